@@ -1,0 +1,1 @@
+"""The control plane: scenario -> plan -> trials -> sealed run directory."""

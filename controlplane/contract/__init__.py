@@ -1,0 +1,1 @@
+"""What several parts agree on. Imports nothing of ours."""

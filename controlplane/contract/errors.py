@@ -1,0 +1,55 @@
+"""The errors a person sees, each with the exit code of its kind."""
+
+EXIT_OK = 0
+EXIT_CONFIG = 2
+EXIT_TARGET = 3
+EXIT_HOST = 4
+EXIT_INTERNAL = 5
+EXIT_ACCEPTANCE = 20
+
+
+class NashbedError(Exception):
+    """An error with one clear line for a person.
+
+    Attributes:
+        message: One line: where, what is wrong, what to do.
+        exit_code: The process exit code that this kind of error ends with.
+    """
+
+    exit_code: int = EXIT_INTERNAL
+
+    def __init__(self, message: str, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if exit_code is not None:
+            self.exit_code = exit_code
+
+
+class ConfigError(NashbedError):
+    """The scenario, the testbed or an option is wrong (exit code 2)."""
+
+    exit_code = EXIT_CONFIG
+
+
+class TargetError(NashbedError):
+    """The target refused, failed or cannot do what is asked (exit code 3)."""
+
+    exit_code = EXIT_TARGET
+
+
+class HostError(NashbedError):
+    """The machine lacks something: root, huge pages, disk, an interface (exit code 4)."""
+
+    exit_code = EXIT_HOST
+
+
+class InternalError(NashbedError):
+    """A mistake of ours (exit code 5)."""
+
+    exit_code = EXIT_INTERNAL
+
+
+class AcceptanceMissed(NashbedError):
+    """A run finished and missed an acceptance bound of its scenario (exit code 20)."""
+
+    exit_code = EXIT_ACCEPTANCE

@@ -1,0 +1,53 @@
+"""manifest.json: everything needed to judge or repeat a run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .model import Model
+
+MANIFEST_FORMAT = 1
+
+
+class Manifest(Model):
+    """The run's own record.
+
+    Attributes:
+        format: Version of the run directory's layout.
+        run: Name of the run directory.
+        scenario: Name of the scenario.
+        started_utc: Wall-clock start (ISO 8601).
+        seed: The scenario's seed.
+        scenario_digest: SHA-256 of scenario.yaml.
+        testbed_digest: SHA-256 of testbed.yaml.
+        artefact_digest: Digest of the P4 artefact, as told by the data plane.
+        applied: Setting label -> what the target really does.
+        software: Component -> version.
+        git: Commit and whether the tree was clean; empty outside a git checkout.
+        kernel: Kernel release and version.
+        cpu: CPU model and number of cores.
+        clocksource: The kernel's current clock source.
+        sysctls: Sysctl -> value, as applied in the hosts' namespaces.
+        ports: Port -> driver, interface and MAC address.
+        host: Everything else worth keeping (offloads, rps_cpus, huge pages, memory).
+        status: Where the run stands.
+    """
+
+    format: Literal[1] = MANIFEST_FORMAT
+    run: str
+    scenario: str
+    started_utc: str
+    seed: int
+    scenario_digest: str
+    testbed_digest: str
+    artefact_digest: str
+    applied: dict[str, dict[str, Any]]
+    software: dict[str, str]
+    git: dict[str, str]
+    kernel: str
+    cpu: str
+    clocksource: str
+    sysctls: dict[str, str]
+    ports: dict[str, dict[str, Any]]
+    host: dict[str, Any]
+    status: Literal["running", "interrupted", "failed", "complete"]

@@ -1,0 +1,9 @@
+"""The base of every contract model: frozen, and an unknown key is an error."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Model(BaseModel):
+    """A frozen model that refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -1,0 +1,59 @@
+"""plan.json: every trial of a run, decided before a machine is touched."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .model import Model
+from .target import BottleneckProgram
+from .trial import Mix, Setting
+
+PLAN_FORMAT = 1
+
+
+class PlannedTrial(Model):
+    """One repetition of one mix at one setting.
+
+    Attributes:
+        key: `<setting>-<mix>-r<repetition>`; attempts append `-a<attempt>`.
+        setting: What is asked for.
+        mix: Flows of each strategy in each group.
+        repetition: Which repetition.
+        seed: Derived from the scenario's seed and the key.
+        program: What is asked of the target.
+    """
+
+    key: str
+    setting: Setting
+    mix: Mix
+    repetition: int
+    seed: int
+    program: BottleneckProgram
+
+    def attempt_id(self, attempt: int) -> str:
+        """The trial id of an attempt."""
+        return f"{self.key}-a{attempt}"
+
+
+class Plan(Model):
+    """Every trial of a run, in the order in which they are started.
+
+    Attributes:
+        format: Version of this layout.
+        scenario: Name of the scenario.
+        trials: The trials.
+        flows_per_trial: Flows of each trial.
+        trial_ns: Length of one trial.
+        lanes: Trials that run side by side.
+        estimated_seconds: Wall-clock estimate of the whole run.
+        estimated_disk_bytes: Upper estimate of the disk space needed.
+    """
+
+    format: Literal[1] = PLAN_FORMAT
+    scenario: str
+    trials: tuple[PlannedTrial, ...]
+    flows_per_trial: int
+    trial_ns: int
+    lanes: int
+    estimated_seconds: float
+    estimated_disk_bytes: int

@@ -1,0 +1,440 @@
+"""A scenario: what competes at which bottleneck, for how long, and what is kept.
+
+It never names a machine, a port or a target: that is the testbed file's.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from .model import Model
+from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
+
+MAX_GROUPS = 16
+MAX_FLOWS = 50_000
+"""Flows of one trial: their TCP source ports are 10000 + i."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
+StrategyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,14}$")]
+Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
+
+
+class Bottleneck(Model):
+    """The one bottleneck.
+
+    Attributes:
+        rate: Rate on the wire, counted with `overhead`.
+        buffer: Drop-tail limit; a BDP is rate x base RTT of the first flow group.
+        discipline: Queue discipline.
+        overhead: Bytes counted for each packet besides the frame (without FCS): 24 B is
+            Ethernet's FCS, preamble and gap.
+        cell: When given, the limit is enforced in cells of this size, as a switch chip
+            does; a packet takes whole cells.
+    """
+
+    rate: Rate
+    buffer: Buffer
+    discipline: Literal["droptail"] = "droptail"
+    overhead: Size = Size(0)
+    cell: Size | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Bottleneck:
+        if self.rate.bps == 0:
+            raise ValueError("rate: must be more than 0; write e.g. 100mbit")
+        if self.overhead.bytes > 1000:
+            raise ValueError(f"overhead: {self.overhead} is more than 1kB for each packet")
+        if self.cell is not None and not 1 <= self.cell.bytes <= 65535:
+            raise ValueError(f"cell: {self.cell} is out of range; write 1B to 65535B")
+        return self
+
+
+class FlowGroup(Model):
+    """Flows with one base RTT.
+
+    Attributes:
+        name: The group's name, unique in the scenario.
+        count: Number of flows.
+        base_rtt: Round-trip time without queueing.
+        start_offset: Start of this group's flows after the common start.
+        random_loss: Share of packets lost at random on the forward path, before the queue.
+    """
+
+    name: Name
+    count: Annotated[int, Field(strict=True, ge=1, le=MAX_FLOWS)]
+    base_rtt: Duration
+    start_offset: Duration = Duration(0)
+    random_loss: Share = Share(0)
+
+    @model_validator(mode="after")
+    def _check(self) -> FlowGroup:
+        if not 10**5 <= self.base_rtt.ns <= 10**10:
+            raise ValueError(f"base_rtt: {self.base_rtt} is out of range; write 0.1ms to 10s")
+        if self.random_loss.ppb >= 10**9:
+            raise ValueError(f"random_loss: {self.random_loss} loses everything; write below 100%")
+        return self
+
+
+MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
+"""How many flows run the second strategy: one number for one group, a list with one number
+for each group, or a mapping strategy -> count (one group, any number of strategies)."""
+
+
+class Sweep(Model):
+    """What is varied; every combination is a setting, every setting runs every mix.
+
+    Attributes:
+        buffer: Buffers in place of the bottleneck's.
+        rate: Rates in place of the bottleneck's.
+        base_rtt: Base RTTs in place of the only flow group's.
+        mixes: `all`, or the mixes to run.
+    """
+
+    buffer: tuple[Buffer, ...] | None = None
+    rate: tuple[Rate, ...] | None = None
+    base_rtt: tuple[Duration, ...] | None = None
+    mixes: Literal["all"] | tuple[MixSpec, ...] = "all"
+
+    @model_validator(mode="after")
+    def _check(self) -> Sweep:
+        for key in ("buffer", "rate", "base_rtt", "mixes"):
+            values = getattr(self, key)
+            if values is not None and len(values) == 0:
+                raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
+            if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):
+                raise ValueError(f"{key}: the same value stands twice")
+        return self
+
+
+class Equilibrium(Model):
+    """How equilibria are searched.
+
+    Attributes:
+        search: Exhaustive: every mix of the sweep is run.
+        utility: What a flow wants.
+        epsilon: Gain, as a share of the fair share, that is too small to switch for.
+    """
+
+    search: Literal["exhaustive"] = "exhaustive"
+    utility: Literal["throughput"] = "throughput"
+    epsilon: Share = Share(100_000_000)
+
+
+class SampledPostcards(Model):
+    """Keep one postcard in `sample`."""
+
+    sample: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+
+
+class BinnedPostcards(Model):
+    """Keep only per-flow sums over bins of this length."""
+
+    bins: Duration
+
+    @model_validator(mode="after")
+    def _check(self) -> BinnedPostcards:
+        if not 10**6 <= self.bins.ns <= 10**9:
+            raise ValueError(f"bins: {self.bins} is out of range; write 1ms to 1s")
+        return self
+
+
+class Telemetry(Model):
+    """What is kept of a trial.
+
+    Attributes:
+        postcards: Every postcard, one in n, or bins only.
+        tcp_info: Sampling interval of the senders' TCP state.
+        goodput: Interval of the sinks' byte counts.
+    """
+
+    postcards: Literal["all"] | SampledPostcards | BinnedPostcards = "all"
+    tcp_info: Duration = Duration(50_000_000)
+    goodput: Duration = Duration(100_000_000)
+
+    @model_validator(mode="after")
+    def _check(self) -> Telemetry:
+        for key in ("tcp_info", "goodput"):
+            value: Duration = getattr(self, key)
+            if not 10**6 <= value.ns <= 10**10:
+                raise ValueError(f"{key}: {value} is out of range; write 1ms to 10s")
+        return self
+
+
+class Gates(Model):
+    """Bounds of the validity gates.
+
+    Attributes:
+        lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
+            larger of 1 % of the smallest base RTT and 0.5 ms.
+        loop_gap: Bound on the longest pause of the data plane's loop; `auto` is 25 ms.
+        sampling_lateness: Bound on the 99th percentile of the TCP_INFO timer's lateness;
+            `auto` is the sampling interval.
+        overlap: Every flow must deliver a byte within this share of the measured window at
+            its beginning and at its end.
+    """
+
+    lateness_p999: Literal["auto"] | Duration = "auto"
+    loop_gap: Literal["auto"] | Duration = "auto"
+    sampling_lateness: Literal["auto"] | Duration = "auto"
+    overlap: Share = Share(250_000_000)
+
+
+class ThroughputBound(Model):
+    """Mean per-flow throughput of one strategy at one mix.
+
+    Attributes:
+        strategy: Whose throughput.
+        mix: Flows of each strategy that is named; the others are the rest.
+        buffer: The setting's buffer; needed when several are swept.
+        expect: Expected per-flow throughput.
+        tolerance: Allowed deviation, as a share of `expect`.
+    """
+
+    metric: Literal["per_flow_throughput"]
+    strategy: StrategyName
+    mix: dict[StrategyName, Count]
+    buffer: Buffer | None = None
+    expect: Rate
+    tolerance: Share
+
+
+class QueueingDelayBound(Model):
+    """Mean queueing delay of a setting, of one mix or over all its mixes.
+
+    Attributes:
+        mix: As in ThroughputBound; left out: the mean over all mixes with every strategy.
+        buffer: The setting's buffer; needed when several are swept.
+        min: Smallest allowed delay.
+        max: Largest allowed delay.
+    """
+
+    metric: Literal["mean_queueing_delay"]
+    mix: dict[StrategyName, Count] | None = None
+    buffer: Buffer | None = None
+    min: Duration
+    max: Duration
+
+
+class CrossingBound(Model):
+    """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
+
+    Attributes:
+        buffer: The setting's buffer; needed when several are swept.
+        expect: Expected place, in flows (a fraction lies between two mixes).
+        tolerance: Allowed distance, in flows.
+    """
+
+    metric: Literal["crossing"]
+    buffer: Buffer | None = None
+    expect: Annotated[float, Field(ge=0)]
+    tolerance: Annotated[float, Field(ge=0)]
+
+
+AcceptanceBound = Annotated[
+    ThroughputBound | QueueingDelayBound | CrossingBound, Field(discriminator="metric")
+]
+
+
+class ReferenceSeries(Model):
+    """A published series, drawn beside the measured one.
+
+    Attributes:
+        label: Where it is from.
+        strategy: Whose per-flow throughput.
+        buffer: The setting it belongs to; left out: every setting.
+        x: Flows of the second strategy.
+        y: Per-flow throughput in Mbit/s.
+    """
+
+    label: Annotated[str, Field(min_length=1, max_length=80)]
+    strategy: StrategyName
+    buffer: Buffer | None = None
+    x: Annotated[tuple[float, ...], Field(min_length=1)]
+    y: Annotated[tuple[float, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check(self) -> ReferenceSeries:
+        if len(self.x) != len(self.y):
+            raise ValueError(f"y: has {len(self.y)} values, x has {len(self.x)}")
+        return self
+
+
+class Scenario(Model):
+    """A whole scenario.
+
+    Attributes:
+        name: Short name; part of the run directory's name.
+        title: One line for the report.
+        description: Free text for the report.
+        bottleneck: The bottleneck.
+        flows: Flow groups; the first one's base RTT defines the BDP.
+        start_jitter: Each flow starts up to this much later, at random from the seed.
+        strategies: Congestion controls; the second is the one whose flows mixes count.
+        duration: Length of a trial from the common start.
+        warmup: Beginning of a trial that is not measured.
+        trials: Repetitions of each setting and mix.
+        seed: Seed of everything random.
+        max_attempts: How often an invalid trial is tried in all.
+        sweep: What is varied.
+        equilibrium: How equilibria are searched.
+        telemetry: What is kept.
+        gates: Bounds of the validity gates.
+        acceptance: Bounds that the run is held to.
+        reference: Published series for the report.
+    """
+
+    name: Name
+    title: Annotated[str, Field(min_length=1, max_length=120)]
+    description: str = ""
+    bottleneck: Bottleneck
+    flows: Annotated[tuple[FlowGroup, ...], Field(min_length=1, max_length=MAX_GROUPS)]
+    start_jitter: Duration = Duration(100_000_000)
+    strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
+    duration: Duration
+    warmup: Duration
+    trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
+    seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
+    max_attempts: Annotated[int, Field(strict=True, ge=1, le=10)] = 3
+    sweep: Sweep = Sweep()
+    equilibrium: Equilibrium = Equilibrium()
+    telemetry: Telemetry = Telemetry()
+    gates: Gates = Gates()
+    acceptance: tuple[AcceptanceBound, ...] = ()
+    reference: tuple[ReferenceSeries, ...] = ()
+
+    @property
+    def total_flows(self) -> int:
+        """Flows of one trial."""
+        return sum(group.count for group in self.flows)
+
+    @property
+    def smallest_buffer_bytes(self) -> int:
+        """What a buffer must hold at least: one packet (in whole cells)."""
+        cell = self.bottleneck.cell
+        return PACKET_BYTES if cell is None else -(-PACKET_BYTES // cell.bytes) * cell.bytes
+
+    @model_validator(mode="after")
+    def _check(self) -> Scenario:
+        _check_names(self)
+        _check_times(self)
+        _check_sweep(self)
+        _check_buffers(self)
+        _check_mixes(self)
+        _check_named_strategies(self)
+        return self
+
+
+def _check_names(scenario: Scenario) -> None:
+    names = [group.name for group in scenario.flows]
+    if len(set(names)) != len(names):
+        raise ValueError("flows: two groups have the same name; name each group differently")
+    if len(set(scenario.strategies)) != len(scenario.strategies):
+        raise ValueError("strategies: the same congestion control stands twice")
+    if scenario.total_flows > MAX_FLOWS:
+        raise ValueError(f"flows: {scenario.total_flows} flows in all; at most {MAX_FLOWS}")
+
+
+def _check_times(scenario: Scenario) -> None:
+    if scenario.duration.ns > 24 * 3600 * 10**9:
+        raise ValueError(f"duration: {scenario.duration} is more than 24h")
+    if scenario.warmup.ns >= scenario.duration.ns:
+        raise ValueError(
+            f"warmup: {scenario.warmup} leaves nothing to measure; "
+            f"make it shorter than the duration ({scenario.duration})"
+        )
+    for i, group in enumerate(scenario.flows):
+        if group.start_offset.ns + scenario.start_jitter.ns > scenario.warmup.ns:
+            raise ValueError(
+                f"flows.{i}.start_offset: {group.start_offset} and the start jitter "
+                f"({scenario.start_jitter}) reach beyond the warm-up ({scenario.warmup}); all "
+                "flows must run for the whole measured window"
+            )
+
+
+def _check_sweep(scenario: Scenario) -> None:
+    if scenario.sweep.base_rtt is not None and len(scenario.flows) > 1:
+        raise ValueError("sweep.base_rtt: can only be swept with one flow group")
+    for rate in scenario.sweep.rate or ():
+        if rate.bps == 0:
+            raise ValueError("sweep.rate: must be more than 0; write e.g. 100mbit")
+    for rtt in scenario.sweep.base_rtt or ():
+        if not 10**5 <= rtt.ns <= 10**10:
+            raise ValueError(f"sweep.base_rtt: {rtt} is out of range; write 0.1ms to 10s")
+
+
+def _check_buffers(scenario: Scenario) -> None:
+    swept = scenario.sweep.buffer is not None
+    key = "sweep.buffer" if swept else "bottleneck.buffer"
+    least = scenario.smallest_buffer_bytes
+    for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
+        for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
+            for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
+                size = buffer.to_bytes(rate, rtt)
+                if size < least:
+                    raise ValueError(
+                        f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
+                        f"packet; write at least {least}B"
+                    )
+
+
+def _check_mixes(scenario: Scenario) -> None:
+    if scenario.sweep.mixes == "all":
+        return
+    for i, mix in enumerate(scenario.sweep.mixes):
+        problem = mix_problem(scenario, mix)
+        if problem:
+            raise ValueError(f"sweep.mixes.{i}: {problem}")
+
+
+def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
+    """Say what is wrong with a mix of this scenario, or None.
+
+    Args:
+        scenario: The scenario (flow groups and strategies are looked at).
+        mix: The mix as written.
+    """
+    if isinstance(mix, dict):
+        return _mapping_problem(scenario, mix)
+    if len(scenario.strategies) != 2:
+        return "with more than two strategies write a mapping, e.g. {cubic: 4, bbr: 3, reno: 3}"
+    counts = (mix,) if isinstance(mix, int) else mix
+    if len(counts) != len(scenario.flows):
+        return f"{len(counts)} number(s) for {len(scenario.flows)} flow group(s)"
+    for count, group in zip(counts, scenario.flows, strict=True):
+        if count > group.count:
+            return f"{count} {scenario.strategies[1]} flows, but group {group.name!r} has {group.count}"
+    return None
+
+
+def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
+    if len(scenario.flows) != 1:
+        return "a mapping needs a scenario with one flow group"
+    unknown = sorted(set(mix) - set(scenario.strategies))
+    if unknown:
+        return f"{unknown[0]!r} is not among the strategies ({', '.join(scenario.strategies)})"
+    if sum(mix.values()) != scenario.flows[0].count:
+        return f"the counts add up to {sum(mix.values())}, not to {scenario.flows[0].count} flows"
+    return None
+
+
+def _check_named_strategies(scenario: Scenario) -> None:
+    known = set(scenario.strategies)
+    for i, bound in enumerate(scenario.acceptance):
+        named = {bound.strategy} if isinstance(bound, ThroughputBound) else set()
+        mix = None if isinstance(bound, CrossingBound) else bound.mix
+        named |= set(mix or ())
+        if not named <= known:
+            raise ValueError(
+                f"acceptance.{i}: {min(named - known)!r} is not among the strategies "
+                f"({', '.join(scenario.strategies)})"
+            )
+        if sum((mix or {}).values()) > scenario.total_flows:
+            raise ValueError(f"acceptance.{i}.mix: more flows than the scenario has")
+    for i, series in enumerate(scenario.reference):
+        if series.strategy not in known:
+            raise ValueError(
+                f"reference.{i}.strategy: {series.strategy!r} is not among the strategies "
+                f"({', '.join(scenario.strategies)})"
+            )

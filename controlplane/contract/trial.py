@@ -1,0 +1,128 @@
+"""One trial: its setting, its mix, and the record that is sealed with it (trial.json)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from .model import Model
+from .target import Applied, BottleneckProgram
+
+TRIAL_FORMAT = 1
+
+
+class Setting(Model):
+    """One combination of the swept values.
+
+    Attributes:
+        label: Part of the trial ids, e.g. `b2bdp` or `c50mbit-b1MB`.
+        rate_bps: Requested rate in bit/s.
+        buffer_bytes: Requested buffer in bytes.
+        buffer_label: The buffer as written, e.g. `2bdp`.
+        buffer_bdp: The buffer in bandwidth-delay products of the first group.
+        base_rtt_ns: Base RTT of each flow group.
+        overhead_bytes: Bytes counted for each packet besides the frame.
+    """
+
+    label: str
+    rate_bps: int
+    buffer_bytes: int
+    buffer_label: str
+    buffer_bdp: float
+    base_rtt_ns: tuple[int, ...]
+    overhead_bytes: int
+
+
+class GroupMix(Model):
+    """How many flows of a group run each strategy.
+
+    Attributes:
+        group: Index of the flow group.
+        name: Its name.
+        counts: Strategy -> flows; every strategy of the scenario is named, zero included.
+    """
+
+    group: int
+    name: str
+    counts: dict[str, int]
+
+
+Mix = tuple[GroupMix, ...]
+"""A mix: one entry for each flow group, in the scenario's order."""
+
+
+class Gate(Model):
+    """The verdict of one validity gate.
+
+    Attributes:
+        name: The gate's name.
+        passed: Whether the trial passes it.
+        value: What was measured (None: not measurable with this telemetry).
+        limit: The bound.
+        unit: Unit of value and limit.
+        detail: One line for a person.
+    """
+
+    name: str
+    passed: bool
+    value: float | None
+    limit: float | None
+    unit: str
+    detail: str
+
+
+class TrialRecord(Model):
+    """trial.json of a sealed trial. Times of `window_ns` are relative to t0.
+
+    Attributes:
+        format: Version of this layout.
+        id: Trial id, `<setting>-<mix>-r<repetition>-a<attempt>`.
+        setting: What was asked for.
+        requested: What was asked of the target.
+        applied: What the target really did.
+        mix: Flows of each strategy in each group.
+        repetition: Which repetition of this setting and mix.
+        attempt: Which attempt at this repetition.
+        seed: The trial's own seed.
+        lane: The lane it ran on.
+        t0_ns: Common start on CLOCK_MONOTONIC.
+        epoch_ns: Switch clock 0 on CLOCK_MONOTONIC.
+        duration_ns: Length of the trial from t0.
+        warmup_ns: Part at the beginning that is not measured.
+        window_ns: The measured window (from, to) after t0.
+        postcards: How postcards were kept.
+        started_utc: Wall-clock start (ISO 8601).
+        ended_utc: Wall-clock end (ISO 8601).
+        valid: Whether every gate was passed.
+        gates: Each gate's verdict.
+        invalid_reasons: One line for each failed gate.
+        lane_counters: The lane's own registers after the drain.
+        lateness: Actual minus scheduled departure of the lane, in ns.
+        ports_delta: Change of the port and host loss counters over the trial.
+        flow_generator: Totals and timer lateness as told by the flow generator.
+    """
+
+    format: Literal[1] = TRIAL_FORMAT
+    id: str
+    setting: Setting
+    requested: BottleneckProgram
+    applied: Applied
+    mix: Mix
+    repetition: int
+    attempt: int
+    seed: int
+    lane: int
+    t0_ns: int
+    epoch_ns: int
+    duration_ns: int
+    warmup_ns: int
+    window_ns: tuple[int, int]
+    postcards: str
+    started_utc: str
+    ended_utc: str
+    valid: bool
+    gates: tuple[Gate, ...]
+    invalid_reasons: tuple[str, ...]
+    lane_counters: dict[str, Any]
+    lateness: dict[str, Any]
+    ports_delta: dict[str, Any]
+    flow_generator: dict[str, Any]

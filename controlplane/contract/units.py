@@ -1,0 +1,292 @@
+"""Quantities as people write them, held exactly as whole numbers of a base unit.
+
+`Rate` in bit/s, `Duration` in ns, `Size` in bytes, `Share` in parts per billion, and
+`Buffer` in bytes, packets or bandwidth-delay products. Each parses from text, prints back
+to text that parses to the same value, and is usable as a pydantic field.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+NS_PER_S = 1_000_000_000
+PACKET_BYTES = 1514
+"""One full-sized Ethernet frame without FCS (MTU 1500): the unit of `64pkt`."""
+
+_NUMBER = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(.*?)\s*$")
+
+
+class _Quantity(ABC):
+    """Text <-> exact value, and the pydantic glue. Subclasses say which units they know."""
+
+    UNITS: ClassVar[dict[str, int]]
+    KIND: ClassVar[str]
+    EXAMPLE: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str) -> Self:
+        """Parse what a person wrote; raises ValueError with what is allowed."""
+
+    @classmethod
+    def allowed(cls) -> str:
+        """Say which units are allowed, for error messages."""
+        return f"a {cls.KIND} such as {cls.EXAMPLE} (units: {', '.join(cls.UNITS)})"
+
+    @classmethod
+    def _split(cls, text: str) -> tuple[Decimal, str]:
+        """Split text into its number and its unit as spelled in UNITS."""
+        match = _NUMBER.match(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not {cls.allowed()}")
+        number, unit = Decimal(match[1]), match[2]
+        if number < 0:
+            raise ValueError(f"{text!r} is negative; write {cls.allowed()}")
+        if not unit:
+            raise ValueError(f"{text!r} has no unit; write {cls.allowed()}")
+        if unit not in cls.UNITS:
+            raise ValueError(f"{text!r} has an unknown unit {unit!r}; write {cls.allowed()}")
+        return number, unit
+
+    @classmethod
+    def _whole(cls, text: str) -> int:
+        """Parse to a whole number of base units."""
+        number, unit = cls._split(text)
+        value = number * cls.UNITS[unit]
+        if value != value.to_integral_value():
+            raise ValueError(f"{text!r} is finer than this {cls.KIND} can be told apart")
+        return int(value)
+
+    @classmethod
+    def _validate(cls, value: object) -> Self:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls.parse(value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return cls.parse(str(value))
+        raise ValueError(f"{value!r} is not {cls.allowed()}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: type[Any], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls._validate, serialization=core_schema.to_string_ser_schema()
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        units = "|".join(sorted((re.escape(u) for u in cls.UNITS), key=len, reverse=True))
+        return {
+            "type": "string",
+            "title": cls.__name__,
+            "description": cls.allowed(),
+            "pattern": rf"^\s*\+?(\d+(\.\d*)?|\.\d+)\s*({units})\s*$",
+            "examples": [cls.EXAMPLE],
+        }
+
+
+def _plain(number: Decimal) -> str:
+    """Print a decimal without exponent and without trailing zeros."""
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _format(value: int, steps: tuple[tuple[str, int], ...]) -> str:
+    """Print value in the largest unit of steps (largest first) that does not exceed it."""
+    for unit, scale in steps:
+        if value >= scale:
+            return _plain(Decimal(value) / Decimal(scale)) + unit
+    return f"{value}{steps[-1][0]}"
+
+
+@dataclass(frozen=True, order=True)
+class Rate(_Quantity):
+    """A bit rate.
+
+    Attributes:
+        bps: Bits per second.
+    """
+
+    bps: int
+    KIND: ClassVar[str] = "rate"
+    EXAMPLE: ClassVar[str] = "100mbit"
+    UNITS: ClassVar[dict[str, int]] = {
+        spelling: scale
+        for names, scale in (
+            (("bit", "bit/s"), 1),
+            (("kbit", "Kbit", "kbit/s"), 10**3),
+            (("mbit", "Mbit", "Mbit/s"), 10**6),
+            (("gbit", "Gbit", "Gbit/s"), 10**9),
+        )
+        for spelling in names
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse e.g. `100mbit`."""
+        return cls(cls._whole(text))
+
+    def __str__(self) -> str:
+        return _format(self.bps, (("gbit", 10**9), ("mbit", 10**6), ("kbit", 10**3), ("bit", 1)))
+
+
+@dataclass(frozen=True, order=True)
+class Duration(_Quantity):
+    """A length of time.
+
+    Attributes:
+        ns: Nanoseconds.
+    """
+
+    ns: int
+    KIND: ClassVar[str] = "duration"
+    EXAMPLE: ClassVar[str] = "40ms"
+    UNITS: ClassVar[dict[str, int]] = {
+        "ns": 1,
+        "us": 10**3,
+        "ms": 10**6,
+        "s": NS_PER_S,
+        "min": 60 * NS_PER_S,
+        "h": 3600 * NS_PER_S,
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse e.g. `40ms`."""
+        return cls(cls._whole(text))
+
+    @property
+    def seconds(self) -> float:
+        """The duration in seconds."""
+        return self.ns / NS_PER_S
+
+    def __str__(self) -> str:
+        return _format(self.ns, (("s", NS_PER_S), ("ms", 10**6), ("us", 10**3), ("ns", 1)))
+
+
+_SIZE_UNITS = {
+    "B": 1,
+    "kB": 10**3,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+}
+_SIZE_STEPS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
+
+
+@dataclass(frozen=True, order=True)
+class Size(_Quantity):
+    """An amount of data.
+
+    Attributes:
+        bytes: Bytes.
+    """
+
+    bytes: int
+    KIND: ClassVar[str] = "size"
+    EXAMPLE: ClassVar[str] = "1MB"
+    UNITS: ClassVar[dict[str, int]] = _SIZE_UNITS
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse e.g. `1MB` (decimal) or `1MiB` (binary)."""
+        return cls(cls._whole(text))
+
+    def __str__(self) -> str:
+        return _format(self.bytes, _SIZE_STEPS)
+
+
+@dataclass(frozen=True, order=True)
+class Share(_Quantity):
+    """A part of a whole.
+
+    Attributes:
+        ppb: Parts per billion.
+    """
+
+    ppb: int
+    KIND: ClassVar[str] = "share"
+    EXAMPLE: ClassVar[str] = "10%"
+    UNITS: ClassVar[dict[str, int]] = {"%": 10**7}
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse e.g. `10%`."""
+        return cls(cls._whole(text))
+
+    @property
+    def fraction(self) -> float:
+        """The share as a number, 1.0 being the whole."""
+        return self.ppb / 10**9
+
+    def __str__(self) -> str:
+        return _plain(Decimal(self.ppb) / Decimal(10**7)) + "%"
+
+
+BufferUnit = Literal["bytes", "packets", "bdp"]
+
+
+@dataclass(frozen=True)
+class Buffer(_Quantity):
+    """A buffer as a person writes it: `1MB`, `64pkt` or `2bdp`.
+
+    Attributes:
+        amount: How many of the unit; whole for bytes and packets.
+        unit: bytes, packets (of 1514 bytes) or bandwidth-delay products.
+    """
+
+    amount: Decimal
+    unit: BufferUnit
+    KIND: ClassVar[str] = "buffer"
+    EXAMPLE: ClassVar[str] = "2bdp"
+    UNITS: ClassVar[dict[str, int]] = {"bdp": 1, "pkt": 1, **_SIZE_UNITS}
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse e.g. `2bdp`, `64pkt` or `1MB`."""
+        number, unit = cls._split(text)
+        if unit == "bdp":
+            return cls(number.normalize(), "bdp")
+        return cls(Decimal(cls._whole(text)), "packets" if unit == "pkt" else "bytes")
+
+    def to_bytes(self, rate: Rate, base_rtt: Duration) -> int:
+        """Size in bytes at a rate and a base RTT; a part of a byte is cut off.
+
+        Args:
+            rate: The bottleneck's rate.
+            base_rtt: The base RTT that the bandwidth-delay product is taken with.
+        """
+        if self.unit == "bytes":
+            return int(self.amount)
+        if self.unit == "packets":
+            return int(self.amount) * PACKET_BYTES
+        return int(self.amount * rate.bps * base_rtt.ns / (8 * NS_PER_S))
+
+    def __str__(self) -> str:
+        if self.unit == "bytes":
+            return _format(int(self.amount), _SIZE_STEPS)
+        return _plain(self.amount) + ("pkt" if self.unit == "packets" else "bdp")
+
+
+def bdp_bytes(rate: Rate, base_rtt: Duration) -> float:
+    """The bandwidth-delay product in bytes.
+
+    Args:
+        rate: The bottleneck's rate.
+        base_rtt: The base round-trip time.
+    """
+    return rate.bps * base_rtt.ns / (8 * NS_PER_S)
