@@ -49,7 +49,7 @@ class InternalError(NashbedError):
     exit_code = EXIT_INTERNAL
 
 
-class AcceptanceMissed(NashbedError):
+class AcceptanceMissed(NashbedError):  # noqa: N818 - a finding, not a failure
     """A run finished and missed an acceptance bound of its scenario (exit code 20)."""
 
     exit_code = EXIT_ACCEPTANCE

@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 from .model import Model
 
-MANIFEST_FORMAT = 1
-
 
 class Manifest(Model):
     """The run's own record.
@@ -33,7 +31,7 @@ class Manifest(Model):
         status: Where the run stands.
     """
 
-    format: Literal[1] = MANIFEST_FORMAT
+    format: Literal[1] = 1
     run: str
     scenario: str
     started_utc: str

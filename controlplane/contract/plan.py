@@ -8,8 +8,6 @@ from .model import Model
 from .target import BottleneckProgram
 from .trial import Mix, Setting
 
-PLAN_FORMAT = 1
-
 
 class PlannedTrial(Model):
     """One repetition of one mix at one setting.
@@ -49,7 +47,7 @@ class Plan(Model):
         estimated_disk_bytes: Upper estimate of the disk space needed.
     """
 
-    format: Literal[1] = PLAN_FORMAT
+    format: Literal[1] = 1
     scenario: str
     trials: tuple[PlannedTrial, ...]
     flows_per_trial: int

@@ -404,7 +404,8 @@ def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
         return f"{len(counts)} number(s) for {len(scenario.flows)} flow group(s)"
     for count, group in zip(counts, scenario.flows, strict=True):
         if count > group.count:
-            return f"{count} {scenario.strategies[1]} flows, but group {group.name!r} has {group.count}"
+            flows = f"{count} {scenario.strategies[1]} flows"
+            return f"{flows}, but group {group.name!r} has {group.count}"
     return None
 
 

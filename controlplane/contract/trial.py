@@ -7,8 +7,6 @@ from typing import Any, Literal
 from .model import Model
 from .target import Applied, BottleneckProgram
 
-TRIAL_FORMAT = 1
-
 
 class Setting(Model):
     """One combination of the swept values.
@@ -101,7 +99,7 @@ class TrialRecord(Model):
         flow_generator: Totals and timer lateness as told by the flow generator.
     """
 
-    format: Literal[1] = TRIAL_FORMAT
+    format: Literal[1] = 1
     id: str
     setting: Setting
     requested: BottleneckProgram

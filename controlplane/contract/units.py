@@ -29,6 +29,7 @@ class _Quantity(ABC):
     UNITS: ClassVar[dict[str, int]]
     KIND: ClassVar[str]
     EXAMPLE: ClassVar[str]
+    SHOWN: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     @abstractmethod
@@ -38,7 +39,8 @@ class _Quantity(ABC):
     @classmethod
     def allowed(cls) -> str:
         """Say which units are allowed, for error messages."""
-        return f"a {cls.KIND} such as {cls.EXAMPLE} (units: {', '.join(cls.UNITS)})"
+        units = cls.SHOWN or tuple(cls.UNITS)
+        return f"a {cls.KIND} such as {cls.EXAMPLE} (units: {', '.join(units)})"
 
     @classmethod
     def _split(cls, text: str) -> tuple[Decimal, str]:
@@ -121,6 +123,7 @@ class Rate(_Quantity):
     bps: int
     KIND: ClassVar[str] = "rate"
     EXAMPLE: ClassVar[str] = "100mbit"
+    SHOWN: ClassVar[tuple[str, ...]] = ("bit", "kbit", "mbit", "gbit")
     UNITS: ClassVar[dict[str, int]] = {
         spelling: scale
         for names, scale in (

@@ -1,0 +1,53 @@
+"""Which congestion controls this kernel has."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..contract.errors import ConfigError, HostError
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+_NAMES = """bbr bbr2 bbr3 bic brutal cdg cubic dctcp highspeed htcp hybla illinois lp nv prague
+reno scalable vegas veno westwood yeah"""
+KNOWN = frozenset(_NAMES.split())
+"""Names of Linux congestion controls: tells a spelling mistake from a missing module."""
+
+
+def available_congestion_controls(path: Path = AVAILABLE) -> tuple[str, ...]:
+    """Read what the kernel offers.
+
+    Raises:
+        HostError: The kernel's file cannot be read.
+    """
+    try:
+        return tuple(path.read_text().split())
+    except OSError as error:
+        raise HostError(f"{path}: cannot be read ({error.strerror}); is this Linux?") from error
+
+
+def check_strategies(strategies: Sequence[str], where: str, available: Sequence[str]) -> None:
+    """Refuse strategies that this kernel cannot run.
+
+    Args:
+        strategies: The scenario's strategies.
+        where: File name for messages.
+        available: What the kernel has.
+
+    Raises:
+        ConfigError: One line for each strategy that is unknown or missing.
+    """
+    lines = [_problem(s, available) for s in strategies if s not in available]
+    if lines:
+        raise ConfigError("\n".join(f"{where}: strategies: {line}" for line in lines))
+
+
+def _problem(strategy: str, available: Sequence[str]) -> str:
+    has = f"this kernel has: {', '.join(available)}"
+    if strategy in KNOWN:
+        return f"the kernel lacks {strategy!r}; try `modprobe tcp_{strategy}` ({has})"
+    close = difflib.get_close_matches(strategy, [*available, *sorted(KNOWN)], n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{strategy!r} is not a known congestion control; {hint}({has})"
