@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "config.h"
+#include "flow_index.h"
+#include "json_fields.h"
+
+#define MAX_FLOWS 65536
+#define DAY_NS (86400 * NS_PER_S)
+#define HOUR_NS (3600 * NS_PER_S)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static int
+read_role(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	const char *text = json_string_value(value);
+
+	(void)field;
+	if (text == NULL || (strcmp(text, "sender") != 0 && strcmp(text, "sink") != 0))
+		return json_place_error(place, "must be \"sender\" or \"sink\"");
+	*(enum role *)target = strcmp(text, "sender") == 0 ? ROLE_SENDER : ROLE_SINK;
+	return 0;
+}
+
+static int
+read_t0(const struct json_place *place, const struct json_field *field, const json_t *value,
+	void *target)
+{
+	return json_is_null(value) ? 0 : json_read_i64(place, field, value, target);
+}
+
+static int
+read_cc(const struct json_place *place, const struct json_field *field, const json_t *value,
+	void *target)
+{
+	const char *text = json_string_value(value);
+	size_t length = json_string_length(value);
+
+	(void)field;
+	if (text == NULL || length == 0 || length >= CC_NAME_BYTES)
+		return json_place_error(place, "must be a congestion control's name of 1 to %d "
+					"characters", CC_NAME_BYTES - 1);
+	for (size_t i = 0; i < length; i++)
+		if (!isalnum((unsigned char)text[i]) && strchr("_-.", text[i]) == NULL)
+			return json_place_error(place, "a congestion control's name has only "
+						"letters, digits, '_', '-' and '.'");
+	memcpy(target, text, length + 1);
+	return 0;
+}
+
+static int
+read_address(const struct json_place *place, const struct json_field *field, const json_t *value,
+	     void *target)
+{
+	struct sockaddr_in *address = target;
+	const char *text = json_string_value(value);
+
+	(void)field;
+	address->sin_family = AF_INET;
+	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1 ||
+	    address->sin_addr.s_addr == htonl(INADDR_ANY))
+		return json_place_error(place, "must be an IPv4 address like \"10.64.0.1\"");
+	return 0;
+}
+
+static int
+read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	int64_t number;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
+	return 0;
+}
+
+#define FLOW_FIELD(key, member, reader, least, most)                                               \
+	{                                                                                          \
+		.name = key, .offset = offsetof(struct flow_config, member), .read = reader,       \
+		.min = least, .max = most,                                                         \
+	}
+
+static const struct json_field flow_fields[] = {
+	FLOW_FIELD("flow", flow, json_read_u32, 0, UINT32_MAX),
+	FLOW_FIELD("group", group, json_read_u32, 0, UINT16_MAX),
+	FLOW_FIELD("cc", cc, read_cc, 0, 0),
+	FLOW_FIELD("src", source, read_address, 0, 0),
+	FLOW_FIELD("sport", source, read_port, 1, UINT16_MAX),
+	FLOW_FIELD("dst", destination, read_address, 0, 0),
+	FLOW_FIELD("dport", destination, read_port, 1, UINT16_MAX),
+	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DAY_NS),
+};
+
+static int
+read_flows(const struct json_place *place, const struct json_field *field, const json_t *value,
+	   void *target)
+{
+	struct config *config = (struct config *)((char *)target - field->offset);
+	struct json_place inner = *place;
+	size_t count = json_array_size(value);
+
+	if (!json_is_array(value) || count == 0 || count > MAX_FLOWS)
+		return json_place_error(place, "must be a list of 1 to %d flows", MAX_FLOWS);
+
+	config->flows = calloc(count, sizeof(*config->flows));
+	if (config->flows == NULL)
+		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
+	config->flow_count = count;
+
+	inner.key = NULL;
+	for (size_t i = 0; i < count; i++) {
+		snprintf(inner.prefix, sizeof(inner.prefix), "flows[%zu]", i);
+		if (json_fields_read(&inner, json_array_get(value, i), flow_fields,
+				     COUNT(flow_fields), &config->flows[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+#define CONFIG_FIELD(key, member, reader, least, most, may_miss)                                   \
+	{                                                                                          \
+		.name = key, .offset = offsetof(struct config, member), .read = reader,            \
+		.min = least, .max = most, .optional = may_miss,                                   \
+	}
+
+static const struct json_field config_fields[] = {
+	CONFIG_FIELD("role", role, read_role, 0, 0, false),
+	CONFIG_FIELD("lane", lane, json_read_u32, 0, UINT16_MAX, false),
+	CONFIG_FIELD("t0_ns", t0_ns, read_t0, 0, INT64_MAX / 2, true),
+	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, NS_PER_MS, DAY_NS, false),
+	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, NS_PER_MS, HOUR_NS, true),
+	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, NS_PER_MS, HOUR_NS, true),
+	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),
+	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, NS_PER_MS, HOUR_NS,
+		     true),
+	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),
+	CONFIG_FIELD("flows", flows, read_flows, 0, 0, false),
+};
+
+static const struct config config_defaults = {
+	.t0_ns = T0_FROM_STDIN,
+	.sample_ns = 50 * NS_PER_MS,
+	.interval_ns = 100 * NS_PER_MS,
+	.drain_ns = NS_PER_S,
+	.connect_timeout_ns = 10 * NS_PER_S,
+};
+
+static int
+refuse_late_starts(const struct config *config, struct json_place *place)
+{
+	for (size_t i = 0; i < config->flow_count; i++) {
+		if (config->flows[i].start_ns < config->duration_ns)
+			continue;
+		snprintf(place->prefix, sizeof(place->prefix), "flows[%zu]", i);
+		place->key = "start_ns";
+		return json_place_error(place, "must be less than duration_ns");
+	}
+	return 0;
+}
+
+/* No two flows may share their key; what names the key in the message. */
+static int
+refuse_duplicates(const struct config *config, uint64_t (*key_of)(const struct flow_config *flow),
+		  const char *what, struct json_place *place)
+{
+	struct flow_index index;
+	size_t first;
+	size_t second;
+	int result = 0;
+
+	if (flow_index_build(&index, config, key_of, place->failure) < 0)
+		return -1;
+	if (flow_index_duplicate(&index, &first, &second)) {
+		snprintf(place->prefix, sizeof(place->prefix), "flows[%zu]", second);
+		place->key = NULL;
+		result = json_place_error(place, "has the same %s as flows[%zu]", what, first);
+	}
+	flow_index_free(&index);
+	return result;
+}
+
+static int
+check_flows(const struct config *config, struct json_place *place)
+{
+	if (refuse_late_starts(config, place) < 0)
+		return -1;
+	if (refuse_duplicates(config, flow_key_number, "flow", place) < 0)
+		return -1;
+	return refuse_duplicates(config, flow_key_source, "src and sport", place);
+}
+
+static json_t *
+load_json(const char *path, struct failure *failure)
+{
+	json_error_t error;
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+
+	if (root != NULL)
+		return root;
+	if (error.line < 0)
+		failure_set(failure, EXIT_STATUS_CONFIG, "%s: %s", path, error.text);
+	else
+		failure_set(failure, EXIT_STATUS_CONFIG, "%s:%d:%d: not JSON: %s", path,
+			    error.line, error.column, error.text);
+	return NULL;
+}
+
+int
+config_load(struct config *config, const char *path, struct failure *failure)
+{
+	struct json_place place = {.file = path, .failure = failure};
+	json_t *root = load_json(path, failure);
+	int result;
+
+	*config = config_defaults;
+	if (root == NULL)
+		return -1;
+
+	result = json_fields_read(&place, root, config_fields, COUNT(config_fields), config);
+	json_decref(root);
+	return result < 0 ? -1 : check_flows(config, &place);
+}
+
+void
+config_free(struct config *config)
+{
+	free(config->out);
+	free(config->flows);
+	config->out = NULL;
+	config->flows = NULL;
+	config->flow_count = 0;
+}
+
+const char *
+flow_name(const struct flow_config *flow, char text[static FLOW_NAME_BYTES])
+{
+	char source[INET_ADDRSTRLEN];
+	char destination[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &flow->source.sin_addr, source, sizeof(source));
+	inet_ntop(AF_INET, &flow->destination.sin_addr, destination, sizeof(destination));
+	snprintf(text, FLOW_NAME_BYTES, "flow %u (%s, %s:%u -> %s:%u)", flow->flow, flow->cc,
+		 source, ntohs(flow->source.sin_port), destination,
+		 ntohs(flow->destination.sin_port));
+	return text;
+}

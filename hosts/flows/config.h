@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration of one role in one trial, checked completely before a socket is opened. */
+#ifndef FLOWS_CONFIG_H
+#define FLOWS_CONFIG_H
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "failure.h"
+
+#define CC_NAME_BYTES 16 /* TCP_CA_NAME_MAX of the kernel */
+#define T0_FROM_STDIN INT64_C(-1)
+#define FLOW_NAME_BYTES 96
+
+enum role {
+	ROLE_SENDER,
+	ROLE_SINK,
+};
+
+struct flow_config {
+	uint32_t flow;
+	uint32_t group;
+	char cc[CC_NAME_BYTES];
+	struct sockaddr_in source;
+	struct sockaddr_in destination;
+	int64_t start_ns; /* after t0 */
+};
+
+struct config {
+	enum role role;
+	uint32_t lane;
+	int64_t t0_ns; /* CLOCK_MONOTONIC, or T0_FROM_STDIN */
+	int64_t duration_ns;
+	int64_t sample_ns;
+	int64_t interval_ns;
+	int64_t drain_ns;
+	int64_t connect_timeout_ns;
+	char *out;
+	struct flow_config *flows;
+	size_t flow_count;
+};
+
+int config_load(struct config *config, const char *path, struct failure *failure);
+void config_free(struct config *config);
+
+/* The effective configuration as JSON, every default filled in. */
+int config_print(const struct config *config, FILE *stream, struct failure *failure);
+
+/* "flow 3 (bbr, 10.64.0.1:10003 -> 10.65.0.1:5001)" */
+const char *flow_name(const struct flow_config *flow, char text[static FLOW_NAME_BYTES]);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Room for one file descriptor per flow. */
+#ifndef FLOWS_DESCRIPTORS_H
+#define FLOWS_DESCRIPTORS_H
+
+#include <stddef.h>
+
+#include "failure.h"
+
+int descriptors_reserve(size_t flow_count, struct failure *failure);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From t0 to the end: starts flows, keeps them supplied, samples them, and resets them. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "clock.h"
+#include "sender.h"
+#include "tcp_socket.h"
+
+/* At most this much per flow and event, so that no flow waits long for its turn. */
+#define WRITE_BYTES (128u << 10)
+
+static const char bulk_data[WRITE_BYTES];
+
+static int64_t
+wait_deadline_ns(const void *owner)
+{
+	(void)owner;
+	return NEVER;
+}
+
+static int
+wait_due(void *owner, int64_t now_ns)
+{
+	(void)owner;
+	(void)now_ns;
+	return 0;
+}
+
+static bool
+t0_known(const void *owner)
+{
+	return t0_source_known(&((const struct sender *)owner)->session.t0);
+}
+
+int
+sender_wait_for_t0(struct sender *sender)
+{
+	static const struct agenda agenda = {wait_deadline_ns, wait_due, t0_known};
+	const struct session *session = &sender->session;
+	int64_t late_ns;
+
+	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
+		return -1;
+	late_ns = clock_now_ns() - session->t0.t0_ns;
+	if (session->loop.stop_signal == 0 && late_ns > 0)
+		return failure_set(session->failure, EXIT_STATUS_HOST,
+				   "t0 had passed %.3f ms before the flows were ready; set it later",
+				   (double)late_ns / NS_PER_MS);
+	return 0;
+}
+
+/* Reset the flow; its last sample gives the totals. */
+static int
+end_flow(struct sender_flow *flow, int64_t now_ns)
+{
+	int result = sender_flow_sample(flow);
+
+	tcp_socket_abort(flow->watch.fd);
+	flow->watch.fd = -1;
+	flow->state = FLOW_ENDED;
+	flow->ended_ns = now_ns;
+	flow->sender->ended++;
+	return result;
+}
+
+static int
+lose_flow(struct sender_flow *flow, int error, int64_t now_ns)
+{
+	flow->error = error != 0 ? error : ECONNRESET;
+	flow->sender->lost++;
+	return end_flow(flow, now_ns);
+}
+
+static int
+supply(struct sender_flow *flow, int64_t now_ns)
+{
+	if (send(flow->watch.fd, bulk_data, sizeof(bulk_data), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+	    errno == EAGAIN || errno == EINTR)
+		return 0;
+	return lose_flow(flow, errno, now_ns);
+}
+
+static int
+running_flow_ready(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
+
+	if ((events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0)
+		return lose_flow(flow, tcp_socket_error(watch->fd), now_ns);
+	return supply(flow, now_ns);
+}
+
+static int
+start_flow(struct sender_flow *flow)
+{
+	flow->state = FLOW_RUNNING;
+	flow->started_ns = clock_now_ns();
+	flow->watch.ready = running_flow_ready;
+	if (loop_change(&flow->sender->session.loop, &flow->watch, EPOLLOUT | EPOLLRDHUP) < 0)
+		return -1;
+	return supply(flow, flow->started_ns);
+}
+
+static int64_t
+next_start_ns(const struct sender *sender)
+{
+	if (sender->start.next == sender->flow_count)
+		return NEVER;
+	return sender->session.t0.t0_ns +
+	       sender->start.order[sender->start.next]->config->start_ns;
+}
+
+static int
+start_flows(struct sender *sender, int64_t now_ns)
+{
+	while (next_start_ns(sender) <= now_ns)
+		if (start_flow(sender->start.order[sender->start.next++]) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+record_sample(struct sender_flow *flow, uint64_t tick)
+{
+	struct sender *sender = flow->sender;
+
+	flow->last.tick = (uint32_t)tick;
+	return record_file_append(&sender->samples, &flow->last, sizeof(flow->last),
+				  sender->session.failure);
+}
+
+static int
+sample_flows(struct sender *sender, int64_t now_ns)
+{
+	uint64_t tick = grid_take_latest(&sender->grid, now_ns, &sender->lateness);
+
+	for (size_t i = 0; i < sender->flow_count; i++) {
+		struct sender_flow *flow = &sender->flows[i];
+
+		if (flow->state != FLOW_RUNNING)
+			continue;
+		if (sender_flow_sample(flow) < 0 || record_sample(flow, tick) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The end may be a tick too: its record is then the flow's last sample, read just before. */
+static int
+end_flows(struct sender *sender, int64_t now_ns)
+{
+	bool is_tick = grid_next_ns(&sender->grid) <= now_ns;
+	uint64_t tick = is_tick ? grid_take_latest(&sender->grid, now_ns, &sender->lateness) : 0;
+
+	for (size_t i = 0; i < sender->flow_count; i++) {
+		struct sender_flow *flow = &sender->flows[i];
+		bool was_running = flow->state == FLOW_RUNNING;
+
+		if (flow->watch.fd < 0)
+			continue;
+		if (end_flow(flow, clock_now_ns()) < 0)
+			return -1;
+		if (is_tick && was_running && record_sample(flow, tick) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int64_t
+transmit_next_ns(const void *owner)
+{
+	const struct sender *sender = owner;
+	int64_t start_ns = next_start_ns(sender);
+	int64_t sample_ns = grid_next_ns(&sender->grid);
+	int64_t first_ns = start_ns < sample_ns ? start_ns : sample_ns;
+
+	return first_ns < sender->end_ns ? first_ns : sender->end_ns;
+}
+
+static int
+transmit_due(void *owner, int64_t now_ns)
+{
+	struct sender *sender = owner;
+
+	if (now_ns >= sender->end_ns)
+		return end_flows(sender, now_ns);
+	if (start_flows(sender, now_ns) < 0)
+		return -1;
+	return grid_next_ns(&sender->grid) <= now_ns ? sample_flows(sender, now_ns) : 0;
+}
+
+static bool
+all_ended(const void *owner)
+{
+	const struct sender *sender = owner;
+
+	return sender->ended == sender->flow_count;
+}
+
+int
+sender_transmit(struct sender *sender)
+{
+	static const struct agenda agenda = {transmit_next_ns, transmit_due, all_ended};
+	const struct config *config = sender->session.config;
+	int64_t t0_ns = sender->session.t0.t0_ns;
+
+	if (!t0_known(sender)) /* a signal came first */
+		return 0;
+	sender->end_ns = t0_ns + config->duration_ns;
+	sender->grid = (struct grid){
+		.origin_ns = t0_ns,
+		.step_ns = config->sample_ns,
+		.count = (uint64_t)(config->duration_ns / config->sample_ns) + 1,
+	};
+	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
+		return -1;
+	return all_ended(sender) ? 0 : end_flows(sender, clock_now_ns());
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink's role. Its phases: listen, say so, wait for t0, count until the end, report. It
+ * accepts and reads in all of them. One thread does everything, so nothing here is shared.
+ */
+#ifndef FLOWS_SINK_H
+#define FLOWS_SINK_H
+
+#include "flow_index.h"
+#include "grid.h"
+#include "record_file.h"
+#include "session.h"
+
+struct sink;
+
+struct listener {
+	struct watch watch;
+	struct sink *sink;
+	struct sockaddr_in address;
+};
+
+enum sink_flow_end {
+	NEVER_CONNECTED,
+	STILL_OPEN,
+	CLOSED_BY_RESET,
+	CLOSED_BY_FIN,
+	CLOSED_BY_ERROR,
+	CLOSED_BY_US, /* at the deadline or on a signal */
+};
+
+struct sink_flow {
+	struct watch watch;
+	struct sink *sink;
+	const struct flow_config *config;
+	enum sink_flow_end end;
+	int error;
+	uint64_t interval_bytes; /* read since the last interval was closed */
+	uint64_t bytes;
+	int64_t first_byte_ns; /* CLOCK_MONOTONIC; 0: none */
+	int64_t last_byte_ns;
+};
+
+struct sink {
+	struct session session;
+	struct flow_index by_source;
+	struct listener *listeners;
+	size_t listener_count;
+	struct sink_flow *flows; /* in the order of the configuration */
+	size_t flow_count;
+	size_t open;
+	size_t closed; /* by the other side */
+	uint64_t strangers; /* connections that are none of ours, refused */
+
+	struct record_file goodput;
+	struct grid interval_ends;
+	struct lateness lateness;
+	int64_t end_ns;
+	bool over;
+};
+
+/* The whole role. Returns the exit status, or -1 with the failure told. */
+int sink_run(const struct config *config, struct failure *failure);
+
+/* Phases, in order. Each returns 0 also when a signal ended it. */
+int sink_listen(struct sink *sink);
+int sink_wait_for_t0(struct sink *sink);
+int sink_count(struct sink *sink);
+
+int sink_report_listening(const struct sink *sink);
+int sink_report_end(const struct sink *sink);
+
+/* Take over a flow's new connection. */
+int sink_flow_open(struct sink_flow *flow, int fd);
+
+/* Read what is there once more and close. */
+void sink_flow_finish(struct sink_flow *flow, int64_t now_ns);
+
+#endif

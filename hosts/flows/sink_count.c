@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts by interval. The loop closes every interval that has ended before it handles the next
+ * event, so bytes always fall into the interval in which they are read, however late the timer.
+ */
+#include "clock.h"
+#include "records.h"
+#include "sink.h"
+
+static int64_t
+wait_deadline_ns(const void *owner)
+{
+	(void)owner;
+	return NEVER;
+}
+
+static int
+wait_due(void *owner, int64_t now_ns)
+{
+	(void)owner;
+	(void)now_ns;
+	return 0;
+}
+
+static bool
+all_closed(const void *owner)
+{
+	const struct sink *sink = owner;
+
+	return sink->closed == sink->flow_count;
+}
+
+static bool
+t0_known_or_all_closed(const void *owner)
+{
+	return t0_source_known(&((const struct sink *)owner)->session.t0) || all_closed(owner);
+}
+
+int
+sink_wait_for_t0(struct sink *sink)
+{
+	static const struct agenda agenda = {wait_deadline_ns, wait_due, t0_known_or_all_closed};
+	const struct session *session = &sink->session;
+
+	if (loop_run(&sink->session.loop, &agenda, sink) < 0)
+		return -1;
+	if (session->loop.stop_signal == 0 && !t0_source_known(&session->t0))
+		return failure_set(session->failure, EXIT_STATUS_HOST,
+				   "the sender closed every flow before t0 arrived");
+	return 0;
+}
+
+static int
+write_interval(struct sink *sink, uint64_t interval)
+{
+	struct goodput_record record = {.t_ns = grid_time_ns(&sink->interval_ends, interval)};
+
+	for (size_t i = 0; i < sink->flow_count; i++) {
+		record.flow = sink->flows[i].config->flow;
+		record.bytes = sink->flows[i].interval_bytes;
+		sink->flows[i].interval_bytes = 0;
+		if (record_file_append(&sink->goodput, &record, sizeof(record),
+				       sink->session.failure) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+close_intervals(struct sink *sink, int64_t now_ns)
+{
+	while (grid_next_ns(&sink->interval_ends) <= now_ns)
+		if (write_interval(sink, grid_take_next(&sink->interval_ends, now_ns,
+							&sink->lateness)) < 0)
+			return -1;
+	return 0;
+}
+
+/* What the last reads bring belongs to the interval that is still open. */
+static int
+finish(struct sink *sink, int64_t now_ns)
+{
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if (sink->flows[i].watch.fd >= 0)
+			sink_flow_finish(&sink->flows[i], now_ns);
+	sink->over = true;
+	return write_interval(sink, sink->interval_ends.next);
+}
+
+static int64_t
+count_next_ns(const void *owner)
+{
+	const struct sink *sink = owner;
+	int64_t interval_ns = grid_next_ns(&sink->interval_ends);
+
+	return interval_ns < sink->end_ns ? interval_ns : sink->end_ns;
+}
+
+static int
+count_due(void *owner, int64_t now_ns)
+{
+	struct sink *sink = owner;
+
+	if (close_intervals(sink, now_ns) < 0)
+		return -1;
+	return now_ns >= sink->end_ns ? finish(sink, now_ns) : 0;
+}
+
+static bool
+counted(const void *owner)
+{
+	return ((const struct sink *)owner)->over || all_closed(owner);
+}
+
+/*
+ * The grid holds all intervals but the one in which the end lies; that one stays open until the
+ * last reads are done.
+ */
+static struct grid
+interval_ends_before_the_last(const struct config *config, int64_t t0_ns)
+{
+	int64_t span_ns = config->duration_ns + config->drain_ns;
+	int64_t intervals = (span_ns + config->interval_ns - 1) / config->interval_ns;
+
+	return (struct grid){
+		.origin_ns = t0_ns + config->interval_ns,
+		.step_ns = config->interval_ns,
+		.count = (uint64_t)intervals - 1,
+	};
+}
+
+int
+sink_count(struct sink *sink)
+{
+	static const struct agenda agenda = {count_next_ns, count_due, counted};
+	const struct config *config = sink->session.config;
+	int64_t t0_ns = sink->session.t0.t0_ns;
+
+	if (!t0_source_known(&sink->session.t0)) /* a signal came first */
+		return 0;
+	sink->interval_ends = interval_ends_before_the_last(config, t0_ns);
+	sink->end_ns = t0_ns + config->duration_ns + config->drain_ns;
+	if (loop_run(&sink->session.loop, &agenda, sink) < 0)
+		return -1;
+	return sink->over ? 0 : finish(sink, clock_now_ns());
+}

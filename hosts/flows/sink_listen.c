@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One listening socket per destination of the flows; tells who has connected. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "sink.h"
+#include "tcp_socket.h"
+
+#define BACKLOG 65535 /* the kernel lowers it to net.core.somaxconn */
+
+static bool
+same_address(const struct sockaddr_in *a, const struct sockaddr_in *b)
+{
+	return flow_key_address(a) == flow_key_address(b);
+}
+
+/* The flow that this connection belongs to, or NULL. */
+static struct sink_flow *
+find_flow(const struct listener *listener, const struct sockaddr_in *peer)
+{
+	const struct sink *sink = listener->sink;
+	size_t position = flow_index_find(&sink->by_source, flow_key_address(peer));
+	struct sink_flow *flow;
+
+	if (position == FLOW_INDEX_NONE)
+		return NULL;
+	flow = &sink->flows[position];
+	return flow->end == NEVER_CONNECTED &&
+			       same_address(&flow->config->destination, &listener->address)
+		       ? flow
+		       : NULL;
+}
+
+static int
+connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *peer)
+{
+	struct sink_flow *flow = find_flow(listener, peer);
+
+	if (flow == NULL) {
+		listener->sink->strangers++;
+		tcp_socket_abort(fd);
+		return 0;
+	}
+	return sink_flow_open(flow, fd);
+}
+
+static bool
+is_passing(int error)
+{
+	return error == EAGAIN || error == EINTR || error == ECONNABORTED || error == EPROTO;
+}
+
+static int
+listener_ready(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	struct listener *listener = container_of(watch, struct listener, watch);
+	struct sockaddr_in peer;
+	socklen_t length = sizeof(peer);
+	int fd = accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	(void)events;
+	(void)now_ns;
+	if (fd >= 0)
+		return connection_arrived(listener, fd, &peer);
+	return is_passing(errno) ? 0
+				 : failure_set(listener->sink->session.failure, EXIT_STATUS_HOST,
+					       "cannot accept a connection: %s", strerror(errno));
+}
+
+static int
+open_listening_socket(const struct sockaddr_in *address, struct failure *failure)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	char text[INET_ADDRSTRLEN];
+	const int on = 1;
+
+	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return fd;
+
+	failure_set(failure, EXIT_STATUS_HOST, "cannot listen on %s:%u: %s%s",
+		    inet_ntop(AF_INET, &address->sin_addr, text, sizeof(text)),
+		    ntohs(address->sin_port), strerror(errno),
+		    errno == EADDRNOTAVAIL ? "; no interface here has this address" : "");
+	if (fd >= 0)
+		tcp_socket_abort(fd);
+	return -1;
+}
+
+static int
+listen_on(struct sink *sink, const struct sockaddr_in *address)
+{
+	struct listener *listener = &sink->listeners[sink->listener_count];
+
+	*listener = (struct listener){
+		.watch = {.fd = open_listening_socket(address, sink->session.failure),
+			  .ready = listener_ready},
+		.sink = sink,
+		.address = *address,
+	};
+	if (listener->watch.fd < 0)
+		return -1;
+	sink->listener_count++;
+	return loop_add(&sink->session.loop, &listener->watch, EPOLLIN);
+}
+
+static int
+compare_destinations(const void *left, const void *right)
+{
+	uint64_t a = flow_key_address(left);
+	uint64_t b = flow_key_address(right);
+
+	return (a > b) - (a < b);
+}
+
+static int
+listen_on_each(struct sink *sink, const struct sockaddr_in *sorted)
+{
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if ((i == 0 || !same_address(&sorted[i], &sorted[i - 1])) &&
+		    listen_on(sink, &sorted[i]) < 0)
+			return -1;
+	return 0;
+}
+
+int
+sink_listen(struct sink *sink)
+{
+	struct sockaddr_in *destinations = calloc(sink->flow_count, sizeof(*destinations));
+	int result;
+
+	sink->listeners = calloc(sink->flow_count, sizeof(*sink->listeners));
+	if (destinations == NULL || sink->listeners == NULL) {
+		free(destinations);
+		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
+	}
+	for (size_t i = 0; i < sink->flow_count; i++)
+		destinations[i] = sink->flows[i].config->destination;
+	qsort(destinations, sink->flow_count, sizeof(*destinations), compare_destinations);
+	result = listen_on_each(sink, destinations);
+	free(destinations);
+	return result;
+}

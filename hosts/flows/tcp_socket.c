@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tcp_socket.h"
+
+#define AVAILABLE_PATH "/proc/sys/net/ipv4/tcp_available_congestion_control"
+
+static void
+read_available(char *text, int size)
+{
+	FILE *file = fopen(AVAILABLE_PATH, "re");
+
+	if (file == NULL || fgets(text, size, file) == NULL)
+		snprintf(text, (size_t)size, "unknown");
+	text[strcspn(text, "\n")] = '\0';
+	if (file != NULL)
+		fclose(file);
+}
+
+static int
+cc_refused(const struct flow_config *flow, int error, struct failure *failure)
+{
+	char name[FLOW_NAME_BYTES];
+	char available[256];
+
+	if (error != ENOENT)
+		return failure_set(failure, EXIT_STATUS_HOST,
+				   "%s: cannot use congestion control '%s': %s%s",
+				   flow_name(flow, name), flow->cc, strerror(error),
+				   error == EPERM ? "; run as root" : "");
+	read_available(available, sizeof(available));
+	return failure_set(failure, EXIT_STATUS_HOST,
+			   "%s: the kernel has no congestion control '%s' (available: %s)",
+			   flow_name(flow, name), flow->cc, available);
+}
+
+static int
+set_cc(int fd, const struct flow_config *flow, struct failure *failure)
+{
+	socklen_t length = (socklen_t)strlen(flow->cc);
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, length) < 0)
+		return cc_refused(flow, errno, failure);
+	return 0;
+}
+
+static int
+bind_source(int fd, const struct flow_config *flow, struct failure *failure)
+{
+	char name[FLOW_NAME_BYTES];
+	const int on = 1;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&flow->source, sizeof(flow->source)) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "%s: cannot bind the source: %s",
+				   flow_name(flow, name), strerror(errno));
+	return 0;
+}
+
+static int
+limit_unsent(int fd, const struct flow_config *flow, unsigned int bytes, struct failure *failure)
+{
+	char name[FLOW_NAME_BYTES];
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof(bytes)) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "%s: TCP_NOTSENT_LOWAT: %s",
+				   flow_name(flow, name), strerror(errno));
+	return 0;
+}
+
+int
+tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes, struct failure *failure)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	char name[FLOW_NAME_BYTES];
+
+	if (fd < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "%s: cannot open a socket: %s",
+				   flow_name(flow, name), strerror(errno));
+	if (set_cc(fd, flow, failure) < 0 || bind_source(fd, flow, failure) < 0 ||
+	    limit_unsent(fd, flow, unsent_bytes, failure) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int
+tcp_socket_read_cc(int fd, char cc[static CC_NAME_BYTES])
+{
+	socklen_t length = CC_NAME_BYTES - 1;
+
+	memset(cc, 0, CC_NAME_BYTES);
+	return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, &length);
+}
+
+int
+tcp_socket_error(int fd)
+{
+	socklen_t length = sizeof(int);
+	int error = 0;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0)
+		return errno;
+	return error;
+}
+
+void
+tcp_socket_abort(int fd)
+{
+	const struct linger linger = {.l_onoff = 1, .l_linger = 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	close(fd);
+}
