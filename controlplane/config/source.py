@@ -55,7 +55,7 @@ def parse(text: str, name: str) -> Source:
         root = YAML(typ="safe", pure=True).compose(text)
     except MarkedYAMLError as error:
         raise ConfigError(_yaml_message(name, error)) from error
-    except (YAMLError, ValueError) as error:
+    except (YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: not YAML: {str(error).splitlines()[0]}") from error
     if root is None:
         raise ConfigError(f"{name}: is empty")

@@ -6,6 +6,7 @@ EXIT_TARGET = 3
 EXIT_HOST = 4
 EXIT_INTERNAL = 5
 EXIT_ACCEPTANCE = 20
+EXIT_INTERRUPTED = 130
 
 
 class NashbedError(Exception):
@@ -53,3 +54,9 @@ class AcceptanceMissed(NashbedError):  # noqa: N818 - a finding, not a failure
     """A run finished and missed an acceptance bound of its scenario (exit code 20)."""
 
     exit_code = EXIT_ACCEPTANCE
+
+
+class Interrupted(NashbedError):  # noqa: N818 - a wish, not a failure
+    """The person asked to stop (exit code 130, as shells have it)."""
+
+    exit_code = EXIT_INTERRUPTED

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .model import Model
+
+MANIFEST_FORMAT: Final = 1
 
 
 class Manifest(Model):
@@ -31,7 +33,7 @@ class Manifest(Model):
         status: Where the run stands.
     """
 
-    format: Literal[1] = 1
+    format: Literal[1] = MANIFEST_FORMAT
     run: str
     scenario: str
     started_utc: str

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from .model import Model
 from .target import BottleneckProgram
 from .trial import Mix, Setting
+
+PLAN_FORMAT: Final = 1
 
 
 class PlannedTrial(Model):
@@ -47,7 +49,7 @@ class Plan(Model):
         estimated_disk_bytes: Upper estimate of the disk space needed.
     """
 
-    format: Literal[1] = 1
+    format: Literal[1] = PLAN_FORMAT
     scenario: str
     trials: tuple[PlannedTrial, ...]
     flows_per_trial: int

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .model import Model
 from .target import Applied, BottleneckProgram
+
+TRIAL_FORMAT: Final = 1
 
 
 class Setting(Model):
@@ -99,7 +101,7 @@ class TrialRecord(Model):
         flow_generator: Totals and timer lateness as told by the flow generator.
     """
 
-    format: Literal[1] = 1
+    format: Literal[1] = TRIAL_FORMAT
     id: str
     setting: Setting
     requested: BottleneckProgram

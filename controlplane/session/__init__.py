@@ -1,0 +1,1 @@
+"""The machine: commands, processes, namespaces. The only user of subprocess."""

@@ -1,0 +1,30 @@
+"""The one logger of the control plane, and its file in the run directory."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+LOG = logging.getLogger("nashbed")
+
+_FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)-7s %(threadName)s: %(message)s"
+
+
+def log_to(path: Path) -> logging.Handler:
+    """Write everything from now on to a file as well; returns the handler for `close_log`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, encoding="utf-8")
+    formatter = logging.Formatter(_FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
+    LOG.setLevel(logging.DEBUG)
+    LOG.propagate = False
+    LOG.addHandler(handler)
+    return handler
+
+
+def close_log(handler: logging.Handler) -> None:
+    """Stop writing to the handler's file."""
+    LOG.removeHandler(handler)
+    handler.close()

@@ -1,0 +1,76 @@
+"""What the machine must have before anything is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from ..contract.errors import HostError
+from ..contract.testbed import Testbed
+from .cleanup import huge_page_mounts
+
+MEMINFO = Path("/proc/meminfo")
+TOOLS = ("ip", "ethtool", "sysctl", "setpriv", "tee")
+SPARE_BYTES = 200_000_000
+
+
+def require_root() -> None:
+    """Raise HostError unless this is root."""
+    if os.geteuid() != 0:
+        raise HostError("not root: namespaces and AF_XDP need it; run it again with sudo")
+
+
+def require_tools() -> None:
+    """Raise HostError for a command that is missing."""
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise HostError(f"not installed: {', '.join(missing)}; run `make setup`")
+
+
+def require_cores(testbed: Testbed) -> None:
+    """Raise HostError when the testbed file names a core that is not there."""
+    cores = os.cpu_count() or 1
+    for key in ("core", "service_core"):
+        core = getattr(testbed.dataplane, key)
+        if core >= cores:
+            raise HostError(
+                f"testbed {testbed.name!r}: dataplane.{key} is {core}, but this machine has "
+                f"cores 0 to {cores - 1}"
+            )
+
+
+def free_huge_pages(meminfo: Path = MEMINFO) -> tuple[int, int]:
+    """Free huge pages and the size of one in bytes."""
+    fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+    size_kb = int(fields.get("Hugepagesize", "0 kB").split()[0])
+    return int(fields.get("HugePages_Free", "0")), size_kb * 1024
+
+
+def require_huge_pages(testbed: Testbed) -> None:
+    """Raise HostError when the testbed wants huge pages and too few are free."""
+    if not testbed.dataplane.huge_pages:
+        return
+    remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
+    if not huge_page_mounts():
+        raise HostError(f"no hugetlbfs is mounted; {remedy}")
+    pages, size = free_huge_pages()
+    if pages * size < testbed.dataplane.memory.bytes:
+        raise HostError(
+            f"{pages} huge pages of {size >> 20} MiB are free, "
+            f"{-(-testbed.dataplane.memory.bytes // max(size, 1))} are needed; {remedy}"
+        )
+
+
+def require_disk(folder: Path, needed_bytes: int) -> None:
+    """Raise HostError when the folder's file system has too little room."""
+    place = folder
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    if free < needed_bytes + SPARE_BYTES:
+        raise HostError(
+            f"{folder}: {free / 1e9:.1f} GB free, about {(needed_bytes + SPARE_BYTES) / 1e9:.1f} "
+            "GB needed; free some, use another --out, or keep fewer postcards "
+            "(telemetry.postcards)"
+        )

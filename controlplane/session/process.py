@@ -1,0 +1,211 @@
+"""Long-running processes, held by handle: JSON lines on stdout, stopped by pid we own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from ..contract.errors import HostError, Interrupted, NashbedError, TargetError
+from .log import LOG
+from .procfs import start_time
+from .state import ChildProcess, StateFile
+
+STOP_GRACE_S = 3.0
+_ERRORS: dict[int, type[NashbedError]] = {3: TargetError, 4: HostError}
+
+
+class Process:
+    """A child process that speaks one JSON object per line on standard output.
+
+    It dies with the thread that starts it (PR_SET_PDEATHSIG), so a killed control plane
+    leaves no process behind; its threads therefore outlive their children.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        args: Sequence[str],
+        state: StateFile | None = None,
+        log_path: Path | None = None,
+    ) -> None:
+        self.name = name
+        self._state = state
+        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._last_words: deque[str] = deque(maxlen=20)
+        self._log = log_path.open("a", encoding="utf-8") if log_path else None
+        wrapped = ["setpriv", "--pdeathsig", "KILL", "--", *args]
+        LOG.info("start %s: %s", name, shlex.join(wrapped))
+        self._popen = _popen(name, wrapped)
+        self._note(wrapped)
+        self._readers = [
+            self._reader(self._popen.stdout, self._take_event),
+            self._reader(self._popen.stderr, self._take_word),
+        ]
+
+    @property
+    def pid(self) -> int:
+        """Process id; the wrappers exec, so it is the program's own."""
+        return self._popen.pid
+
+    def poll(self) -> int | None:
+        """Exit code, or None while it runs."""
+        return self._popen.poll()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Write one JSON line to its standard input."""
+        assert self._popen.stdin is not None
+        try:
+            self._popen.stdin.write(json.dumps(message) + "\n")
+            self._popen.stdin.flush()
+        except (BrokenPipeError, OSError) as error:
+            raise self.failure("has closed its input") from error
+
+    def wait_event(
+        self, event: str, timeout_s: float, stop: threading.Event | None = None
+    ) -> dict[str, Any]:
+        """Wait for a line with this `event`; other events on the way are logged.
+
+        Args:
+            event: Value of the line's `event`.
+            timeout_s: How long to wait, in seconds.
+            stop: Ends the wait early when set.
+
+        Raises:
+            NashbedError: It ended, reported an error, or stayed silent.
+            Interrupted: `stop` was set.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            if stop is not None and stop.is_set():
+                raise Interrupted(f"{self.name}: stopped while waiting for {event!r}")
+            try:
+                message = self._events.get(timeout=0.1)
+            except queue.Empty:
+                if time.monotonic() > deadline:
+                    raise self.failure(f"did not say {event!r} within {timeout_s:g} s") from None
+                continue
+            if message is None:
+                self._events.put(None)
+                raise self.failure("ended unexpectedly")
+            if message.get("event") == event:
+                return message
+            if message.get("event") == "error":
+                raise self.failure(str(message.get("error", "error")))
+
+    def wait_exit(self, timeout_s: float) -> int:
+        """Wait for its end; returns the exit code."""
+        try:
+            code = self._popen.wait(timeout_s)
+        except subprocess.TimeoutExpired as error:
+            raise self.failure(f"did not end within {timeout_s:g} s") from error
+        self._finish(code)
+        return code
+
+    def stop(self) -> None:
+        """End it: SIGTERM, and SIGKILL after a grace time. Does nothing when it has ended."""
+        if self._popen.poll() is None:
+            self._popen.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._popen.wait(STOP_GRACE_S)
+        if self._popen.poll() is None:
+            LOG.warning("%s does not end on SIGTERM: SIGKILL", self.name)
+            self._popen.kill()
+        self._finish(self._popen.wait())
+
+    def failure(self, problem: str) -> NashbedError:
+        """An error that names the process and quotes its last words."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._popen.wait(0.2)
+        code = self._popen.poll()
+        for thread in self._readers if code is not None else ():
+            thread.join(1.0)
+        words = f": {self._last_words[-1]}" if self._last_words else ""
+        ended = f" (exit code {code})" if code is not None else ""
+        kind = _ERRORS.get(code or 0, TargetError if self.name == "dataplane" else HostError)
+        return kind(f"{self.name} {problem}{ended}{words}")
+
+    def _note(self, args: Sequence[str]) -> None:
+        if self._state is None:
+            return
+        started = start_time(self.pid)
+        if started is not None:
+            files = tuple(dict.fromkeys(_real(a) for a in args if shutil.which(a)))
+            self._state.add_process(ChildProcess(pid=self.pid, start=started, executables=files))
+
+    def _finish(self, code: int) -> None:
+        for thread in self._readers:
+            thread.join(2.0)
+        for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+        if self._state is not None:
+            self._state.remove_process(self.pid)
+            self._state = None
+            LOG.info("end %s (pid %d): %d", self.name, self.pid, code)
+
+    def _reader(self, stream: IO[str] | None, take: Callable[[str], None]) -> threading.Thread:
+        assert stream is not None
+
+        def read() -> None:
+            with contextlib.suppress(ValueError, OSError):
+                for line in stream:
+                    take(line.rstrip("\n"))
+            if stream is self._popen.stdout:
+                self._events.put(None)
+
+        thread = threading.Thread(target=read, name=f"{self.name}-reader", daemon=True)
+        thread.start()
+        return thread
+
+    def _take_event(self, line: str) -> None:
+        LOG.debug("%s says %s", self.name, line[:2000])
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return
+        if isinstance(message, dict):
+            self._events.put(message)
+
+    def _take_word(self, line: str) -> None:
+        if line.strip():
+            self._last_words.append(line.strip())
+        LOG.debug("%s stderr: %s", self.name, line[:2000])
+        if self._log is not None:
+            self._log.write(line + "\n")
+
+
+def _real(program: str) -> str:
+    found = shutil.which(program)
+    assert found is not None
+    return str(Path(found).resolve())
+
+
+def _popen(name: str, args: Sequence[str]) -> subprocess.Popen[str]:
+    try:
+        # A session of its own: Ctrl-C in the terminal reaches only us, and we stop children.
+        return subprocess.Popen(
+            list(args),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise HostError(f"{name}: cannot start {args[0]}: {error.strerror}") from error

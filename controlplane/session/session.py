@@ -1,0 +1,217 @@
+"""A run's hold on the machine: made, used, and given back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from ..contract.errors import HostError
+from ..contract.testbed import Testbed, VirtualPort
+from . import cleanup, command, facts, namespaces, preflight
+from .layout import Layout, Side, make_layout
+from .locate import DATAPLANE, FLOWS, built
+from .log import LOG
+from .process import Process
+from .state import STATE_DIR, StateFile, own_state
+
+
+class Session(ABC):
+    """What the run needs from a machine."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Check the machine, remove dead runs, make the namespaces."""
+
+    @abstractmethod
+    def start_dataplane(self, config: Path) -> Process:
+        """Start the data plane with a configuration file."""
+
+    @abstractmethod
+    def connect_hosts(self) -> None:
+        """Finish the hosts' interfaces once the data plane is up."""
+
+    @abstractmethod
+    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+        """Start a flow generator on one side."""
+
+    @abstractmethod
+    def host_losses(self) -> dict[str, int]:
+        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+
+    @abstractmethod
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """The data plane's `ports` configuration."""
+
+    @property
+    @abstractmethod
+    def scratch(self) -> Path:
+        """A directory for sockets and generated files."""
+
+    @property
+    @abstractmethod
+    def sysctls(self) -> dict[str, str]:
+        """Settings of the hosts' namespaces."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back. Safe to call twice, and after a failed open."""
+
+
+class LocalSession(Session):
+    """This machine, with network namespaces as hosts."""
+
+    def __init__(
+        self,
+        run_id: str,
+        run_dir: Path,
+        testbed: Testbed,
+        lanes: int,
+        groups: int,
+        window_bytes: int,
+    ) -> None:
+        self._run_id = run_id
+        self._run_dir = run_dir
+        self._testbed = testbed
+        self.layout: Layout = make_layout(run_id, testbed, os.cpu_count() or 1, lanes, groups)
+        self._sysctls = host_sysctls(window_bytes)
+        self._state: StateFile | None = None
+        self._processes: list[Process] = []
+
+    @property
+    def scratch(self) -> Path:
+        """Directory of sockets and generated files."""
+        return STATE_DIR / self._run_id
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """Settings of the hosts' namespaces."""
+        return self._sysctls
+
+    def open(self) -> None:
+        """Check the machine, remove dead runs, make the namespaces."""
+        preflight.require_root()
+        preflight.require_tools()
+        preflight.require_cores(self._testbed)
+        cleanup.remove_dead_runs()
+        preflight.require_huge_pages(self._testbed)
+        namespaces.refuse_foreign(self.layout)
+        self._write_state()
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        namespaces.create(self.layout)
+
+    def _write_state(self) -> None:
+        layout = self.layout
+        veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
+        state = own_state(self._run_id, self._run_dir).model_copy(
+            update={
+                "namespaces": layout.namespaces,
+                "interfaces": tuple(veths),
+                "scratch": str(self.scratch),
+                "huge_prefix": f"nashbed-{self._run_id}",
+            }
+        )
+        self._state = StateFile(state)
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """The data plane's `ports` configuration."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, side in zip(("senders", "receivers"), self.layout.sides, strict=True):
+            port = side.port
+            device = (
+                {"iface": side.peer or side.interface}
+                if isinstance(port, VirtualPort)
+                else {"address": port.address}
+            )
+            found[name] = {"driver": port.driver, **device}
+        return found
+
+    def start_dataplane(self, config: Path) -> Process:
+        """Start the data plane in its namespace."""
+        args = [str(built(DATAPLANE)), "--config", str(config)]
+        log = self._run_dir / "dataplane.log"
+        return self._start("dataplane", self.layout.dp, args, log)
+
+    def connect_hosts(self) -> None:
+        """Finish the hosts' interfaces once the data plane is up."""
+        namespaces.adopt_taps(self.layout)
+        namespaces.configure(self.layout, self._sysctls)
+
+    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+        """Start a flow generator in a side's namespace, off the packet loop's core."""
+        namespace = self.layout.senders if side == "snd" else self.layout.receivers
+        role = "sender" if side == "snd" else "sink"
+        cores = ",".join(str(core) for core in self.layout.cores)
+        pinned = ["taskset", "-c", cores, str(built(FLOWS)), "--config", str(config)]
+        return self._start(f"{role} of lane {lane}", namespace.namespace, pinned, None)
+
+    def _start(self, name: str, namespace: str, args: list[str], log: Path | None) -> Process:
+        process = Process(
+            name, ["ip", "netns", "exec", namespace, *args], self._state, log_path=log
+        )
+        self._processes.append(process)
+        return process
+
+    def host_losses(self) -> dict[str, int]:
+        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+        losses = {f"softnet_{k}": v for k, v in facts.softnet().items()}
+        for side in self.layout.sides:
+            found = namespaces.link_losses(side.namespace, side.interface)
+            losses |= {f"{side.interface}_{k}": v for k, v in found.items()}
+            if side.peer:
+                found = namespaces.link_losses(self.layout.dp, side.peer)
+                losses |= {f"{side.peer}_{k}": v for k, v in found.items()}
+        return losses
+
+    def close(self) -> None:
+        """Give everything back; what stays is an error with its name."""
+        for process in reversed(self._processes):
+            process.stop()
+        self._processes.clear()
+        if self._state is None:
+            return
+        left = cleanup.remove_run(self._state.state)
+        if left:
+            raise HostError(f"could not remove {', '.join(left)}")
+        self._state.remove()
+        self._state = None
+        LOG.info("restored the machine")
+
+
+def host_sysctls(window_bytes: int) -> dict[str, str]:
+    """Settings of the hosts' namespaces.
+
+    Args:
+        window_bytes: Largest window that a flow may need: BDP and buffer.
+
+    Socket buffers hold four times that: the kernel counts its own overhead in them, and a
+    flow must be limited by its congestion window, not by a buffer.
+    """
+    largest = max(4 * window_bytes, 6_291_456)
+    return {
+        "net.ipv4.tcp_no_metrics_save": "1",
+        "net.ipv4.tcp_ecn": "0",
+        "net.ipv4.tcp_rmem": f"4096 131072 {largest}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {largest}",
+    }
+
+
+def json_file(path: Path, content: dict[str, Any]) -> Path:
+    """Write a generated configuration file."""
+    path.write_text(json.dumps(content, indent=1) + "\n")
+    return path
+
+
+def which(tool: str) -> str | None:
+    """Where a tool is on PATH."""
+    return shutil.which(tool)
+
+
+def version_line(args: list[str]) -> str:
+    """First line that a tool says about its version."""
+    done = command.attempt(args)
+    lines = (done.out or done.err).strip().splitlines()
+    return lines[0] if lines else "unknown"
