@@ -73,6 +73,12 @@ class DataPlane(Model):
     flow_capacity: Annotated[int, Field(strict=True, ge=1, le=65536)] = 65536
     queue_packets: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 262144
 
+    @model_validator(mode="after")
+    def _check(self) -> DataPlane:
+        if not 64 * 2**20 <= self.memory.bytes <= 2**40 or self.memory.bytes % 2**20:
+            raise ValueError(f"memory: {self.memory} must be whole MiB, from 64MiB to 1024GiB")
+        return self
+
 
 class Capacity(Model):
     """What this testbed carries at once without spoiling measurements.

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
 from ..contract.errors import HostError
 from ..contract.testbed import Testbed, VirtualPort
-from . import cleanup, command, facts, namespaces, preflight
+from . import cleanup, facts, namespaces, preflight
 from .layout import Layout, Side, make_layout
 from .locate import DATAPLANE, FLOWS, built
 from .log import LOG
@@ -197,21 +195,3 @@ def host_sysctls(window_bytes: int) -> dict[str, str]:
         "net.ipv4.tcp_rmem": f"4096 131072 {largest}",
         "net.ipv4.tcp_wmem": f"4096 16384 {largest}",
     }
-
-
-def json_file(path: Path, content: dict[str, Any]) -> Path:
-    """Write a generated configuration file."""
-    path.write_text(json.dumps(content, indent=1) + "\n")
-    return path
-
-
-def which(tool: str) -> str | None:
-    """Where a tool is on PATH."""
-    return shutil.which(tool)
-
-
-def version_line(args: list[str]) -> str:
-    """First line that a tool says about its version."""
-    done = command.attempt(args)
-    lines = (done.out or done.err).strip().splitlines()
-    return lines[0] if lines else "unknown"

@@ -1,0 +1,1 @@
+"""Scenario -> plan -> trials -> sealed run directory."""

@@ -1,0 +1,211 @@
+"""Scenario and testbed -> plan; what cannot be run is refused here, with the reason."""
+
+from __future__ import annotations
+
+import heapq
+
+from ..contract.errors import ConfigError
+from ..contract.plan import Plan, PlannedTrial
+from ..contract.scenario import Scenario
+from ..contract.target import BottleneckProgram, Capabilities
+from ..contract.testbed import Testbed
+from ..contract.trial import Mix, Setting
+from ..contract.units import PACKET_BYTES, Duration, Rate, Size
+from .mixes import mix_label, scenario_mixes
+from .seeds import derive
+from .settings import scenario_settings
+
+OVERHEAD_S = 3.0
+"""Wall-clock seconds of a trial besides its duration: connecting, draining, converting."""
+RAW_BYTES_PER_PACKET = 40
+TABLE_BYTES_PER_PACKET = 24
+SAMPLE_BYTES = 120
+GOODPUT_BYTES = 12
+DEFAULT_SPEED = 1.25
+"""Packets for each full-sized packet of the rate: drops and short packets are extra."""
+
+
+def make_plan(scenario: Scenario, testbed: Testbed, can: Capabilities) -> Plan:
+    """Plan every trial of a scenario on a testbed.
+
+    Args:
+        scenario: What to run.
+        testbed: Where to run it.
+        can: What the testbed's target can do.
+
+    Raises:
+        ConfigError: The target or the testbed cannot do what the scenario asks for.
+    """
+    settings = scenario_settings(scenario)
+    for setting, program in settings:
+        _check_setting(scenario, testbed, can, setting, program)
+    trials = _order(scenario, settings, scenario_mixes(scenario))
+    lanes = _lanes(scenario, testbed, can, settings)
+    trial_ns = scenario.duration.ns
+    return Plan(
+        scenario=scenario.name,
+        trials=tuple(trials),
+        flows_per_trial=scenario.total_flows,
+        trial_ns=trial_ns,
+        lanes=min(lanes, len(trials)),
+        estimated_seconds=estimate_seconds(trials, trial_ns, lanes, testbed.capacity.rate),
+        estimated_disk_bytes=sum(trial_table_bytes(scenario, t.setting) for t in trials)
+        + _raw_bytes(scenario, trials, lanes),
+    )
+
+
+def _order(
+    scenario: Scenario, settings: list[tuple[Setting, BottleneckProgram]], mixes: list[Mix]
+) -> list[PlannedTrial]:
+    """Repetition by repetition, settings interleaved, mixes far apart from each other.
+
+    Neighbouring mixes load the machine alike; spread over the run, no moment is heavier
+    than another. High rates come first, because small trials fill gaps and large ones do not.
+    """
+    trials = [
+        _trial(scenario, setting, program, mix, repetition)
+        for repetition in range(scenario.trials)
+        for mix in _spread(mixes)
+        for setting, program in settings
+    ]
+    return sorted(trials, key=lambda trial: -trial.setting.rate_bps)
+
+
+def _spread(mixes: list[Mix]) -> list[Mix]:
+    """Reorder so that neighbours stand far apart: by bit-reversed index."""
+    bits = max(1, (len(mixes) - 1).bit_length())
+    return [mix for _, mix in sorted((_reversed(i, bits), mix) for i, mix in enumerate(mixes))]
+
+
+def _reversed(number: int, bits: int) -> int:
+    return int(f"{number:0{bits}b}"[::-1], 2)
+
+
+def _trial(
+    scenario: Scenario, setting: Setting, program: BottleneckProgram, mix: Mix, repetition: int
+) -> PlannedTrial:
+    key = f"{setting.label}-{mix_label(scenario, mix)}-r{repetition}"
+    return PlannedTrial(
+        key=key,
+        setting=setting,
+        mix=mix,
+        repetition=repetition,
+        seed=derive(scenario.seed, key),
+        program=program,
+    )
+
+
+def _check_setting(
+    scenario: Scenario,
+    testbed: Testbed,
+    can: Capabilities,
+    setting: Setting,
+    program: BottleneckProgram,
+) -> None:
+    where = f"{scenario.name}: setting {setting.label}"
+    rate = Rate(setting.rate_bps)
+    if setting.rate_bps > testbed.capacity.rate.bps:
+        raise ConfigError(
+            f"{where}: rate {rate} is more than testbed {testbed.name!r} carries "
+            f"({testbed.capacity.rate}, capacity.rate)"
+        )
+    if setting.rate_bps > can.max_rate_bps:
+        raise ConfigError(f"{where}: target {can.target} does at most {Rate(can.max_rate_bps)}")
+    if setting.buffer_bytes > can.max_buffer_bytes:
+        raise ConfigError(
+            f"{where}: a buffer of {Size(setting.buffer_bytes)} is more than target "
+            f"{can.target} has ({Size(can.max_buffer_bytes)})"
+        )
+    if program.limit.unit not in can.limit_units:
+        raise ConfigError(f"{where}: target {can.target} cannot limit in {program.limit.unit}")
+    if scenario.total_flows > can.flows:
+        raise ConfigError(
+            f"{where}: {scenario.total_flows} flows, but the flow table has {can.flows} entries "
+            "(dataplane.flow_capacity)"
+        )
+    if held_packets(setting) > testbed.dataplane.queue_packets:
+        raise ConfigError(
+            f"{where}: buffer and delay line hold up to {held_packets(setting)} packets, the "
+            f"testbed has room for {testbed.dataplane.queue_packets} (dataplane.queue_packets)"
+        )
+
+
+def held_packets(setting: Setting) -> int:
+    """Packets that a lane's queue and delay lines may hold: data, and an ACK for each."""
+    in_flight = setting.rate_bps * max(setting.base_rtt_ns) // (8 * 10**9)
+    return 2 * (setting.buffer_bytes + in_flight) // PACKET_BYTES + 64
+
+
+def _lanes(
+    scenario: Scenario,
+    testbed: Testbed,
+    can: Capabilities,
+    settings: list[tuple[Setting, BottleneckProgram]],
+) -> int:
+    """Trials side by side, as far as lanes, flow table and packet memory reach."""
+    largest = max(held_packets(setting) for setting, _ in settings)
+    return max(
+        1,
+        min(
+            testbed.capacity.lanes,
+            can.lanes,
+            can.flows // scenario.total_flows,
+            testbed.dataplane.queue_packets // largest,
+        ),
+    )
+
+
+def estimate_seconds(
+    trials: list[PlannedTrial] | tuple[PlannedTrial, ...],
+    trial_ns: int,
+    lanes: int,
+    capacity: Rate,
+) -> float:
+    """Wall-clock seconds of trials packed by rate and number of lanes.
+
+    Args:
+        trials: In the order of their start.
+        trial_ns: Length of one.
+        lanes: At most so many at once.
+        capacity: At most this sum of rates at once.
+    """
+    takes = Duration(trial_ns).seconds + OVERHEAD_S
+    running: list[tuple[float, int]] = []
+    now, rate = 0.0, 0
+    for trial in trials:
+        while running and (len(running) >= lanes or rate + trial.setting.rate_bps > capacity.bps):
+            now, ended = heapq.heappop(running)
+            rate -= ended
+        heapq.heappush(running, (now + takes, trial.setting.rate_bps))
+        rate += trial.setting.rate_bps
+    return max((end for end, _ in running), default=0.0)
+
+
+def trial_packets(scenario: Scenario, setting: Setting) -> int:
+    """Upper estimate of the packets that reach the bottleneck in a trial."""
+    full = setting.rate_bps * scenario.duration.ns // (8 * 10**9 * PACKET_BYTES)
+    return int(full * DEFAULT_SPEED) + 1000
+
+
+def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
+    """Upper estimate of a sealed trial's size in bytes."""
+    samples = scenario.duration.ns // scenario.telemetry.tcp_info.ns * scenario.total_flows
+    intervals = scenario.duration.ns // scenario.telemetry.goodput.ns * scenario.total_flows
+    postcards = kept_records(scenario, setting) * TABLE_BYTES_PER_PACKET
+    return postcards + samples * SAMPLE_BYTES + intervals * GOODPUT_BYTES + 100_000
+
+
+def kept_records(scenario: Scenario, setting: Setting) -> int:
+    """Upper estimate of the postcards or bins that a trial keeps."""
+    kept = scenario.telemetry.postcards
+    if kept == "all":
+        return trial_packets(scenario, setting)
+    if hasattr(kept, "sample"):
+        return trial_packets(scenario, setting) // kept.sample + 1
+    return scenario.duration.ns // kept.bins.ns * scenario.total_flows
+
+
+def _raw_bytes(scenario: Scenario, trials: list[PlannedTrial], lanes: int) -> int:
+    """Raw postcards of the trials that are on disk at once, before their conversion."""
+    largest = max((kept_records(scenario, trial.setting) for trial in trials), default=0)
+    return largest * RAW_BYTES_PER_PACKET * min(lanes, len(trials))

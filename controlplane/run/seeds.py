@@ -1,0 +1,16 @@
+"""Everything random derives from the scenario's seed by hashing: stable on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def derive(seed: int, *names: object) -> int:
+    """A seed of its own for something named, in [0, 2**63).
+
+    Args:
+        seed: The seed it derives from.
+        names: What it is for.
+    """
+    text = "/".join(str(part) for part in (seed, *names))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1

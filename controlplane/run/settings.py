@@ -1,0 +1,58 @@
+"""Which settings a scenario sweeps, and what each asks of the target."""
+
+from __future__ import annotations
+
+from ..contract.scenario import Scenario
+from ..contract.target import BottleneckProgram, Limit
+from ..contract.trial import Setting
+from ..contract.units import Buffer, Duration, Rate, bdp_bytes
+
+
+def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgram]]:
+    """Every combination of the swept rates, base RTTs and buffers, with its program."""
+    rates = scenario.sweep.rate or (scenario.bottleneck.rate,)
+    rtts = scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,)
+    buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
+    return [
+        _setting(scenario, rate, rtt, buffer)
+        for rate in rates
+        for rtt in rtts
+        for buffer in buffers
+    ]
+
+
+def _setting(
+    scenario: Scenario, rate: Rate, rtt: Duration, buffer: Buffer
+) -> tuple[Setting, BottleneckProgram]:
+    size = buffer.to_bytes(rate, rtt)
+    label = f"b{buffer}"
+    if scenario.sweep.base_rtt is not None:
+        label = f"t{rtt}-{label}"
+    if scenario.sweep.rate is not None:
+        label = f"c{rate}-{label}"
+    others = tuple(group.base_rtt.ns for group in scenario.flows[1:])
+    setting = Setting(
+        label=label,
+        rate_bps=rate.bps,
+        buffer_bytes=size,
+        buffer_label=str(buffer),
+        buffer_bdp=size / bdp_bytes(rate, rtt),
+        base_rtt_ns=(rtt.ns, *others),
+        overhead_bytes=scenario.bottleneck.overhead.bytes,
+    )
+    program = BottleneckProgram(
+        rate_bps=rate.bps,
+        limit=_limit(scenario, buffer, size),
+        overhead_bytes=scenario.bottleneck.overhead.bytes,
+    )
+    return setting, program
+
+
+def _limit(scenario: Scenario, buffer: Buffer, size: int) -> Limit:
+    """The limit in the unit that it is meant in: cells, packets or bytes."""
+    cell = scenario.bottleneck.cell
+    if cell is not None:
+        return Limit(unit="cells", value=size // cell.bytes, cell_bytes=cell.bytes)
+    if buffer.unit == "packets":
+        return Limit(unit="packets", value=int(buffer.amount))
+    return Limit(unit="bytes", value=size)

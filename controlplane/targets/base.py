@@ -1,0 +1,162 @@
+"""What every target does: six operations, and nothing that a target may silently skip."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..contract.target import Applied, BottleneckProgram, Capabilities
+
+
+@dataclass(frozen=True)
+class GroupDelay:
+    """The delay line of one flow group.
+
+    Attributes:
+        forward_ns: Delay from senders to receivers, before the queue.
+        reverse_ns: Delay from receivers to senders.
+        loss_ppb: Random loss on the forward path in parts per billion.
+        seed: Seed of the random loss.
+    """
+
+    forward_ns: int
+    reverse_ns: int
+    loss_ppb: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class FlowEntry:
+    """One entry of the flow table.
+
+    Attributes:
+        flow: Flow id in the table.
+        src: Sender's address.
+        dst: Receiver's address.
+        sport: Sender's port.
+        dport: Receiver's port.
+        proto: IP protocol; 6 is TCP.
+    """
+
+    flow: int
+    src: str
+    dst: str
+    sport: int
+    dport: int
+    proto: int = 6
+
+
+@dataclass(frozen=True)
+class LaneProgram:
+    """Everything that one lane needs before its flows start.
+
+    Attributes:
+        lane: The lane.
+        bottleneck: Rate and limit.
+        delays: The delay line of each flow group.
+        flows: The flow table entries; ids are consecutive.
+    """
+
+    lane: int
+    bottleneck: BottleneckProgram
+    delays: tuple[GroupDelay, ...]
+    flows: tuple[FlowEntry, ...]
+
+    @property
+    def first_flow(self) -> int:
+        """Flow id of the lane's flow 0."""
+        return self.flows[0].flow
+
+
+@dataclass(frozen=True)
+class TelemetryPlan:
+    """How a lane's postcards are kept.
+
+    Attributes:
+        mode: Every postcard, one in `n`, or bins of `bin_ns`.
+        path: The file that raw records are written to.
+        n: One in how many.
+        bin_ns: Length of a bin in ns.
+    """
+
+    mode: Literal["all", "sample", "bins"]
+    path: Path
+    n: int = 1
+    bin_ns: int = 0
+
+
+@dataclass(frozen=True)
+class TelemetryTotals:
+    """What became of a lane's postcards.
+
+    Attributes:
+        seen: Postcards made by the pipeline.
+        written: Records written to the file.
+        gaps: Missing numbers in the postcards' sequence.
+        lost: Postcards that a full ring or a failed write lost.
+    """
+
+    seen: int
+    written: int
+    gaps: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class Counters:
+    """The registers of a lane and the counters that all lanes share.
+
+    Attributes:
+        flows: Register name -> one value for each of the lane's flows.
+        lane: The lane's own registers, lateness among them.
+        shared: Ports, rings, loop and unshaped traffic.
+    """
+
+    flows: dict[str, list[int]]
+    lane: dict[str, Any]
+    shared: dict[str, Any]
+
+
+class TelemetryStream(ABC):
+    """Postcards on their way to a file."""
+
+    @abstractmethod
+    def stop(self) -> TelemetryTotals:
+        """Stop and close the file; everything that was seen is in it or counted as lost."""
+
+
+class Target(ABC):
+    """A programmable bottleneck with lanes side by side. Safe between threads.
+
+    Every operation raises TargetError when the target refuses or cannot do it.
+    """
+
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What the target can do; needs no running target."""
+
+    @abstractmethod
+    def load(self, artefact: Path) -> dict[str, Any]:
+        """Bring the target up with a compiled program; returns what it says about itself."""
+
+    @abstractmethod
+    def program(self, lane: LaneProgram) -> Applied:
+        """Set a lane up; returns what the target really does."""
+
+    @abstractmethod
+    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
+        """Start keeping a lane's postcards."""
+
+    @abstractmethod
+    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
+        """Read a lane's registers and the shared counters."""
+
+    @abstractmethod
+    def reset(self, lane: int, first_flow: int, flows: int) -> None:
+        """Empty a lane and zero its registers."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Bring the target down. Safe to call twice, and after a failed load."""
