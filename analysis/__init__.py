@@ -1,0 +1,1 @@
+"""From a run directory to metrics, equilibria, figures and a report page."""

@@ -1,0 +1,142 @@
+"""A trial on common axes: what every metric is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import NotMeasuredError
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Source = Literal["all", "sample", "bins"]
+
+
+@dataclass(frozen=True)
+class Goodput:
+    """What the sinks read, on the common grid of intervals.
+
+    Attributes:
+        t_ns: Ends of the intervals, increasing, shape (K,).
+        bytes: Payload bytes read in each interval, shape (F, K).
+        interval_ns: Length of the first interval.
+    """
+
+    t_ns: IntArray
+    bytes: FloatArray
+    interval_ns: int
+
+
+@dataclass(frozen=True)
+class QueueTotals:
+    """Sums over the measured window, from postcards (or from bins).
+
+    Departures count when they leave in the window, arrivals and drops when they arrive in
+    it, occupancy and backlog for the part of the stay that lies in it.
+
+    Attributes:
+        source: What they were made from.
+        scale: Packets that one postcard stands for; counts and occupancy include it.
+        arrived_packets: Packets that arrived, dropped ones included, shape (F,).
+        arrived_bytes: Their bytes, shape (F,).
+        dropped_packets: Packets dropped by the queue, shape (F,).
+        dropped_bytes: Their bytes, shape (F,).
+        departed_packets: Packets that left, shape (F,).
+        departed_bytes: Their bytes, shape (F,).
+        occupancy_byte_ns: Integral of the bytes in the queue, shape (F,).
+        delay_sum_ns: Sum of the stays of the packets that left, shape (F,).
+        backlog_byte_ns: Integral of the bytes in the queue, overhead counted.
+        busy_ns: Time in which the link was serialising.
+        delay_counts: Histogram of the stays (metrics.queueing_delay), None from bins.
+    """
+
+    source: Source
+    scale: int
+    arrived_packets: FloatArray
+    arrived_bytes: FloatArray
+    dropped_packets: FloatArray
+    dropped_bytes: FloatArray
+    departed_packets: FloatArray
+    departed_bytes: FloatArray
+    occupancy_byte_ns: FloatArray
+    delay_sum_ns: FloatArray
+    backlog_byte_ns: float
+    busy_ns: float
+    delay_counts: IntArray | None
+
+
+@dataclass(frozen=True)
+class FlowSamples:
+    """TCP_INFO samples of all flows, sorted by flow and then time.
+
+    Attributes:
+        first: First row of each flow and, at the end, the number of rows, shape (F + 1,).
+        columns: Column -> values, shape (rows,), by the names of contract.tables.
+    """
+
+    first: IntArray
+    columns: dict[str, NDArray[Any]]
+
+    def of_flow(self, flow: int, column: str) -> NDArray[Any]:
+        """The values of one column of one flow, in time order."""
+        return self.columns[column][self.first[flow] : self.first[flow + 1]]
+
+
+@dataclass(frozen=True)
+class TrialData:
+    """One trial on common axes. F is its number of flows; times are ns after t0.
+
+    Attributes:
+        window_ns: The measured window (from, to).
+        rate_bps: Applied rate of the bottleneck.
+        buffer_bytes: Applied limit of the queue.
+        overhead_bytes: Bytes counted for each packet besides the frame.
+        strategy: Applied congestion control of each flow, length F.
+        group: Flow group of each flow, shape (F,).
+        base_rtt_ns: Base RTT of each flow, shape (F,).
+        goodput: What the sinks read (None: not kept).
+        queue: Sums over the window (None: no telemetry was kept).
+        samples: TCP_INFO samples (None: not kept).
+    """
+
+    window_ns: tuple[int, int]
+    rate_bps: int
+    buffer_bytes: int
+    overhead_bytes: int
+    strategy: tuple[str, ...]
+    group: IntArray
+    base_rtt_ns: IntArray
+    goodput: Goodput | None
+    queue: QueueTotals | None
+    samples: FlowSamples | None
+
+    @property
+    def flows(self) -> int:
+        """Number of flows F."""
+        return len(self.strategy)
+
+    @property
+    def length_ns(self) -> int:
+        """Length of the measured window."""
+        return self.window_ns[1] - self.window_ns[0]
+
+    def need_goodput(self) -> Goodput:
+        """The sinks' bytes, or a NotMeasuredError that says what is missing."""
+        if self.goodput is None:
+            raise NotMeasuredError("the trial has no goodput table")
+        return self.goodput
+
+    def need_queue(self) -> QueueTotals:
+        """The window's sums, or a NotMeasuredError that says what is missing."""
+        if self.queue is None:
+            raise NotMeasuredError("the trial kept neither postcards nor bins")
+        return self.queue
+
+    def need_samples(self) -> FlowSamples:
+        """The TCP_INFO samples, or a NotMeasuredError that says what is missing."""
+        if self.samples is None:
+            raise NotMeasuredError("the trial has no flow_samples table")
+        return self.samples

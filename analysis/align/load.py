@@ -1,0 +1,97 @@
+"""Read a trial's tables and bring them onto common axes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+
+from ..errors import damaged
+from ..readers.trial import REMEDY, Arrays, Trial
+from .data import FlowSamples, Goodput, QueueTotals, TrialData
+from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
+
+SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
+
+
+def load_trial(trial: Trial, scenario: Scenario) -> TrialData:
+    """Read what the metrics need of a trial; postcards are streamed, not kept.
+
+    Args:
+        trial: The trial.
+        scenario: The run's scenario: it says how postcards were kept.
+
+    Raises:
+        RunError: A table is damaged.
+    """
+    record, flows = trial.record, trial.arrays("flows")
+    order = np.argsort(flows["flow"])
+    return TrialData(
+        window_ns=record.window_ns,
+        rate_bps=record.applied.rate_bps,
+        buffer_bytes=record.applied.buffer_bytes,
+        overhead_bytes=record.applied.overhead_bytes,
+        strategy=tuple(str(cc) for cc in flows["cc"][order]),
+        group=flows["group"][order].astype(np.int64),
+        base_rtt_ns=flows["base_rtt_ns"][order].astype(np.int64),
+        goodput=_goodput(trial, scenario, len(order)),
+        queue=_queue(trial, scenario, len(order)),
+        samples=_samples(trial, len(order)),
+    )
+
+
+def sampled_one_in(scenario: Scenario) -> int:
+    """How many packets one kept postcard stands for."""
+    kept = scenario.telemetry.postcards
+    return kept.sample if isinstance(kept, SampledPostcards) else 1
+
+
+def bin_length_ns(scenario: Scenario) -> int:
+    """Length of the data plane's bins (10 ms where the scenario does not keep bins)."""
+    kept = scenario.telemetry.postcards
+    return kept.bins.ns if isinstance(kept, BinnedPostcards) else 10_000_000
+
+
+def _queue(trial: Trial, scenario: Scenario, flows: int) -> QueueTotals | None:
+    applied = trial.record.applied
+    link = Link(trial.record.window_ns, applied.rate_bps, applied.overhead_bytes)
+    if trial.has("postcards"):
+        chunks = trial.batches("postcards", POSTCARD_COLUMNS)
+        checked = (_known_flows(chunk, flows, trial.path / "postcards.parquet") for chunk in chunks)
+        return sum_postcards(checked, flows, link, sampled_one_in(scenario))
+    if trial.has("bins"):
+        chunks = trial.batches("bins", BIN_COLUMNS)
+        checked = (_known_flows(chunk, flows, trial.path / "bins.parquet") for chunk in chunks)
+        return sum_bins(checked, flows, link, bin_length_ns(scenario))
+    return None
+
+
+def _goodput(trial: Trial, scenario: Scenario, flows: int) -> Goodput | None:
+    if not trial.has("goodput"):
+        return None
+    table = _known_flows(trial.arrays("goodput"), flows, trial.path / "goodput.parquet")
+    t_ns, column = np.unique(table["t_ns"], return_inverse=True)
+    grid = np.zeros((flows, len(t_ns)))
+    np.add.at(grid, (table["flow"], column), table["bytes"].astype(np.float64))
+    return Goodput(t_ns.astype(np.int64), grid, scenario.telemetry.goodput.ns)
+
+
+def _samples(trial: Trial, flows: int) -> FlowSamples | None:
+    if not trial.has("flow_samples"):
+        return None
+    table = trial.arrays("flow_samples", SAMPLE_COLUMNS)
+    table = _known_flows(table, flows, trial.path / "flow_samples.parquet")
+    order = np.lexsort((table["t_ns"], table["flow"]))
+    columns = {name: values[order] for name, values in table.items()}
+    first = np.searchsorted(columns["flow"], np.arange(flows + 1))
+    return FlowSamples(first.astype(np.int64), columns)
+
+
+def _known_flows(table: Arrays, flows: int, path: Path) -> Arrays:
+    """Refuse rows of flows that the trial does not have."""
+    flow = table["flow"]
+    if len(flow) and int(flow.max()) >= flows:
+        problem = f"holds flow {int(flow.max())}, but the trial has {flows} flows"
+        raise damaged(path, problem, REMEDY)
+    return table

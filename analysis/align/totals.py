@@ -1,0 +1,187 @@
+"""Window sums from postcards, streamed: one pass, memory independent of their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from nashbed.controlplane.contract.records import KIND_DROPPED
+from nashbed.controlplane.contract.units import NS_PER_S
+from numpy.typing import NDArray
+
+from .data import FloatArray, QueueTotals
+from .delays import BINS, count_durations
+
+POSTCARD_COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns")
+BIN_COLUMNS = (
+    "bin_start_ns",
+    "flow",
+    "departed_bytes",
+    "departed_packets",
+    "dropped_packets",
+    "dropped_bytes",
+    "occupancy_bytes_mean",
+    "qdelay_mean_ns",
+)
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Link:
+    """What the sums need to know of the bottleneck.
+
+    Attributes:
+        window_ns: The measured window (from, to).
+        rate_bps: Applied rate.
+        overhead_bytes: Bytes counted for each packet besides the frame.
+    """
+
+    window_ns: tuple[int, int]
+    rate_bps: int
+    overhead_bytes: int
+
+    def serialisation_ns(self, packet_bytes: NDArray[Any]) -> FloatArray:
+        """Time that packets of these sizes take on the wire."""
+        wire: FloatArray = packet_bytes.astype(np.float64) + self.overhead_bytes
+        duration: FloatArray = wire * (8 * NS_PER_S / self.rate_bps)
+        return duration
+
+    def overlap_ns(self, start_ns: NDArray[Any], end_ns: NDArray[Any]) -> FloatArray:
+        """Part of the intervals [start, end) that lies in the window."""
+        low, high = self.window_ns
+        inside = np.clip(end_ns, low, high) - np.clip(start_ns, low, high)
+        return inside.astype(np.float64)
+
+    def inside(self, t_ns: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which times lie in the window [from, to)."""
+        result: NDArray[np.bool_] = (t_ns >= self.window_ns[0]) & (t_ns < self.window_ns[1])
+        return result
+
+
+def sum_postcards(
+    chunks: Iterable[Arrays], flows: int, link: Link, sampled_one_in: int = 1
+) -> QueueTotals:
+    """Sum postcards over the measured window.
+
+    Args:
+        chunks: Postcards in any order and chunking: the arrays of POSTCARD_COLUMNS.
+        flows: Number of flows F.
+        link: The window and the bottleneck.
+        sampled_one_in: n if only one postcard in n was kept; every sum is multiplied by it.
+    """
+    sums = _Sums.empty(flows)
+    for chunk in chunks:
+        _add_chunk(sums, chunk, link)
+    return sums.totals(sampled_one_in)
+
+
+@dataclass
+class _Sums:
+    """The running sums; `per_flow` has one array of shape (F,) for each name."""
+
+    flows: int
+    per_flow: dict[str, FloatArray]
+    backlog_byte_ns: float = 0.0
+    busy_ns: float = 0.0
+    delay_counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BINS, np.int64))
+
+    @classmethod
+    def empty(cls, flows: int) -> _Sums:
+        names = [f"{what}_{unit}" for what in _KINDS for unit in ("packets", "bytes")]
+        names += ["occupancy_byte_ns", "delay_sum_ns"]
+        return cls(flows, {name: np.zeros(flows) for name in names})
+
+    def add(self, name: str, flow: NDArray[Any], weights: NDArray[Any] | None = None) -> None:
+        self.per_flow[name] += np.bincount(flow, weights=weights, minlength=self.flows)
+
+    def totals(self, scale: int) -> QueueTotals:
+        scaled = {name: values * scale for name, values in self.per_flow.items()}
+        backlog, busy = self.backlog_byte_ns * scale, self.busy_ns * scale
+        source = "all" if scale == 1 else "sample"
+        return QueueTotals(
+            source=source,  # type: ignore[arg-type]
+            scale=scale,
+            backlog_byte_ns=backlog,
+            busy_ns=busy,
+            delay_counts=self.delay_counts,
+            **scaled,
+        )
+
+
+_KINDS = ("arrived", "dropped", "departed")
+
+
+def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
+    dropped = chunk["kind"] == KIND_DROPPED
+    arrived = link.inside(chunk["enqueue_ns"])
+    _add_counts(sums, "arrived", chunk, arrived)
+    if dropped.any():
+        _add_counts(sums, "dropped", chunk, arrived & dropped)
+        chunk = {name: chunk[name][~dropped] for name in POSTCARD_COLUMNS}
+    _add_counts(sums, "departed", chunk, link.inside(chunk["dequeue_ns"]))
+    _add_stays(sums, chunk, link)
+
+
+def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_]) -> None:
+    flow = chunk["flow"][which]
+    sums.add(f"{what}_packets", flow)
+    sums.add(f"{what}_bytes", flow, chunk["packet_bytes"][which])
+
+
+def _add_stays(sums: _Sums, chunk: Arrays, link: Link) -> None:
+    flow, size = chunk["flow"], chunk["packet_bytes"].astype(np.float64)
+    enqueue, dequeue = chunk["enqueue_ns"], chunk["dequeue_ns"]
+    stay = link.overlap_ns(enqueue, dequeue)
+    sums.add("occupancy_byte_ns", flow, size * stay)
+    sums.backlog_byte_ns += float((size + link.overhead_bytes) @ stay)
+    on_wire = link.serialisation_ns(size)
+    sums.busy_ns += float(link.overlap_ns(dequeue - on_wire, dequeue).sum())
+    left = link.inside(dequeue)
+    delay = (dequeue - enqueue)[left]
+    sums.add("delay_sum_ns", flow[left], delay)
+    sums.delay_counts += count_durations(delay)
+
+
+def sum_bins(chunks: Iterable[Arrays], flows: int, link: Link, bin_ns: int) -> QueueTotals:
+    """Sum the data plane's own bins over the measured window.
+
+    A bin that the window cuts counts in proportion. Arrivals are taken as departures plus
+    drops (they differ by what the queue gained or lost over the window), and the overhead's
+    part of the backlog from the mean packet size.
+
+    Args:
+        chunks: Bins in any order: the arrays of BIN_COLUMNS.
+        flows: Number of flows F.
+        link: The window and the bottleneck.
+        bin_ns: Length of a bin.
+    """
+    sums = _Sums.empty(flows)
+    for chunk in chunks:
+        _add_bins(sums, chunk, link, bin_ns)
+    per_flow = sums.per_flow
+    for unit in ("packets", "bytes"):
+        per_flow[f"arrived_{unit}"] = per_flow[f"departed_{unit}"] + per_flow[f"dropped_{unit}"]
+    packets, size = per_flow["departed_packets"].sum(), per_flow["departed_bytes"].sum()
+    wire = size + link.overhead_bytes * packets
+    occupancy = float(per_flow["occupancy_byte_ns"].sum())
+    return QueueTotals(
+        source="bins",
+        scale=1,
+        backlog_byte_ns=occupancy * (wire / size if size else 1.0),
+        busy_ns=wire * 8 * NS_PER_S / link.rate_bps,
+        delay_counts=None,
+        **per_flow,
+    )
+
+
+def _add_bins(sums: _Sums, chunk: Arrays, link: Link, bin_ns: int) -> None:
+    start = chunk["bin_start_ns"]
+    inside_ns = link.overlap_ns(start, start + bin_ns)
+    share, flow = inside_ns / bin_ns, chunk["flow"]
+    for name in ("departed_bytes", "departed_packets", "dropped_packets", "dropped_bytes"):
+        sums.add(name, flow, chunk[name] * share)
+    sums.add("occupancy_byte_ns", flow, chunk["occupancy_bytes_mean"] * inside_ns)
+    delay = np.nan_to_num(chunk["qdelay_mean_ns"]) * chunk["departed_packets"]
+    sums.add("delay_sum_ns", flow, delay * share)

@@ -1,0 +1,254 @@
+"""Every metric of every valid trial of a run, and means over repetitions by setting and mix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from nashbed.controlplane.contract.trial import Setting
+from numpy.typing import NDArray
+
+from .align import TrialData, load_trial
+from .errors import NotMeasuredError, RunError
+from .metrics import METRICS
+from .metrics.interval import Estimate, estimate
+from .readers import DamagedTrial, Run, Trial, open_run
+from .state import State, mix_state
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrialMeasures:
+    """The metrics of one trial.
+
+    Attributes:
+        trial: The trial.
+        state: Its mix: for each group, flows of each of the scenario's strategies.
+        strategy: Strategy of each flow, length F.
+        group: Flow group of each flow, shape (F,).
+        rate_bps: Applied rate.
+        buffer_bytes: Applied buffer.
+        per_flow: Metric -> values, shape (F,).
+        total: Metric -> number.
+        missing: Metric -> why this trial has no value.
+    """
+
+    trial: Trial
+    state: State
+    strategy: tuple[str, ...]
+    group: NDArray[np.int64]
+    rate_bps: int
+    buffer_bytes: int
+    per_flow: Mapping[str, FloatArray]
+    total: Mapping[str, float]
+    missing: Mapping[str, str]
+
+    def flow_mask(self, strategy: str | None = None, group: int | None = None) -> NDArray[np.bool_]:
+        """Which flows run a strategy and are of a group (None: any), shape (F,)."""
+        mask = np.ones(len(self.strategy), dtype=bool)
+        if strategy is not None:
+            mask &= np.array([name == strategy for name in self.strategy], dtype=bool)
+        return mask if group is None else mask & (self.group == group)
+
+    def value(self, metric: str, strategy: str | None = None, group: int | None = None) -> float:
+        """A trial metric, or the mean of a flow metric over the chosen flows.
+
+        Args:
+            metric: Name of a registered metric.
+            strategy: Only flows of this strategy.
+            group: Only flows of this group.
+
+        Returns:
+            The value in the metric's unit; NaN if not measured or no flow is chosen.
+        """
+        if metric in self.total:
+            return self.total[metric]
+        if metric not in self.per_flow:
+            return float("nan")
+        values = self.per_flow[metric][self.flow_mask(strategy, group)]
+        values = values[np.isfinite(values)]
+        return float(values.mean()) if len(values) else float("nan")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The valid repetitions of one mix at one setting.
+
+    Attributes:
+        setting: The setting.
+        state: The mix.
+        trials: The repetitions' measures; may be empty (all invalid, or not run yet).
+    """
+
+    setting: Setting
+    state: State
+    trials: tuple[TrialMeasures, ...]
+
+    def estimate(
+        self, metric: str, strategy: str | None = None, group: int | None = None
+    ) -> Estimate | None:
+        """Mean over the repetitions with n and 95 % interval; None where not measured.
+
+        One trial is one observation: the flows of a trial are not independent, so their
+        mean counts once.
+        """
+        return estimate([trial.value(metric, strategy, group) for trial in self.trials])
+
+    def flow_range(self, metric: str, strategy: str) -> tuple[float, float] | None:
+        """Smallest and largest value of one flow of a strategy in any repetition."""
+        chosen = [
+            trial.per_flow[metric][trial.flow_mask(strategy)]
+            for trial in self.trials
+            if metric in trial.per_flow
+        ]
+        values = np.concatenate(chosen) if chosen else np.empty(0)
+        values = values[np.isfinite(values)]
+        return (float(values.min()), float(values.max())) if len(values) else None
+
+
+@dataclass(frozen=True)
+class RunMeasures:
+    """The metrics of a run.
+
+    Attributes:
+        run: The run.
+        trials: Measures of the valid trials, sorted by id.
+        damaged: Trials left out because a file could not be read.
+    """
+
+    run: Run
+    trials: tuple[TrialMeasures, ...]
+    damaged: tuple[DamagedTrial, ...]
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The scenario's strategies, in its order."""
+        return tuple(self.run.scenario.strategies)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The flow groups' names."""
+        return tuple(group.name for group in self.run.scenario.flows)
+
+    @property
+    def group_sizes(self) -> tuple[int, ...]:
+        """The flow groups' numbers of flows."""
+        return tuple(group.count for group in self.run.scenario.flows)
+
+    def applied_rate(self, setting: Setting) -> int:
+        """The applied rate of a setting in bit/s (the requested one before any trial ran)."""
+        return next((t.rate_bps for t in self._of(setting)), setting.rate_bps)
+
+    def applied_buffer(self, setting: Setting) -> int:
+        """The applied buffer of a setting in bytes (the requested one before any trial ran)."""
+        return next((t.buffer_bytes for t in self._of(setting)), setting.buffer_bytes)
+
+    def fair_share(self, setting: Setting) -> float:
+        """Applied rate / number of flows in bit/s: headers are in it, goodput is below it."""
+        return self.applied_rate(setting) / sum(self.group_sizes)
+
+    def cells(self, setting: Setting) -> list[Cell]:
+        """The planned or run mixes of a setting, by number of flows of the later strategies."""
+        measured: dict[State, list[TrialMeasures]] = {s: [] for s in self._planned(setting)}
+        for trial in self._of(setting):
+            measured.setdefault(trial.state, []).append(trial)
+        ordered = sorted(measured, key=_mix_order)
+        return [Cell(setting, state, tuple(measured[state])) for state in ordered]
+
+    def _of(self, setting: Setting) -> list[TrialMeasures]:
+        return [t for t in self.trials if t.trial.setting.label == setting.label]
+
+    def _planned(self, setting: Setting) -> Iterable[State]:
+        planned = [(p.setting, p.mix) for p in self.run.plan.trials] if self.run.plan else []
+        run = [(t.setting, t.record.mix) for t in self.run.trials]
+        here = (mix for s, mix in [*planned, *run] if s.label == setting.label)
+        return dict.fromkeys(mix_state(mix, self.strategies) for mix in here)
+
+
+def _mix_order(state: State) -> tuple[tuple[int, ...], State]:
+    sums = tuple(sum(counts) for counts in zip(*state, strict=True))
+    return tuple(reversed(sums)), state
+
+
+def measure_trial(trial: Trial, run: Run) -> TrialMeasures:
+    """Compute every registered metric of a trial.
+
+    Raises:
+        RunError: A table of the trial is damaged.
+    """
+    data = load_trial(trial, run.scenario)
+    per_flow: dict[str, FloatArray] = {}
+    total: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    for metric in METRICS.values():
+        try:
+            value = metric.compute(data)
+        except NotMeasuredError as error:
+            missing[metric.name] = str(error)
+            continue
+        if isinstance(value, np.ndarray):
+            per_flow[metric.name] = value
+        else:
+            total[metric.name] = value
+    return _trial_measures(trial, run, data, per_flow, total, missing)
+
+
+def _trial_measures(
+    trial: Trial,
+    run: Run,
+    data: TrialData,
+    per_flow: dict[str, FloatArray],
+    total: dict[str, float],
+    missing: dict[str, str],
+) -> TrialMeasures:
+    return TrialMeasures(
+        trial=trial,
+        state=mix_state(trial.record.mix, tuple(run.scenario.strategies)),
+        strategy=data.strategy,
+        group=data.group,
+        rate_bps=data.rate_bps,
+        buffer_bytes=data.buffer_bytes,
+        per_flow=per_flow,
+        total=total,
+        missing=missing,
+    )
+
+
+def measure_run(run_dir: Path) -> RunMeasures:
+    """Open a run and compute every metric of its valid trials.
+
+    The result is kept in memory until the run directory changes, so that the summary, the
+    equilibria, the acceptance check and the report of one command read the tables once.
+
+    Args:
+        run_dir: A run directory.
+
+    Raises:
+        RunError: The directory is not a readable run.
+    """
+    path = run_dir.resolve()
+    return _measure_run(path, _fingerprint(path))
+
+
+def _fingerprint(path: Path) -> tuple[tuple[str, int], ...]:
+    """What changes when a trial is sealed or removed, or a document is rewritten."""
+    files = [path / "manifest.json", path / "scenario.yaml", path / "plan.json"]
+    files += sorted((path / "trials").glob("*/*")) if (path / "trials").is_dir() else []
+    return tuple((str(f), f.stat().st_mtime_ns) for f in files if f.exists())
+
+
+@lru_cache(maxsize=2)
+def _measure_run(path: Path, _fingerprint: tuple[tuple[str, int], ...]) -> RunMeasures:
+    run = open_run(path)
+    measured: list[TrialMeasures] = []
+    broken = list(run.damaged)
+    for trial in run.valid_trials:
+        try:
+            measured.append(measure_trial(trial, run))
+        except RunError as error:
+            broken.append(DamagedTrial(trial.id, error.message))
+    return RunMeasures(run, tuple(measured), tuple(broken))

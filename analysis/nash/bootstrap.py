@@ -1,0 +1,57 @@
+"""How sure an equilibrium is, from repeated trials."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..state import State
+from .game import PayoffTable, deviations
+
+RESAMPLES = 2000
+
+
+def equilibrium_frequency(
+    table: PayoffTable, resamples: int = RESAMPLES, seed: int = 1
+) -> dict[State, float]:
+    """How often each state is an equilibrium when the repetitions are drawn anew.
+
+    Each state's repetitions are drawn with replacement, independently of the other states',
+    the means are taken again and the state is judged.
+
+    Args:
+        table: What was measured.
+        resamples: How many times.
+        seed: Seed of the drawing.
+
+    Returns:
+        State -> share of the resamples in which it is an equilibrium, for the states that
+        are measured with all their neighbours. Empty if a measured state has less than two
+        repetitions: one trial says nothing of its own spread.
+
+    Source: Efron, Annals of Statistics 7 (1979).
+    """
+    if any(len(values) < 2 for values in table.samples.values()):
+        return {}
+    rng = np.random.default_rng(seed)
+    drawn = {s: _drawn_means(v, resamples, rng) for s, v in sorted(table.samples.items())}
+    complete = [s for s in drawn if all(move.to in drawn for move in deviations(s))]
+    return {state: float(_holds(drawn, state).mean()) for state in complete}
+
+
+def _drawn_means(
+    values: NDArray[np.float64], resamples: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Means of drawn repetitions, shape (resamples, G, S)."""
+    chosen = rng.integers(0, len(values), size=(resamples, len(values)))
+    means: NDArray[np.float64] = values[chosen].mean(axis=1)
+    return means
+
+
+def _holds(drawn: dict[State, NDArray[np.float64]], state: State) -> NDArray[np.bool_]:
+    here = drawn[state]
+    result = np.ones(len(here), dtype=bool)
+    for move in deviations(state):
+        after = drawn[move.to][:, move.group, move.joins]
+        result &= after <= here[:, move.group, move.leaves]
+    return result

@@ -1,0 +1,219 @@
+"""The equilibria of a run: one payoff table and its verdicts for each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nashbed.controlplane.contract.trial import Setting
+
+from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
+from ..metrics.crossing import Crossing, crossings
+from ..state import State, state_text, strategy_totals
+from .bootstrap import equilibrium_frequency
+from .equilibria import Verdict, judge_all
+from .game import Payoffs, PayoffTable
+
+Utility = Callable[[TrialMeasures, str, int], float]
+"""What a flow wants: (trial, strategy, group) -> utility of a flow of that strategy and group."""
+
+
+def throughput(trial: TrialMeasures, strategy: str, group: int) -> float:
+    """The default utility: mean throughput of the like flows, in bit/s."""
+    return trial.value("per_flow_throughput", strategy, group)
+
+
+UTILITIES: dict[str, Utility] = {"throughput": throughput}
+"""By the names of the scenario's `equilibrium.utility`."""
+
+
+@dataclass(frozen=True)
+class SettingEquilibria:
+    """The equilibria of one setting.
+
+    Attributes:
+        setting: The setting.
+        strategies: Names of the strategies.
+        groups: Names of the flow groups.
+        epsilon: Allowed gain of the epsilon-equilibria, as a share of the fair share.
+        fair_share: Applied rate / number of flows, in bit/s.
+        verdicts: One for each state of the game.
+        crossings: Where the second strategy's lead ends (one group, two strategies).
+        frequency: State -> how often it is an equilibrium in the bootstrap; empty without
+            repetitions.
+        state_count: Number of states of the game.
+        missing_count: How many of them were not measured.
+    """
+
+    setting: Setting
+    strategies: tuple[str, ...]
+    groups: tuple[str, ...]
+    epsilon: float
+    fair_share: float
+    verdicts: tuple[Verdict, ...]
+    crossings: tuple[Crossing, ...]
+    frequency: dict[State, float]
+    state_count: int
+    missing_count: int
+
+    @property
+    def equilibria(self) -> list[Verdict]:
+        """The states in which no flow gains by switching."""
+        return [v for v in self.verdicts if v.equilibrium == "yes"]
+
+    @property
+    def epsilon_equilibria(self) -> list[Verdict]:
+        """The states in which no flow gains more than epsilon x fair share (equilibria too)."""
+        return [v for v in self.verdicts if v.epsilon_equilibrium == "yes"]
+
+    @property
+    def undecided(self) -> list[Verdict]:
+        """The states that cannot be judged for want of measurements."""
+        return [v for v in self.verdicts if v.equilibrium == "undecided"]
+
+    def verdict(self, state: State) -> Verdict:
+        """The verdict on one state."""
+        return next(v for v in self.verdicts if v.state == state)
+
+    def text(self, state: State) -> str:
+        """A state in words."""
+        return state_text(state, self.strategies, self.groups)
+
+    def summary(self) -> str:
+        """One line for a person: the equilibria, or why there is none to name."""
+        if self.equilibria:
+            said = "; ".join(self.text(v.state) for v in self.equilibria)
+            return f"{said} ({len(self.undecided)} mixes undecided)" if self.undecided else said
+        if self.undecided:
+            return f"undecided: {self.missing_count} of {self.state_count} mixes not measured"
+        return "none"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; counts are by group and strategy name."""
+        return {
+            "setting": self.setting.label,
+            "rate_bps": self.setting.rate_bps,
+            "buffer": self.setting.buffer_label,
+            "base_rtt_ns": list(self.setting.base_rtt_ns),
+            "strategies": list(self.strategies),
+            "epsilon": self.epsilon,
+            "fair_share_bps": self.fair_share,
+            "summary": self.summary(),
+            "equilibria": [self._verdict_dict(v) for v in self.equilibria],
+            "epsilon_equilibria": [self._verdict_dict(v) for v in self.epsilon_equilibria],
+            "undecided": [self._counts(v.state) for v in self.undecided],
+            "mixes": self.state_count,
+            "mixes_not_measured": self.missing_count,
+            "crossings": [{"at": c.at, "between": list(c.between)} for c in self.crossings],
+            "frequency": [
+                {"mix": self._counts(state), "probability": share}
+                for state, share in sorted(self.frequency.items(), reverse=True)
+            ],
+        }
+
+    def _verdict_dict(self, verdict: Verdict) -> dict[str, Any]:
+        relative = None if verdict.gain is None else verdict.gain / self.fair_share
+        return {
+            "mix": self._counts(verdict.state),
+            "text": self.text(verdict.state),
+            "gain_bps": verdict.gain,
+            "gain_of_fair_share": relative,
+            "probability": self.frequency.get(verdict.state),
+        }
+
+    def _counts(self, state: State) -> dict[str, dict[str, int]]:
+        named = zip(self.groups, state, strict=True)
+        return {g: dict(zip(self.strategies, counts, strict=True)) for g, counts in named}
+
+
+def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> PayoffTable:
+    """The payoff table of a setting, from valid trials only.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+        utility: What a flow wants.
+    """
+    samples = {}
+    for cell in measures.cells(setting):
+        values = [_payoffs(trial, measures, utility) for trial in cell.trials]
+        kept = [v for v in values if _complete(v, cell)]
+        if kept:
+            samples[cell.state] = np.stack(kept)
+    return PayoffTable(
+        measures.strategies,
+        measures.group_names,
+        measures.group_sizes,
+        samples,
+        measures.fair_share(setting),
+    )
+
+
+def _payoffs(trial: TrialMeasures, measures: RunMeasures, utility: Utility) -> Payoffs:
+    groups = range(len(measures.group_names))
+    return np.array([[utility(trial, s, g) for s in measures.strategies] for g in groups])
+
+
+def _complete(values: Payoffs, cell: Cell) -> bool:
+    """Whether every flow that the mix has got a utility (a trial without goodput has none)."""
+    return bool(np.isfinite(values[np.array(cell.state) > 0]).all())
+
+
+def equilibria_of_run(run_dir: Path) -> list[SettingEquilibria]:
+    """Find the equilibria of every setting of a run by exhaustive search.
+
+    Args:
+        run_dir: A run directory.
+
+    Raises:
+        RunError: The directory is not a readable run.
+    """
+    return equilibria_of_measures(measure_run(run_dir))
+
+
+def equilibria_of_measures(measures: RunMeasures) -> list[SettingEquilibria]:
+    """Find the equilibria of every setting of measured trials."""
+    wanted = measures.run.scenario.equilibrium
+    epsilon, utility = wanted.epsilon.fraction, UTILITIES[wanted.utility]
+    return [
+        equilibria_of_setting(measures, setting, epsilon, utility)
+        for setting in measures.run.settings
+    ]
+
+
+def equilibria_of_setting(
+    measures: RunMeasures, setting: Setting, epsilon: float, utility: Utility
+) -> SettingEquilibria:
+    """Find the equilibria of one setting.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+        epsilon: Allowed gain of the epsilon-equilibria, as a share of the fair share.
+        utility: What a flow wants.
+    """
+    table = payoff_table(measures, setting, utility)
+    return SettingEquilibria(
+        setting=setting,
+        strategies=table.strategies,
+        groups=table.groups,
+        epsilon=epsilon,
+        fair_share=table.fair_share,
+        verdicts=tuple(judge_all(table, epsilon)),
+        crossings=tuple(_crossings(table)),
+        frequency=equilibrium_frequency(table),
+        state_count=table.state_count,
+        missing_count=table.state_count - len(table.samples),
+    )
+
+
+def _crossings(table: PayoffTable) -> list[Crossing]:
+    if len(table.strategies) != 2 or len(table.groups) != 1:
+        return []
+    mixed = {strategy_totals(s): m for s, m in table.means.items() if min(strategy_totals(s)) > 0}
+    first = {k: float(m[0, 0]) for (_, k), m in mixed.items()}
+    second = {k: float(m[0, 1]) for (_, k), m in mixed.items()}
+    return crossings(first, second)
