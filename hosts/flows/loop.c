@@ -99,9 +99,10 @@ keep_agenda(const struct agenda *agenda, void *owner, int64_t now_ns)
 }
 
 static int
-handle(const struct agenda *agenda, void *owner, const struct epoll_event *events, int count)
+handle(const struct loop *loop, const struct agenda *agenda, void *owner,
+       const struct epoll_event *events, int count)
 {
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count && loop->stop_signal == 0; i++) {
 		struct watch *watch = events[i].data.ptr;
 		int64_t now_ns = clock_now_ns();
 
@@ -112,6 +113,20 @@ handle(const struct agenda *agenda, void *owner, const struct epoll_event *event
 			return -1;
 	}
 	return 0;
+}
+
+/* Let events gather, but not beyond the next deadline. A full batch means that more wait. */
+static void
+rest(const struct loop *loop, int64_t deadline_ns, int handled)
+{
+	int64_t until_ns = clock_now_ns() + loop->pause_ns;
+	struct timespec until;
+
+	if (handled == BATCH || until_ns >= deadline_ns)
+		return;
+	until.tv_sec = until_ns / NS_PER_S;
+	until.tv_nsec = until_ns % NS_PER_S;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
 int
@@ -128,8 +143,10 @@ loop_run(struct loop *loop, const struct agenda *agenda, void *owner)
 		if (count < 0 && errno != EINTR)
 			return failure_set(loop->failure, EXIT_STATUS_INTERNAL, "epoll_wait: %s",
 					   strerror(errno));
-		if (handle(agenda, owner, events, count) < 0)
+		if (handle(loop, agenda, owner, events, count) < 0)
 			return -1;
+		if (loop->pause_ns > 0)
+			rest(loop, agenda->next_ns(owner), count);
 	}
 	return 0;
 }

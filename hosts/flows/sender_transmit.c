@@ -11,6 +11,9 @@
 /* At most this much per flow and event, so that no flow waits long for its turn. */
 #define WRITE_BYTES (128u << 10)
 
+/* At most this many flows are started between two looks at the other flows and the clock. */
+#define STARTS_MAX 16
+
 static const char bulk_data[WRITE_BYTES];
 
 static int64_t
@@ -115,7 +118,7 @@ next_start_ns(const struct sender *sender)
 static int
 start_flows(struct sender *sender, int64_t now_ns)
 {
-	while (next_start_ns(sender) <= now_ns)
+	for (int started = 0; started < STARTS_MAX && next_start_ns(sender) <= now_ns; started++)
 		if (start_flow(sender->start.order[sender->start.next++]) < 0)
 			return -1;
 	return 0;

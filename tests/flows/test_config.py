@@ -1,0 +1,160 @@
+"""Bad input is one clear line and exit status 2; `--check` shows what would be run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Config = dict[str, Any]
+
+
+def run(binary: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(binary), *arguments], capture_output=True, text=True, timeout=10, check=False
+    )
+
+
+def refused(result: subprocess.CompletedProcess[str], status: int) -> str:
+    """The one line of a refusal, the same on stderr and in the error event."""
+    assert result.returncode == status, result
+    [line] = result.stderr.splitlines()
+    event = json.loads(result.stdout)
+    assert event == {"event": "error", "exit": status, "error": event["error"]}
+    assert line == f"nashbed-flows: {event['error']}"
+    return event["error"]
+
+
+@pytest.fixture
+def check(flows_binary: Path, tmp_path: Path) -> Callable[[str], Any]:
+    def check_text(text: str) -> subprocess.CompletedProcess[str]:
+        path = tmp_path / "flows.json"
+        path.write_text(text)
+        return run(flows_binary, "--config", str(path), "--check")
+
+    return check_text
+
+
+def test_check_prints_the_configuration_it_was_given(
+    check: Callable[[str], Any], config: Config
+) -> None:
+    result = check(json.dumps(config))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert json.loads(result.stdout) == config
+
+
+def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) -> None:
+    for key in ["t0_ns", "sample_ns", "interval_ns", "drain_ns", "connect_timeout_ns"]:
+        del config[key]
+    effective = json.loads(check(json.dumps(config)).stdout)
+    assert effective["t0_ns"] is None
+    assert effective["sample_ns"] == 50_000_000
+    assert effective["interval_ns"] == 100_000_000
+    assert effective["drain_ns"] == 1_000_000_000
+    assert effective["connect_timeout_ns"] == 10_000_000_000
+
+
+TOP_LEVEL = [
+    ({"rolle": "sink"}, "unknown key 'rolle' (allowed: role, lane"),
+    ({"role": "receiver"}, 'role: must be "sender" or "sink"'),
+    ({"role": 1}, "role: must be"),
+    ({"lane": -1}, "lane: -1 is outside 0..65535"),
+    ({"lane": "0"}, "lane: must be an integer, not a string"),
+    ({"duration_ns": 0}, "duration_ns: 0 is outside 1000000.."),
+    ({"duration_ns": 1.5}, "duration_ns: must be an integer, not a real number"),
+    ({"duration_ns": True}, "duration_ns: must be an integer, not true"),
+    ({"sample_ns": 1}, "sample_ns: 1 is outside"),
+    ({"interval_ns": None}, "interval_ns: must be an integer, not null"),
+    ({"drain_ns": -5}, "drain_ns: -5 is outside 0.."),
+    ({"t0_ns": -1}, "t0_ns: -1 is outside 0.."),
+    ({"out": ""}, "out: must be a string that is not empty"),
+    ({"out": 3}, "out: must be a string that is not empty, not an integer"),
+    ({"flows": []}, "flows: must be a list of 1 to 65536 flows"),
+    ({"flows": {}}, "flows: must be a list"),
+    ({"flows": [7]}, "flows[0]: must be an object, not an integer"),
+]
+
+FLOW_LEVEL = [
+    ({"sprot": 1}, "flows[1]: unknown key 'sprot' (allowed: flow, group, cc"),
+    ({"flow": -1}, "flows[1].flow: -1 is outside 0..4294967295"),
+    ({"flow": 0}, "flows[1]: has the same flow as flows[0]"),
+    ({"sport": 10000}, "flows[1]: has the same src and sport as flows[0]"),
+    ({"sport": 0}, "flows[1].sport: 0 is outside 1..65535"),
+    ({"dport": 65536}, "flows[1].dport: 65536 is outside 1..65535"),
+    ({"src": "10.64.0"}, "flows[1].src: must be an IPv4 address"),
+    ({"dst": "::1"}, "flows[1].dst: must be an IPv4 address"),
+    ({"dst": "0.0.0.0"}, "flows[1].dst: must be an IPv4 address"),
+    ({"cc": ""}, "flows[1].cc: must be a congestion control's name of 1 to 15"),
+    ({"cc": "a" * 16}, "flows[1].cc: must be a congestion control's name of 1 to 15"),
+    ({"cc": "cu bic"}, "flows[1].cc: a congestion control's name has only"),
+    ({"start_ns": -1}, "flows[1].start_ns: -1 is outside"),
+    ({"start_ns": 600_000_000}, "flows[1].start_ns: must be less than duration_ns"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), TOP_LEVEL)
+def test_bad_key_of_the_configuration(
+    check: Callable[[str], Any], config: Config, change: Config, message: str
+) -> None:
+    assert message in refused(check(json.dumps({**config, **change})), 2)
+
+
+@pytest.mark.parametrize(("change", "message"), FLOW_LEVEL)
+def test_bad_key_of_a_flow(
+    check: Callable[[str], Any], config: Config, helpers: Any, change: Config, message: str
+) -> None:
+    config["flows"].append({**helpers.flow(1), **change})
+    assert message in refused(check(json.dumps(config)), 2)
+
+
+@pytest.mark.parametrize("key", ["role", "lane", "duration_ns", "out", "flows"])
+def test_missing_key(check: Callable[[str], Any], config: Config, key: str) -> None:
+    del config[key]
+    assert f"{key}: is missing" in refused(check(json.dumps(config)), 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("[]", "must be an object, not a list"),
+        ('{"lane": 1, "lane": 2}', "duplicate object key"),
+        ('{"lane": 99999999999999999999}', "not JSON: too big integer"),
+        ('{"lane": "\\u0000"}', "not JSON"),
+        ("[" * 5000, "not JSON"),
+    ],
+)
+def test_bad_text(check: Callable[[str], Any], text: str, message: str) -> None:
+    assert message in refused(check(text), 2)
+
+
+def test_line_of_a_syntax_error(check: Callable[[str], Any]) -> None:
+    assert "flows.json:2:" in refused(check('{"lane": 1,\n nonsense}'), 2)
+
+
+def test_no_such_file(flows_binary: Path) -> None:
+    assert "/nowhere.json" in refused(run(flows_binary, "--config", "/nowhere.json"), 2)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--check"], ["--config"], ["--fast"], ["file.json"]])
+def test_bad_command_line(flows_binary: Path, arguments: list[str]) -> None:
+    assert "--help" in refused(run(flows_binary, *arguments), 2)
+
+
+def test_help_has_an_example(flows_binary: Path) -> None:
+    result = run(flows_binary, "--help")
+    assert result.returncode == 0
+    assert "usage:" in result.stdout
+    assert "Example" in result.stdout
+
+
+def test_out_must_be_a_directory(flows_binary: Path, config: Config, tmp_path: Path) -> None:
+    path = tmp_path / "flows.json"
+    config.update(role="sink", t0_ns=0, out=str(tmp_path / "missing"))
+    path.write_text(json.dumps(config))
+    message = refused(run(flows_binary, "--config", str(path)), 4)
+    assert "missing/goodput.bin: cannot create" in message

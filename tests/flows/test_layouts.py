@@ -1,0 +1,64 @@
+"""The binary layouts are the same in C, in Python and in the README."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nashbed.controlplane.contract.records import FLOW_SAMPLE, GOODPUT
+
+GOLDEN = Path(__file__).parent / "golden"
+README = Path(__file__).resolve().parents[2] / "hosts" / "flows" / "README.md"
+DTYPES = {"flow_samples.bin": FLOW_SAMPLE, "goodput.bin": GOODPUT}
+
+each_file = pytest.mark.parametrize("name", DTYPES)
+
+
+def described(dtype: np.dtype[Any]) -> list[tuple[int, str, str]]:
+    """(offset, type such as "u32", name) of every field."""
+    assert dtype.fields is not None
+    return [
+        (offset, f"{kind.kind}{kind.itemsize * 8}", name)
+        for name, (kind, offset, *_) in dtype.fields.items()
+    ]
+
+
+@each_file
+def test_python_decodes_what_c_wrote(name: str) -> None:
+    expected = json.loads((GOLDEN / "golden.json").read_text())[name]
+    records = np.fromfile(GOLDEN / name, DTYPES[name])
+    decoded = [{key: int(record[key]) for key in record.dtype.names} for record in records]
+    assert decoded == expected
+
+
+@each_file
+def test_golden_fields_tell_one_another_apart(name: str) -> None:
+    for record in json.loads((GOLDEN / "golden.json").read_text())[name]:
+        assert len(set(record.values())) == len(record)
+
+
+def test_c_still_writes_the_golden_bytes(golden_binary: Path, tmp_path: Path) -> None:
+    subprocess.run([golden_binary, tmp_path], check=True)
+    for name in [*DTYPES, "golden.json"]:
+        assert (tmp_path / name).read_bytes() == (GOLDEN / name).read_bytes()
+
+
+def test_layouts_option_describes_the_python_types(flows_binary: Path) -> None:
+    output = subprocess.run([flows_binary, "--layouts"], check=True, capture_output=True).stdout
+    for name, layout in json.loads(output).items():
+        fields = [(each["offset"], each["type"], each["name"]) for each in layout["fields"]]
+        assert fields == described(DTYPES[name])
+        assert layout["record_bytes"] == DTYPES[name].itemsize
+
+
+@each_file
+def test_readme_describes_the_python_types(name: str) -> None:
+    section = README.read_text().split(f"### `{name}`")[1].split("\n#")[0]
+    rows = re.findall(r"^\| (\d+) \| ([iu]\d+) \| `(\w+)` \|", section, re.MULTILINE)
+    assert [(int(offset), kind, field) for offset, kind, field in rows] == described(DTYPES[name])
+    assert f"{DTYPES[name].itemsize} bytes per record" in section
