@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bottleneck.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DIRECTIONS 2u
+
+/* Paths: out and back for each group of each lane, then one for each direction
+ * for what is not of the address plan.
+ */
+static uint32_t
+groups(const struct bottleneck *b)
+{
+	return b->n_lanes * GROUPS_PER_LANE;
+}
+
+uint32_t
+bottleneck_path(const struct bottleneck *b, bool from_senders, uint32_t lane, uint32_t group)
+{
+	uint32_t direction = from_senders ? 0 : 1;
+
+	return direction * groups(b) + lane * GROUPS_PER_LANE + group;
+}
+
+static uint32_t
+unplanned_path(const struct bottleneck *b, bool from_senders)
+{
+	return DIRECTIONS * groups(b) + (from_senders ? 0 : 1);
+}
+
+int
+bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
+		uint32_t ingress_burst, const struct bottleneck_sink *sink)
+{
+	int error;
+
+	memset(b, 0, sizeof(*b));
+	b->pipeline = pipeline;
+	b->n_lanes = n_lanes;
+	b->ingress_burst = RTE_MIN(ingress_burst, PIPELINE_BURST);
+	b->sink = *sink;
+	error = traffic_manager_init(&b->tm, &droptail_ops, n_lanes);
+	if (error)
+		return error;
+	error = delay_line_init(&b->delays, DIRECTIONS * (groups(b) + 1));
+	if (error)
+		traffic_manager_free(&b->tm);
+	return error;
+}
+
+static void
+discard_queue(struct bottleneck *b, uint32_t lane)
+{
+	struct queue_packet packet;
+
+	while (traffic_manager_discard(&b->tm, lane, &packet)) {
+		rte_pktmbuf_free(packet.handle);
+		b->drops.discarded++;
+	}
+}
+
+void
+bottleneck_free(struct bottleneck *b)
+{
+	struct delayed delayed;
+	bool stale;
+
+	for (uint32_t lane = 0; lane < b->n_lanes; lane++)
+		discard_queue(b, lane);
+	while (delay_line_get(&b->delays, EVENT_NEVER - 1, &delayed, &stale))
+		rte_pktmbuf_free(delayed.handle);
+	delay_line_free(&b->delays);
+	traffic_manager_free(&b->tm);
+}
+
+static uint32_t
+path_of(const struct bottleneck *b, const struct rte_mbuf *mbuf, bool from_senders)
+{
+	uint32_t lane, group;
+
+	if (addresses_group(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len,
+			    from_senders, b->n_lanes, &lane, &group))
+		return bottleneck_path(b, from_senders, lane, group);
+	return unplanned_path(b, from_senders);
+}
+
+void
+bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,
+		   uint32_t n, uint64_t now_ns)
+{
+	bool from_senders = wire == PIPELINE_SENDERS;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t path = path_of(b, mbufs[i], from_senders);
+		uint64_t lost = b->delays.paths[path].lost_packets;
+
+		mbufs[i]->port = (uint16_t)wire;
+		if (delay_line_put(&b->delays, path, mbufs[i], now_ns) == DELAY_TAKEN)
+			continue;
+		rte_pktmbuf_free(mbufs[i]);
+		/* Random loss has its own count; anything else is our fault. */
+		if (b->delays.paths[path].lost_packets == lost)
+			b->drops.no_memory++;
+	}
+}
+
+/* Put the intrinsic header in front. False, and the packet is gone, without room. */
+static bool
+put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
+	      const struct queue_packet *q)
+{
+	uint8_t *header = (uint8_t *)rte_pktmbuf_prepend(mbuf, INTRINSIC_BYTES);
+
+	if (header == NULL) {
+		b->drops.headroom++;
+		rte_pktmbuf_free(mbuf);
+		return false;
+	}
+	intrinsic_encode(header, pass, (uint8_t)mbuf->port, (uint16_t)q->lane, q->bytes,
+			 (uint32_t)q->queue_bytes, q->enqueue_ns, q->dequeue_ns);
+	return true;
+}
+
+static void
+finish_egress(struct bottleneck *b, const struct pipeline_slot *slot,
+	      const struct egress_entry *entry)
+{
+	if (slot->has_postcard)
+		b->sink.postcard(b->sink.context, entry->lane, slot->postcard);
+	if (slot->port == PIPELINE_EGRESS) {
+		b->sink.frame(b->sink.context, PIPELINE_RECEIVERS, slot->mbuf, entry->lane,
+			      entry->departure_ns);
+		return;
+	}
+	if (slot->port != PIPELINE_TELEMETRY)
+		b->drops.p4++;
+	rte_pktmbuf_free(slot->mbuf);
+}
+
+static void
+flush_egress(struct bottleneck *b)
+{
+	struct pipeline_slot *slots = pipeline_slots(b->pipeline);
+	uint32_t n = b->n_egress;
+
+	if (n == 0)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		slots[i].mbuf = b->egress[i];
+	pipeline_run(b->pipeline, n);
+	b->n_egress = 0;
+	for (uint32_t i = 0; i < n; i++)
+		finish_egress(b, &slots[i], &b->egress_entries[i]);
+}
+
+static void
+push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
+{
+	if (!put_intrinsic(b, q->handle, pass, q))
+		return;
+	b->egress[b->n_egress] = q->handle;
+	b->egress_entries[b->n_egress] = (struct egress_entry){
+		.lane = q->lane,
+		.departure_ns = q->dequeue_ns,
+	};
+	if (++b->n_egress == PIPELINE_BURST)
+		flush_egress(b);
+}
+
+static void
+depart_until(struct bottleneck *b, uint64_t now_ns)
+{
+	struct queue_packet q;
+
+	while (traffic_manager_dequeue(&b->tm, &q, now_ns))
+		push_egress(b, &q, PASS_DEPARTED);
+}
+
+static void
+enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
+{
+	struct queue_packet q = {
+		.handle = mbuf,
+		.lane = bridge_lane(rte_pktmbuf_mtod(mbuf, const uint8_t *)),
+		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
+	};
+
+	if (q.lane >= b->n_lanes) {
+		b->drops.bad_lane++;
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	depart_until(b, arrival_ns);
+	if (!traffic_manager_enqueue(&b->tm, &q, arrival_ns))
+		push_egress(b, &q, PASS_DROPPED);
+}
+
+static void
+finish_ingress(struct bottleneck *b, struct rte_mbuf *mbuf, uint8_t port, uint64_t arrival_ns)
+{
+	switch (port) {
+	case PIPELINE_QUEUE:
+		enqueue(b, mbuf, arrival_ns);
+		break;
+	case PIPELINE_SENDERS:
+	case PIPELINE_RECEIVERS:
+		b->sink.frame(b->sink.context, port, mbuf, NOT_SHAPED, arrival_ns);
+		break;
+	default:
+		b->drops.p4++;
+		rte_pktmbuf_free(mbuf);
+	}
+}
+
+/* One burst through P4 ingress and on. The slots are shared with egress, so
+ * what comes out is set aside first.
+ */
+static void
+run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
+{
+	struct pipeline_slot *slots = pipeline_slots(b->pipeline);
+	struct rte_mbuf *mbufs[PIPELINE_BURST];
+	uint64_t due_ns[PIPELINE_BURST];
+	uint8_t ports[PIPELINE_BURST];
+	uint32_t m = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *mbuf = arrivals[i].handle;
+		struct queue_packet q = {
+			.bytes = mbuf->pkt_len,
+			.enqueue_ns = arrivals[i].due_ns,
+		};
+
+		if (!put_intrinsic(b, mbuf, PASS_INGRESS, &q))
+			continue;
+		due_ns[m] = arrivals[i].due_ns;
+		slots[m++].mbuf = mbuf;
+	}
+	pipeline_run(b->pipeline, m);
+	for (uint32_t i = 0; i < m; i++) {
+		mbufs[i] = slots[i].mbuf;
+		ports[i] = slots[i].port;
+	}
+	for (uint32_t i = 0; i < m; i++)
+		finish_ingress(b, mbufs[i], ports[i], due_ns[i]);
+}
+
+static uint32_t
+take_due(struct bottleneck *b, struct delayed *arrivals, uint64_t now_ns)
+{
+	uint32_t n = 0;
+	bool stale;
+
+	while (n < b->ingress_burst && delay_line_get(&b->delays, now_ns, &arrivals[n], &stale)) {
+		if (!stale) {
+			n++;
+			continue;
+		}
+		rte_pktmbuf_free(arrivals[n].handle);
+		b->drops.discarded++;
+	}
+	return n;
+}
+
+void
+bottleneck_arrive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf *mbuf,
+		  uint64_t now_ns)
+{
+	struct delayed arrival = {.handle = mbuf, .due_ns = now_ns};
+
+	mbuf->port = (uint16_t)wire;
+	depart_until(b, now_ns);
+	flush_egress(b);
+	run_ingress(b, &arrival, 1);
+	flush_egress(b);
+}
+
+void
+bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
+{
+	struct delayed arrivals[PIPELINE_BURST];
+	uint32_t n;
+
+	while ((n = take_due(b, arrivals, now_ns)) > 0)
+		run_ingress(b, arrivals, n);
+	depart_until(b, now_ns);
+	flush_egress(b);
+}
+
+uint64_t
+bottleneck_next_event(const struct bottleneck *b)
+{
+	return RTE_MIN(delay_line_next_event(&b->delays), traffic_manager_next_event(&b->tm));
+}
+
+void
+bottleneck_reset_lane(struct bottleneck *b, uint32_t lane)
+{
+	discard_queue(b, lane);
+	traffic_manager_reset_stats(&b->tm, lane);
+	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
+		delay_line_clear(&b->delays, bottleneck_path(b, true, lane, group));
+		delay_line_clear(&b->delays, bottleneck_path(b, false, lane, group));
+	}
+}

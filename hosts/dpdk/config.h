@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The one generated file the data plane reads. Times and sizes are machine
+ * units here; people's units end in the control plane.
+ */
+#ifndef NASHBED_CONFIG_H
+#define NASHBED_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/discipline.h"
+
+#define PATH_BYTES 256
+#define NAME_BYTES 64
+#define LANES_MAX 64u
+#define FLOW_CAPACITY_MAX 65536u
+
+enum driver {
+	DRIVER_AF_XDP,
+	DRIVER_AF_PACKET,
+	DRIVER_TAP,
+	DRIVER_PCI,
+};
+
+enum wire_id {
+	WIRE_SENDERS,
+	WIRE_RECEIVERS,
+	N_WIRES,
+};
+
+struct wire_config {
+	enum driver driver;
+	char device[NAME_BYTES]; /* interface, or PCI address */
+};
+
+
+struct config {
+	char spec[PATH_BYTES];
+	char control_socket[PATH_BYTES];
+	uint32_t core;
+	uint32_t service_core;
+	bool sleep; /* else poll */
+	bool huge_pages;
+	uint32_t memory_mb;
+	uint32_t lanes;
+	uint32_t flow_capacity;
+	uint32_t queue_packets;
+	struct wire_config wires[N_WIRES];
+	struct discipline_config replay_lane; /* replay only */
+};
+
+/* Names for messages and answers. */
+extern const char *const driver_names[];
+extern const char *const wire_names[];
+
+/* Read and check. 0, or -EINVAL / -errno with one line that names the file, the
+ * key and what is allowed.
+ */
+int config_read(const char *path, bool replay, struct config *config, char *error,
+		size_t error_bytes);
+
+/* The effective configuration as JSON on standard output. */
+void config_print(const struct config *config);
+
+#endif

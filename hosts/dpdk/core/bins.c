@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One flow's share of one bin. A packet that stands in the queue over many
+ * bins adds to the first and last of them by its exact time there, and to those
+ * between through a running sum: `entering` and `leaving` are the bytes that
+ * start and stop filling whole bins here.
+ */
+struct cell {
+	struct bin_record record;
+	uint64_t entering;
+	uint64_t leaving;
+};
+
+struct bins {
+	uint64_t bin_ns;
+	uint32_t first_flow;
+	uint32_t n_flows;
+	uint32_t capacity;   /* bins in the ring, a power of two */
+	uint64_t first_bin;  /* the oldest open bin */
+	uint64_t end_bin;    /* one past the newest open bin */
+	struct cell *cells;  /* ring of capacity x n_flows */
+	uint64_t *standing;  /* per flow: bytes that fill the oldest open bin whole */
+};
+
+#define FIRST_CAPACITY 64u
+
+struct bins *
+bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows)
+{
+	struct bins *bins = calloc(1, sizeof(*bins));
+
+	if (bins == NULL)
+		return NULL;
+	*bins = (struct bins){
+		.bin_ns = bin_ns,
+		.first_flow = first_flow,
+		.n_flows = n_flows,
+		.capacity = FIRST_CAPACITY,
+		.first_bin = start_ns / bin_ns,
+		.end_bin = start_ns / bin_ns,
+	};
+	bins->cells = calloc((size_t)bins->capacity * n_flows, sizeof(*bins->cells));
+	bins->standing = calloc(n_flows, sizeof(*bins->standing));
+	if (bins->cells == NULL || bins->standing == NULL) {
+		bins_destroy(bins);
+		return NULL;
+	}
+	return bins;
+}
+
+void
+bins_destroy(struct bins *bins)
+{
+	free(bins->cells);
+	free(bins->standing);
+	free(bins);
+}
+
+static struct cell *
+row_of(const struct bins *bins, uint64_t bin)
+{
+	return bins->cells + (bin & (bins->capacity - 1)) * bins->n_flows;
+}
+
+static int
+grow(struct bins *bins)
+{
+	struct bins larger = *bins;
+	size_t row_bytes = bins->n_flows * sizeof(struct cell);
+
+	larger.capacity = 2 * bins->capacity;
+	larger.cells = calloc((size_t)larger.capacity * bins->n_flows, sizeof(struct cell));
+	if (larger.cells == NULL)
+		return -ENOMEM;
+	for (uint64_t bin = bins->first_bin; bin < bins->end_bin; bin++)
+		memcpy(row_of(&larger, bin), row_of(bins, bin), row_bytes);
+	free(bins->cells);
+	*bins = larger;
+	return 0;
+}
+
+/* Open bins up to and with this one. */
+static int
+reach(struct bins *bins, uint64_t bin)
+{
+	while (bins->end_bin <= bin) {
+		if (bins->end_bin - bins->first_bin == bins->capacity && grow(bins) < 0)
+			return -ENOMEM;
+		memset(row_of(bins, bins->end_bin), 0, bins->n_flows * sizeof(struct cell));
+		bins->end_bin++;
+	}
+	return 0;
+}
+
+static int
+holds_anything(const struct bin_record *r)
+{
+	return r->departed_packets || r->dropped_packets || r->occupancy_byte_ns;
+}
+
+static int
+close_first(struct bins *bins, bins_emit_t emit, void *context)
+{
+	struct cell *row = row_of(bins, bins->first_bin);
+
+	for (uint32_t i = 0; i < bins->n_flows; i++) {
+		struct bin_record *r = &row[i].record;
+		int error;
+
+		bins->standing[i] += row[i].entering;
+		bins->standing[i] -= row[i].leaving;
+		r->occupancy_byte_ns += bins->standing[i] * bins->bin_ns;
+		r->bin = (uint32_t)bins->first_bin;
+		r->flow = bins->first_flow + i;
+		if (!holds_anything(r))
+			continue;
+		error = emit(context, r);
+		if (error)
+			return error;
+	}
+	bins->first_bin++;
+	return 0;
+}
+
+static int
+close_before(struct bins *bins, uint64_t bin, bins_emit_t emit, void *context)
+{
+	while (bins->first_bin < bin && bins->first_bin < bins->end_bin) {
+		int error = close_first(bins, emit, context);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static void
+add_stay(struct bins *bins, uint32_t flow, const struct postcard *p)
+{
+	uint64_t first = p->enqueue_ns / bins->bin_ns;
+	uint64_t last = p->dequeue_ns / bins->bin_ns;
+	struct cell *first_cell = &row_of(bins, first)[flow];
+	struct cell *last_cell = &row_of(bins, last)[flow];
+
+	if (first == last) {
+		first_cell->record.occupancy_byte_ns +=
+			p->packet_bytes * (p->dequeue_ns - p->enqueue_ns);
+		return;
+	}
+	first_cell->record.occupancy_byte_ns +=
+		p->packet_bytes * ((first + 1) * bins->bin_ns - p->enqueue_ns);
+	last_cell->record.occupancy_byte_ns +=
+		p->packet_bytes * (p->dequeue_ns - last * bins->bin_ns);
+	row_of(bins, first + 1)[flow].entering += p->packet_bytes;
+	last_cell->leaving += p->packet_bytes;
+}
+
+int
+bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *context)
+{
+	uint32_t flow = p->flow - bins->first_flow;
+	uint64_t arrived_in = p->enqueue_ns / bins->bin_ns;
+	struct bin_record *r;
+	int error;
+
+	if (flow >= bins->n_flows || arrived_in < bins->first_bin || p->dequeue_ns < p->enqueue_ns)
+		return -ERANGE;
+	error = reach(bins, p->dequeue_ns / bins->bin_ns);
+	if (error)
+		return error;
+	if (p->kind == POSTCARD_DROPPED) {
+		r = &row_of(bins, arrived_in)[flow].record;
+		r->dropped_packets++;
+		r->dropped_bytes += p->packet_bytes;
+		return 0;
+	}
+	error = close_before(bins, arrived_in, emit, context);
+	if (error)
+		return error;
+	add_stay(bins, flow, p);
+	r = &row_of(bins, p->dequeue_ns / bins->bin_ns)[flow].record;
+	r->departed_packets++;
+	r->departed_bytes += p->packet_bytes;
+	r->qdelay_sum_ns += p->dequeue_ns - p->enqueue_ns;
+	return 0;
+}
+
+int
+bins_finish(struct bins *bins, bins_emit_t emit, void *context)
+{
+	return close_before(bins, bins->end_bin, emit, context);
+}

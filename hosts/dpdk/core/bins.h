@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Postcards of one lane reduced to time bins per flow, exactly: bytes and
+ * packets departed and dropped, the integral of the flow's bytes in the queue,
+ * the sum of queueing delays. A bin is final once a packet that arrived after
+ * it has departed, for the queue is first-in first-out.
+ */
+#ifndef NASHBED_BINS_H
+#define NASHBED_BINS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "postcard.h"
+
+struct bin_record {
+	uint32_t bin; /* floor(time / bin width) */
+	uint32_t flow;
+	uint64_t departed_bytes;
+	uint32_t departed_packets;
+	uint32_t dropped_packets;
+	uint64_t dropped_bytes;
+	uint64_t occupancy_byte_ns;
+	uint64_t qdelay_sum_ns;
+};
+
+struct bins;
+
+/* Called with each final record that holds anything; non-zero stops. */
+typedef int (*bins_emit_t)(void *context, const struct bin_record *record);
+
+/* For flows first to first + count - 1 and packets that arrive from start on.
+ * NULL when memory has run out.
+ */
+struct bins *bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow,
+			 uint32_t n_flows);
+void bins_destroy(struct bins *bins);
+
+/* 0; -ERANGE for a flow or a time outside; -ENOMEM; what emit returned. */
+int bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *context);
+
+/* All that is open is final: after the last postcard. */
+int bins_finish(struct bins *bins, bins_emit_t emit, void *context);
+
+#endif

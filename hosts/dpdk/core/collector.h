@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One lane's postcards to one file: all of them, one in n, or time bins; and
+ * the watch over the lane's sequence numbers, whatever is kept.
+ */
+#ifndef NASHBED_COLLECTOR_H
+#define NASHBED_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bins.h"
+
+enum collector_mode {
+	COLLECT_ALL,
+	COLLECT_SAMPLE,
+	COLLECT_BINS,
+};
+
+struct collector_config {
+	enum collector_mode mode;
+	uint32_t one_in;   /* COLLECT_SAMPLE: postcards whose lane_seq it divides */
+	uint64_t bin_ns;   /* COLLECT_BINS */
+	uint64_t start_ns; /* COLLECT_BINS: no packet arrives earlier */
+	uint32_t first_flow;
+	uint32_t n_flows;
+};
+
+struct collector_stats {
+	uint64_t seen;
+	uint64_t written; /* records */
+	uint64_t gaps;	  /* postcards missing by their sequence numbers */
+	int error;	  /* the first errno of a write, 0 if none */
+};
+
+struct collector;
+
+/* NULL with errno set. The file is truncated. */
+struct collector *collector_open(const char *path, const struct collector_config *config);
+void collector_add(struct collector *c, const uint8_t bytes[POSTCARD_BYTES]);
+/* Write what is left, close, free; the statistics are final. */
+struct collector_stats collector_close(struct collector *c);
+
+#endif

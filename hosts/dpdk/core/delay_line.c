@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "delay_line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "prng.h"
+
+#define DELAY_NONE UINT32_MAX
+
+int
+delay_line_init(struct delay_line *line, uint32_t n_paths)
+{
+	*line = (struct delay_line){.n_paths = n_paths};
+	line->paths = calloc(n_paths, sizeof(*line->paths));
+	if (line->paths == NULL || event_heap_init(&line->due, DELAY_LINE_FIFOS) < 0) {
+		delay_line_free(line);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < n_paths; i++)
+		line->paths[i].fifo = DELAY_NONE;
+	for (uint32_t i = 0; i < DELAY_LINE_FIFOS; i++)
+		fifo_init(&line->fifos[i].queue, sizeof(struct delayed));
+	return 0;
+}
+
+void
+delay_line_free(struct delay_line *line)
+{
+	for (uint32_t i = 0; i < DELAY_LINE_FIFOS; i++)
+		fifo_free(&line->fifos[i].queue);
+	free(line->paths);
+	line->paths = NULL;
+	event_heap_free(&line->due);
+}
+
+/* The FIFO of this delay, or a free one; -ENOSPC. */
+static int
+find_fifo(struct delay_line *line, uint64_t delay_ns)
+{
+	int unused = -ENOSPC;
+
+	for (uint32_t i = 0; i < DELAY_LINE_FIFOS; i++) {
+		struct delay_fifo *fifo = &line->fifos[i];
+		bool in_use = fifo->users > 0 || fifo->queue.count > 0;
+
+		if (in_use && fifo->delay_ns == delay_ns)
+			return (int)i;
+		if (!in_use && unused < 0)
+			unused = (int)i;
+	}
+	if (unused >= 0)
+		line->fifos[unused].delay_ns = delay_ns;
+	return unused;
+}
+
+static void
+leave_fifo(struct delay_line *line, struct delay_path *path)
+{
+	if (path->fifo != DELAY_NONE)
+		line->fifos[path->fifo].users--;
+	path->fifo = DELAY_NONE;
+}
+
+int
+delay_line_configure(struct delay_line *line, uint32_t path_id, uint64_t delay_ns,
+		     uint32_t loss_ppb, uint64_t seed)
+{
+	struct delay_path *path;
+	int fifo;
+
+	if (path_id >= line->n_paths || loss_ppb > LOSS_CERTAIN_PPB)
+		return -EINVAL;
+	fifo = find_fifo(line, delay_ns);
+	if (fifo < 0)
+		return fifo;
+	path = &line->paths[path_id];
+	line->fifos[fifo].users++;
+	leave_fifo(line, path);
+	path->fifo = (uint32_t)fifo;
+	path->loss_ppb = loss_ppb;
+	path->loss_state = seed;
+	return 0;
+}
+
+void
+delay_line_clear(struct delay_line *line, uint32_t path_id)
+{
+	struct delay_path *path = &line->paths[path_id];
+
+	leave_fifo(line, path);
+	path->generation++;
+	path->loss_ppb = 0;
+	path->lost_packets = 0;
+	path->waiting_packets = 0;
+}
+
+/* Paths that were never configured pass without delay, in order with each other. */
+static struct delay_fifo *
+fifo_of(struct delay_line *line, struct delay_path *path)
+{
+	if (path->fifo == DELAY_NONE) {
+		int fifo = find_fifo(line, 0);
+
+		if (fifo < 0)
+			return NULL;
+		line->fifos[fifo].users++;
+		path->fifo = (uint32_t)fifo;
+	}
+	return &line->fifos[path->fifo];
+}
+
+static bool
+is_lost(struct delay_path *path)
+{
+	return path->loss_ppb > 0 &&
+	       prng_next(&path->loss_state) % LOSS_CERTAIN_PPB < path->loss_ppb;
+}
+
+enum delay_verdict
+delay_line_put(struct delay_line *line, uint32_t path_id, void *handle, uint64_t now_ns)
+{
+	struct delay_path *path = &line->paths[path_id];
+	struct delay_fifo *fifo = fifo_of(line, path);
+	struct delayed *slot;
+
+	if (is_lost(path)) {
+		path->lost_packets++;
+		return DELAY_LOST;
+	}
+	slot = fifo ? fifo_push(&fifo->queue) : NULL;
+	if (slot == NULL)
+		return DELAY_LOST;
+	*slot = (struct delayed){
+		.handle = handle,
+		.due_ns = now_ns + fifo->delay_ns,
+		.path = path_id,
+		.generation = path->generation,
+	};
+	path->waiting_packets++;
+	if (fifo->queue.count == 1)
+		event_heap_set(&line->due, path->fifo, slot->due_ns);
+	return DELAY_TAKEN;
+}
+
+bool
+delay_line_get(struct delay_line *line, uint64_t now_ns, struct delayed *out, bool *stale)
+{
+	struct delay_path *path;
+	struct delay_fifo *fifo;
+	const struct delayed *next;
+	uint32_t index;
+
+	if (delay_line_next_event(line) > now_ns)
+		return false;
+	index = event_heap_next_source(&line->due);
+	fifo = &line->fifos[index];
+	*out = *(const struct delayed *)fifo_head(&fifo->queue);
+	fifo_pop(&fifo->queue);
+	next = fifo_head(&fifo->queue);
+	event_heap_set(&line->due, index, next ? next->due_ns : EVENT_NEVER);
+	path = &line->paths[out->path];
+	*stale = out->generation != path->generation;
+	if (!*stale)
+		path->waiting_packets--;
+	return true;
+}

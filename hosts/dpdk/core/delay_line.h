@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The delay line: base RTT per flow group, half on the way out and half on the
+ * way back, and random loss on the way out. Time is an argument.
+ *
+ * A path is one direction of one group of one lane. Packets of equal delay
+ * come out in the order they went in, so paths of equal delay share a FIFO and
+ * only the FIFOs' heads need ordering.
+ */
+#ifndef NASHBED_DELAY_LINE_H
+#define NASHBED_DELAY_LINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "event_heap.h"
+#include "fifo.h"
+
+#define DELAY_LINE_FIFOS 256u
+#define LOSS_CERTAIN_PPB UINT32_C(1000000000)
+
+struct delay_path {
+	uint32_t fifo;       /* DELAY_NONE: not configured, no delay */
+	uint32_t generation; /* packets of an older one are discarded */
+	uint32_t loss_ppb;
+	uint64_t loss_state;
+	uint64_t lost_packets;
+	uint64_t waiting_packets;
+};
+
+struct delay_fifo {
+	uint64_t delay_ns;
+	uint32_t users;
+	struct fifo queue; /* of struct delayed */
+};
+
+struct delayed {
+	void *handle;
+	uint64_t due_ns;
+	uint32_t path;
+	uint32_t generation;
+};
+
+struct delay_line {
+	uint32_t n_paths;
+	struct delay_path *paths;
+	struct delay_fifo fifos[DELAY_LINE_FIFOS];
+	struct event_heap due;
+};
+
+enum delay_verdict {
+	DELAY_TAKEN,
+	DELAY_LOST, /* random loss as configured, or no memory: the caller keeps the packet */
+};
+
+/* 0 or -ENOMEM. */
+int delay_line_init(struct delay_line *line, uint32_t n_paths);
+void delay_line_free(struct delay_line *line);
+
+/* Set a path's delay and loss; the seed starts its loss sequence. 0, -EINVAL
+ * for a path or loss out of range, -ENOSPC when over 256 different delays are
+ * in use.
+ */
+int delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns,
+			 uint32_t loss_ppb, uint64_t seed);
+
+/* Back to no delay and no loss; what waits is discarded as it comes out. */
+void delay_line_clear(struct delay_line *line, uint32_t path);
+
+enum delay_verdict delay_line_put(struct delay_line *line, uint32_t path, void *handle,
+				  uint64_t now_ns);
+
+/* The next packet due by now. *stale: its path was cleared since, discard it. */
+bool delay_line_get(struct delay_line *line, uint64_t now_ns, struct delayed *out, bool *stale);
+
+static inline uint64_t
+delay_line_next_event(const struct delay_line *line)
+{
+	return event_heap_next_ns(&line->due);
+}
+
+#endif

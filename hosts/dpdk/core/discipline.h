@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A queue discipline with its shaper: one lane's bottleneck. Time is an
+ * argument: nothing here reads a clock.
+ *
+ * A packet stands in the queue from its arrival until its last bit has been
+ * serialised:
+ *   departure = max(arrival, previous departure) + (bytes + overhead) * 8 / rate
+ * reckoned at the arrival, so that a late poll delays the frame but never
+ * changes the rate. Fractions of a nanosecond are carried.
+ */
+#ifndef NASHBED_DISCIPLINE_H
+#define NASHBED_DISCIPLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "queue_packet.h"
+
+enum limit_unit {
+	LIMIT_BYTES,
+	LIMIT_PACKETS,
+	LIMIT_CELLS, /* every packet takes whole cells, as in a switch's buffer */
+};
+
+struct discipline_config {
+	uint64_t rate_bps;
+	uint64_t limit;
+	enum limit_unit unit;
+	uint32_t cell_bytes;     /* LIMIT_CELLS only */
+	uint32_t overhead_bytes; /* per packet: serialised, but not in the buffer */
+};
+
+struct discipline_stats {
+	uint64_t queue_bytes;
+	uint64_t queue_packets;
+	uint64_t peak_bytes;
+	uint64_t dropped_packets;
+};
+
+struct discipline;
+
+struct discipline_ops {
+	const char *name;
+	struct discipline *(*create)(void);
+	void (*destroy)(struct discipline *d);
+	/* 0; -EINVAL for a value out of range; -EBUSY while packets are queued. */
+	int (*configure)(struct discipline *d, const struct discipline_config *config);
+	/* True when taken; false when dropped. Fills all of the metadata. */
+	bool (*enqueue)(struct discipline *d, struct queue_packet *packet, uint64_t now_ns);
+	/* The next packet whose departure is not after now. */
+	bool (*dequeue)(struct discipline *d, struct queue_packet *packet, uint64_t now_ns);
+	/* The next departure, or EVENT_NEVER. */
+	uint64_t (*next_event)(const struct discipline *d);
+	/* Take out the first packet whatever its time; false when empty. */
+	bool (*discard)(struct discipline *d, struct queue_packet *packet);
+	/* What was configured and what is there, for people. */
+	int (*describe)(const struct discipline *d, char *text, size_t text_bytes);
+	void (*stats)(const struct discipline *d, struct discipline_stats *stats);
+	void (*reset_stats)(struct discipline *d);
+};
+
+extern const struct discipline_ops droptail_ops;
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drop-tail: a packet that does not fit is dropped, the others are served in
+ * the order of their arrival.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "discipline.h"
+#include "event_heap.h"
+#include "fifo.h"
+#include "nanoseconds.h"
+
+/* bits * NANOSECONDS_PER_SECOND must fit 64 bits: frames of up to 64 KiB do with a wide margin. */
+#define RATE_BPS_MAX UINT64_C(400000000000)
+#define LIMIT_MAX (UINT64_C(1) << 32)
+
+/* A point in time to a fraction of a nanosecond: ns + part / rate_bps. */
+struct exact_time {
+	uint64_t ns;
+	uint64_t part;
+};
+
+struct discipline {
+	struct discipline_config config;
+	struct fifo queue; /* of struct queue_packet */
+	struct exact_time last_departure;
+	uint64_t used; /* of the limit, in its unit */
+	struct discipline_stats stats;
+};
+
+static struct discipline *
+droptail_create(void)
+{
+	struct discipline *d = calloc(1, sizeof(*d));
+
+	if (d != NULL)
+		fifo_init(&d->queue, sizeof(struct queue_packet));
+	return d;
+}
+
+static void
+droptail_destroy(struct discipline *d)
+{
+	fifo_free(&d->queue);
+	free(d);
+}
+
+static bool
+valid(const struct discipline_config *config)
+{
+	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
+		return false;
+	if (config->limit == 0 || config->limit >= LIMIT_MAX)
+		return false;
+	return config->unit != LIMIT_CELLS || config->cell_bytes > 0;
+}
+
+static int
+droptail_configure(struct discipline *d, const struct discipline_config *config)
+{
+	if (!valid(config))
+		return -EINVAL;
+	if (d->queue.count > 0)
+		return -EBUSY;
+	d->config = *config;
+	d->last_departure = (struct exact_time){0};
+	return 0;
+}
+
+static uint64_t
+units_of(const struct discipline_config *config, uint32_t bytes)
+{
+	switch (config->unit) {
+	case LIMIT_PACKETS:
+		return 1;
+	case LIMIT_CELLS:
+		return (bytes + config->cell_bytes - 1) / config->cell_bytes;
+	case LIMIT_BYTES:
+	default:
+		return bytes;
+	}
+}
+
+static struct exact_time
+later_of(struct exact_time a, uint64_t ns)
+{
+	if (ns > a.ns)
+		return (struct exact_time){.ns = ns};
+	return a;
+}
+
+static struct exact_time
+departure_of(const struct discipline *d, uint32_t bytes, uint64_t now_ns)
+{
+	struct exact_time t = later_of(d->last_departure, now_ns);
+	uint64_t bits = 8 * ((uint64_t)bytes + d->config.overhead_bytes);
+	uint64_t parts = bits * NANOSECONDS_PER_SECOND + t.part;
+
+	t.ns += parts / d->config.rate_bps;
+	t.part = parts % d->config.rate_bps;
+	return t;
+}
+
+static bool
+refuse(struct discipline *d, struct queue_packet *packet)
+{
+	packet->dequeue_ns = packet->enqueue_ns;
+	d->stats.dropped_packets++;
+	return false;
+}
+
+static bool
+droptail_enqueue(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
+{
+	uint64_t units = units_of(&d->config, packet->bytes);
+	struct queue_packet *slot;
+
+	packet->enqueue_ns = now_ns;
+	packet->queue_bytes = d->stats.queue_bytes;
+	if (d->used + units > d->config.limit)
+		return refuse(d, packet);
+	slot = fifo_push(&d->queue);
+	if (slot == NULL)
+		return refuse(d, packet);
+	d->last_departure = departure_of(d, packet->bytes, now_ns);
+	packet->dequeue_ns = d->last_departure.ns;
+	*slot = *packet;
+	d->used += units;
+	d->stats.queue_bytes += packet->bytes;
+	d->stats.queue_packets++;
+	if (d->stats.queue_bytes > d->stats.peak_bytes)
+		d->stats.peak_bytes = d->stats.queue_bytes;
+	return true;
+}
+
+static bool
+droptail_discard(struct discipline *d, struct queue_packet *packet)
+{
+	const struct queue_packet *head = fifo_head(&d->queue);
+
+	if (head == NULL)
+		return false;
+	*packet = *head;
+	fifo_pop(&d->queue);
+	d->used -= units_of(&d->config, packet->bytes);
+	d->stats.queue_bytes -= packet->bytes;
+	d->stats.queue_packets--;
+	return true;
+}
+
+static uint64_t
+droptail_next_event(const struct discipline *d)
+{
+	const struct queue_packet *head = fifo_head(&d->queue);
+
+	return head ? head->dequeue_ns : EVENT_NEVER;
+}
+
+static bool
+droptail_dequeue(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
+{
+	if (droptail_next_event(d) > now_ns)
+		return false;
+	return droptail_discard(d, packet);
+}
+
+static int
+droptail_describe(const struct discipline *d, char *text, size_t text_bytes)
+{
+	static const char *const unit_names[] = {"bytes", "packets", "cells"};
+
+	return snprintf(text, text_bytes,
+			"drop-tail, %" PRIu64 " bit/s, limit %" PRIu64
+			" %s, overhead %" PRIu32 " bytes per packet",
+			d->config.rate_bps, d->config.limit, unit_names[d->config.unit],
+			d->config.overhead_bytes);
+}
+
+static void
+droptail_stats(const struct discipline *d, struct discipline_stats *stats)
+{
+	*stats = d->stats;
+}
+
+static void
+droptail_reset_stats(struct discipline *d)
+{
+	d->stats.peak_bytes = d->stats.queue_bytes;
+	d->stats.dropped_packets = 0;
+}
+
+const struct discipline_ops droptail_ops = {
+	.name = "droptail",
+	.create = droptail_create,
+	.destroy = droptail_destroy,
+	.configure = droptail_configure,
+	.enqueue = droptail_enqueue,
+	.dequeue = droptail_dequeue,
+	.next_event = droptail_next_event,
+	.discard = droptail_discard,
+	.describe = droptail_describe,
+	.stats = droptail_stats,
+	.reset_stats = droptail_reset_stats,
+};

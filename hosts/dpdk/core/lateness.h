@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How late frames really left after their scheduled departure: a histogram of
+ * logarithmic octaves of 16 linear steps each, so a percentile is known to 6 %.
+ */
+#ifndef NASHBED_LATENESS_H
+#define NASHBED_LATENESS_H
+
+#include <stdint.h>
+
+#define LATENESS_STEPS_LOG2 4u
+#define LATENESS_OCTAVES 40u
+#define LATENESS_BINS (LATENESS_OCTAVES << LATENESS_STEPS_LOG2)
+
+struct lateness {
+	uint64_t count;
+	uint64_t sum_ns;
+	uint64_t max_ns;
+	uint64_t bins[LATENESS_BINS];
+};
+
+static inline uint32_t
+lateness_bin(uint64_t ns)
+{
+	uint32_t steps = 1u << LATENESS_STEPS_LOG2;
+	uint32_t octave, bin;
+
+	if (ns < steps)
+		return (uint32_t)ns;
+	octave = 63u - (uint32_t)__builtin_clzll(ns) - LATENESS_STEPS_LOG2;
+	bin = ((octave + 1) << LATENESS_STEPS_LOG2) + (uint32_t)((ns >> octave) & (steps - 1));
+	return bin < LATENESS_BINS ? bin : LATENESS_BINS - 1;
+}
+
+static inline void
+lateness_add(struct lateness *l, uint64_t ns)
+{
+	l->count++;
+	l->sum_ns += ns;
+	if (ns > l->max_ns)
+		l->max_ns = ns;
+	l->bins[lateness_bin(ns)]++;
+}
+
+/* The smallest time that at least this share (per mille) of frames kept to,
+ * rounded up to its bin's end; 0 when there was no frame.
+ */
+uint64_t lateness_percentile(const struct lateness *l, uint32_t per_mille);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fixed function of a switch: lanes of shaper and queue side by side, and
+ * the order in which their packets leave. Time is an argument.
+ */
+#ifndef NASHBED_TRAFFIC_MANAGER_H
+#define NASHBED_TRAFFIC_MANAGER_H
+
+#include "discipline.h"
+#include "event_heap.h"
+
+struct traffic_manager {
+	const struct discipline_ops *ops;
+	uint32_t n_lanes;
+	struct discipline **lanes;
+	struct event_heap departures;
+};
+
+/* 0 or -ENOMEM. */
+int traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops *ops,
+			 uint32_t n_lanes);
+void traffic_manager_free(struct traffic_manager *tm);
+
+/* As the discipline's; -EINVAL also for a lane that is not there. */
+int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
+			      const struct discipline_config *config);
+
+/* packet->handle, lane and bytes are given, the rest is filled. True when
+ * taken, false when dropped. All departures up to now_ns must have been taken
+ * out before.
+ */
+bool traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packet,
+			     uint64_t now_ns);
+
+/* The earliest departure over all lanes that is not after now_ns. */
+bool traffic_manager_dequeue(struct traffic_manager *tm, struct queue_packet *packet,
+			     uint64_t now_ns);
+
+/* Take one packet out of a lane whatever its time; false when empty. */
+bool traffic_manager_discard(struct traffic_manager *tm, uint32_t lane,
+			     struct queue_packet *packet);
+
+void traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
+			   struct discipline_stats *stats);
+void traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane);
+
+static inline uint64_t
+traffic_manager_next_event(const struct traffic_manager *tm)
+{
+	return event_heap_next_ns(&tm->departures);
+}
+
+#endif

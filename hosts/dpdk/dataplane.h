@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running data plane.
+ *
+ * Threads: the main thread is the data thread: it alone touches the bottleneck,
+ * the wires' packets and lanes[]. The control thread answers the socket: it
+ * owns the P4 tables and registers, and has the data thread do the rest through
+ * the mailbox (mailbox.h: release on the way there, acquire on the way back).
+ * The postcard writer has its own rings (telemetry.h).
+ */
+#ifndef NASHBED_DATAPLANE_H
+#define NASHBED_DATAPLANE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bottleneck.h"
+#include "config.h"
+#include "core/lateness.h"
+#include "mailbox.h"
+#include "telemetry.h"
+#include "wire.h"
+
+struct lane_state {
+	struct lateness lateness;
+	uint64_t max_gap_ns; /* the longest time between two looks at the wires */
+};
+
+struct loop_stats {
+	uint64_t iterations;
+	uint64_t busy; /* iterations with a frame in or out */
+	uint64_t max_gap_ns;
+};
+
+struct dataplane {
+	struct config config;
+	uint64_t epoch_ns; /* CLOCK_MONOTONIC at switch time 0 */
+	struct rte_mempool *pool;
+	struct pipeline *pipeline;
+	struct bottleneck bottleneck;
+	struct wire wires[N_WIRES];
+	struct telemetry *telemetry;
+	struct lane_state *lanes;
+	struct loop_stats loop;
+	struct mailbox mailbox;
+	atomic_bool stop;
+};
+
+#endif

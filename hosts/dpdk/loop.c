@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place that reads a clock. */
+#define _GNU_SOURCE
+#include "loop.h"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+#include "core/nanoseconds.h"
+
+/* A polling loop's rounds take microseconds: below this no gap is looked at. */
+#define GAP_WORTH_NOTING_NS UINT64_C(50000)
+/* A sleeping loop looks up at least this often. */
+#define SLEEP_MAX_NS UINT64_C(10000000)
+
+uint64_t
+loop_now_ns(const struct dataplane *dp)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)t.tv_nsec - dp->epoch_ns;
+}
+
+static void
+send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32_t lane,
+	   uint64_t departure_ns)
+{
+	struct dataplane *dp = context;
+	enum wire_id id = port == PIPELINE_SENDERS ? WIRE_SENDERS : WIRE_RECEIVERS;
+
+	wire_push(&dp->wires[id], mbuf,
+		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
+}
+
+static void
+send_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+{
+	struct dataplane *dp = context;
+
+	telemetry_add(dp->telemetry, lane, bytes);
+}
+
+struct bottleneck_sink
+loop_sink(struct dataplane *dp)
+{
+	return (struct bottleneck_sink){
+		.frame = send_frame,
+		.postcard = send_postcard,
+		.context = dp,
+	};
+}
+
+static uint32_t
+receive(struct dataplane *dp, enum wire_id id, enum pipeline_port port, uint64_t now_ns)
+{
+	struct rte_mbuf *mbufs[WIRE_BURST];
+	uint32_t total = 0;
+	uint16_t n;
+
+	do {
+		n = rte_eth_rx_burst(dp->wires[id].ethdev, 0, mbufs, WIRE_BURST);
+		bottleneck_receive(&dp->bottleneck, port, mbufs, n, now_ns);
+		total += n;
+	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
+	return total;
+}
+
+static uint32_t
+send_all(struct dataplane *dp, struct wire *wire)
+{
+	uint32_t n;
+	uint64_t now_ns;
+
+	if (wire->n_pending == 0)
+		return 0;
+	n = wire_send(wire);
+	now_ns = loop_now_ns(dp);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame_note *note = &wire->notes[i];
+
+		if (note->lane != NOT_SHAPED)
+			lateness_add(&dp->lanes[note->lane].lateness,
+				     now_ns - note->departure_ns);
+	}
+	wire_sent(wire, n);
+	return n;
+}
+
+static uint32_t
+one_round(struct dataplane *dp, uint64_t now_ns)
+{
+	uint32_t moved = receive(dp, WIRE_SENDERS, PIPELINE_SENDERS, now_ns);
+
+	moved += receive(dp, WIRE_RECEIVERS, PIPELINE_RECEIVERS, now_ns);
+	bottleneck_advance(&dp->bottleneck, now_ns);
+	moved += send_all(dp, &dp->wires[WIRE_RECEIVERS]);
+	moved += send_all(dp, &dp->wires[WIRE_SENDERS]);
+	return moved;
+}
+
+static void
+note_gap(struct dataplane *dp, uint64_t gap_ns)
+{
+	if (gap_ns > dp->loop.max_gap_ns)
+		dp->loop.max_gap_ns = gap_ns;
+	for (uint32_t lane = 0; lane < dp->config.lanes; lane++)
+		if (gap_ns > dp->lanes[lane].max_gap_ns)
+			dp->lanes[lane].max_gap_ns = gap_ns;
+}
+
+static uint32_t
+add_wire_fds(const struct wire *wire, struct pollfd *fds, uint32_t n)
+{
+	for (uint32_t i = 0; i < wire->n_fds; i++)
+		fds[n++] = (struct pollfd){.fd = wire->fds[i], .events = POLLIN};
+	return n;
+}
+
+static void
+drain_wake_ups(const struct dataplane *dp)
+{
+	uint64_t count;
+
+	(void)!read(dp->mailbox.wake_fd, &count, sizeof(count));
+}
+
+/* Until the next event, a frame on a wire, or a request. */
+static void
+sleep_until_event(const struct dataplane *dp)
+{
+	struct pollfd fds[N_WIRES * WIRE_FDS_MAX + 1];
+	uint64_t now_ns = loop_now_ns(dp);
+	uint64_t next_ns = bottleneck_next_event(&dp->bottleneck);
+	uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+	struct timespec timeout;
+	uint32_t n = 1;
+
+	if (wait_ns == 0)
+		return;
+	wait_ns = RTE_MIN(wait_ns, SLEEP_MAX_NS);
+	timeout = (struct timespec){.tv_nsec = (long)wait_ns};
+	fds[0] = (struct pollfd){.fd = dp->mailbox.wake_fd, .events = POLLIN};
+	for (int id = 0; id < N_WIRES; id++)
+		n = add_wire_fds(&dp->wires[id], fds, n);
+	ppoll(fds, n, &timeout, NULL);
+	drain_wake_ups(dp);
+}
+
+void
+loop_run(struct dataplane *dp)
+{
+	uint64_t before_ns = loop_now_ns(dp);
+
+	/* The default slack of 50 us would be the sleeping loop's lateness. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (!atomic_load_explicit(&dp->stop, memory_order_relaxed)) {
+		uint64_t now_ns = loop_now_ns(dp);
+
+		if (!dp->config.sleep && now_ns - before_ns > GAP_WORTH_NOTING_NS)
+			note_gap(dp, now_ns - before_ns);
+		before_ns = now_ns;
+		dp->loop.iterations++;
+		if (one_round(dp, now_ns) > 0)
+			dp->loop.busy++;
+		mailbox_serve(&dp->mailbox, dp);
+		if (dp->config.sleep)
+			sleep_until_event(dp);
+	}
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request at a time from the control thread to the data thread, done
+ * between two rounds of its loop. The request is published by release, seen by
+ * acquire; its end comes back through the semaphore.
+ */
+#ifndef NASHBED_MAILBOX_H
+#define NASHBED_MAILBOX_H
+
+#include <semaphore.h>
+#include <stdatomic.h>
+
+struct dataplane;
+
+typedef int (*mailbox_request_t)(struct dataplane *dp, void *argument);
+
+struct request {
+	mailbox_request_t run;
+	void *argument;
+	int result;
+	sem_t done;
+};
+
+struct mailbox {
+	_Atomic(struct request *) pending;
+	int wake_fd; /* an eventfd: a sleeping data thread waits on it */
+};
+
+/* 0 or a negative errno. */
+int mailbox_init(struct mailbox *box);
+void mailbox_free(struct mailbox *box);
+
+/* Control thread: have it done and wait. The request's own result. */
+int mailbox_call(struct mailbox *box, mailbox_request_t run, void *argument);
+
+/* Any thread: end the data thread's sleep. Async-signal-safe. */
+void mailbox_wake(const struct mailbox *box);
+
+/* Data thread: do what waits. */
+void mailbox_serve(struct mailbox *box, struct dataplane *dp);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nashbed-dataplane: hosts' delay line and the embedded target's bottleneck. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "control.h"
+#include "core/nanoseconds.h"
+#include "dataplane.h"
+#include "eal.h"
+#include "exit_codes.h"
+#include "loop.h"
+#include "replay.h"
+
+#define ERROR_BYTES 512
+#define POOL_CACHE 256
+/* Packet buffers beyond those in queues: the ports' rings and bursts. */
+#define RING_PACKETS 32768u
+
+struct options {
+	const char *config;
+	const char *capture;
+	const char *out;
+	bool check;
+};
+
+static const char usage[] =
+	"usage: nashbed-dataplane --config FILE [--check]\n"
+	"       nashbed-dataplane --config FILE --replay CAPTURE --out DIR\n"
+	"\n"
+	"  --config FILE     the generated JSON configuration\n"
+	"  --check           read it, print what takes effect, and end\n"
+	"  --replay CAPTURE  put a capture through the bottleneck in virtual time\n"
+	"  --out DIR         where a replay writes\n"
+	"\n"
+	"exit: 0 ok, 2 configuration, 3 P4 program, 4 host, 5 internal\n"
+	"\n"
+	"example: nashbed-dataplane --config build/dp.json --replay a.pcap --out out\n";
+
+static struct dataplane dataplane;
+
+static int
+complain(int code, const char *text)
+{
+	fprintf(stderr, "nashbed-dataplane: %s\n", text);
+	return code;
+}
+
+static int
+read_options(int argc, char **argv, struct options *o)
+{
+	static const struct option known[] = {
+		{"config", required_argument, NULL, 'c'}, {"check", no_argument, NULL, 'k'},
+		{"replay", required_argument, NULL, 'r'}, {"out", required_argument, NULL, 'o'},
+		{"help", no_argument, NULL, 'h'},	  {0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			o->config = optarg;
+			break;
+		case 'k':
+			o->check = true;
+			break;
+		case 'r':
+			o->capture = optarg;
+			break;
+		case 'o':
+			o->out = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(EXIT_OK);
+		default:
+			fputs(usage, stderr);
+			return EXIT_CONFIG;
+		}
+	}
+	if (optind < argc || o->config == NULL || (o->capture != NULL) != (o->out != NULL)) {
+		fputs(usage, stderr);
+		return EXIT_CONFIG;
+	}
+	return EXIT_OK;
+}
+
+static void
+on_signal(int number)
+{
+	(void)number;
+	atomic_store(&dataplane.stop, true);
+	mailbox_wake(&dataplane.mailbox);
+}
+
+static void
+catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	/* Not to outlive the control plane, even a killed one. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+static struct rte_mempool *
+make_pool(const struct config *config)
+{
+	return rte_pktmbuf_pool_create("packets", config->queue_packets + RING_PACKETS,
+				       POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+}
+
+static int
+open_common(struct dataplane *dp, bool replay, char *error)
+{
+	if (eal_start(&dp->config, replay, error, ERROR_BYTES) < 0)
+		return EXIT_HOST;
+	dp->pool = make_pool(&dp->config);
+	if (dp->pool == NULL) {
+		snprintf(error, ERROR_BYTES,
+			 "no memory for %u packets in memory_mb=%u; raise it or lower "
+			 "queue_packets",
+			 dp->config.queue_packets + RING_PACKETS, dp->config.memory_mb);
+		return EXIT_HOST;
+	}
+	dp->pipeline = pipeline_create(dp->config.spec, error, ERROR_BYTES);
+	return dp->pipeline ? EXIT_OK : EXIT_TARGET;
+}
+
+static int
+open_wires(struct dataplane *dp, char *error)
+{
+	for (int id = 0; id < N_WIRES; id++)
+		if (wire_open(&dp->wires[id], &dp->config.wires[id], (enum wire_id)id, dp->pool,
+			      error, ERROR_BYTES) < 0)
+			return EXIT_HOST;
+	return EXIT_OK;
+}
+
+static int
+open_live(struct dataplane *dp, char *error)
+{
+	struct bottleneck_sink sink = loop_sink(dp);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	dp->epoch_ns = (uint64_t)t.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)t.tv_nsec;
+	dp->lanes = calloc(dp->config.lanes, sizeof(*dp->lanes));
+	dp->telemetry = telemetry_create(dp->config.lanes, dp->config.service_core);
+	if (dp->lanes == NULL || dp->telemetry == NULL ||
+	    bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes, PIPELINE_BURST,
+			    &sink) < 0) {
+		snprintf(error, ERROR_BYTES, "out of memory");
+		return EXIT_HOST;
+	}
+	return open_wires(dp, error);
+}
+
+static void
+close_live(struct dataplane *dp)
+{
+	bottleneck_free(&dp->bottleneck);
+	for (int id = 0; id < N_WIRES; id++)
+		wire_close(&dp->wires[id]);
+	telemetry_destroy(dp->telemetry);
+	free(dp->lanes);
+	mailbox_free(&dp->mailbox);
+	pipeline_destroy(dp->pipeline);
+	rte_eal_cleanup();
+}
+
+static int
+run_live(struct dataplane *dp)
+{
+	char error[ERROR_BYTES];
+	struct control *control;
+	int code;
+
+	if (mailbox_init(&dp->mailbox) < 0)
+		return complain(EXIT_HOST, "no event descriptor to be had");
+	catch_signals();
+	code = open_common(dp, false, error);
+	if (code == EXIT_OK)
+		code = open_live(dp, error);
+	if (code != EXIT_OK)
+		return complain(code, error);
+	control = control_start(dp, error, sizeof(error));
+	if (control == NULL)
+		return complain(EXIT_HOST, error);
+	printf("{\"event\":\"ready\",\"pid\":%d,\"epoch_ns\":%" PRIu64 "}\n", (int)getpid(),
+	       dp->epoch_ns);
+	fflush(stdout);
+	loop_run(dp);
+	control_join(control);
+	close_live(dp);
+	return EXIT_OK;
+}
+
+static int
+run_replay(struct dataplane *dp, const struct options *o)
+{
+	char error[ERROR_BYTES];
+	int code = open_common(dp, true, error);
+
+	if (code == EXIT_OK)
+		code = replay_run(&dp->config, dp->pipeline, dp->pool, o->capture, o->out, error,
+				  sizeof(error));
+	if (code != EXIT_OK)
+		return complain(code, error);
+	pipeline_destroy(dp->pipeline);
+	rte_eal_cleanup();
+	return EXIT_OK;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct options o = {0};
+	char error[ERROR_BYTES];
+	int code = read_options(argc, argv, &o);
+
+	if (code != EXIT_OK)
+		return code;
+	if (config_read(o.config, o.capture != NULL, &dataplane.config, error, sizeof(error)) < 0)
+		return complain(EXIT_CONFIG, error);
+	if (o.check) {
+		config_print(&dataplane.config);
+		return EXIT_OK;
+	}
+	return o.capture ? run_replay(&dataplane, &o) : run_live(&dataplane);
+}

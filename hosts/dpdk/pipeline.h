@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The P4 program in DPDK's SWX pipeline: bursts of packets go through it and
+ * come out in their order, each with the port that P4 chose and its postcard.
+ *
+ * The packet path is for the data thread alone; tables and registers are for
+ * the control thread, while the pipeline runs.
+ */
+#ifndef NASHBED_PIPELINE_H
+#define NASHBED_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "core/postcard.h"
+#include "swx_spec.h"
+
+#define PIPELINE_BURST 64u
+
+/* As in p4src/dpdk/intrinsic.p4. */
+enum pipeline_port {
+	PIPELINE_SENDERS,
+	PIPELINE_RECEIVERS,
+	PIPELINE_QUEUE,
+	PIPELINE_EGRESS,
+	PIPELINE_TELEMETRY,
+	PIPELINE_DROP,
+	PIPELINE_PORTS,
+};
+
+struct pipeline_slot {
+	struct rte_mbuf *mbuf;
+	uint8_t port;
+	bool has_postcard;
+	uint8_t postcard[POSTCARD_BYTES];
+};
+
+struct pipeline;
+
+/* Load the .spec; NULL with one line in error. */
+struct pipeline *pipeline_create(const char *spec_path, char *error, size_t error_bytes);
+void pipeline_destroy(struct pipeline *p);
+const char *pipeline_digest(const struct pipeline *p);
+
+/* The slots to fill with packets, intrinsic header in front, before a run. */
+struct pipeline_slot *pipeline_slots(struct pipeline *p);
+
+/* Run the first n slots through; each then has its port and postcard. */
+void pipeline_run(struct pipeline *p, uint32_t n);
+
+/* Table and register names are those of the .spec. 0 or a negative errno. */
+int pipeline_entry_add(struct pipeline *p, const char *table, const char *entry);
+int pipeline_entry_delete(struct pipeline *p, const char *table, const char *entry);
+int pipeline_commit(struct pipeline *p);
+int pipeline_register_read(struct pipeline *p, const char *name, uint32_t index,
+			   uint64_t *value);
+int pipeline_register_write(struct pipeline *p, const char *name, uint32_t index,
+			    uint64_t value);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The P4 program's tables and registers by the names p4c-dpdk gives them in the
+ * .spec: the one place that knows these names. Control thread only.
+ */
+#ifndef NASHBED_REGISTERS_H
+#define NASHBED_REGISTERS_H
+
+#include <stdint.h>
+
+#include "pipeline.h"
+
+#define HISTOGRAM_BINS_LOG2 12u
+#define HISTOGRAM_BINS (1u << HISTOGRAM_BINS_LOG2)
+#define HISTOGRAM_BIN_NS (UINT64_C(1) << 20)
+
+enum flow_register {
+	FLOW_ARRIVED_PACKETS,
+	FLOW_ARRIVED_BYTES,
+	FLOW_DEPARTED_PACKETS,
+	FLOW_DEPARTED_BYTES,
+	FLOW_DROPPED_PACKETS,
+	FLOW_DROPPED_BYTES,
+	FLOW_IN_QUEUE_BYTES,
+	FLOW_PEAK_QUEUE_BYTES,
+	N_FLOW_REGISTERS,
+};
+
+/* As they are called in answers. */
+extern const char *const flow_register_names[N_FLOW_REGISTERS];
+
+enum unshaped_reason {
+	UNSHAPED_REVERSE,
+	UNSHAPED_UNKNOWN,
+	UNSHAPED_MALFORMED,
+	N_UNSHAPED_REASONS,
+};
+
+extern const char *const unshaped_names[N_UNSHAPED_REASONS];
+
+struct flow_key {
+	uint32_t src;
+	uint32_t dst;
+	uint16_t sport;
+	uint16_t dport;
+	uint8_t protocol;
+};
+
+uint64_t registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow);
+uint64_t registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin);
+void registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
+			uint64_t *bytes);
+
+/* Zero a lane's histogram and postcard number, and these flows' registers. */
+int registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows);
+
+/* Table entries take effect with pipeline_commit(). */
+int registers_flow_add(struct pipeline *p, const struct flow_key *key, uint32_t lane,
+		       uint32_t flow);
+int registers_flow_delete(struct pipeline *p, const struct flow_key *key);
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second pass: what left the queue or was dropped at it is counted per flow,
+// its delay goes into the lane's histogram, and its postcard is written.
+#ifndef NASHBED_DPDK_EGRESS_P4
+#define NASHBED_DPDK_EGRESS_P4
+
+control Egress(inout headers_t hdr, inout metadata_t meta) {
+    Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) departed;
+    Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) dropped;
+    Counter<bit<64>, bit<32>>(HISTOGRAM_CELLS, PNA_CounterType_t.PACKETS) delay_histogram;
+    Register<bit<64>, bit<32>>(FLOW_CAPACITY) peak_queue_bytes;
+    Register<bit<32>, bit<32>>(LANE_CAPACITY) lane_postcards;
+
+    action write_postcard(bit<8> kind) {
+        hdr.postcard.setValid();
+        hdr.postcard.version = POSTCARD_VERSION;
+        hdr.postcard.kind = kind;
+        hdr.postcard.lane = hdr.bridge.lane;
+        hdr.postcard.flow = hdr.bridge.flow;
+        hdr.postcard.packet_bytes = hdr.intrinsic.packet_bytes;
+        hdr.postcard.queue_bytes = hdr.intrinsic.queue_bytes;
+        hdr.postcard.enqueue_ns = hdr.intrinsic.enqueue_ns;
+        hdr.postcard.dequeue_ns = hdr.intrinsic.dequeue_ns;
+        hdr.postcard.tcp_seq = hdr.bridge.tcp_seq;
+        hdr.postcard.lane_seq = meta.lane_seq;
+        hdr.postcard.payload_bytes = hdr.bridge.payload_bytes;
+        hdr.postcard.tcp_flags = hdr.bridge.tcp_flags;
+        hdr.postcard.reserved = 0;
+    }
+
+    action forward() {
+        mirror_packet(MIRROR_SLOT, MIRROR_POSTCARD);
+        send_to_port((PortId_t)PORT_EGRESS);
+    }
+
+    action report_only() {
+        send_to_port((PortId_t)PORT_TELEMETRY);
+    }
+
+    apply {
+        meta.lane_index = (bit<32>)hdr.bridge.lane;
+        meta.lane_seq = lane_postcards.read(meta.lane_index);
+        lane_postcards.write(meta.lane_index, meta.lane_seq + 1);
+
+        // Between two of a flow's departures its share of the queue only
+        // grows, so its peak is seen just before one.
+        meta.flow_bytes = in_queue_bytes.read(hdr.bridge.flow);
+        if (hdr.intrinsic.pass == PASS_DEPARTED) {
+            departed.count(hdr.bridge.flow, hdr.intrinsic.packet_bytes);
+            meta.peak_bytes = peak_queue_bytes.read(hdr.bridge.flow);
+            if (meta.flow_bytes > meta.peak_bytes) {
+                peak_queue_bytes.write(hdr.bridge.flow, meta.flow_bytes);
+            }
+            meta.qdelay_ns = (bit<64>)hdr.intrinsic.dequeue_ns;
+            meta.enqueue_ns = (bit<64>)hdr.intrinsic.enqueue_ns;
+            meta.qdelay_ns = meta.qdelay_ns - meta.enqueue_ns;
+            meta.qdelay_ns = meta.qdelay_ns >> HISTOGRAM_SHIFT;
+            meta.bin = (bit<32>)meta.qdelay_ns;
+            if (meta.bin > HISTOGRAM_LAST_BIN) {
+                meta.bin = HISTOGRAM_LAST_BIN;
+            }
+            meta.lane_index = meta.lane_index << HISTOGRAM_BINS_LOG2;
+            meta.bin = meta.bin + meta.lane_index;
+            delay_histogram.count(meta.bin);
+            write_postcard(POSTCARD_DEPARTED);
+            forward();
+        } else {
+            dropped.count(hdr.bridge.flow, hdr.intrinsic.packet_bytes);
+            write_postcard(POSTCARD_DROPPED);
+            report_only();
+        }
+        meta.flow_bytes = meta.flow_bytes - (bit<64>)hdr.intrinsic.packet_bytes;
+        in_queue_bytes.write(hdr.bridge.flow, meta.flow_bytes);
+        hdr.intrinsic.setInvalid();
+        hdr.bridge.setInvalid();
+    }
+}
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// First pass: classify, count the arrival, send to the queue; what is not ours
+// goes straight to the other wire, unshaped, and is counted by its reason.
+#ifndef NASHBED_DPDK_INGRESS_P4
+#define NASHBED_DPDK_INGRESS_P4
+
+// Indices of the unshaped counter.
+const bit<32> UNSHAPED_REVERSE = 0;    // came from the receivers' side: ACKs
+const bit<32> UNSHAPED_UNKNOWN = 1;    // no flow of ours
+const bit<32> UNSHAPED_MALFORMED = 2;  // lengths that contradict each other
+#define UNSHAPED_REASONS 4
+
+control Ingress(inout headers_t hdr, inout metadata_t meta) {
+    Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) arrived;
+    Counter<bit<64>, bit<32>>(UNSHAPED_REASONS, PNA_CounterType_t.PACKETS_AND_BYTES) unshaped;
+
+    action to_queue(lane_t lane, flow_id_t flow) {
+        hdr.bridge.setValid();
+        hdr.bridge.lane = lane;
+        hdr.bridge.payload_bytes = (bit<16>)meta.payload_bytes;
+        hdr.bridge.flow = flow;
+        hdr.bridge.tcp_seq = meta.tcp_seq;
+        hdr.bridge.tcp_flags = meta.tcp_flags;
+        hdr.bridge.reserved = 0;
+        send_to_port((PortId_t)PORT_QUEUE);
+    }
+
+    action pass_unknown() {
+        unshaped.count(UNSHAPED_UNKNOWN, hdr.intrinsic.packet_bytes);
+        send_to_port((PortId_t)PORT_RECEIVERS);
+    }
+
+    action pass_malformed() {
+        unshaped.count(UNSHAPED_MALFORMED, hdr.intrinsic.packet_bytes);
+        send_to_port((PortId_t)PORT_RECEIVERS);
+    }
+
+    action pass_reverse() {
+        unshaped.count(UNSHAPED_REVERSE, hdr.intrinsic.packet_bytes);
+        send_to_port((PortId_t)PORT_SENDERS);
+    }
+
+    table flow_table {
+        key = {
+            meta.src_addr : exact @name("src_addr");
+            meta.dst_addr : exact @name("dst_addr");
+            meta.src_port     : exact @name("src_port");
+            meta.dst_port     : exact @name("dst_port");
+            meta.protocol : exact @name("protocol");
+        }
+        actions = {
+            to_queue;
+            pass_unknown;
+        }
+        const default_action = pass_unknown();
+        size = FLOW_CAPACITY;
+    }
+
+    apply {
+        if (hdr.intrinsic.port != (bit<8>)PORT_SENDERS) {
+            pass_reverse();
+        } else if (meta.l4_minimum_bytes == 0) {
+            pass_unknown();
+        } else if ((hdr.ipv4.flags_fragment & FRAGMENT_OFFSET_MASK) != 0) {
+            // A later fragment has no layer-4 header to classify by.
+            pass_unknown();
+        } else {
+            // The pipeline does not check lengths when it extracts, so the
+            // frame's own length decides whether the headers were really there.
+            meta.ip_bytes = (bit<32>)hdr.ipv4.total_bytes;
+            meta.frame_bytes = meta.ip_bytes + ETHERNET_BYTES;
+            meta.headers_bytes = meta.l4_header_bytes + IPV4_BYTES;
+            if (meta.l4_header_bytes < meta.l4_minimum_bytes) {
+                pass_malformed();
+            } else if (meta.ip_bytes < meta.headers_bytes) {
+                pass_malformed();
+            } else if (hdr.intrinsic.packet_bytes < meta.frame_bytes) {
+                pass_malformed();
+            } else {
+                meta.payload_bytes = meta.ip_bytes - meta.headers_bytes;
+                if (flow_table.apply().hit) {
+                    arrived.count(hdr.bridge.flow, hdr.intrinsic.packet_bytes);
+                    meta.flow_bytes = in_queue_bytes.read(hdr.bridge.flow);
+                    meta.flow_bytes = meta.flow_bytes + (bit<64>)hdr.intrinsic.packet_bytes;
+                    in_queue_bytes.write(hdr.bridge.flow, meta.flow_bytes);
+                }
+            }
+        }
+        hdr.intrinsic.setInvalid();
+    }
+}
+
+#endif

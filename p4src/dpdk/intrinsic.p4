@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The intrinsic metadata of this target. SWX has neither a traffic manager nor
+// an egress stage nor a clock, so the fixed function (hosts/dpdk) puts this
+// header in front of every packet it hands to the pipeline, as a switch chip
+// puts its own. One program makes both passes and so ingress and egress share
+// registers, which is what lets P4 know each flow's bytes in the queue.
+#ifndef NASHBED_DPDK_INTRINSIC_P4
+#define NASHBED_DPDK_INTRINSIC_P4
+
+#include "../common/types.p4"
+
+header intrinsic_h {
+    bit<8>    pass;          // PASS_*
+    bit<8>    port;          // the physical port the packet came in by
+    lane_t    lane;          // second pass: the queue it stood in
+    bytes_t   packet_bytes;  // on the wire, without FCS
+    bytes_t   queue_bytes;   // second pass: queue at enqueue, without this packet
+    time_ns_t enqueue_ns;    // arrival (first pass: now)
+    time_ns_t dequeue_ns;    // second pass: end of serialisation
+}
+
+const bit<8> PASS_INGRESS = 0;
+const bit<8> PASS_DEPARTED = 1;
+const bit<8> PASS_DROPPED = 2;   // deflect-on-drop
+
+// Pipeline ports. The two wires carry plain frames.
+const bit<32> PORT_SENDERS = 0;
+const bit<32> PORT_RECEIVERS = 1;
+const bit<32> PORT_QUEUE = 2;      // to the traffic manager, bridge in front
+const bit<32> PORT_EGRESS = 3;     // to the receivers' wire, postcard in front, stripped there
+const bit<32> PORT_TELEMETRY = 4;  // to the collector: the postcard alone is kept
+const bit<32> PORT_DROP = 5;       // the last port is SWX's drop; nothing is meant to go there
+
+const MirrorSlotId_t    MIRROR_SLOT = (MirrorSlotId_t)0;
+const MirrorSessionId_t MIRROR_POSTCARD = (MirrorSessionId_t)1;  // 0 is the architecture's
+
+#define FLOW_CAPACITY 65536
+#define LANE_CAPACITY 64
+#define HISTOGRAM_CELLS (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
+
+#endif

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plain drop-tail bottleneck: the reference that the data plane must equal.
+
+Written for being obviously right, not for speed: exact fractions for time, one
+loop over the arrivals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A packet as it comes to the queue.
+
+    Attributes:
+        time_ns: Arrival time.
+        size: Ethernet frame bytes without FCS.
+    """
+
+    time_ns: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of one arrival.
+
+    Attributes:
+        dropped: Whether it found no room.
+        queue_bytes: Bytes in the queue at its arrival, without it.
+        departure_ns: End of its serialisation, whole nanoseconds rounded down;
+            the arrival time for a dropped packet.
+    """
+
+    dropped: bool
+    queue_bytes: int
+    departure_ns: int
+
+
+def occupied(size: int, unit: str, cell_bytes: int) -> int:
+    """Units of the limit that a packet takes."""
+    if unit == "packets":
+        return 1
+    if unit == "cells":
+        return math.ceil(size / cell_bytes)
+    return size
+
+
+def droptail(
+    arrivals: Iterable[Arrival],
+    rate_bps: int,
+    limit: int,
+    unit: str = "bytes",
+    cell_bytes: int = 80,
+    overhead: int = 0,
+) -> list[Outcome]:
+    """Run arrivals, in the order of their times, through the bottleneck.
+
+    A packet is in the queue from its arrival until its last bit is out:
+    departure = max(arrival, previous departure) + 8 (size + overhead) / rate.
+
+    Args:
+        arrivals: Packets in the order of their times.
+        rate_bps: Bits per second.
+        limit: Drop-tail limit in `unit`.
+        unit: "bytes", "packets" or "cells".
+        cell_bytes: Size of a cell.
+        overhead: Bytes per packet that take time but no room.
+
+    Returns:
+        One outcome per arrival, in their order.
+    """
+    queue: deque[tuple[int, int]] = deque()  # (departure rounded down, size)
+    used = 0
+    queue_bytes = 0
+    last = Fraction(0)
+    outcomes = []
+    for arrival in arrivals:
+        while queue and queue[0][0] <= arrival.time_ns:
+            _, size = queue.popleft()
+            used -= occupied(size, unit, cell_bytes)
+            queue_bytes -= size
+        units = occupied(arrival.size, unit, cell_bytes)
+        if used + units > limit:
+            outcomes.append(Outcome(True, queue_bytes, arrival.time_ns))
+            continue
+        start = max(Fraction(arrival.time_ns), last)
+        last = start + Fraction(8 * (arrival.size + overhead) * 10**9, rate_bps)
+        departure = math.floor(last)
+        outcomes.append(Outcome(False, queue_bytes, departure))
+        queue.append((departure, arrival.size))
+        used += units
+        queue_bytes += arrival.size
+    return outcomes
