@@ -572,7 +572,7 @@ unshaped_json(struct pipeline *p)
 {
 	json_t *unshaped = json_object();
 
-	for (int reason = 0; reason < N_UNSHAPED_REASONS; reason++) {
+	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
 		uint64_t packets, bytes;
 		char key[64];
 

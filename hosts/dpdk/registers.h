@@ -28,8 +28,9 @@ enum flow_register {
 /* As they are called in answers. */
 extern const char *const flow_register_names[N_FLOW_REGISTERS];
 
+/* As in p4src/dpdk/ingress.p4. */
 enum unshaped_reason {
-	UNSHAPED_REVERSE,
+	UNSHAPED_REVERSE = 1,
 	UNSHAPED_UNKNOWN,
 	UNSHAPED_MALFORMED,
 	N_UNSHAPED_REASONS,

@@ -272,7 +272,7 @@ summary_json(struct replay *r, const struct collector_stats *postcards)
 			    (json_int_t)queue.peak_bytes, "times_backwards",
 			    (json_int_t)r->backwards, "first_ns", (json_int_t)r->first_ns,
 			    "flows", flows);
-	for (int reason = 0; reason < N_UNSHAPED_REASONS; reason++) {
+	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
 		uint64_t packets, bytes;
 		char key[64];
 

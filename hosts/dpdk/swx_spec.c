@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "swx_spec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -138,6 +139,18 @@ join(struct reader *r, const struct line *line, char *text, size_t text_bytes)
 	return 0;
 }
 
+/* SWX 22.11 leaves out the array's number where index and value of a regadd or
+ * regwr are both constants, and so changes the first array of the program.
+ */
+static bool
+is_miscompiled(const struct line *line)
+{
+	uint32_t at = is(line, 1, ":") ? 2 : 0;
+
+	return (is(line, at, "regadd") || is(line, at, "regwr")) && at + 3 < line->n && isdigit(line->tokens[at + 2][0]) &&
+	       isdigit(line->tokens[at + 3][0]);
+}
+
 /* All lines up to the closing brace, each joined to one string. */
 static int
 read_instructions(struct reader *r, struct names *instructions)
@@ -147,6 +160,8 @@ read_instructions(struct reader *r, struct names *instructions)
 	int got, error;
 
 	while ((got = next_in_block(r, &line)) > 0) {
+		if (is_miscompiled(&line))
+			return fail(r, -ENOTSUP, "%s with a constant index and value", line.tokens[0]);
 		error = join(r, &line, text, sizeof(text));
 		if (error == 0)
 			error = names_add(r, instructions, text);

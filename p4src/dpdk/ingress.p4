@@ -4,10 +4,11 @@
 #ifndef NASHBED_DPDK_INGRESS_P4
 #define NASHBED_DPDK_INGRESS_P4
 
-// Indices of the unshaped counter.
-const bit<32> UNSHAPED_REVERSE = 0;    // came from the receivers' side: ACKs
-const bit<32> UNSHAPED_UNKNOWN = 1;    // no flow of ours
-const bit<32> UNSHAPED_MALFORMED = 2;  // lengths that contradict each other
+// Why a packet goes unshaped: the indices of its counter.
+const bit<32> UNSHAPED_NOT = 0;
+const bit<32> UNSHAPED_REVERSE = 1;    // came from the receivers' side: ACKs
+const bit<32> UNSHAPED_UNKNOWN = 2;    // no flow of ours
+const bit<32> UNSHAPED_MALFORMED = 3;  // lengths that contradict each other
 #define UNSHAPED_REASONS 4
 
 control Ingress(inout headers_t hdr, inout metadata_t meta) {
@@ -26,17 +27,17 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
     }
 
     action pass_unknown() {
-        unshaped.count(UNSHAPED_UNKNOWN, hdr.intrinsic.packet_bytes);
+        meta.unshaped = UNSHAPED_UNKNOWN;
         send_to_port((PortId_t)PORT_RECEIVERS);
     }
 
     action pass_malformed() {
-        unshaped.count(UNSHAPED_MALFORMED, hdr.intrinsic.packet_bytes);
+        meta.unshaped = UNSHAPED_MALFORMED;
         send_to_port((PortId_t)PORT_RECEIVERS);
     }
 
     action pass_reverse() {
-        unshaped.count(UNSHAPED_REVERSE, hdr.intrinsic.packet_bytes);
+        meta.unshaped = UNSHAPED_REVERSE;
         send_to_port((PortId_t)PORT_SENDERS);
     }
 
@@ -57,6 +58,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
     }
 
     apply {
+        meta.unshaped = UNSHAPED_NOT;
         if (hdr.intrinsic.port != (bit<8>)PORT_SENDERS) {
             pass_reverse();
         } else if (meta.l4_minimum_bytes == 0) {
@@ -85,6 +87,11 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
                     in_queue_bytes.write(hdr.bridge.flow, meta.flow_bytes);
                 }
             }
+        }
+        // Counted here and by a variable: DPDK 22.11 takes an index and an
+        // amount that are both constants for those of another register array.
+        if (meta.unshaped != UNSHAPED_NOT) {
+            unshaped.count(meta.unshaped, hdr.intrinsic.packet_bytes);
         }
         hdr.intrinsic.setInvalid();
     }

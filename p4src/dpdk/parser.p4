@@ -28,6 +28,7 @@ struct metadata_t {
     bit<32> frame_bytes;
     bit<32> headers_bytes;
     bit<32> payload_bytes;
+    bit<32> unshaped;          // UNSHAPED_*
     // egress
     bit<32> lane_index;
     bit<32> lane_seq;
