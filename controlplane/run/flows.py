@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import Scenario
 from ..session.layout import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
 from ..targets import FlowEntry, GroupDelay
 from .seeds import derive
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
 
 CONNECT_TIMEOUT_NS = 20 * 10**9
 DRAIN_MARGIN_NS = 500_000_000
@@ -107,45 +109,36 @@ def drain_ns(trial: PlannedTrial) -> int:
     )
 
 
-def generator_config(
-    role: str,
-    scenario: Scenario,
-    trial: PlannedTrial,
-    flows: tuple[TrialFlow, ...],
-    lane: int,
-    out: Path,
-) -> dict[str, Any]:
+def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
     """Configuration file of nashbed-flows.
 
     Args:
         role: `sender` or `sink`.
-        scenario: Says duration and intervals.
-        trial: Says how long the drain takes.
-        flows: The trial's flows.
-        lane: The lane.
-        out: Where it writes its binary files.
+        attempt: Flows, lane, duration and where the binary files go.
     """
+    scenario = attempt.scenario
     return {
         "role": role,
-        "lane": lane,
+        "lane": attempt.lane,
         "t0_ns": None,
         "duration_ns": scenario.duration.ns,
         "sample_ns": scenario.telemetry.tcp_info.ns,
         "interval_ns": scenario.telemetry.goodput.ns,
-        "drain_ns": drain_ns(trial),
+        "drain_ns": drain_ns(attempt.trial),
         "connect_timeout_ns": CONNECT_TIMEOUT_NS,
-        "out": str(out),
-        "flows": [
-            {
-                "flow": f.index,
-                "group": f.group,
-                "cc": f.cc,
-                "src": f.src,
-                "sport": f.sport,
-                "dst": f.dst,
-                "dport": SINK_PORT,
-                "start_ns": f.start_ns,
-            }
-            for f in flows
-        ],
+        "out": str(attempt.folder),
+        "flows": [_generator_flow(flow) for flow in attempt.flows],
+    }
+
+
+def _generator_flow(flow: TrialFlow) -> dict[str, Any]:
+    return {
+        "flow": flow.index,
+        "group": flow.group,
+        "cc": flow.cc,
+        "src": flow.src,
+        "sport": flow.sport,
+        "dst": flow.dst,
+        "dport": SINK_PORT,
+        "start_ns": flow.start_ns,
     }

@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from ..contract.errors import TargetError
 
 _LOSS = re.compile(r"drop|err|no_?mbuf|missed|full|invalid|malformed|fail|discard")
+
+
+@dataclass(frozen=True)
+class LossReading:
+    """Loss counters at one moment.
+
+    Attributes:
+        losses: Counter -> packets.
+        loop_gap_ns: The loop's longest pause since the data plane started.
+    """
+
+    losses: dict[str, int]
+    loop_gap_ns: int
+
+
+def read_losses(shared: dict[str, Any], hosts: dict[str, int]) -> LossReading:
+    """Everything about losses outside the bottleneck; see loss_counters."""
+    return LossReading(loss_counters(shared, hosts), longest_gap_ns(shared))
 
 
 def loss_counters(shared: dict[str, Any], hosts: dict[str, int]) -> dict[str, int]:
@@ -17,7 +36,7 @@ def loss_counters(shared: dict[str, Any], hosts: dict[str, int]) -> dict[str, in
         shared: The target's counters that all lanes share.
         hosts: The hosts' loss counters.
     """
-    found = {f"{name}": count for name, count in hosts.items()}
+    found = dict(hosts)
     for port, counters in _section(shared, "ports").items():
         found |= _flat(f"port {port}", counters, _LOSS)
     found |= _flat("ring", _section(shared, "rings"), re.compile(""))

@@ -51,6 +51,17 @@ def flow_registers(answer: dict[str, Any], count: int) -> dict[str, list[int]]:
     return registers
 
 
+def lane_registers(answer: dict[str, Any]) -> dict[str, Any]:
+    """The lane's own registers, with everything that is looked at later."""
+    lane = mapping(answer, "lane")
+    for key in ("queue_packets", "delay_packets"):
+        whole(lane, key)
+    lateness = mapping(lane, "lateness")
+    for key in ("count", "p999_ns", "max_ns"):
+        whole(lateness, key)
+    return lane
+
+
 def totals(answer: dict[str, Any]) -> TelemetryTotals:
     """Totals of a telemetry stream."""
     return TelemetryTotals(

@@ -118,6 +118,17 @@ class Counters:
     lane: dict[str, Any]
     shared: dict[str, Any]
 
+    @property
+    def held_packets(self) -> int:
+        """Packets in the lane's queue and delay lines."""
+        return int(self.lane["queue_packets"]) + int(self.lane["delay_packets"])
+
+    @property
+    def lateness(self) -> dict[str, Any]:
+        """Actual minus scheduled departure since the last reset, in ns."""
+        found: dict[str, Any] = self.lane["lateness"]
+        return found
+
 
 class TelemetryStream(ABC):
     """Postcards on their way to a file."""

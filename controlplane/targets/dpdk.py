@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +13,6 @@ from ..contract.testbed import DataPlane
 from . import answers
 from .base import (
     Counters,
-    FlowEntry,
     LaneProgram,
     Target,
     TelemetryPlan,
@@ -48,27 +46,31 @@ class DataPlaneProcess(Protocol):
         """An error that quotes its last words."""
 
 
+class DataPlaneHost(Protocol):
+    """The machine that the data plane runs on, as much of it as the adapter needs."""
+
+    @property
+    def scratch(self) -> Path:
+        """Where its configuration file and control socket go."""
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """Its ports, as its configuration file has them."""
+
+    def start_dataplane(self, config: Path) -> DataPlaneProcess:
+        """Start it with a configuration file."""
+
+
 class DpdkTarget(Target):
-    """nashbed-dataplane on this machine.
+    """nashbed-dataplane on a machine.
 
     Args:
+        host: The machine.
         dataplane: How it is to run.
-        ports: Its ports, as its configuration file has them.
-        folder: Where its configuration file and control socket go.
-        start: Starts the program with a configuration file.
     """
 
-    def __init__(
-        self,
-        dataplane: DataPlane,
-        ports: dict[str, dict[str, Any]],
-        folder: Path,
-        start: Callable[[Path], DataPlaneProcess],
-    ) -> None:
+    def __init__(self, host: DataPlaneHost, dataplane: DataPlane) -> None:
+        self._host = host
         self._dataplane = dataplane
-        self._ports = ports
-        self._folder = folder
-        self._start = start
         self._process: DataPlaneProcess | None = None
         self._client: ControlClient | None = None
 
@@ -78,11 +80,11 @@ class DpdkTarget(Target):
 
     def load(self, artefact: Path) -> dict[str, Any]:
         """Start the data plane with a .spec and wait until its socket answers."""
-        socket_path = self._folder / "control.sock"
-        config = self._folder / "dataplane.json"
-        content = dataplane_config(self._dataplane, self._ports, artefact, socket_path)
+        socket_path = self._host.scratch / "control.sock"
+        config = self._host.scratch / "dataplane.json"
+        content = dataplane_config(self._dataplane, self._host.ports(), artefact, socket_path)
         config.write_text(json.dumps(content, indent=1) + "\n")
-        self._process = self._start(config)
+        self._process = self._host.start_dataplane(config)
         self._process.wait_event("ready", READY_TIMEOUT_S)
         self._client = ControlClient(socket_path)
         hello = self._call("hello")
@@ -129,7 +131,7 @@ class DpdkTarget(Target):
         shared = self._call("stats")
         return Counters(
             flows=answers.flow_registers(own, flows),
-            lane=answers.mapping(own, "lane"),
+            lane=answers.lane_registers(own),
             shared={key: value for key, value in shared.items() if key != "ok"},
         )
 
@@ -208,19 +210,3 @@ def dataplane_config(
 def replay_config(spec: Path, bottleneck: BottleneckProgram) -> dict[str, Any]:
     """The data plane's configuration file for a replay: no ports, no socket."""
     return {"spec": str(spec), "huge_pages": False, "bottleneck": bottleneck.model_dump()}
-
-
-def flow_entries(
-    first_flow: int, places: list[tuple[str, str, int]], dport: int
-) -> tuple[FlowEntry, ...]:
-    """Flow table entries with consecutive ids.
-
-    Args:
-        first_flow: Flow id of the first one.
-        places: (source address, destination address, source port) of each flow.
-        dport: Destination port of all.
-    """
-    return tuple(
-        FlowEntry(flow=first_flow + i, src=src, dst=dst, sport=sport, dport=dport)
-        for i, (src, dst, sport) in enumerate(places)
-    )

@@ -1,0 +1,73 @@
+"""The manifest of a run: everything needed to judge or repeat it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ..config import Loaded
+from ..contract.manifest import Manifest
+from ..contract.scenario import Scenario
+from ..contract.testbed import Testbed
+from ..contract.trial import TrialRecord
+from ..session import facts
+from .lab import Lab
+from .rundir import RunDirectory
+from .trial import utc_now
+
+Status = Literal["running", "interrupted", "failed", "complete"]
+
+
+def new_manifest(
+    directory: RunDirectory, scenario: Loaded[Scenario], testbed: Loaded[Testbed]
+) -> Manifest:
+    """The manifest before anything ran."""
+    return Manifest(
+        run=directory.path.name,
+        scenario=scenario.model.name,
+        started_utc=utc_now(),
+        seed=scenario.model.seed,
+        scenario_digest=scenario.digest,
+        testbed_digest=testbed.digest,
+        artefact_digest="",
+        applied={},
+        software=facts.software(),
+        git=facts.git(),
+        kernel=facts.kernel(),
+        cpu=facts.cpu(),
+        clocksource=facts.clocksource(),
+        sysctls={},
+        ports={},
+        host=facts.host(),
+        status="running",
+    )
+
+
+def with_lab(manifest: Manifest, lab: Lab) -> Manifest:
+    """Add what the loaded target and the session tell."""
+    software = manifest.software | {"dataplane": str(lab.hello.get("version", "unknown"))}
+    return manifest.model_copy(
+        update={
+            "artefact_digest": str(lab.hello.get("spec_digest", "")),
+            "software": software,
+            "sysctls": lab.session.sysctls,
+            "ports": _ports(lab),
+            "host": manifest.host | {"dataplane": lab.hello},
+            "status": "running",
+        }
+    )
+
+
+def with_status(manifest: Manifest, status: Status, records: list[TrialRecord]) -> Manifest:
+    """Say where the run stands, and what was applied at each setting so far."""
+    applied = {record.setting.label: record.applied.model_dump() for record in records}
+    return manifest.model_copy(update={"status": status, "applied": applied})
+
+
+def _ports(lab: Lab) -> dict[str, dict[str, Any]]:
+    told = lab.hello.get("ports")
+    found = told if isinstance(told, dict) else {}
+    ports = {}
+    for name, config in lab.session.ports().items():
+        told_of_port = found.get(name)
+        ports[name] = config | (told_of_port if isinstance(told_of_port, dict) else {})
+    return ports

@@ -1,0 +1,214 @@
+"""A whole run: from a plan, or from what is left of one, to a sealed run directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..config import (
+    Loaded,
+    available_congestion_controls,
+    check_strategies,
+    load_scenario,
+    load_testbed,
+)
+from ..contract.errors import ConfigError, Interrupted, NashbedError
+from ..contract.manifest import Manifest
+from ..contract.plan import Plan
+from ..contract.scenario import Scenario
+from ..contract.testbed import Testbed
+from ..contract.trial import TrialRecord
+from ..session import preflight
+from ..session.locate import DATAPLANE, FLOWS, built, spec
+from ..session.log import LOG, close_log, log_to
+from ..session.session import LocalSession, Session
+from ..targets.dpdk import dpdk_capabilities
+from .attempt import make_attempt
+from .lab import Lab, open_lab
+from .manifest import Status, new_manifest, with_lab, with_status
+from .planner import make_plan, trial_table_bytes
+from .resume import remaining
+from .rundir import RunDirectory, check_manifest, create, open_existing
+from .scheduler import Job, Scheduler, Snapshot
+from .states import Step
+from .trial import Trial
+
+MakeSession = Callable[["Run"], Session]
+
+
+@dataclass
+class Run:
+    """A run directory and what is to be done in it.
+
+    Attributes:
+        directory: The run directory.
+        scenario: The scenario.
+        testbed: The testbed.
+        plan: Every trial.
+        manifest: The manifest as it stands.
+        jobs: What is still to be run.
+    """
+
+    directory: RunDirectory
+    scenario: Loaded[Scenario]
+    testbed: Loaded[Testbed]
+    plan: Plan
+    manifest: Manifest
+    jobs: list[Job]
+
+    @property
+    def id(self) -> str:
+        """Four hexadecimal digits from the run directory's place."""
+        place = str(self.directory.path.resolve())
+        return hashlib.sha256(place.encode()).hexdigest()[:4]
+
+    def set_status(self, status: Status) -> None:
+        """Write the manifest anew."""
+        self.manifest = with_status(self.manifest, status, self.directory.sealed())
+        self.directory.write("manifest.json", self.manifest)
+
+
+def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> Plan:
+    """Plan a run, refusing what cannot be done; touches nothing."""
+    check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
+    return make_plan(scenario.model, testbed.model, dpdk_capabilities(testbed.model.dataplane))
+
+
+def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
+    """Everything about the machine that is checked before a run directory is made."""
+    preflight.require_root()
+    preflight.require_tools()
+    preflight.require_cores(testbed)
+    built(DATAPLANE)
+    built(FLOWS)
+    preflight.require_disk(folder, needed_bytes)
+
+
+def new_run(results: Path, scenario: Loaded[Scenario], testbed: Loaded[Testbed], plan: Plan) -> Run:
+    """Make the run directory of a new run."""
+    directory = create(results, scenario, testbed, plan)
+    manifest = new_manifest(directory, scenario, testbed)
+    directory.write("manifest.json", manifest)
+    jobs = remaining(plan, [], scenario.model.max_attempts)
+    return Run(directory, scenario, testbed, plan, manifest, jobs)
+
+
+def resumed_run(path: Path) -> Run:
+    """Open an existing run; finished trials are kept."""
+    directory = open_existing(path)
+    scenario = load_scenario(path / "scenario.yaml")
+    testbed = load_testbed(path / "testbed.yaml")
+    manifest = check_manifest(directory, scenario, testbed)
+    plan = directory.read("plan.json", Plan)
+    sealed = directory.sealed()
+    foreign = {r.id.rpartition("-a")[0] for r in sealed} - {t.key for t in plan.trials}
+    if foreign:
+        raise ConfigError(
+            f"{directory.trials}: {min(foreign)} is no trial of this plan; move it away"
+        )
+    jobs = remaining(plan, sealed, scenario.model.max_attempts)
+    return Run(directory, scenario, testbed, plan, manifest, jobs)
+
+
+def needed_disk_bytes(run_plan: Plan, scenario: Scenario, jobs: list[Job] | None = None) -> int:
+    """Upper estimate of what is still to be written."""
+    if jobs is None:
+        return run_plan.estimated_disk_bytes
+    return sum(trial_table_bytes(scenario, job.trial.setting) for job in jobs)
+
+
+def local_session(run: Run) -> Session:
+    """A session on this machine for a run."""
+    largest = max(
+        t.setting.buffer_bytes + t.setting.rate_bps * max(t.setting.base_rtt_ns) // (8 * 10**9)
+        for t in run.plan.trials
+    )
+    return LocalSession(
+        run.id,
+        run.directory.path,
+        run.testbed.model,
+        lanes=run.plan.lanes,
+        groups=len(run.scenario.model.flows),
+        window_bytes=largest,
+    )
+
+
+def execute(
+    run: Run,
+    show: Callable[[Snapshot], None],
+    make_session: MakeSession = local_session,
+    artefact: Callable[[], Path] = spec,
+) -> list[TrialRecord]:
+    """Run all jobs of a run; returns every sealed record.
+
+    Args:
+        run: What to do.
+        show: Shown where the run stands, again and again.
+        make_session: Makes the session; tests give one without a real machine.
+        artefact: Finds the compiled P4 program.
+
+    Raises:
+        NashbedError: What ended the run early. The machine has been given back, finished
+            trials are kept, and the manifest says how the run ended.
+    """
+    handler = log_to(run.directory.log)
+    try:
+        if run.jobs:
+            _run_jobs(run, show, make_session, artefact)
+        run.set_status("complete")
+    except BaseException as error:
+        stopped = isinstance(error, Interrupted | KeyboardInterrupt)
+        LOG.error("run ended early: %s", error, exc_info=not isinstance(error, NashbedError))
+        run.set_status("interrupted" if stopped else "failed")
+        raise
+    finally:
+        close_log(handler)
+    return run.directory.sealed()
+
+
+def _run_jobs(
+    run: Run,
+    show: Callable[[Snapshot], None],
+    make_session: MakeSession,
+    artefact: Callable[[], Path],
+) -> None:
+    leave_loop_core(run.testbed.model)
+    run.directory.remove_unfinished()
+    lab = open_lab(make_session(run), run.testbed.model, artefact())
+    try:
+        run.manifest = with_lab(run.manifest, lab)
+        run.directory.write("manifest.json", run.manifest)
+        scheduler = _scheduler(run, lab)
+        scheduler.run(show)
+    finally:
+        lab.close()
+
+
+def _scheduler(run: Run, lab: Lab) -> Scheduler:
+    scenario = run.scenario.model
+
+    def execute_job(job: Job, lane: int, tell: Callable[[Step], None]) -> bool:
+        folder = run.directory.aside(job.trial.attempt_id(job.attempt))
+        attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
+        return Trial(lab, run.directory, attempt, scheduler.stop, tell).execute().valid
+
+    scheduler = Scheduler(
+        run.jobs,
+        lanes=min(run.plan.lanes, len(run.jobs)),
+        capacity_bps=run.testbed.model.capacity.rate.bps,
+        max_attempts=scenario.max_attempts,
+        execute=execute_job,
+        done=len(run.plan.trials) - len(run.jobs),
+    )
+    return scheduler
+
+
+def leave_loop_core(testbed: Testbed) -> None:
+    """Keep this process and all it starts off the packet loop's core."""
+    usable = os.sched_getaffinity(0)
+    others = usable - {testbed.dataplane.core}
+    if others:
+        os.sched_setaffinity(0, others)
