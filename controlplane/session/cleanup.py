@@ -14,17 +14,16 @@ from .log import LOG
 from .state import STATE_DIR, ChildProcess, RunState, read_states
 from .waiting import poll
 
-HUGE_PAGE_MOUNTS = Path("/proc/mounts")
-RUNTIME_DIR = Path("/var/run/dpdk")
-
 
 def remove_run(state: RunState) -> list[str]:
-    """Remove a run's processes, interfaces, namespaces and files; returns what is left."""
+    """Remove a run's processes, interfaces, namespaces and files; returns what is left.
+
+    The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
+    free when its process is gone, and no file stays.
+    """
     left = [f"process {child.pid}" for child in state.processes if not _end(child)]
     if state.namespaces:
         left += namespaces.remove(state.namespaces, state.interfaces)
-    if state.huge_prefix:
-        _remove_huge_files(state.huge_prefix)
     if state.scratch:
         shutil.rmtree(state.scratch, ignore_errors=True)
     return left
@@ -66,16 +65,3 @@ def _end(child: ChildProcess) -> bool:
         lambda: HostError(f"process {child.pid} does not end"),
     )
     return True
-
-
-def _remove_huge_files(prefix: str) -> None:
-    for mount in huge_page_mounts():
-        for path in mount.glob(f"{prefix}map_*"):
-            path.unlink(missing_ok=True)
-    shutil.rmtree(RUNTIME_DIR / prefix, ignore_errors=True)
-
-
-def huge_page_mounts(mounts: Path = HUGE_PAGE_MOUNTS) -> list[Path]:
-    """Where hugetlbfs is mounted."""
-    lines = (line.split() for line in mounts.read_text().splitlines())
-    return [Path(fields[1]) for fields in lines if fields[2] == "hugetlbfs"]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ..contract.errors import HostError
 from ..contract.testbed import Testbed
-from .cleanup import huge_page_mounts
 
 MEMINFO = Path("/proc/meminfo")
 TOOLS = ("ip", "ethtool", "sysctl", "setpriv", "tee")
@@ -52,8 +51,6 @@ def require_huge_pages(testbed: Testbed) -> None:
     if not testbed.dataplane.huge_pages:
         return
     remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
-    if not huge_page_mounts():
-        raise HostError(f"no hugetlbfs is mounted; {remedy}")
     pages, size = free_huge_pages()
     if pages * size < testbed.dataplane.memory.bytes:
         raise HostError(

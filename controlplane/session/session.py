@@ -109,7 +109,6 @@ class LocalSession(Session):
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
                 "scratch": str(self.scratch),
-                "huge_prefix": f"nashbed-{self._run_id}",
             }
         )
         self._state = StateFile(state)

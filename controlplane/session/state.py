@@ -51,7 +51,6 @@ class RunState(Model):
         interfaces: Interfaces by namespace, removed first.
         processes: Running children.
         scratch: Directory of sockets and generated files.
-        huge_prefix: Beginning of the names of huge-page files; empty: none.
     """
 
     id: str
@@ -62,7 +61,6 @@ class RunState(Model):
     interfaces: tuple[tuple[str, str], ...] = ()
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
-    huge_prefix: str = ""
 
     def is_alive(self) -> bool:
         """Whether the controlling process is still running."""
