@@ -10,7 +10,8 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_US INT64_C(1000)
 
-/* The deadline of what is not to happen. */
+/* The deadlines of what is to happen at once, and of what is not to happen. */
+#define NOW INT64_C(0)
 #define NEVER INT64_MAX
 
 static inline int64_t

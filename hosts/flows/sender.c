@@ -10,8 +10,8 @@
  * half of a flow's share is gone: enough that even one flow of 1 Gbit/s runs for 16 ms without
  * us, little enough that thousands of flows do not hold giant send buffers.
  */
-#define UNSENT_TOTAL_BYTES (64u << 20)
-#define UNSENT_MIN_BYTES (32u << 10)
+#define UNSENT_TOTAL_BYTES (256u << 20)
+#define UNSENT_MIN_BYTES (64u << 10)
 #define UNSENT_MAX_BYTES (4u << 20)
 
 static unsigned int

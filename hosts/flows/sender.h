@@ -55,6 +55,11 @@ struct sender {
 		size_t next;
 	} start;
 
+	struct {
+		uint64_t tick;
+		size_t next; /* flow_count: no sampling is under way */
+	} sampling;
+
 	struct record_file samples;
 	struct grid grid;
 	struct lateness lateness;

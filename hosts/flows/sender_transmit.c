@@ -11,8 +11,8 @@
 /* At most this much per flow and event, so that no flow waits long for its turn. */
 #define WRITE_BYTES (128u << 10)
 
-/* At most this many flows are started between two looks at the other flows and the clock. */
-#define STARTS_MAX 16
+/* At most this many flows are started or sampled between two looks at what the others need. */
+#define STEP_FLOWS 16
 
 static const char bulk_data[WRITE_BYTES];
 
@@ -49,7 +49,7 @@ sender_wait_for_t0(struct sender *sender)
 	late_ns = clock_now_ns() - session->t0.t0_ns;
 	if (session->loop.stop_signal == 0 && late_ns > 0)
 		return failure_set(session->failure, EXIT_STATUS_HOST,
-				   "t0 had passed %.3f ms before the flows were ready; set it later",
+				   "t0 was %.3f ms before the flows were ready; set it later",
 				   (double)late_ns / NS_PER_MS);
 	return 0;
 }
@@ -118,7 +118,7 @@ next_start_ns(const struct sender *sender)
 static int
 start_flows(struct sender *sender, int64_t now_ns)
 {
-	for (int started = 0; started < STARTS_MAX && next_start_ns(sender) <= now_ns; started++)
+	for (int started = 0; started < STEP_FLOWS && next_start_ns(sender) <= now_ns; started++)
 		if (start_flow(sender->start.order[sender->start.next++]) < 0)
 			return -1;
 	return 0;
@@ -134,17 +134,30 @@ record_sample(struct sender_flow *flow, uint64_t tick)
 				  sender->session.failure);
 }
 
-static int
-sample_flows(struct sender *sender, int64_t now_ns)
+static bool
+sampling_under_way(const struct sender *sender)
 {
-	uint64_t tick = grid_take_latest(&sender->grid, now_ns, &sender->lateness);
+	return sender->sampling.next < sender->flow_count;
+}
 
-	for (size_t i = 0; i < sender->flow_count; i++) {
-		struct sender_flow *flow = &sender->flows[i];
+static void
+begin_sampling(struct sender *sender, int64_t now_ns)
+{
+	sender->sampling.tick = grid_take_latest(&sender->grid, now_ns, &sender->lateness);
+	sender->sampling.next = 0;
+}
+
+/* With thousands of flows a tick takes milliseconds, in which others must be supplied. */
+static int
+sample_flows(struct sender *sender)
+{
+	for (int sampled = 0; sampled < STEP_FLOWS && sampling_under_way(sender); sampled++) {
+		struct sender_flow *flow = &sender->flows[sender->sampling.next++];
 
 		if (flow->state != FLOW_RUNNING)
 			continue;
-		if (sender_flow_sample(flow) < 0 || record_sample(flow, tick) < 0)
+		if (sender_flow_sample(flow) < 0 ||
+		    record_sample(flow, sender->sampling.tick) < 0)
 			return -1;
 	}
 	return 0;
@@ -176,7 +189,7 @@ transmit_next_ns(const void *owner)
 {
 	const struct sender *sender = owner;
 	int64_t start_ns = next_start_ns(sender);
-	int64_t sample_ns = grid_next_ns(&sender->grid);
+	int64_t sample_ns = sampling_under_way(sender) ? NOW : grid_next_ns(&sender->grid);
 	int64_t first_ns = start_ns < sample_ns ? start_ns : sample_ns;
 
 	return first_ns < sender->end_ns ? first_ns : sender->end_ns;
@@ -191,7 +204,9 @@ transmit_due(void *owner, int64_t now_ns)
 		return end_flows(sender, now_ns);
 	if (start_flows(sender, now_ns) < 0)
 		return -1;
-	return grid_next_ns(&sender->grid) <= now_ns ? sample_flows(sender, now_ns) : 0;
+	if (!sampling_under_way(sender) && grid_next_ns(&sender->grid) <= now_ns)
+		begin_sampling(sender, now_ns);
+	return sample_flows(sender);
 }
 
 static bool
@@ -212,6 +227,7 @@ sender_transmit(struct sender *sender)
 	if (!t0_known(sender)) /* a signal came first */
 		return 0;
 	sender->end_ns = t0_ns + config->duration_ns;
+	sender->sampling.next = sender->flow_count;
 	sender->grid = (struct grid){
 		.origin_ns = t0_ns,
 		.step_ns = config->sample_ns,

@@ -59,7 +59,8 @@ listener_ready(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct listener *listener = container_of(watch, struct listener, watch);
 	struct sockaddr_in peer;
 	socklen_t length = sizeof(peer);
-	int fd = accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(watch->fd, (struct sockaddr *)&peer, &length,
+			 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	(void)events;
 	(void)now_ns;
