@@ -1,33 +1,123 @@
-# nashbed: the menu. `make help` lists the targets; everything made is under build/ and .venv.
+# nashbed: the menu. `make help` lists the targets. Everything made is under build/ and .venv.
 
-SHELL = /bin/bash
+SHELL = /bin/sh
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
-STAMPS := build/stamps
+SCENARIO ?= configs/scenarios/quickstart.yaml
+TESTBED ?= configs/testbeds/embedded.yaml
+RESULTS ?= results
 
-.DEFAULT_GOAL := help
+VENV = .venv
+BIN = $(VENV)/bin
+STAMPS = build/stamps
+HOSTS_BUILD = build/hosts
+PACKAGES = configs/debian-packages.txt
+# Packet memory of the shipped testbeds (512 MiB), and as much again for the tests.
+HUGE_PAGES ?= 512
+
+.DEFAULT_GOAL = help
 .DELETE_ON_ERROR:
 
 .PHONY: help
-help: ## This menu
-	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+help: ## this menu
+	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-$(STAMPS):
-	mkdir -p $@
+.PHONY: run
+run: setup ## set up, then run SCENARIO (default: the quickstart)
+	$(BIN)/nashbed run $(SCENARIO) --testbed $(TESTBED) --out $(RESULTS)
 
-# The Python environment: exact versions, and our own packages as links to the folders.
-$(STAMPS)/venv: requirements.lock pyproject.toml | $(STAMPS)
+.PHONY: test
+test: setup ## set up, then every test (root; skips are counted and explained)
+	$(BIN)/pytest -rs
+
+.PHONY: check
+check: venv build ## linters, types, format, and the tests that need neither root nor huge pages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(MAKE) --no-print-directory check-format
+	$(BIN)/pytest -q -m "not root and not slow"
+
+.PHONY: check-format
+check-format:
+	@if command -v clang-format > /dev/null; then \
+		find hosts tests -name '*.[ch]' -print0 | xargs -0 -r clang-format --dry-run --Werror; \
+	else \
+		echo "skipped: the C format check (clang-format is not here; make setup)"; \
+	fi
+
+.PHONY: doctor
+doctor: venv ## what is here, what will be skipped, and how to get it
+	$(BIN)/nashbed doctor
+
+.PHONY: setup
+setup: packages hugepages venv build ## Debian packages, huge pages, Python environment, C build
+
+.PHONY: packages
+packages: $(STAMPS)/packages
+
+# Installs only what is missing, so that it also passes offline once all is there.
+$(STAMPS)/packages: $(PACKAGES)
+	@mkdir -p $(@D)
+	@missing=""; \
+	for package in $$(sed -e 's/#.*//' $(PACKAGES)); do \
+		dpkg-query -W -f '$${Status}' $$package 2> /dev/null | grep -q 'ok installed' \
+			|| missing="$$missing $$package"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+		[ "$$(id -u)" -eq 0 ] \
+			|| { echo "not root: install these packages first:$$missing"; exit 4; }; \
+		apt-get update -q && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
+	fi
+	@touch $@
+
+.PHONY: hugepages
+hugepages: ## reserve huge pages for the data plane (HUGE_PAGES of them)
+	@have=$$(cat /proc/sys/vm/nr_hugepages); \
+	if [ "$$have" -lt $(HUGE_PAGES) ]; then \
+		[ "$$(id -u)" -eq 0 ] || { echo "not root: huge pages cannot be reserved"; exit 4; }; \
+		echo $(HUGE_PAGES) > /proc/sys/vm/nr_hugepages; \
+		have=$$(cat /proc/sys/vm/nr_hugepages); \
+		[ "$$have" -ge $(HUGE_PAGES) ] || echo "only $$have of $(HUGE_PAGES) huge pages" \
+			"could be reserved: memory is too fragmented or too small"; \
+	fi
+
+# Exact versions, and our own packages as links to the folders.
+.PHONY: venv
+venv: $(STAMPS)/venv build/pylinks/nashbed
+
+$(STAMPS)/venv: requirements.lock pyproject.toml
+	@mkdir -p $(@D)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-# mypy and import order need to see the namespace package: links to the folders.
+# mypy reads the namespace package through links to the folders.
 build/pylinks/nashbed:
 	mkdir -p $@
 	ln -sfn ../../../controlplane $@/controlplane
 	ln -sfn ../../../analysis $@/analysis
 
-.PHONY: venv
-venv: $(STAMPS)/venv build/pylinks/nashbed ## The Python environment only
+.PHONY: build
+build: $(HOSTS_BUILD)/build.ninja ## build the data plane and the flow generator
+	@ninja -C $(HOSTS_BUILD) --quiet
+
+$(HOSTS_BUILD)/build.ninja:
+	meson setup $(HOSTS_BUILD) hosts --buildtype=release
+
+.PHONY: p4
+p4: venv ## compile p4src again (where p4c-dpdk is on PATH)
+	@if command -v p4c-dpdk > /dev/null; then \
+		$(BIN)/python p4src/build.py; \
+	else \
+		echo "skipped: p4c-dpdk is not on PATH; the committed p4src/dpdk/*.spec is used"; \
+	fi
+
+.PHONY: schema
+schema: venv ## write the JSON schemas of scenario and testbed files
+	$(BIN)/nashbed schema --out configs/schema
+
+.PHONY: clean
+clean: ## remove what was built (results and .venv stay)
+	rm -rf build

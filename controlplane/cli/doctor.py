@@ -1,0 +1,170 @@
+"""What is on this machine, what is skipped without it, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..config import available_congestion_controls, load_testbed
+from ..contract.errors import NashbedError
+from ..session import cleanup, namespaces, preflight
+from ..session.locate import DATAPLANE, DEFAULT_TESTBED, FLOWS, spec
+from ..session.state import read_states
+
+AF_XDP = 44
+OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
+WANTED_CONTROLS = ("cubic", "bbr", "reno")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked for.
+
+    Attributes:
+        name: What.
+        ok: Whether it is here.
+        detail: What was found.
+        needed: Whether a run is impossible without it.
+        remedy: What is skipped without it, and how to get it.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    needed: bool
+    remedy: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def examine() -> list[Check]:
+    """Look at everything."""
+    return [
+        _root(),
+        *(_tool(tool) for tool in preflight.TOOLS),
+        _dataplane(),
+        _flows(),
+        _artefact(),
+        _controls(),
+        _huge_pages(),
+        _cores(),
+        _af_xdp(),
+        _compiler(),
+        _optional("clang-format", "the C format check of `make check`"),
+        _leftovers(),
+    ]
+
+
+def clean() -> list[str]:
+    """Remove what dead runs left; returns their run directories."""
+    preflight.require_root()
+    return [state.run_dir for state in cleanup.remove_dead_runs()]
+
+
+def as_text(found: list[Check], removed: list[str]) -> str:
+    """The findings as a person reads them."""
+    lines = [f"cleaned up after {run_dir}" for run_dir in removed]
+    for check in found:
+        mark = "ok     " if check.ok else "MISSING" if check.needed else "skipped"
+        lines.append(f"{mark} {check.name}: {check.detail}")
+        if not check.ok:
+            lines.append(f"        {check.remedy}")
+    return "\n".join(lines)
+
+
+def _root() -> Check:
+    root = os.geteuid() == 0
+    detail = "yes" if root else f"user {os.geteuid()}"
+    return Check("root", root, detail, True, "runs need root: use sudo; replay and plan do not")
+
+
+def _tool(tool: str) -> Check:
+    place = shutil.which(tool)
+    return Check(f"command {tool}", place is not None, place or "not found", True, "`make setup`")
+
+
+def _dataplane() -> Check:
+    return _file("data plane", DATAPLANE, "`make build`")
+
+
+def _flows() -> Check:
+    return _file("flow generator", FLOWS, "`make build`")
+
+
+def _file(name: str, path: Path, remedy: str) -> Check:
+    there = path.is_file()
+    return Check(name, there, str(path) if there else "not built", True, remedy)
+
+
+def _artefact() -> Check:
+    try:
+        return Check("P4 program", True, str(spec()), True, "")
+    except NashbedError as error:
+        return Check("P4 program", False, error.message, True, "restore it from git, or `make p4`")
+
+
+def _controls() -> Check:
+    have = available_congestion_controls()
+    missing = [name for name in WANTED_CONTROLS if name not in have]
+    remedy = f"scenarios with {', '.join(missing)} are refused; try `modprobe tcp_bbr`"
+    return Check("congestion controls", not missing, ", ".join(have), False, remedy)
+
+
+def _huge_pages() -> Check:
+    pages, size = preflight.free_huge_pages()
+    testbed = load_testbed(DEFAULT_TESTBED).model
+    enough = pages * size >= testbed.dataplane.memory.bytes
+    detail = f"{pages} free of {size >> 20} MiB each"
+    remedy = "`make hugepages`, or dataplane.huge_pages: false in the testbed file"
+    return Check("huge pages", enough, detail, testbed.dataplane.huge_pages, remedy)
+
+
+def _cores() -> Check:
+    cores = os.cpu_count() or 1
+    remedy = "the packet loop needs a core of its own; with one core results are late and invalid"
+    return Check("cores", cores >= 2, str(cores), True, remedy)
+
+
+def _af_xdp() -> Check:
+    try:
+        socket.socket(AF_XDP, socket.SOCK_RAW, 0).close()
+        there = True
+    except OSError:
+        there = False
+    remedy = "use configs/testbeds/af_packet.yaml or tap.yaml"
+    return Check("AF_XDP", there, "in this kernel" if there else "not usable", False, remedy)
+
+
+def _compiler() -> Check:
+    place = shutil.which("p4c-dpdk")
+    remedy = "`make p4` is skipped; the committed .spec is used. p4c: https://github.com/p4lang/p4c"
+    return Check("p4c-dpdk", place is not None, place or "not found", False, remedy)
+
+
+def _optional(tool: str, what: str) -> Check:
+    place = shutil.which(tool)
+    remedy = f"{what} is skipped; `make setup`"
+    return Check(tool, place is not None, place or "not found", False, remedy)
+
+
+def _leftovers() -> Check:
+    dead = [s.run_dir for _, s in read_states() if s is not None and not s.is_alive()]
+    known = {n for _, s in read_states() if s is not None for n in s.namespaces}
+    foreign = sorted(n for n in _namespaces() if OURS.match(n) and n not in known)
+    detail = ", ".join([*dead, *foreign]) or "none"
+    remedy = "`nashbed doctor --clean`" if dead else f"`ip netns del {' '.join(foreign[:1])}`"
+    return Check("left by killed runs", not (dead or foreign), detail, False, remedy)
+
+
+def _namespaces() -> set[str]:
+    try:
+        return namespaces.existing_namespaces()
+    except NashbedError:
+        return set()

@@ -1,0 +1,115 @@
+"""The end of a run: the table, the report's path, the acceptance bounds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
+from ..contract.scenario import Scenario
+from .overview import as_text
+
+
+def finish(run_dir: Path, scenario: Scenario, no_report: bool, as_json: bool) -> int:
+    """Show a finished run; returns the exit code.
+
+    Args:
+        run_dir: The run directory.
+        scenario: Its scenario.
+        no_report: Do not build the report page.
+        as_json: Answer in JSON.
+    """
+    # These take a second to import, which `nashbed --help` should not.
+    from nashbed.analysis.acceptance import check  # noqa: PLC0415
+    from nashbed.analysis.report import build_report  # noqa: PLC0415
+    from nashbed.analysis.summary import summarise  # noqa: PLC0415
+
+    rows = summarise(run_dir)
+    bounds = [result.to_dict() for result in check(run_dir)]
+    page = None if no_report else build_report(run_dir)
+    missed = [bound for bound in bounds if not bound["passed"]]
+    code = EXIT_ACCEPTANCE if missed else EXIT_OK
+    if as_json:
+        answer = {"ok": not missed, "run_dir": str(run_dir), "exit_code": code, "rows": rows}
+        answer |= {"acceptance": bounds, "report": str(page) if page else None}
+        sys.stdout.write(json.dumps(answer, indent=1) + "\n")
+    else:
+        sys.stdout.write(result_text(rows, bounds, scenario, page, run_dir))
+    return code
+
+
+def result_text(
+    rows: list[dict[str, Any]],
+    bounds: list[dict[str, Any]],
+    scenario: Scenario,
+    page: Path | None,
+    run_dir: Path,
+) -> str:
+    """The result as a person reads it."""
+    text = as_text(result_table(rows, scenario))
+    text += "★ equilibrium   ε nobody gains more than "
+    text += f"{scenario.equilibrium.epsilon} of the fair share by switching\n"
+    text += "".join(_bound_line(bound) + "\n" for bound in bounds)
+    if page is not None:
+        text += f"report: {page}\n"
+    return text + f"run directory: {run_dir}\n"
+
+
+def result_table(rows: list[dict[str, Any]], scenario: Scenario) -> Table:
+    """One row for each setting and mix."""
+    table = Table(title=scenario.title)
+    table.add_column("setting" if _several(rows) else "buffer")
+    table.add_column("mix")
+    for strategy in scenario.strategies:
+        table.add_column(f"{strategy}\nMbit/s per flow", justify="right")
+    table.add_column("queueing\ndelay ms", justify="right")
+    table.add_column("used", justify="right")
+    table.add_column("equi-\nlibrium", justify="center")
+    table.add_column("valid", justify="right")
+    before = None
+    for row in rows:
+        if before is not None and row["setting"] != before:
+            table.add_section()
+        before = row["setting"]
+        table.add_row(*_cells(row, scenario, _several(rows)))
+    return table
+
+
+def _several(rows: list[dict[str, Any]]) -> bool:
+    """Whether settings differ by more than their buffer."""
+    return len({(row["rate_bps"], tuple(row["base_rtt_ns"])) for row in rows}) > 1
+
+
+def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
+    throughput = row["per_flow_throughput"]
+    invalid = f" ({row['trials_invalid']} invalid)" if row["trials_invalid"] else ""
+    mark = "★" if row["equilibrium"] else "ε" if row["epsilon_equilibrium"] else ""
+    return [
+        row["setting"] if several else row["buffer"],
+        row["mix"],
+        *(_number(throughput.get(s), 1e-6, 2) for s in scenario.strategies),
+        _number(row["mean_queueing_delay"], 1e3, 1),
+        _number(row["utilisation"], 100.0, 1, "%"),
+        mark,
+        f"{row['trials_valid']}/{scenario.trials}{invalid}",
+    ]
+
+
+def _number(estimate: dict[str, Any] | None, scale: float, digits: int, unit: str = "") -> str:
+    if estimate is None:
+        return "-"
+    text = f"{estimate['mean'] * scale:.{digits}f}"
+    if estimate["ci95"] is not None:
+        text += f" ±{estimate['ci95'] * scale:.{digits}f}"
+    return text + unit
+
+
+def _bound_line(bound: dict[str, Any]) -> str:
+    verdict = "met   " if bound["passed"] else "MISSED"
+    value = "not measured" if bound["value"] is None else f"{bound['value']:.4g} {bound['unit']}"
+    span = f"{bound['low']:.4g} to {bound['high']:.4g} {bound['unit']}"
+    return f"{verdict} {bound['setting']}: {bound['description']}: {value} (allowed {span})"

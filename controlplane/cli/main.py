@@ -1,0 +1,94 @@
+"""Entry point: every way to end is one clear line and a documented exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from ..contract.errors import (
+    EXIT_CONFIG,
+    EXIT_INTERNAL,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    NashbedError,
+)
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop_once)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Run one command; returns the exit code.
+
+    Args:
+        args: The words after `nashbed`.
+    """
+    from .app import app  # noqa: PLC0415 - Ctrl-C must be ours before the imports take time
+
+    try:
+        code = app(list(args), standalone_mode=False)
+        return code if isinstance(code, int) else EXIT_OK
+    except NashbedError as error:
+        return _fail(args, error.message, error.exit_code)
+    except KeyboardInterrupt:
+        return _fail(args, "stopped", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except Exception as error:
+        if hasattr(error, "format_message"):
+            return _usage(args, error)
+        return _fail(args, _unexpected(error), EXIT_INTERNAL)
+
+
+def _fail(args: Sequence[str], message: str, code: int) -> int:
+    for line in message.splitlines():
+        print(f"nashbed: {line}", file=sys.stderr)  # noqa: T201 - this is the command line
+    if "--json" in args:
+        print(json.dumps({"ok": False, "error": message, "exit_code": code}))  # noqa: T201
+    return code
+
+
+def _usage(args: Sequence[str], error: Any) -> int:
+    """A mistake on the command line, as the parser words it."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "nashbed"
+    message = " ".join(str(error.format_message()).split())
+    if not message or type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message())  # noqa: T201
+        return EXIT_CONFIG
+    return _fail(args, f"{message} (see `{command} --help`)", EXIT_CONFIG)
+
+
+def _unexpected(error: Exception) -> str:
+    """Keep the traceback in a file: it is for us, the line is for the person."""
+    text = "".join(traceback.format_exception(error))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="nashbed-", suffix=".log", delete=False, encoding="utf-8"
+    ) as log:
+        log.write(text)
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"internal error: {type(error).__name__}: {first}; traceback in {Path(log.name)}"
+
+
+def _stop_once(number: int, frame: FrameType | None) -> None:
+    """The first signal stops the run; further ones must not stop the clean-up."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, _already_stopping)
+    raise KeyboardInterrupt
+
+
+def _already_stopping(number: int, frame: FrameType | None) -> None:
+    print("nashbed: stopping, please wait", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,49 @@
+"""A plan as a table."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+from ..contract.plan import Plan, PlannedTrial
+from ..contract.units import Duration, Rate, Size
+from .progress import duration_text
+
+WIDTH = 110
+
+
+def plan_table(plan: Plan) -> str:
+    """Settings with their trials, and what the whole run takes."""
+    table = Table(title=f"{plan.scenario}: {len(plan.trials)} trials")
+    for name in ("setting", "rate", "buffer", "base RTT", "mixes", "trials"):
+        table.add_column(name)
+    count = Counter(trial.setting.label for trial in plan.trials)
+    first: dict[str, PlannedTrial] = {}
+    for trial in plan.trials:
+        first.setdefault(trial.setting.label, trial)
+    for label, trial in first.items():
+        mixes = {t.key.rpartition("-r")[0] for t in plan.trials if t.setting.label == label}
+        setting = trial.setting
+        table.add_row(
+            label,
+            str(Rate(setting.rate_bps)),
+            f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
+            ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
+            str(len(mixes)),
+            str(count[label]),
+        )
+    takes = duration_text(plan.estimated_seconds)
+    disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
+    tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
+    tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
+    return as_text(table) + tail
+
+
+def as_text(what: RenderableType, width: int = WIDTH) -> str:
+    """Something of rich's as plain text."""
+    target = io.StringIO()
+    Console(file=target, width=width, force_terminal=False).print(what)
+    return target.getvalue()

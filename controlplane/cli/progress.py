@@ -1,0 +1,147 @@
+"""Where a run stands: a live display on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from ..contract.plan import Plan
+from ..contract.units import Duration, Rate
+from ..run.planner import OVERHEAD_S, estimate_seconds
+from ..run.scheduler import Running, Snapshot
+
+LINE_EVERY_S = 15.0
+
+
+class Display(ABC):
+    """Shows snapshots of a run on standard error."""
+
+    def __init__(self, plan: Plan, capacity: Rate) -> None:
+        self._plan = plan
+        self._capacity = capacity
+
+    @abstractmethod
+    def show(self, snapshot: Snapshot) -> None:
+        """Show where the run stands."""
+
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    def left_s(self, snapshot: Snapshot) -> float:
+        """Estimate of the wall-clock seconds left."""
+        takes = Duration(self._plan.trial_ns).seconds + OVERHEAD_S
+        now = time.monotonic()
+        current = max((takes - (now - r.since) for r in snapshot.running), default=0.0)
+        lanes = max(1, self._plan.lanes)
+        later = estimate_seconds(snapshot.waiting, self._plan.trial_ns, lanes, self._capacity)
+        return max(0.0, current) + later
+
+
+class PlainDisplay(Display):
+    """One line whenever a trial ends, and now and then."""
+
+    def __init__(self, plan: Plan, capacity: Rate) -> None:
+        super().__init__(plan, capacity)
+        self._last = (-1, -1)
+        self._said_s = 0.0
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Say a line when something changed, or when it has been quiet for long."""
+        state = (snapshot.finished, snapshot.invalid)
+        quiet_s = time.monotonic() - self._said_s
+        if state == self._last and quiet_s < LINE_EVERY_S:
+            return
+        self._last, self._said_s = state, time.monotonic()
+        self.say(summary(snapshot, self.left_s(snapshot)))
+
+
+class LiveDisplay(Display):
+    """A bar, the time left, and one line for each lane."""
+
+    def __init__(self, plan: Plan, capacity: Rate, console: Console) -> None:
+        super().__init__(plan, capacity)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.stop()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Draw the display anew."""
+        head = Text(summary(snapshot, self.left_s(snapshot)))
+        bar = ProgressBar(total=max(1, snapshot.total), completed=snapshot.finished, width=60)
+        self._live.update(Group(head, bar, self._lanes(snapshot)), refresh=True)
+
+    def _lanes(self, snapshot: Snapshot) -> Table:
+        table = Table.grid(padding=(0, 2))
+        duration_s = Duration(self._plan.trial_ns).seconds
+        for running in sorted(snapshot.running, key=lambda r: r.lane):
+            table.add_row(*lane_row(running, duration_s))
+        return table
+
+
+def lane_row(running: Running, duration_s: float) -> tuple[str, str, str, str]:
+    """One lane: number, trial, step, and how far it is."""
+    elapsed = time.monotonic() - running.since
+    trial = running.job.trial.attempt_id(running.job.attempt)
+    return f"lane {running.lane}", trial, running.step.value, f"{elapsed:.0f}/{duration_s:.0f} s"
+
+
+def summary(snapshot: Snapshot, left_s: float) -> str:
+    """The run in one line."""
+    parts = [
+        f"{snapshot.finished}/{snapshot.total} trials done",
+        f"{len(snapshot.running)} running",
+    ]
+    if snapshot.invalid:
+        parts.append(f"{snapshot.invalid} invalid")
+    if snapshot.finished < snapshot.total:
+        parts.append(f"about {duration_text(left_s)} left")
+    return ", ".join(parts)
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as a person says it: `45 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def make_display(plan: Plan, capacity: Rate) -> Display:
+    """The display that suits where standard error goes."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        return LiveDisplay(plan, capacity, console)
+    return PlainDisplay(plan, capacity)

@@ -1,0 +1,94 @@
+"""A capture through the bottleneck in virtual time, with the same tables as a trial."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ..config import Loaded
+from ..contract.errors import ConfigError, HostError, TargetError
+from ..contract.scenario import Scenario
+from ..session.locate import DATAPLANE, built, spec
+from ..session.program import run_dataplane
+from ..targets.answers import FLOW_REGISTERS
+from ..targets.dpdk import replay_config
+from .collect import collect_counters, collect_postcards
+from .postcards import LaneClock
+from .rundir import disk_errors
+from .settings import scenario_settings
+
+DEPARTURES = "departures.pcap"
+RAW = "postcards.raw"
+SUMMARY = "replay.json"
+
+
+def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> dict[str, Any]:
+    """Replay a capture; returns the data plane's summary.
+
+    Args:
+        capture: The capture file.
+        scenario: Says rate, buffer and overhead; it must have one setting.
+        out: Made, or replaced when it holds an earlier replay.
+
+    Raises:
+        ConfigError: The capture or the scenario cannot be replayed.
+    """
+    if not capture.is_file():
+        raise ConfigError(f"{capture}: no such capture file")
+    settings = scenario_settings(scenario.model)
+    if len(settings) != 1:
+        raise ConfigError(
+            f"{scenario.name}: sweep: makes {len(settings)} settings; a replay needs exactly one"
+        )
+    _refuse_foreign(out)
+    aside = out.with_name(f".{out.name}.tmp")
+    with disk_errors(aside):
+        shutil.rmtree(aside, ignore_errors=True)
+        try:
+            summary = _into(capture, replay_config(spec(), settings[0][1]), aside)
+            _replace(out, aside)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    return summary
+
+
+def _refuse_foreign(out: Path) -> None:
+    if not out.parent.is_dir():
+        raise HostError(f"{out.parent}: no such folder; make it or use another --out")
+    if out.exists() and not (out / SUMMARY).is_file() and (not out.is_dir() or any(out.iterdir())):
+        raise HostError(f"{out}: exists and is no earlier replay; use another --out")
+
+
+def _into(capture: Path, config: dict[str, Any], folder: Path) -> dict[str, Any]:
+    folder.mkdir()
+    config_file = folder / "dataplane.json"
+    config_file.write_text(json.dumps(config, indent=1) + "\n")
+    program = [str(built(DATAPLANE)), "--config", str(config_file)]
+    run_dataplane([*program, "--replay", str(capture), "--out", str(folder)])
+    summary = _summary(folder / SUMMARY)
+    flows = summary["flows"]
+    clock = LaneClock(lane=0, first_flow=0, flows=len(flows), t0_switch_ns=0)
+    collect_postcards(folder / RAW, folder, clock, lambda piece: None)
+    collect_counters(folder, {name: [flow[name] for flow in flows] for name in FLOW_REGISTERS})
+    (folder / RAW).unlink()
+    return summary
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    try:
+        summary = json.loads(path.read_bytes())
+        counts = [summary[key] for key in ("packets", "departed", "dropped")]
+        complete = all(name in flow for flow in summary["flows"] for name in FLOW_REGISTERS)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TargetError(f"{path}: the data plane wrote no summary ({error})") from error
+    if not complete or not all(isinstance(count, int) for count in counts):
+        raise TargetError(f"{path}: the data plane's summary is not complete")
+    return dict(summary)
+
+
+def _replace(out: Path, aside: Path) -> None:
+    if out.exists():
+        shutil.rmtree(out)
+    aside.rename(out)

@@ -1,0 +1,38 @@
+"""Run the data plane once, to its end, and turn its exit code into our error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ..contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
+from . import command
+from .command import Completed
+
+REPLAY_TIMEOUT_S = 24 * 3600.0
+_ERRORS: dict[int, type[NashbedError]] = {2: ConfigError, 3: TargetError, 4: HostError}
+
+
+def run_dataplane(args: Sequence[str]) -> None:
+    """Run it and wait; raises the error of its exit code with its last words.
+
+    Args:
+        args: The program and its arguments.
+    """
+    done = command.attempt(args, timeout_s=REPLAY_TIMEOUT_S)
+    if done.code != 0:
+        kind = _ERRORS.get(done.code, InternalError)
+        raise kind(_last_words(done))
+
+
+def _last_words(done: Completed) -> str:
+    """The error that it tells: as a JSON line, or as the last line of its standard error."""
+    for line in reversed(done.out.splitlines()):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict) and event.get("event") == "error":
+            return str(event.get("error"))
+    lines = [line.strip() for line in done.err.splitlines() if line.strip()]
+    return lines[-1] if lines else f"the data plane ended with code {done.code}"
