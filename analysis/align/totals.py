@@ -51,7 +51,7 @@ class Link:
     def overlap_ns(self, start_ns: NDArray[Any], end_ns: NDArray[Any]) -> FloatArray:
         """Part of the intervals [start, end) that lies in the window."""
         low, high = self.window_ns
-        inside = np.clip(end_ns, low, high) - np.clip(start_ns, low, high)
+        inside: FloatArray = np.clip(end_ns, low, high) - np.clip(start_ns, low, high)
         return inside.astype(np.float64)
 
     def inside(self, t_ns: NDArray[Any]) -> NDArray[np.bool_]:

@@ -1,0 +1,70 @@
+"""Queueing delay against the number of flows of the second strategy."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from nashbed.controlplane.contract.trial import Setting
+
+from ..measures import RunMeasures
+from ..metrics import metric_named
+from ..state import strategy_totals
+from ..text import shown
+from .style import INK, MUTED, NARROW, legend_below, new_figure
+
+LINES = (
+    ("mean_queueing_delay", "-", "o", "mean over packets"),
+    ("median_queueing_delay", "--", "s", "median"),
+    ("p95_queueing_delay", ":", "^", "95th percentile"),
+)
+
+
+def draw(measures: RunMeasures, setting: Setting) -> Figure:
+    """Draw one setting: mean, median and 95th percentile by mix, and the full queue's delay.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+    """
+    figure, (ax,) = new_figure(NARROW, 3.6)
+    for metric, style, marker, label in LINES:
+        _draw_metric(ax, measures, setting, metric, (style, marker, label))
+    full_s = measures.applied_buffer(setting) * 8 / measures.applied_rate(setting)
+    ax.axhline(
+        shown(full_s, "s"), color=INK, linewidth=1.0, linestyle=(0, (5, 3)), label="full queue"
+    )
+    ax.set_ylabel("queueing delay (ms)")
+    total = sum(measures.group_sizes)
+    others = measures.strategies[1] if len(measures.strategies) == 2 else "other"
+    ax.set_xlabel(f"flows running {others}, of {total}")
+    ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
+    ax.set_xlim(-0.5, total + 0.5)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
+    legend_below(figure, ax, columns=2)
+    return figure
+
+
+def _draw_metric(
+    ax: Axes, measures: RunMeasures, setting: Setting, metric: str, look: tuple[str, str, str]
+) -> None:
+    style, marker, label = look
+    unit = metric_named(metric).unit
+    points = [
+        (sum(strategy_totals(c.state)[1:]), c.estimate(metric)) for c in measures.cells(setting)
+    ]
+    known = [(x, e) for x, e in points if e is not None]
+    if not known:
+        return
+    half = [shown(e.half_width or 0.0, unit) for _, e in known]
+    simple = len(measures.group_names) == 1 and len(measures.strategies) == 2
+    ax.errorbar(
+        [x for x, _ in known],
+        [shown(e.mean, unit) for _, e in known],
+        yerr=half if any(half) else None,
+        linestyle=style if simple else "none",
+        marker=marker,
+        color=INK if metric == "mean_queueing_delay" else MUTED,
+        capsize=2.5,
+        label=label,
+    )

@@ -1,0 +1,123 @@
+"""The look of every figure: colour-blind safe, one colour and marker per congestion control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+INK, GRID, MUTED = "#1b1f24", "#d8dde3", "#6a7380"
+GOOD = "#009E73"
+_KNOWN = {
+    "cubic": "#0072B2",
+    "bbr": "#D55E00",
+    "reno": "#009E73",
+    "bbr2": "#CC79A7",
+    "bbr3": "#CC79A7",
+    "vegas": "#56B4E9",
+    "dctcp": "#E69F00",
+}
+_SPARE = ("#E69F00", "#56B4E9", "#CC79A7", "#8C6D31", "#666666", "#882255")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+
+STYLE: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "figure.dpi": 144,
+    "savefig.dpi": 200,
+    "svg.hashsalt": "nashbed",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+}
+WIDE, NARROW = 7.2, 5.4
+"""Widths in inches: of a figure that stands alone, and of one of two side by side."""
+SVG_DPI = 144
+"""Of the rasterised parts of an SVG; it goes into the page."""
+
+
+def colour_of(strategy: str, strategies: Sequence[str]) -> str:
+    """The colour of a congestion control, the same in every figure of every run."""
+    if strategy in _KNOWN:
+        return _KNOWN[strategy]
+    others = [name for name in strategies if name not in _KNOWN]
+    return _SPARE[others.index(strategy) % len(_SPARE)] if strategy in others else MUTED
+
+
+def marker_of(strategy: str, strategies: Sequence[str]) -> str:
+    """The marker of a congestion control: figures can be read without colour."""
+    return _MARKERS[list(strategies).index(strategy) % len(_MARKERS)]
+
+
+def shades(colour: str, count: int) -> list[tuple[float, float, float]]:
+    """Shades of a colour for the flows that share it, dark and light alternating."""
+    red, green, blue = to_rgb(colour)
+    mixes = [0.0 if i % 2 == 0 else 0.35 for i in range(count)]
+    return [(red + (1 - red) * m, green + (1 - green) * m, blue + (1 - blue) * m) for m in mixes]
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw and save inside this: matplotlib's own settings are left alone."""
+    with mpl.rc_context(STYLE):
+        yield
+
+
+def new_figure(width: float, height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure with its axes, without any global state.
+
+    Args:
+        width: Width in inches.
+        height: Height in inches.
+        rows: Axes, one below the other; they share the x axis.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, 1, squeeze=False, sharex=True)
+    return figure, list(axes[:, 0])
+
+
+def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
+    """Put the legend of an axes below the figure, where it hides nothing."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+
+
+def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
+    """Save a figure in each format; the bytes depend on the data only.
+
+    Args:
+        figure: The figure.
+        stem: Path without suffix.
+        formats: Suffixes: png, pdf, svg.
+    """
+    paths = []
+    for suffix in formats:
+        path = stem.with_name(f"{stem.name}.{suffix}")
+        metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+        dpi = SVG_DPI if suffix == "svg" else "figure" if suffix == "pdf" else STYLE["savefig.dpi"]
+        figure.savefig(path, format=suffix, metadata=metadata.get(suffix), dpi=dpi)
+        paths.append(path)
+    return paths

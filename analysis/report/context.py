@@ -1,0 +1,305 @@
+"""What the page says, as plain data for the template."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nashbed.controlplane.contract.trial import Gate, Setting
+
+from ..acceptance import AcceptanceResult
+from ..figures import DrawnFigure
+from ..figures.style import colour_of
+from ..measures import Cell, RunMeasures
+from ..metrics import METRICS
+from ..nash import SettingEquilibria
+from ..readers import Trial
+from ..state import mix_state, state_text
+from ..summary import summary_rows
+from ..text import (
+    NONE,
+    duration_text,
+    number,
+    rate_text,
+    setting_text,
+    shown,
+    size_text,
+    with_interval,
+)
+from .limits import limits
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything a report is made of.
+
+    Attributes:
+        measures: The run's measures.
+        equilibria: The equilibria of each setting.
+        acceptance: The verdict on each acceptance bound.
+    """
+
+    measures: RunMeasures
+    equilibria: list[SettingEquilibria]
+    acceptance: list[AcceptanceResult]
+
+    def to_dict(self) -> Json:
+        """Plain data for JSON: NaN never occurs in it."""
+        run = self.measures.run
+        return {
+            "run": run.manifest.run,
+            "scenario": run.scenario.name,
+            "rows": summary_rows(self.measures, self.equilibria),
+            "equilibria": [found.to_dict() for found in self.equilibria],
+            "acceptance": [result.to_dict() for result in self.acceptance],
+            "damaged": [{"trial": d.id, "problem": d.problem} for d in self.measures.damaged],
+        }
+
+
+def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
+    """Everything the template shows.
+
+    Args:
+        findings: The results.
+        figures: The drawn figures, with an svg file each; it is put into the page.
+    """
+    measures = findings.measures
+    run = measures.run
+    return {
+        "title": run.scenario.title,
+        "scenario": run.scenario.name,
+        "description": run.scenario.description,
+        "run": run.manifest.run,
+        "started": run.manifest.started_utc,
+        "status": run.manifest.status,
+        "headline": _headline(findings),
+        "facts": _facts(measures),
+        "applied": [_applied(measures, setting) for setting in run.settings],
+        "strategies": [_strategy(measures, name) for name in measures.strategies],
+        "settings": [_setting(findings, found, figures) for found in findings.equilibria],
+        "acceptance": [_acceptance(result) for result in findings.acceptance],
+        "gates": _gate_names(run.trials),
+        "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
+        "valid_count": sum(trial.record.valid for trial in run.trials),
+        "damaged": [{"id": d.id, "problem": d.problem} for d in measures.damaged],
+        "limits": limits(measures, findings.equilibria),
+        "definitions": [
+            {"title": m.title, "unit": m.unit, "definition": m.definition, "source": m.source}
+            for m in METRICS.values()
+        ],
+        "provenance": _provenance(measures),
+    }
+
+
+def _headline(findings: Findings) -> list[Json]:
+    """One line for each setting: where the mix settles."""
+    measures = findings.measures
+    lines = []
+    for found in findings.equilibria:
+        setting = found.setting
+        near = [v for v in found.epsilon_equilibria if v.equilibrium != "yes"]
+        lines.append(
+            {
+                "setting": _setting_name(measures, setting),
+                "equilibria": found.summary(),
+                "near": "; ".join(found.text(v.state) for v in near)
+                if len(near) <= 6
+                else f"{len(near)} mixes",
+                "epsilon": f"{found.epsilon:.0%}",
+                "crossings": ", ".join(f"{c.at:.1f}" for c in found.crossings),
+            }
+        )
+    return lines
+
+
+def _setting_name(measures: RunMeasures, setting: Setting) -> str:
+    rate, size = measures.applied_rate(setting), measures.applied_buffer(setting)
+    return setting_text(setting, rate, size)
+
+
+def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
+    scenario = measures.run.scenario
+    groups = ", ".join(f"{g.count} {g.name} ({g.base_rtt})" for g in scenario.flows)
+    planned = measures.run.planned_trials
+    count = f"{len(measures.trials)} valid of {len(measures.run.trials)} sealed"
+    return [
+        ("Flows", groups),
+        ("Congestion controls", ", ".join(scenario.strategies)),
+        ("Duration", f"{scenario.duration}, of which {scenario.warmup} warm-up"),
+        ("Repetitions", f"{scenario.trials} of each setting and mix"),
+        ("Trials", count if planned is None else f"{count}, {planned} repetitions planned"),
+        ("Postcards kept", _telemetry(measures)),
+    ]
+
+
+def _telemetry(measures: RunMeasures) -> str:
+    kept = measures.run.scenario.telemetry.postcards
+    return "every packet" if kept == "all" else str(kept)
+
+
+def _applied(measures: RunMeasures, setting: Setting) -> Json:
+    done = measures.run.manifest.applied.get(setting.label)
+    rate, size = measures.applied_rate(setting), measures.applied_buffer(setting)
+    return {
+        "setting": setting.label,
+        "rate": rate_text(setting.rate_bps),
+        "applied_rate": rate_text(rate) if done is not None else NONE,
+        "buffer": f"{setting.buffer_label} = {size_text(setting.buffer_bytes)}",
+        "applied_buffer": size_text(size) if done is not None else NONE,
+        "overhead": f"{setting.overhead_bytes} B",
+        "rtt": ", ".join(duration_text(ns) for ns in setting.base_rtt_ns),
+        "differs": rate != setting.rate_bps or size != setting.buffer_bytes,
+    }
+
+
+def _strategy(measures: RunMeasures, name: str) -> Json:
+    return {"name": name, "colour": colour_of(name, measures.strategies)}
+
+
+def _setting(findings: Findings, found: SettingEquilibria, figures: Sequence[DrawnFigure]) -> Json:
+    measures = findings.measures
+    cells = measures.cells(found.setting)
+    return {
+        "label": found.setting.label,
+        "name": _setting_name(measures, found.setting),
+        "summary": found.summary(),
+        "fair_share": number(shown(found.fair_share, "bit/s")),
+        "rows": [_row(measures, found, cell) for cell in cells],
+        "probability": bool(found.frequency),
+        "epsilon": f"{found.epsilon:.0%}",
+        "figures": _figures([f for f in figures if f.setting == found.setting.label]),
+        "measured": any(cell.trials for cell in cells),
+    }
+
+
+def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> Json:
+    verdict = found.verdict(cell.state)
+    gain = None if verdict.gain is None else verdict.gain / found.fair_share
+    chance = found.frequency.get(cell.state)
+    return {
+        "mix": found.text(cell.state),
+        "n": len(cell.trials),
+        "throughput": [_shown(cell, "per_flow_throughput", s) for s in measures.strategies],
+        "delay": _shown(cell, "mean_queueing_delay"),
+        "p95": _shown(cell, "p95_queueing_delay"),
+        "utilisation": _percent(cell, "utilisation"),
+        "jain": _shown(cell, "jain_index"),
+        "loss": _percent(cell, "loss_rate"),
+        "retransmits": _percent(cell, "retransmit_share"),
+        "equilibrium": verdict.equilibrium,
+        "epsilon": verdict.epsilon_equilibrium,
+        "gain": NONE if gain is None else f"{gain:.0%}",
+        "probability": NONE if chance is None else f"{chance:.0%}",
+    }
+
+
+def _shown(cell: Cell, metric: str, strategy: str | None = None) -> tuple[str, str]:
+    found = cell.estimate(metric, strategy)
+    return with_interval(None if found is None else found.scaled(shown(1, METRICS[metric].unit)))
+
+
+def _percent(cell: Cell, metric: str) -> tuple[str, str]:
+    found = cell.estimate(metric)
+    return with_interval(None if found is None else found.scaled(100))
+
+
+def _figures(figures: Sequence[DrawnFigure]) -> list[Json]:
+    """The figures of a setting; a caption that was given before is not repeated."""
+    given: set[str] = set()
+    shown_figures = []
+    for figure in figures:
+        shown_figures.append(_figure(figure, "" if figure.caption in given else figure.caption))
+        given.add(figure.caption)
+    return shown_figures
+
+
+def _figure(figure: DrawnFigure, caption: str) -> Json:
+    svg = figure.paths["svg"].read_bytes()
+    return {
+        "name": figure.name,
+        "kind": figure.kind,
+        "title": figure.title,
+        "caption": caption,
+        "data": "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii"),
+    }
+
+
+def _acceptance(result: AcceptanceResult) -> Json:
+    return {
+        "description": result.description,
+        "setting": result.setting,
+        "value": NONE if result.value is None else f"{number(result.value)} {result.unit}",
+        "range": f"{result.low:.4g} to {result.high:.4g} {result.unit}",
+        "passed": result.passed,
+        "detail": result.detail,
+    }
+
+
+def _gate_names(trials: Sequence[Trial]) -> list[str]:
+    return list(dict.fromkeys(gate.name for trial in trials for gate in trial.record.gates))
+
+
+def _trial(measures: RunMeasures, trial: Trial, names: Sequence[str]) -> Json:
+    record = trial.record
+    gates = {gate.name: gate for gate in record.gates}
+    state = mix_state(record.mix, measures.strategies)
+    return {
+        "id": trial.id,
+        "mix": state_text(state, measures.strategies, measures.group_names),
+        "valid": record.valid,
+        "gates": [_gate(gates.get(name)) for name in names],
+        "reasons": record.invalid_reasons,
+    }
+
+
+def _gate(gate: Gate | None) -> Json:
+    if gate is None:
+        return {"passed": None, "value": NONE, "detail": "not checked"}
+    limit = NONE if gate.limit is None else f"{number(gate.limit)} {gate.unit}"
+    return {
+        "passed": gate.passed,
+        "value": NONE if gate.value is None else f"{number(gate.value)} {gate.unit}".strip(),
+        "detail": f"{gate.detail} (bound: {limit})",
+    }
+
+
+def _provenance(measures: RunMeasures) -> list[tuple[str, list[tuple[str, str]]]]:
+    manifest = measures.run.manifest
+    digests = {
+        "scenario": manifest.scenario_digest,
+        "testbed": manifest.testbed_digest,
+        "P4 artefact": manifest.artefact_digest,
+    }
+    machine = {
+        "kernel": manifest.kernel,
+        "CPU": manifest.cpu,
+        "clock source": manifest.clocksource,
+        **_flat(manifest.host),
+    }
+    return [
+        ("Machine", list(_flat(machine).items())),
+        ("Software", list(_flat(manifest.software).items())),
+        ("Source", list(_flat({**manifest.git, "seed": manifest.seed}).items())),
+        ("SHA-256 digests", list(digests.items())),
+        ("Ports", list(_flat(manifest.ports).items())),
+        ("Sysctls", list(_flat(manifest.sysctls).items())),
+    ]
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Nested mappings as dotted keys, everything else as text."""
+    flat: dict[str, str] = {}
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{name}.")
+        elif isinstance(value, float) and math.isfinite(value):
+            flat[name] = number(value, 6)
+        else:
+            flat[name] = str(value)
+    return flat

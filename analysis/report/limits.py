@@ -1,0 +1,88 @@
+"""What a run does not show: said on the page, from the run itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
+
+from ..measures import RunMeasures
+from ..nash import SettingEquilibria
+
+LONG_ENOUGH_BDP = 8
+LONG_ENOUGH_S = 200
+
+
+def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:
+    """The limits of a run, each in a sentence or two.
+
+    Args:
+        measures: The run's measures.
+        equilibria: Its equilibria.
+    """
+    found = [
+        *_completeness(measures, equilibria),
+        *_repetitions(measures),
+        *_convergence(measures),
+        *_telemetry(measures),
+    ]
+    return [
+        *found,
+        "Throughput is goodput: payload that arrived at the application. The fair share is of "
+        "the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
+        "An equilibrium here is of the measured means: a switch that gains less than the "
+        "uncertainty of the means can go either way.",
+    ]
+
+
+def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:
+    said = []
+    status = measures.run.manifest.status
+    if status != "complete":
+        said.append(f"The run is {status}, not complete: `nashbed resume` runs what is missing.")
+    missing = sum(e.missing_count for e in equilibria)
+    total = sum(e.state_count for e in equilibria)
+    if missing:
+        said.append(
+            f"{missing} of {total} mixes have no valid trial; mixes beside them are undecided, "
+            "not guessed."
+        )
+    if measures.damaged:
+        said.append(f"{len(measures.damaged)} damaged trial(s) are left out; see Validity.")
+    return said
+
+
+def _repetitions(measures: RunMeasures) -> list[str]:
+    counts = [len(c.trials) for s in measures.run.settings for c in measures.cells(s)]
+    if counts and max(counts) < 2:
+        return [
+            "One trial per mix: there is no interval, and nothing is known of how far another "
+            "trial would be from this one."
+        ]
+    return []
+
+
+def _convergence(measures: RunMeasures) -> list[str]:
+    deepest = max((s.buffer_bdp for s in measures.run.settings), default=0.0)
+    seconds = measures.run.scenario.duration.seconds
+    if deepest < LONG_ENOUGH_BDP or seconds >= LONG_ENOUGH_S:
+        return []
+    return [
+        f"{seconds:g} s may be too short at {deepest:g} BDP: one BBR against one CUBIC flow took "
+        "134 s to converge at 8 BDP and 237 s at 32 BDP (10 Mbit/s, 40 ms; Srivastava 2023)."
+    ]
+
+
+def _telemetry(measures: RunMeasures) -> list[str]:
+    kept = measures.run.scenario.telemetry.postcards
+    if isinstance(kept, SampledPostcards):
+        return [
+            f"One postcard in {kept.sample} was kept: occupancy, loss and utilisation are "
+            "estimates from the sample."
+        ]
+    if isinstance(kept, BinnedPostcards):
+        return [
+            f"Only sums over {kept.bins} were kept: delay percentiles cannot be had, and delays "
+            "and occupancy are means over bins."
+        ]
+    return []

@@ -1,0 +1,83 @@
+"""Numbers as a person reads them."""
+
+from __future__ import annotations
+
+import math
+
+from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import Duration, Rate, Size
+
+from .metrics.interval import Estimate
+
+NONE = "\u2013"
+"""Stands where there is no number."""
+
+DISPLAY: dict[str, tuple[float, str]] = {
+    "bit/s": (1e-6, "Mbit/s"),
+    "s": (1e3, "ms"),
+    "B": (1e-3, "kB"),
+    "1": (1.0, ""),
+}
+"""Unit of a metric -> factor and unit in which it is shown."""
+
+
+def shown(value: float, unit: str) -> float:
+    """A value of a metric in the unit in which it is shown."""
+    return value * DISPLAY[unit][0]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A number with about `digits` significant digits, a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    places = 0 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(places, digits)}f}"
+
+
+def with_interval(estimate: Estimate | None, digits: int = 3) -> tuple[str, str]:
+    """Mean and half width of the 95 % interval, e.g. `12.3` and `± 0.4`; empty at n = 1."""
+    if estimate is None:
+        return NONE, ""
+    mean = number(estimate.mean, digits)
+    if estimate.half_width is None:
+        return mean, ""
+    places = len(mean.partition(".")[2])
+    smallest = 10.0**-places
+    if 0 < estimate.half_width < smallest / 2:
+        return mean, f"± <{smallest:.{places}f}"
+    return mean, f"± {estimate.half_width:.{places}f}"
+
+
+def rate_text(bps: float) -> str:
+    """A rate with its unit, e.g. `100 Mbit/s`."""
+    return str(Rate(round(bps))).replace("mbit", " Mbit/s").replace("gbit", " Gbit/s")
+
+
+def size_text(size: int) -> str:
+    """A size with its unit, e.g. `1 MB`."""
+    text = str(Size(size))
+    unit = text.lstrip("0123456789.")
+    return f"{text[: len(text) - len(unit)]} {unit}"
+
+
+def duration_text(ns: int) -> str:
+    """A duration with its unit, e.g. `40 ms`."""
+    text = str(Duration(ns))
+    unit = text.lstrip("0123456789.")
+    return f"{text[: len(text) - len(unit)]} {unit}"
+
+
+def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
+    """A setting in words, with what was applied.
+
+    Args:
+        setting: The setting.
+        rate_bps: Applied rate.
+        buffer_bytes: Applied buffer.
+    """
+    rtts = sorted(set(setting.base_rtt_ns))
+    base = "/".join(duration_text(rtt) for rtt in rtts)
+    bdp = setting.buffer_label.replace("bdp", " BDP")
+    size = size_text(buffer_bytes)
+    buffer = size if bdp == setting.buffer_label else f"{bdp} ({size})"
+    return f"{rate_text(rate_bps)}, base RTT {base}, buffer {buffer}"
