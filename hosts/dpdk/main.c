@@ -26,6 +26,7 @@
 #define POOL_CACHE 256
 /* Packet buffers beyond those in queues: the ports' rings and bursts. */
 #define RING_PACKETS 32768u
+#define REPLAY_PACKETS 1024u
 
 struct options {
 	const char *config;
@@ -115,11 +116,11 @@ catch_signals(void)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
-static struct rte_mempool *
-make_pool(const struct config *config)
+/* A replay has no rings to fill. */
+static uint32_t
+pool_packets(const struct config *config, bool replay)
 {
-	return rte_pktmbuf_pool_create("packets", config->queue_packets + RING_PACKETS,
-				       POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	return config->queue_packets + (replay ? REPLAY_PACKETS : RING_PACKETS);
 }
 
 static int
@@ -127,12 +128,14 @@ open_common(struct dataplane *dp, bool replay, char *error)
 {
 	if (eal_start(&dp->config, replay, error, ERROR_BYTES) < 0)
 		return EXIT_HOST;
-	dp->pool = make_pool(&dp->config);
+	dp->pool = rte_pktmbuf_pool_create("packets", pool_packets(&dp->config, replay),
+					   POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+					   SOCKET_ID_ANY);
 	if (dp->pool == NULL) {
 		snprintf(error, ERROR_BYTES,
 			 "no memory for %u packets in memory_mb=%u; raise it or lower "
 			 "queue_packets",
-			 dp->config.queue_packets + RING_PACKETS, dp->config.memory_mb);
+			 pool_packets(&dp->config, replay), dp->config.memory_mb);
 		return EXIT_HOST;
 	}
 	dp->pipeline = pipeline_create(dp->config.spec, error, ERROR_BYTES);

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data plane in virtual time, as tests use it: bytes in, postcards out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nashbed.controlplane.contract.records import POSTCARD
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+BINARY = ROOT / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
+SPEC = ROOT / "p4src" / "dpdk" / "bottleneck.spec"
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What is replayed through.
+
+    Attributes:
+        rate_bps: Bits per second.
+        limit: Drop-tail limit in `unit`.
+        unit: "bytes", "packets" or "cells".
+        cell_bytes: Size of a cell.
+        overhead: Bytes per packet that take time but no room.
+    """
+
+    rate_bps: int = 100_000_000
+    limit: int = 100_000
+    unit: str = "bytes"
+    cell_bytes: int = 80
+    overhead: int = 0
+
+    def config(self) -> dict[str, Any]:
+        """The data plane's JSON."""
+        limit: dict[str, Any] = {"unit": self.unit, "value": self.limit}
+        if self.unit == "cells":
+            limit["cell_bytes"] = self.cell_bytes
+        return {"rate_bps": self.rate_bps, "limit": limit, "overhead_bytes": self.overhead}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came out.
+
+    Attributes:
+        postcards: Shape (n,), dtype records.POSTCARD, as written.
+        departures: The pcap's bytes.
+        summary: replay.json.
+        folder: Where it all is.
+    """
+
+    postcards: NDArray[Any]
+    departures: bytes
+    summary: dict[str, Any]
+    folder: Path
+
+
+def need_dataplane() -> None:
+    """Skip, with the reason, where the data plane is not built."""
+    if not BINARY.exists():
+        pytest.skip(f"{BINARY.relative_to(ROOT)} is not built: run `make build`")
+
+
+def start_replay(
+    folder: Path, capture: bytes, bottleneck: Bottleneck
+) -> subprocess.CompletedProcess[str]:
+    """Run a replay whatever its end."""
+    need_dataplane()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "in.pcap").write_bytes(capture)
+    config = {
+        "spec": str(SPEC),
+        "memory_mb": 256,
+        "queue_packets": 32768,
+        "bottleneck": bottleneck.config(),
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    command = [str(BINARY), "--config", str(folder / "config.json")]
+    command += ["--replay", str(folder / "in.pcap"), "--out", str(folder / "out")]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def replay(folder: Path, capture: bytes, bottleneck: Bottleneck) -> Replayed:
+    """Run a replay that must succeed."""
+    run = start_replay(folder, capture, bottleneck)
+    assert run.returncode == 0, run.stderr
+    out = folder / "out"
+    return Replayed(
+        postcards=np.fromfile(out / "postcards.raw", dtype=POSTCARD),
+        departures=(out / "departures.pcap").read_bytes(),
+        summary=json.loads((out / "replay.json").read_text()),
+        folder=out,
+    )
+
+
+def time_of(postcards: NDArray[Any], field: str) -> NDArray[np.int64]:
+    """The 48-bit "enqueue" or "dequeue" time, shape (n,), nanoseconds."""
+    high = postcards[f"{field}_high"].astype(np.int64)
+    return (high << 32) | postcards[f"{field}_low"].astype(np.int64)
