@@ -107,9 +107,9 @@ $(HOSTS_BUILD)/build.ninja:
 	meson setup $(HOSTS_BUILD) hosts --buildtype=release
 
 .PHONY: p4
-p4: venv ## compile p4src again (where p4c-dpdk is on PATH)
+p4: ## compile p4src again (where p4c-dpdk is on PATH)
 	@if command -v p4c-dpdk > /dev/null; then \
-		$(BIN)/python p4src/build.py; \
+		$(PYTHON) p4src/build.py; \
 	else \
 		echo "skipped: p4c-dpdk is not on PATH; the committed p4src/dpdk/*.spec is used"; \
 	fi

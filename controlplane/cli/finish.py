@@ -87,16 +87,24 @@ def _several(rows: list[dict[str, Any]]) -> bool:
 def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
     throughput = row["per_flow_throughput"]
     invalid = f" ({row['trials_invalid']} invalid)" if row["trials_invalid"] else ""
-    mark = "★" if row["equilibrium"] else "ε" if row["epsilon_equilibrium"] else ""
     return [
         row["setting"] if several else row["buffer"],
         row["mix"],
         *(_number(throughput.get(s), 1e-6, 2) for s in scenario.strategies),
         _number(row["mean_queueing_delay"], 1e3, 1),
         _number(row["utilisation"], 100.0, 1, "%"),
-        mark,
+        _mark(row),
         f"{row['trials_valid']}/{scenario.trials}{invalid}",
     ]
+
+
+def _mark(row: dict[str, Any]) -> str:
+    """Equilibrium, nearly one, not known for lack of a neighbouring mix, or none."""
+    if row["equilibrium"] == "yes":
+        return "★"
+    if row["epsilon_equilibrium"] == "yes":
+        return "ε"
+    return "?" if "undecided" in (row["equilibrium"], row["epsilon_equilibrium"]) else ""
 
 
 def _number(estimate: dict[str, Any] | None, scale: float, digits: int, unit: str = "") -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..contract.plan import PlannedTrial
@@ -61,11 +62,17 @@ class Attempt:
     def telemetry(self) -> TelemetryPlan:
         """How postcards are to be kept."""
         kept = self.scenario.telemetry.postcards
+        make = partial(
+            TelemetryPlan,
+            path=self.raw_telemetry,
+            first_flow=self.first_flow,
+            flows=len(self.flows),
+        )
         if isinstance(kept, SampledPostcards):
-            return TelemetryPlan("sample", self.raw_telemetry, n=kept.sample)
+            return make("sample", n=kept.sample)
         if isinstance(kept, BinnedPostcards):
-            return TelemetryPlan("bins", self.raw_telemetry, bin_ns=kept.bins.ns)
-        return TelemetryPlan("all", self.raw_telemetry)
+            return make("bins", bin_ns=kept.bins.ns)
+        return make("all")
 
 
 def make_attempt(

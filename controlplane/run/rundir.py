@@ -31,17 +31,18 @@ class DiskFullError(HostError):
 
 @contextlib.contextmanager
 def disk_errors(place: Path) -> Iterator[None]:
-    """Turn a full disk into one clear line."""
+    """Turn a full disk, met by us or told by a program of ours, into one clear line."""
+    full = DiskFullError(f"{place}: the disk is full; free some space, then `nashbed resume`")
     try:
         yield
-    except NashbedError:
-        raise
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise DiskFullError(
-            f"{place}: the disk is full; free some space, then `nashbed resume`"
-        ) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise full from error
+        raise
+    except NashbedError as error:
+        if os.strerror(errno.ENOSPC) in error.message:
+            raise full from error
+        raise
 
 
 class RunDirectory:
@@ -102,7 +103,7 @@ def create(
 ) -> RunDirectory:
     """Make a new run directory with the scenario, the testbed and the plan in it."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    path = _unused(results / f"{stamp}-{scenario.model.name}")
+    path = _unused(results.resolve() / f"{stamp}-{scenario.model.name}")
     directory = RunDirectory(path)
     with disk_errors(path):
         try:
@@ -123,7 +124,7 @@ def open_existing(path: Path) -> RunDirectory:
                if not (path / n).is_file()]  # fmt: skip
     if missing:
         raise ConfigError(f"{path}: not a run directory ({missing[0]} is missing)")
-    return RunDirectory(path)
+    return RunDirectory(path.resolve())
 
 
 def check_manifest(

@@ -77,12 +77,16 @@ class TelemetryPlan:
     Attributes:
         mode: Every postcard, one in `n`, or bins of `bin_ns`.
         path: The file that raw records are written to.
+        first_flow: Flow id of the lane's flow 0.
+        flows: Number of the lane's flows.
         n: One in how many.
         bin_ns: Length of a bin in ns.
     """
 
     mode: Literal["all", "sample", "bins"]
     path: Path
+    first_flow: int
+    flows: int
     n: int = 1
     bin_ns: int = 0
 

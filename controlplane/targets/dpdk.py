@@ -118,6 +118,7 @@ class DpdkTarget(Target):
             n=plan.n,
             bin_ns=plan.bin_ns,
             path=str(plan.path),
+            flows=[plan.first_flow, plan.flows],
         )
         return _Stream(self, lane)
 
