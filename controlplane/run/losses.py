@@ -9,6 +9,8 @@ from typing import Any
 from ..contract.errors import TargetError
 
 _LOSS = re.compile(r"drop|err|no_?mbuf|missed|full|invalid|malformed|fail|discard")
+_RINGS = re.compile(r"^(?!discarded$)")
+"""Every ring counter but what a reset discards on purpose."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def loss_counters(shared: dict[str, Any], hosts: dict[str, int]) -> dict[str, in
     found = dict(hosts)
     for port, counters in _section(shared, "ports").items():
         found |= _flat(f"port {port}", counters, _LOSS)
-    found |= _flat("ring", _section(shared, "rings"), re.compile(""))
+    found |= _flat("ring", _section(shared, "rings"), _RINGS)
     found |= _flat("unshaped", _section(shared, "unshaped"), _LOSS)
     return found
 
