@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what is counted for all lanes together: wires, losses, the loop. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+struct stats_view {
+	struct wire_stats wires[N_WIRES];
+	struct bottleneck_drops drops;
+	struct loop_stats loop;
+};
+
+static int
+run_view_stats(struct dataplane *dp, void *argument)
+{
+	struct stats_view *view = argument;
+
+	view->drops = dp->bottleneck.drops;
+	view->loop = dp->loop;
+	for (int id = 0; id < N_WIRES; id++) {
+		int error = wire_stats_get(&dp->wires[id], &view->wires[id]);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static json_t *
+wire_stats_json(const struct wire_stats *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rx_packets",
+			 (json_int_t)s->rx_packets, "tx_packets", (json_int_t)s->tx_packets,
+			 "rx_bytes", (json_int_t)s->rx_bytes, "tx_bytes",
+			 (json_int_t)s->tx_bytes, "rx_dropped", (json_int_t)s->rx_dropped,
+			 "tx_dropped", (json_int_t)s->tx_dropped, "rx_no_mbuf",
+			 (json_int_t)s->rx_no_mbuf, "xdp_rx_dropped",
+			 (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
+			 (json_int_t)s->xdp_rx_ring_full, "xdp_fill_ring_empty",
+			 (json_int_t)s->xdp_fill_ring_empty, "xdp_tx_invalid",
+			 (json_int_t)s->xdp_tx_invalid);
+}
+
+static json_t *
+unshaped_json(struct pipeline *p)
+{
+	json_t *unshaped = json_object();
+
+	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
+		uint64_t packets, bytes;
+		char key[64];
+
+		registers_unshaped(p, (enum unshaped_reason)reason, &packets, &bytes);
+		snprintf(key, sizeof(key), "%s_packets", unshaped_names[reason]);
+		json_object_set_new(unshaped, key, json_integer((json_int_t)packets));
+		snprintf(key, sizeof(key), "%s_bytes", unshaped_names[reason]);
+		json_object_set_new(unshaped, key, json_integer((json_int_t)bytes));
+	}
+	return unshaped;
+}
+
+static json_t *
+drops_json(const struct bottleneck_drops *d)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "no_memory", (json_int_t)d->no_memory,
+			 "p4", (json_int_t)d->p4, "bad_lane", (json_int_t)d->bad_lane,
+			 "headroom", (json_int_t)d->headroom, "discarded",
+			 (json_int_t)d->discarded);
+}
+
+json_t *
+command_stats(struct commands *c, json_t *request)
+{
+	struct stats_view view;
+	json_error_t where;
+	const char *op;
+	int error;
+
+	if (COMMAND_UNPACK(request, where, "{s:s}", "op", &op))
+		return command_refuse("stats: %s", where.text);
+	error = mailbox_call(&c->dp->mailbox, run_view_stats, &view);
+	if (error)
+		return command_refuse("stats: %s", strerror(-error));
+	return json_pack("{s:b, s:{s:o, s:o}, s:o, s:o, s:{s:I, s:I, s:I}}", "ok", 1, "ports",
+			 wire_names[WIRE_SENDERS], wire_stats_json(&view.wires[WIRE_SENDERS]),
+			 wire_names[WIRE_RECEIVERS],
+			 wire_stats_json(&view.wires[WIRE_RECEIVERS]), "unshaped",
+			 unshaped_json(c->dp->pipeline), "rings", drops_json(&view.drops),
+			 "loop", "iterations", (json_int_t)view.loop.iterations, "busy",
+			 (json_int_t)view.loop.busy, "max_gap_ns",
+			 (json_int_t)view.loop.max_gap_ns);
+}
