@@ -79,8 +79,8 @@ path_of(const struct bottleneck *b, const struct rte_mbuf *mbuf, bool from_sende
 {
 	uint32_t lane, group;
 
-	if (addresses_group(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len,
-			    from_senders, b->n_lanes, &lane, &group))
+	if (addresses_group(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len, from_senders,
+			    b->n_lanes, &lane, &group))
 		return bottleneck_path(b, from_senders, lane, group);
 	return unplanned_path(b, from_senders);
 }

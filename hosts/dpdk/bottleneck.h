@@ -30,19 +30,19 @@ struct bottleneck_sink {
 	/* A frame for a wire, now owned by the sink. lane is NOT_SHAPED for
 	 * traffic that saw no queue; else departure_ns is its scheduled time.
 	 */
-	void (*frame)(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf,
-		      uint32_t lane, uint64_t departure_ns);
+	void (*frame)(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
+		      uint64_t departure_ns);
 	void (*postcard)(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
 	void *context;
 };
 
 /* Packets that ended inside; none of them but discarded should ever count. */
 struct bottleneck_drops {
-	uint64_t no_memory;  /* the delay line could not grow */
-	uint64_t p4;	     /* P4 sent a packet to the drop port */
-	uint64_t bad_lane;   /* P4 chose a lane that is not there */
-	uint64_t headroom;   /* no room in front of the frame */
-	uint64_t discarded;  /* of lanes that were reset */
+	uint64_t no_memory; /* the delay line could not grow */
+	uint64_t p4;	    /* P4 sent a packet to the drop port */
+	uint64_t bad_lane;  /* P4 chose a lane that is not there */
+	uint64_t headroom;  /* no room in front of the frame */
+	uint64_t discarded; /* of lanes that were reset */
 };
 
 struct egress_entry {

@@ -26,7 +26,7 @@ struct commands {
 /* All of the request's fields and no others: true where they are not so, and
  * `where` says why.
  */
-#define COMMAND_UNPACK(request, where, ...) \
+#define COMMAND_UNPACK(request, where, ...)                                                        \
 	(json_unpack_ex(request, &(where), JSON_STRICT, __VA_ARGS__) < 0)
 
 json_t *command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -25,8 +25,7 @@ run_view_lane(struct dataplane *dp, void *argument)
 	struct bottleneck *b = &dp->bottleneck;
 
 	traffic_manager_stats(&b->tm, view->lane, &view->queue);
-	b->tm.ops->describe(b->tm.lanes[view->lane], view->description,
-			    sizeof(view->description));
+	b->tm.ops->describe(b->tm.lanes[view->lane], view->description, sizeof(view->description));
 	view->state = dp->lanes[view->lane];
 	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
 		add_path(view, &b->delays.paths[bottleneck_path(b, true, view->lane, group)]);
@@ -44,8 +43,8 @@ lateness_json(const struct lane_state *state)
 			 "mean_ns", (json_int_t)(l->count ? l->sum_ns / l->count : 0), "p50_ns",
 			 (json_int_t)lateness_percentile(l, 500), "p99_ns",
 			 (json_int_t)lateness_percentile(l, 990), "p999_ns",
-			 (json_int_t)lateness_percentile(l, 999), "max_ns",
-			 (json_int_t)l->max_ns, "max_gap_ns", (json_int_t)state->max_gap_ns);
+			 (json_int_t)lateness_percentile(l, 999), "max_ns", (json_int_t)l->max_ns,
+			 "max_gap_ns", (json_int_t)state->max_gap_ns);
 }
 
 static json_t *
@@ -57,8 +56,8 @@ histogram_json(struct pipeline *p, uint32_t lane)
 	while (n > 0 && registers_histogram(p, lane, n - 1) == 0)
 		n--;
 	for (uint32_t bin = 0; bin < n; bin++)
-		json_array_append_new(
-			counts, json_integer((json_int_t)registers_histogram(p, lane, bin)));
+		json_array_append_new(counts,
+				      json_integer((json_int_t)registers_histogram(p, lane, bin)));
 	return counts;
 }
 
@@ -88,7 +87,7 @@ command_counters(struct commands *c, json_t *request)
 	const char *op;
 
 	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:[I,I]}", "op", &op, "lane", &lane, "flows",
-		   &first, &count))
+			   &first, &count))
 		return command_refuse("counters: %s", where.text);
 	if (!command_is_lane(c, lane))
 		return command_no_such_lane(c);
@@ -96,16 +95,16 @@ command_counters(struct commands *c, json_t *request)
 		return command_no_such_flows(c);
 	view.lane = (uint32_t)lane;
 	mailbox_call(&c->dp->mailbox, run_view_lane, &view);
-	return json_pack(
-		"{s:b, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}}", "ok", 1,
-		"flows", flows_json(c->dp->pipeline, (uint32_t)first, (uint32_t)count), "lane",
-		"queue", view.description, "queue_bytes", (json_int_t)view.queue.queue_bytes,
-		"queue_packets", (json_int_t)view.queue.queue_packets, "peak_bytes",
-		(json_int_t)view.queue.peak_bytes, "dropped_packets",
-		(json_int_t)view.queue.dropped_packets, "delay_packets",
-		(json_int_t)view.delay_packets, "random_loss_packets",
-		(json_int_t)view.random_loss_packets, "histogram_bin_ns",
-		(json_int_t)HISTOGRAM_BIN_NS, "histogram",
-		histogram_json(c->dp->pipeline, view.lane), "lateness",
-		lateness_json(&view.state));
+	return json_pack("{s:b, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}}", "ok",
+			 1, "flows", flows_json(c->dp->pipeline, (uint32_t)first, (uint32_t)count),
+			 "lane", "queue", view.description, "queue_bytes",
+			 (json_int_t)view.queue.queue_bytes, "queue_packets",
+			 (json_int_t)view.queue.queue_packets, "peak_bytes",
+			 (json_int_t)view.queue.peak_bytes, "dropped_packets",
+			 (json_int_t)view.queue.dropped_packets, "delay_packets",
+			 (json_int_t)view.delay_packets, "random_loss_packets",
+			 (json_int_t)view.random_loss_packets, "histogram_bin_ns",
+			 (json_int_t)HISTOGRAM_BIN_NS, "histogram",
+			 histogram_json(c->dp->pipeline, view.lane), "lateness",
+			 lateness_json(&view.state));
 }

@@ -44,7 +44,8 @@ command_program(struct commands *c, json_t *request)
 	r.lane = (uint32_t)lane;
 	error = mailbox_call(&c->dp->mailbox, run_program, &r);
 	if (error == -EBUSY)
-		return command_refuse("program: lane %u has packets queued; reset it first", r.lane);
+		return command_refuse("program: lane %u has packets queued; reset it first",
+				      r.lane);
 	if (error)
 		return command_refuse("program: %s", strerror(-error));
 	return json_pack("{s:b, s:o}", "ok", 1, "applied", lane_json_write(&r.config));
@@ -83,15 +84,15 @@ command_delay(struct commands *c, json_t *request)
 	int error;
 
 	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:I, s:I, s:I, s?I, s?I}", "op", &op, "lane",
-		   &lane, "group", &group, "forward_ns", &forward, "reverse_ns", &reverse,
-		   "loss_ppb", &loss, "seed", &seed))
+			   &lane, "group", &group, "forward_ns", &forward, "reverse_ns", &reverse,
+			   "loss_ppb", &loss, "seed", &seed))
 		return command_refuse("delay: %s", where.text);
 	if (!command_is_lane(c, lane))
 		return command_no_such_lane(c);
 	if (group < 0 || group >= GROUPS_PER_LANE || forward < 0 || forward > longest_ns ||
 	    reverse < 0 || reverse > longest_ns || loss < 0 || loss > LOSS_CERTAIN_PPB)
 		return command_refuse("delay: group 0 to %u, delays 0 to 60 s, loss_ppb 0 to 10^9",
-			      GROUPS_PER_LANE - 1);
+				      GROUPS_PER_LANE - 1);
 	error = mailbox_call(&c->dp->mailbox, run_delay,
 			     &(struct delay_request){
 				     .lane = (uint32_t)lane,
@@ -129,14 +130,15 @@ read_entry(const struct commands *c, json_t *entry, struct flow_key *key, uint32
 	json_error_t where;
 
 	if (COMMAND_UNPACK(entry, where, "{s:I, s:s, s:s, s:I, s:I, s:I}", "flow", &id, "src", &src,
-		   "dst", &dst, "sport", &sport, "dport", &dport, "proto", &protocol))
+			   "dst", &dst, "sport", &sport, "dport", &dport, "proto", &protocol))
 		return command_refuse("flows: %s", where.text);
 	if (!command_are_flows(c, id, 1))
-		return command_refuse("flows: flow must be 0 to %u", c->dp->config.flow_capacity - 1);
+		return command_refuse("flows: flow must be 0 to %u",
+				      c->dp->config.flow_capacity - 1);
 	if (inet_pton(AF_INET, src, &src_addr) != 1 || inet_pton(AF_INET, dst, &dst_addr) != 1)
 		return command_refuse("flows: src and dst must be IPv4 addresses");
-	if (sport < 0 || sport > UINT16_MAX || dport < 0 || dport > UINT16_MAX ||
-	    protocol < 0 || protocol > UINT8_MAX)
+	if (sport < 0 || sport > UINT16_MAX || dport < 0 || dport > UINT16_MAX || protocol < 0 ||
+	    protocol > UINT8_MAX)
 		return command_refuse("flows: ports are 0 to 65535, proto 0 to 255");
 	*key = (struct flow_key){
 		.src = ntohl(src_addr.s_addr),
@@ -162,7 +164,8 @@ add_entry(struct commands *c, uint32_t lane, json_t *entry)
 	error = registers_flow_add(c->dp->pipeline, &key, lane, flow);
 	if (!error)
 		error = remember_key(&c->entries[lane], &key);
-	return error ? command_refuse("flows: the table refused flow %u: %s", flow, strerror(-error)) :
+	return error ? command_refuse("flows: the table refused flow %u: %s", flow,
+				      strerror(-error)) :
 		       NULL;
 }
 
@@ -176,12 +179,13 @@ command_flows(struct commands *c, json_t *request)
 	size_t i;
 
 	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:o}", "op", &op, "lane", &lane, "entries",
-		   &entries))
+			   &entries))
 		return command_refuse("flows: %s", where.text);
 	if (!command_is_lane(c, lane))
 		return command_no_such_lane(c);
 	if (!json_is_array(entries) || json_array_size(entries) > ENTRIES_PER_CALL)
-		return command_refuse("flows: entries must be a list of at most %d", ENTRIES_PER_CALL);
+		return command_refuse("flows: entries must be a list of at most %d",
+				      ENTRIES_PER_CALL);
 	json_array_foreach(entries, i, entry) {
 		refusal = add_entry(c, (uint32_t)lane, entry);
 		if (refusal != NULL) {
@@ -224,7 +228,7 @@ command_reset(struct commands *c, json_t *request)
 	int error;
 
 	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:[I,I]}", "op", &op, "lane", &lane, "flows",
-		   &first, &count))
+			   &first, &count))
 		return command_refuse("reset: %s", where.text);
 	if (!command_is_lane(c, lane))
 		return command_no_such_lane(c);
@@ -236,7 +240,6 @@ command_reset(struct commands *c, json_t *request)
 	if (!error)
 		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &lane_id);
 	if (!error)
-		error = registers_reset(c->dp->pipeline, lane_id, (uint32_t)first,
-					(uint32_t)count);
+		error = registers_reset(c->dp->pipeline, lane_id, (uint32_t)first, (uint32_t)count);
 	return error ? command_refuse("reset: %s", strerror(abs(error))) : command_done();
 }

@@ -32,11 +32,10 @@ wire_stats_json(const struct wire_stats *s)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rx_packets",
 			 (json_int_t)s->rx_packets, "tx_packets", (json_int_t)s->tx_packets,
-			 "rx_bytes", (json_int_t)s->rx_bytes, "tx_bytes",
-			 (json_int_t)s->tx_bytes, "rx_dropped", (json_int_t)s->rx_dropped,
-			 "tx_dropped", (json_int_t)s->tx_dropped, "rx_no_mbuf",
-			 (json_int_t)s->rx_no_mbuf, "xdp_rx_dropped",
-			 (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
+			 "rx_bytes", (json_int_t)s->rx_bytes, "tx_bytes", (json_int_t)s->tx_bytes,
+			 "rx_dropped", (json_int_t)s->rx_dropped, "tx_dropped",
+			 (json_int_t)s->tx_dropped, "rx_no_mbuf", (json_int_t)s->rx_no_mbuf,
+			 "xdp_rx_dropped", (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
 			 (json_int_t)s->xdp_rx_ring_full, "xdp_fill_ring_empty",
 			 (json_int_t)s->xdp_fill_ring_empty, "xdp_tx_invalid",
 			 (json_int_t)s->xdp_tx_invalid);
@@ -63,10 +62,9 @@ unshaped_json(struct pipeline *p)
 static json_t *
 drops_json(const struct bottleneck_drops *d)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "no_memory", (json_int_t)d->no_memory,
-			 "p4", (json_int_t)d->p4, "bad_lane", (json_int_t)d->bad_lane,
-			 "headroom", (json_int_t)d->headroom, "discarded",
-			 (json_int_t)d->discarded);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "no_memory", (json_int_t)d->no_memory, "p4",
+			 (json_int_t)d->p4, "bad_lane", (json_int_t)d->bad_lane, "headroom",
+			 (json_int_t)d->headroom, "discarded", (json_int_t)d->discarded);
 }
 
 json_t *
@@ -84,10 +82,9 @@ command_stats(struct commands *c, json_t *request)
 		return command_refuse("stats: %s", strerror(-error));
 	return json_pack("{s:b, s:{s:o, s:o}, s:o, s:o, s:{s:I, s:I, s:I}}", "ok", 1, "ports",
 			 wire_names[WIRE_SENDERS], wire_stats_json(&view.wires[WIRE_SENDERS]),
-			 wire_names[WIRE_RECEIVERS],
-			 wire_stats_json(&view.wires[WIRE_RECEIVERS]), "unshaped",
-			 unshaped_json(c->dp->pipeline), "rings", drops_json(&view.drops),
-			 "loop", "iterations", (json_int_t)view.loop.iterations, "busy",
-			 (json_int_t)view.loop.busy, "max_gap_ns",
-			 (json_int_t)view.loop.max_gap_ns);
+			 wire_names[WIRE_RECEIVERS], wire_stats_json(&view.wires[WIRE_RECEIVERS]),
+			 "unshaped", unshaped_json(c->dp->pipeline), "rings",
+			 drops_json(&view.drops), "loop", "iterations",
+			 (json_int_t)view.loop.iterations, "busy", (json_int_t)view.loop.busy,
+			 "max_gap_ns", (json_int_t)view.loop.max_gap_ns);
 }

@@ -48,7 +48,7 @@ json_t *
 command_no_such_flows(const struct commands *c)
 {
 	return command_refuse("flows must be [first, count] within 0 to %u",
-		      c->dp->config.flow_capacity);
+			      c->dp->config.flow_capacity);
 }
 
 static json_t *
@@ -70,10 +70,9 @@ command_hello(struct commands *c, json_t *request)
 		return command_refuse("hello: %s", where.text);
 	return json_pack("{s:b, s:s, s:i, s:I, s:i, s:i, s:s, s:i, s:{s:o, s:o}}", "ok", 1,
 			 "version", NASHBED_VERSION, "pid", (int)getpid(), "epoch_ns",
-			 (json_int_t)dp->epoch_ns, "lanes", (int)dp->config.lanes,
-			 "flow_capacity", (int)dp->config.flow_capacity, "spec_digest",
+			 (json_int_t)dp->epoch_ns, "lanes", (int)dp->config.lanes, "flow_capacity",
+			 (int)dp->config.flow_capacity, "spec_digest",
 			 pipeline_digest(dp->pipeline), "postcard_bytes", (int)POSTCARD_BYTES,
-			 "ports", wire_names[WIRE_SENDERS],
-			 wire_description(dp, WIRE_SENDERS), wire_names[WIRE_RECEIVERS],
-			 wire_description(dp, WIRE_RECEIVERS));
+			 "ports", wire_names[WIRE_SENDERS], wire_description(dp, WIRE_SENDERS),
+			 wire_names[WIRE_RECEIVERS], wire_description(dp, WIRE_RECEIVERS));
 }

@@ -35,9 +35,9 @@ read_collector(const struct commands *c, json_t *request, struct collector_confi
 	const char *op, *mode;
 	json_error_t where;
 
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:s, s:s, s?I, s?I, s?[I,I]}", "op", &op, "lane",
-		   &lane, "mode", &mode, "path", path, "n", &one_in, "bin_ns", &bin_ns, "flows",
-		   &first, &count))
+	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:s, s:s, s?I, s?I, s?[I,I]}", "op", &op,
+			   "lane", &lane, "mode", &mode, "path", path, "n", &one_in, "bin_ns",
+			   &bin_ns, "flows", &first, &count))
 		return command_refuse("telemetry: %s", where.text);
 	if (!command_is_lane(c, lane))
 		return command_no_such_lane(c);
@@ -57,14 +57,16 @@ read_collector(const struct commands *c, json_t *request, struct collector_confi
 	}
 	if (strcmp(mode, "sample") == 0) {
 		config->mode = COLLECT_SAMPLE;
-		return one_in >= 1 && one_in <= UINT32_MAX ? NULL :
-							     command_refuse("telemetry: n must be 1 or more");
+		return one_in >= 1 && one_in <= UINT32_MAX ?
+			       NULL :
+			       command_refuse("telemetry: n must be 1 or more");
 	}
 	if (strcmp(mode, "bins") == 0) {
 		config->mode = COLLECT_BINS;
 		return bin_ns >= 1000 && count > 0 ?
 			       NULL :
-			       command_refuse("telemetry: bins need bin_ns of at least 1000 and flows");
+			       command_refuse(
+				       "telemetry: bins need bin_ns of at least 1000 and flows");
 	}
 	return command_refuse("telemetry: mode must be all, sample or bins");
 }
@@ -80,8 +82,8 @@ command_telemetry(struct commands *c, json_t *request)
 	if (refusal != NULL)
 		return refusal;
 	if (telemetry_is_running(c->dp->telemetry, r.lane))
-		return command_refuse("telemetry: lane %u is already collecting; telemetry_stop first",
-			      r.lane);
+		return command_refuse(
+			"telemetry: lane %u is already collecting; telemetry_stop first", r.lane);
 	r.collector = collector_open(path, &config);
 	if (r.collector == NULL)
 		return command_refuse("telemetry: %s: %s", path, strerror(errno));
@@ -110,7 +112,7 @@ command_telemetry_stop(struct commands *c, json_t *request)
 	telemetry_finish(c->dp->telemetry, lane_id, &stats, &lost);
 	if (stats.error)
 		return command_refuse("telemetry: the file could not be written: %s",
-			      strerror(stats.error));
+				      strerror(stats.error));
 	return json_pack("{s:b, s:I, s:I, s:I, s:I}", "ok", 1, "seen", (json_int_t)stats.seen,
 			 "written", (json_int_t)stats.written, "gaps", (json_int_t)stats.gaps,
 			 "lost", (json_int_t)lost);

@@ -67,7 +67,7 @@ dispatch(struct commands *c, json_t *request)
 		if (strcmp(op, table[i].op) == 0)
 			return table[i].run(c, request);
 	return command_refuse("op must be one of hello, program, delay, flows, telemetry, "
-		      "telemetry_stop, counters, stats, reset, shutdown");
+			      "telemetry_stop, counters, stats, reset, shutdown");
 }
 
 json_t *

@@ -32,8 +32,7 @@ refuse(const struct context *c, const char *format, ...)
 }
 
 static int
-check_keys(const struct context *c, json_t *object, const char *where,
-	   const char *const *known)
+check_keys(const struct context *c, json_t *object, const char *where, const char *const *known)
 {
 	const char *key;
 	json_t *value;
@@ -62,8 +61,8 @@ get_text(const struct context *c, json_t *object, const char *key, char *text, s
 
 /* A number from low to high; left as it is where the key is absent. */
 static int
-get_number(const struct context *c, json_t *object, const char *key, uint64_t low,
-	   uint64_t high, uint32_t *number)
+get_number(const struct context *c, json_t *object, const char *key, uint64_t low, uint64_t high,
+	   uint32_t *number)
 {
 	json_t *value = json_object_get(object, key);
 
@@ -71,8 +70,8 @@ get_number(const struct context *c, json_t *object, const char *key, uint64_t lo
 		return 0;
 	if (!json_is_integer(value) || json_integer_value(value) < (json_int_t)low ||
 	    json_integer_value(value) > (json_int_t)high)
-		return refuse(c, "%s must be a whole number from %ju to %ju", key,
-			      (uintmax_t)low, (uintmax_t)high);
+		return refuse(c, "%s must be a whole number from %ju to %ju", key, (uintmax_t)low,
+			      (uintmax_t)high);
 	*number = (uint32_t)json_integer_value(value);
 	return 0;
 }
@@ -146,7 +145,7 @@ read_replay_lane(const struct context *c, json_t *root, struct config *config)
 	char reason[128];
 
 	if (lane_json_read(json_object_get(root, "bottleneck"), &config->replay_lane, reason,
-			    sizeof(reason)) < 0)
+			   sizeof(reason)) < 0)
 		return refuse(c, "bottleneck: %s", reason);
 	return 0;
 }
@@ -190,10 +189,9 @@ static int
 read_root(const struct context *c, json_t *root, bool replay, struct config *config)
 {
 	static const char *const keys[] = {
-		"spec",	     "control_socket", "core",		"service_core",
-		"loop",	     "huge_pages",     "memory_mb",	"lanes",
-		"flow_capacity", "queue_packets",  "ports",	"bottleneck",
-		NULL,
+		"spec",	      "control_socket", "core",	 "service_core",  "loop",
+		"huge_pages", "memory_mb",	"lanes", "flow_capacity", "queue_packets",
+		"ports",      "bottleneck",	NULL,
 	};
 	int error;
 
@@ -214,8 +212,7 @@ read_root(const struct context *c, json_t *root, bool replay, struct config *con
 }
 
 int
-config_read(const char *path, bool replay, struct config *config, char *error,
-	    size_t error_bytes)
+config_read(const char *path, bool replay, struct config *config, char *error, size_t error_bytes)
 {
 	struct context c = {.path = path, .error = error, .error_bytes = error_bytes};
 	json_error_t where;
@@ -247,13 +244,13 @@ wire_json(const struct wire_config *wire)
 void
 config_print(const struct config *config)
 {
-	json_t *root = json_pack(
-		"{s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "spec", config->spec,
-		"control_socket", config->control_socket, "core", (int)config->core,
-		"service_core", (int)config->service_core, "loop",
-		config->sleep ? "sleep" : "poll", "huge_pages", config->huge_pages, "memory_mb",
-		(int)config->memory_mb, "lanes", (int)config->lanes, "flow_capacity",
-		(int)config->flow_capacity, "queue_packets", (int)config->queue_packets);
+	json_t *root = json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "spec",
+				 config->spec, "control_socket", config->control_socket, "core",
+				 (int)config->core, "service_core", (int)config->service_core,
+				 "loop", config->sleep ? "sleep" : "poll", "huge_pages",
+				 config->huge_pages, "memory_mb", (int)config->memory_mb, "lanes",
+				 (int)config->lanes, "flow_capacity", (int)config->flow_capacity,
+				 "queue_packets", (int)config->queue_packets);
 
 	if (config->replay_lane.rate_bps)
 		json_object_set_new(root, "bottleneck", lane_json_write(&config->replay_lane));

@@ -34,7 +34,6 @@ struct wire_config {
 	char device[NAME_BYTES]; /* interface, or PCI address */
 };
 
-
 struct config {
 	char spec[PATH_BYTES];
 	char control_socket[PATH_BYTES];

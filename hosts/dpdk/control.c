@@ -116,8 +116,7 @@ answer_lines(struct control *c, struct client *client)
 static int
 serve_client(struct control *c, struct client *client)
 {
-	ssize_t n = recv(client->fd, client->line + client->used, LINE_BYTES_MAX - client->used,
-			 0);
+	ssize_t n = recv(client->fd, client->line + client->used, LINE_BYTES_MAX - client->used, 0);
 
 	if (n < 0 && errno == EINTR)
 		return 0;
@@ -175,8 +174,8 @@ listen_at(const char *path)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-	    chmod(path, 0600) == 0 && listen(fd, CLIENTS_MAX) == 0)
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && chmod(path, 0600) == 0 &&
+	    listen(fd, CLIENTS_MAX) == 0)
 		return fd;
 	error = -errno;
 	close(fd);

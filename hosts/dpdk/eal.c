@@ -21,8 +21,7 @@ struct arguments {
 	int n;
 };
 
-static void __attribute__((format(printf, 2, 3)))
-add(struct arguments *a, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) add(struct arguments *a, const char *format, ...)
 {
 	va_list values;
 

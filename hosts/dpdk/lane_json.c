@@ -38,8 +38,8 @@ lane_json_read(json_t *object, struct discipline_config *lane, char *error, size
 	json_error_t where;
 
 	if (json_unpack_ex(object, &where, JSON_STRICT, "{s:I, s:{s:s, s:I, s?I !}, s?I !}",
-			   "rate_bps", &rate, "limit", "unit", &unit, "value", &value,
-			   "cell_bytes", &cell, "overhead_bytes", &overhead) < 0)
+			   "rate_bps", &rate, "limit", "unit", &unit, "value", &value, "cell_bytes",
+			   &cell, "overhead_bytes", &overhead) < 0)
 		return refuse(error, error_bytes, where.text);
 	if (read_unit(unit, &lane->unit) < 0)
 		return refuse(error, error_bytes, "limit.unit must be bytes, packets or cells");
@@ -61,9 +61,8 @@ lane_json_read(json_t *object, struct discipline_config *lane, char *error, size
 json_t *
 lane_json_write(const struct discipline_config *lane)
 {
-	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I}", "rate_bps",
-			 (json_int_t)lane->rate_bps, "limit", "unit", unit_names[lane->unit],
-			 "value", (json_int_t)lane->limit, "cell_bytes",
-			 (json_int_t)lane->cell_bytes, "overhead_bytes",
+	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I}", "rate_bps", (json_int_t)lane->rate_bps,
+			 "limit", "unit", unit_names[lane->unit], "value", (json_int_t)lane->limit,
+			 "cell_bytes", (json_int_t)lane->cell_bytes, "overhead_bytes",
 			 (json_int_t)lane->overhead_bytes);
 }

@@ -13,8 +13,7 @@
 #include "core/discipline.h"
 
 /* 0, or -EINVAL with what is wrong. */
-int lane_json_read(json_t *object, struct discipline_config *lane, char *error,
-		   size_t error_bytes);
+int lane_json_read(json_t *object, struct discipline_config *lane, char *error, size_t error_bytes);
 
 /* A new reference. */
 json_t *lane_json_write(const struct discipline_config *lane);

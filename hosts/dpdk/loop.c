@@ -87,8 +87,7 @@ send_all(struct dataplane *dp, struct wire *wire)
 		const struct frame_note *note = &wire->notes[i];
 
 		if (note->lane != NOT_SHAPED)
-			lateness_add(&dp->lanes[note->lane].lateness,
-				     now_ns - note->departure_ns);
+			lateness_add(&dp->lanes[note->lane].lateness, now_ns - note->departure_ns);
 	}
 	wire_sent(wire, n);
 	return n;

@@ -128,9 +128,8 @@ open_common(struct dataplane *dp, bool replay, char *error)
 {
 	if (eal_start(&dp->config, replay, error, ERROR_BYTES) < 0)
 		return EXIT_HOST;
-	dp->pool = rte_pktmbuf_pool_create("packets", pool_packets(&dp->config, replay),
-					   POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
-					   SOCKET_ID_ANY);
+	dp->pool = rte_pktmbuf_pool_create("packets", pool_packets(&dp->config, replay), POOL_CACHE,
+					   0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (dp->pool == NULL) {
 		snprintf(error, ERROR_BYTES,
 			 "no memory for %u packets in memory_mb=%u; raise it or lower "

@@ -54,9 +54,7 @@ void pipeline_run(struct pipeline *p, uint32_t n);
 int pipeline_entry_add(struct pipeline *p, const char *table, const char *entry);
 int pipeline_entry_delete(struct pipeline *p, const char *table, const char *entry);
 int pipeline_commit(struct pipeline *p);
-int pipeline_register_read(struct pipeline *p, const char *name, uint32_t index,
-			   uint64_t *value);
-int pipeline_register_write(struct pipeline *p, const char *name, uint32_t index,
-			    uint64_t value);
+int pipeline_register_read(struct pipeline *p, const char *name, uint32_t index, uint64_t *value);
+int pipeline_register_write(struct pipeline *p, const char *name, uint32_t index, uint64_t value);
 
 #endif

@@ -9,14 +9,10 @@
 #define ENTRY_BYTES 192
 
 const char *const flow_register_names[N_FLOW_REGISTERS] = {
-	[FLOW_ARRIVED_PACKETS] = "arrived_packets",
-	[FLOW_ARRIVED_BYTES] = "arrived_bytes",
-	[FLOW_DEPARTED_PACKETS] = "departed_packets",
-	[FLOW_DEPARTED_BYTES] = "departed_bytes",
-	[FLOW_DROPPED_PACKETS] = "dropped_packets",
-	[FLOW_DROPPED_BYTES] = "dropped_bytes",
-	[FLOW_IN_QUEUE_BYTES] = "in_queue_bytes",
-	[FLOW_PEAK_QUEUE_BYTES] = "peak_queue_bytes",
+	[FLOW_ARRIVED_PACKETS] = "arrived_packets",   [FLOW_ARRIVED_BYTES] = "arrived_bytes",
+	[FLOW_DEPARTED_PACKETS] = "departed_packets", [FLOW_DEPARTED_BYTES] = "departed_bytes",
+	[FLOW_DROPPED_PACKETS] = "dropped_packets",   [FLOW_DROPPED_BYTES] = "dropped_bytes",
+	[FLOW_IN_QUEUE_BYTES] = "in_queue_bytes",     [FLOW_PEAK_QUEUE_BYTES] = "peak_queue_bytes",
 };
 
 const char *const unshaped_names[N_UNSHAPED_REASONS] = {
@@ -92,8 +88,7 @@ static int
 print_key(char *text, size_t bytes, const struct flow_key *k)
 {
 	return snprintf(text, bytes,
-			"match 0x%" PRIx32 " 0x%" PRIx32 " 0x%" PRIx16 " 0x%" PRIx16
-			" 0x%" PRIx8,
+			"match 0x%" PRIx32 " 0x%" PRIx32 " 0x%" PRIx16 " 0x%" PRIx16 " 0x%" PRIx8,
 			k->src, k->dst, k->sport, k->dport, k->protocol);
 }
 

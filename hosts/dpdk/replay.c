@@ -70,8 +70,7 @@ open_capture(struct replay *r)
 	return pcap;
 }
 
-typedef int (*packet_fn)(struct replay *r, const struct pcap_pkthdr *header,
-			 const uint8_t *frame);
+typedef int (*packet_fn)(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *frame);
 
 static int
 for_each_packet(struct replay *r, packet_fn each)
@@ -89,8 +88,8 @@ for_each_packet(struct replay *r, packet_fn each)
 		code = each(r, header, frame);
 	}
 	if (code == 0 && got != PCAP_ERROR_BREAK)
-		code = fail(r, EXIT_CONFIG, "%s: damaged after packet %" PRIu64 ": %s",
-			    r->capture, number, pcap_geterr(pcap));
+		code = fail(r, EXIT_CONFIG, "%s: damaged after packet %" PRIu64 ": %s", r->capture,
+			    number, pcap_geterr(pcap));
 	pcap_close(pcap);
 	return code;
 }
@@ -104,8 +103,7 @@ find_flow(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *fra
 		return 0;
 	if (capture_flows_see(r->flows, &key) == 0)
 		return 0;
-	return fail(r, EXIT_CONFIG, "%s: more than %u flows", r->capture,
-		    r->config->flow_capacity);
+	return fail(r, EXIT_CONFIG, "%s: more than %u flows", r->capture, r->config->flow_capacity);
 }
 
 static int
@@ -145,7 +143,8 @@ static uint64_t
 switch_time(struct replay *r, const struct pcap_pkthdr *header)
 {
 	/* With nanosecond precision tv_usec holds nanoseconds. */
-	uint64_t t = (uint64_t)header->ts.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)header->ts.tv_usec;
+	uint64_t t =
+		(uint64_t)header->ts.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)header->ts.tv_usec;
 
 	if (r->packets == 0)
 		r->first_ns = t;
@@ -173,8 +172,7 @@ replay_packet(struct replay *r, const struct pcap_pkthdr *header, const uint8_t 
 	mbuf = make_mbuf(r, header, frame);
 	if (mbuf == NULL)
 		return fail(r, EXIT_HOST,
-			    "out of packet buffers after %" PRIu64
-			    " packets; raise queue_packets",
+			    "out of packet buffers after %" PRIu64 " packets; raise queue_packets",
 			    r->packets);
 	r->packets++;
 	if (capture_flows_key(frame, header->caplen, &key) &&
@@ -191,7 +189,8 @@ write_departure(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, u
 	struct replay *r = context;
 	uint64_t t = r->first_ns + departure_ns;
 	struct pcap_pkthdr header = {
-		.ts = {.tv_sec = (time_t)(t / NANOSECONDS_PER_SECOND), .tv_usec = (suseconds_t)(t % NANOSECONDS_PER_SECOND)},
+		.ts = {.tv_sec = (time_t)(t / NANOSECONDS_PER_SECOND),
+		       .tv_usec = (suseconds_t)(t % NANOSECONDS_PER_SECOND)},
 		.caplen = mbuf->hash.usr,
 		.len = mbuf->pkt_len,
 	};
@@ -218,8 +217,8 @@ open_outputs(struct replay *r)
 {
 	struct collector_config all = {.mode = COLLECT_ALL};
 	char path[OUT_PATH_BYTES];
-	pcap_t *form = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65535,
-							    PCAP_TSTAMP_PRECISION_NANO);
+	pcap_t *form =
+		pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65535, PCAP_TSTAMP_PRECISION_NANO);
 
 	if (mkdir(r->out, 0777) < 0 && errno != EEXIST)
 		return fail(r, EXIT_HOST, "%s: %s", r->out, strerror(errno));
@@ -244,14 +243,12 @@ flow_json(struct replay *r, uint32_t flow)
 	json_t *json = json_pack("{s:i, s:s, s:s, s:i, s:i, s:i}", "flow", (int)flow, "src",
 				 inet_ntop(AF_INET, &src_addr, src, sizeof(src)), "dst",
 				 inet_ntop(AF_INET, &dst_addr, dst, sizeof(dst)), "sport",
-				 (int)k->sport, "dport", (int)k->dport, "proto",
-				 (int)k->protocol);
+				 (int)k->sport, "dport", (int)k->dport, "proto", (int)k->protocol);
 
 	for (int which = 0; which < N_FLOW_REGISTERS; which++)
-		json_object_set_new(
-			json, flow_register_names[which],
-			json_integer((json_int_t)registers_flow(
-				r->pipeline, (enum flow_register)which, flow)));
+		json_object_set_new(json, flow_register_names[which],
+				    json_integer((json_int_t)registers_flow(
+					    r->pipeline, (enum flow_register)which, flow)));
 	return json;
 }
 
@@ -265,13 +262,13 @@ summary_json(struct replay *r, const struct collector_stats *postcards)
 	traffic_manager_stats(&r->bottleneck.tm, LANE, &queue);
 	for (uint32_t flow = 0; flow < capture_flows_count(r->flows); flow++)
 		json_array_append_new(flows, flow_json(r, flow));
-	summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "packets",
-			    (json_int_t)r->packets, "departed", (json_int_t)r->departed,
-			    "dropped", (json_int_t)queue.dropped_packets, "postcards",
-			    (json_int_t)postcards->written, "peak_queue_bytes",
-			    (json_int_t)queue.peak_bytes, "times_backwards",
-			    (json_int_t)r->backwards, "first_ns", (json_int_t)r->first_ns,
-			    "flows", flows);
+	summary =
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "packets",
+			  (json_int_t)r->packets, "departed", (json_int_t)r->departed, "dropped",
+			  (json_int_t)queue.dropped_packets, "postcards",
+			  (json_int_t)postcards->written, "peak_queue_bytes",
+			  (json_int_t)queue.peak_bytes, "times_backwards", (json_int_t)r->backwards,
+			  "first_ns", (json_int_t)r->first_ns, "flows", flows);
 	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
 		uint64_t packets, bytes;
 		char key[64];
@@ -298,8 +295,9 @@ close_outputs(struct replay *r)
 	summary = summary_json(r, &postcards);
 	whole = whole && json_dump_file(summary, path, JSON_INDENT(1)) == 0;
 	json_decref(summary);
-	return whole ? 0 : fail(r, EXIT_HOST, "%s: the results could not be written: %s", r->out,
-				strerror(postcards.error ? postcards.error : errno));
+	return whole ? 0 :
+		       fail(r, EXIT_HOST, "%s: the results could not be written: %s", r->out,
+			    strerror(postcards.error ? postcards.error : errno));
 }
 
 static int

@@ -20,8 +20,7 @@
 /* Writes DIR/departures.pcap, DIR/postcards.raw and DIR/replay.json. An exit
  * code, with one line in error where it is not 0.
  */
-int replay_run(const struct config *config, struct pipeline *pipeline,
-	       struct rte_mempool *pool, const char *capture, const char *out, char *error,
-	       size_t error_bytes);
+int replay_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
+	       const char *capture, const char *out, char *error, size_t error_bytes);
 
 #endif

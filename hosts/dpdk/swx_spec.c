@@ -129,8 +129,7 @@ join(struct reader *r, const struct line *line, char *text, size_t text_bytes)
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < line->n; i++) {
-		int n = snprintf(text + used, text_bytes - used, i ? " %s" : "%s",
-				 line->tokens[i]);
+		int n = snprintf(text + used, text_bytes - used, i ? " %s" : "%s", line->tokens[i]);
 
 		if (n < 0 || (size_t)n >= text_bytes - used)
 			return fail(r, -EINVAL, "instruction too long");
@@ -147,8 +146,8 @@ is_miscompiled(const struct line *line)
 {
 	uint32_t at = is(line, 1, ":") ? 2 : 0;
 
-	return (is(line, at, "regadd") || is(line, at, "regwr")) && at + 3 < line->n && isdigit(line->tokens[at + 2][0]) &&
-	       isdigit(line->tokens[at + 3][0]);
+	return (is(line, at, "regadd") || is(line, at, "regwr")) && at + 3 < line->n &&
+	       isdigit(line->tokens[at + 2][0]) && isdigit(line->tokens[at + 3][0]);
 }
 
 /* All lines up to the closing brace, each joined to one string. */
@@ -161,7 +160,8 @@ read_instructions(struct reader *r, struct names *instructions)
 
 	while ((got = next_in_block(r, &line)) > 0) {
 		if (is_miscompiled(&line))
-			return fail(r, -ENOTSUP, "%s with a constant index and value", line.tokens[0]);
+			return fail(r, -ENOTSUP, "%s with a constant index and value",
+				    line.tokens[0]);
 		error = join(r, &line, text, sizeof(text));
 		if (error == 0)
 			error = names_add(r, instructions, text);
@@ -236,8 +236,7 @@ load_regarray(struct reader *r, const struct line *line)
 {
 	uint32_t size = (uint32_t)strtoul(line->tokens[3], NULL, 0);
 	uint64_t initial = strtoull(line->tokens[5], NULL, 0);
-	int error =
-		rte_swx_pipeline_regarray_config(r->pipeline, line->tokens[1], size, initial);
+	int error = rte_swx_pipeline_regarray_config(r->pipeline, line->tokens[1], size, initial);
 
 	return error ? fail(r, error, "regarray %s refused by SWX", line->tokens[1]) : 0;
 }
@@ -367,8 +366,7 @@ configure_table(struct reader *r, const char *name, struct table *t)
 		.default_action_name = t->default_action,
 		.default_action_is_const = t->default_is_const,
 	};
-	int error =
-		rte_swx_pipeline_table_config(r->pipeline, name, &params, NULL, NULL, t->size);
+	int error = rte_swx_pipeline_table_config(r->pipeline, name, &params, NULL, NULL, t->size);
 
 	return error ? fail(r, error, "table %s refused by SWX", name) : 0;
 }
@@ -426,9 +424,8 @@ struct declaration {
 };
 
 static const struct declaration declarations[] = {
-	{"struct", 3, load_struct},	{"header", 4, load_header},
-	{"metadata", 3, load_metadata}, {"regarray", 6, load_regarray},
-	{"action", 5, load_action},	{"table", 3, load_table},
+	{"struct", 3, load_struct},	{"header", 4, load_header}, {"metadata", 3, load_metadata},
+	{"regarray", 6, load_regarray}, {"action", 5, load_action}, {"table", 3, load_table},
 	{"apply", 2, load_apply},
 };
 

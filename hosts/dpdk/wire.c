@@ -36,8 +36,7 @@ device_name(const struct wire_config *config, enum wire_id id, char *name, size_
 }
 
 void
-wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
-		  size_t text_bytes)
+wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text, size_t text_bytes)
 {
 	static const char *const extras[] = {
 		[DRIVER_AF_XDP] = "start_queue=0,queue_count=1,busy_budget=0",

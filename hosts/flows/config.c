@@ -43,12 +43,14 @@ read_cc(const struct json_place *place, const struct json_field *field, const js
 
 	(void)field;
 	if (text == NULL || length == 0 || length >= CC_NAME_BYTES)
-		return json_place_error(place, "must be a congestion control's name of 1 to %d "
-					"characters", CC_NAME_BYTES - 1);
+		return json_place_error(place,
+					"must be a congestion control's name of 1 to %d "
+					"characters",
+					CC_NAME_BYTES - 1);
 	for (size_t i = 0; i < length; i++)
 		if (!isalnum((unsigned char)text[i]) && strchr("_-.", text[i]) == NULL)
 			return json_place_error(place, "a congestion control's name has only "
-						"letters, digits, '_', '-' and '.'");
+						       "letters, digits, '_', '-' and '.'");
 	memcpy(target, text, length + 1);
 	return 0;
 }
@@ -206,8 +208,8 @@ load_json(const char *path, struct failure *failure)
 	if (error.line < 0)
 		failure_set(failure, EXIT_STATUS_CONFIG, "%s: %s", path, error.text);
 	else
-		failure_set(failure, EXIT_STATUS_CONFIG, "%s:%d:%d: not JSON: %s", path,
-			    error.line, error.column, error.text);
+		failure_set(failure, EXIT_STATUS_CONFIG, "%s:%d:%d: not JSON: %s", path, error.line,
+			    error.column, error.text);
 	return NULL;
 }
 

@@ -14,11 +14,10 @@ flow_to_json(const struct flow_config *flow)
 
 	inet_ntop(AF_INET, &flow->source.sin_addr, source, sizeof(source));
 	inet_ntop(AF_INET, &flow->destination.sin_addr, destination, sizeof(destination));
-	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I}", "flow",
-			 (json_int_t)flow->flow, "group", (json_int_t)flow->group, "cc", flow->cc,
-			 "src", source, "sport", ntohs(flow->source.sin_port), "dst", destination,
-			 "dport", ntohs(flow->destination.sin_port), "start_ns",
-			 (json_int_t)flow->start_ns);
+	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I}", "flow", (json_int_t)flow->flow,
+			 "group", (json_int_t)flow->group, "cc", flow->cc, "src", source, "sport",
+			 ntohs(flow->source.sin_port), "dst", destination, "dport",
+			 ntohs(flow->destination.sin_port), "start_ns", (json_int_t)flow->start_ns);
 }
 
 static json_t *

@@ -14,8 +14,7 @@ descriptors_reserve(size_t flow_count, struct failure *failure)
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return failure_set(failure, EXIT_STATUS_INTERNAL, "getrlimit: %s",
-				   strerror(errno));
+		return failure_set(failure, EXIT_STATUS_INTERNAL, "getrlimit: %s", strerror(errno));
 	if (limit.rlim_cur >= needed)
 		return 0;
 

@@ -70,8 +70,8 @@ flow_index_free(struct flow_index *index)
 size_t
 flow_index_find(const struct flow_index *index, uint64_t key)
 {
-	const struct flow_index_entry *entry = bsearch(&key, index->entries, index->count,
-						       sizeof(*index->entries), compare_key);
+	const struct flow_index_entry *entry =
+		bsearch(&key, index->entries, index->count, sizeof(*index->entries), compare_key);
 
 	return entry == NULL ? FLOW_INDEX_NONE : entry->position;
 }

@@ -74,7 +74,7 @@ refuse_unknown_keys(const struct json_place *place, const json_t *object,
 	const char *key;
 	json_t *value;
 
-	json_object_foreach ((json_t *)object, key, value)
+	json_object_foreach((json_t *)object, key, value)
 		if (find_field(key, fields, count) == NULL)
 			return unknown_key(place, key, fields, count);
 	return 0;
@@ -97,8 +97,7 @@ json_fields_read(const struct json_place *place, const json_t *object,
 		 const struct json_field *fields, size_t count, void *structure)
 {
 	if (!json_is_object(object))
-		return json_place_error(place, "must be an object, not %s",
-					json_type_name(object));
+		return json_place_error(place, "must be an object, not %s", json_type_name(object));
 	if (refuse_unknown_keys(place, object, fields, count) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++)
@@ -114,11 +113,11 @@ json_read_i64(const struct json_place *place, const struct json_field *field, co
 	json_int_t number = json_integer_value(value);
 
 	if (!json_is_integer(value))
-		return json_place_error(place, "must be an integer, not %s",
-					json_type_name(value));
+		return json_place_error(place, "must be an integer, not %s", json_type_name(value));
 	if (number < field->min || number > field->max)
-		return json_place_error(place, "%" JSON_INTEGER_FORMAT " is outside %" PRId64
-					"..%" PRId64, number, field->min, field->max);
+		return json_place_error(place,
+					"%" JSON_INTEGER_FORMAT " is outside %" PRId64 "..%" PRId64,
+					number, field->min, field->max);
 	*(int64_t *)target = number;
 	return 0;
 }

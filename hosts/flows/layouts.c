@@ -35,13 +35,12 @@ layout_to_json(size_t record_bytes, const struct field *fields, size_t count)
 int
 layouts_print(FILE *stream, struct failure *failure)
 {
-	json_t *layouts =
-		json_pack("{s:o, s:o}", FLOW_SAMPLES_FILE,
-			  layout_to_json(sizeof(struct flow_sample), sample_fields,
-					 COUNT(sample_fields)),
-			  GOODPUT_FILE,
-			  layout_to_json(sizeof(struct goodput_record), goodput_fields,
-					 COUNT(goodput_fields)));
+	json_t *layouts = json_pack("{s:o, s:o}", FLOW_SAMPLES_FILE,
+				    layout_to_json(sizeof(struct flow_sample), sample_fields,
+						   COUNT(sample_fields)),
+				    GOODPUT_FILE,
+				    layout_to_json(sizeof(struct goodput_record), goodput_fields,
+						   COUNT(goodput_fields)));
 	int result = json_dumpf(layouts, stream, JSON_INDENT(1));
 
 	json_decref(layouts);

@@ -21,7 +21,7 @@ struct watch {
 };
 
 struct agenda {
-	int64_t (*next_ns)(const void *owner); /* the next deadline or NEVER */
+	int64_t (*next_ns)(const void *owner);	 /* the next deadline or NEVER */
 	int (*due)(void *owner, int64_t now_ns); /* do what is due, next_ns() moves on */
 	bool (*finished)(const void *owner);
 };
@@ -31,7 +31,7 @@ struct loop {
 	int timer_fd;
 	int64_t armed_ns;
 	int64_t pause_ns; /* rest this long between two waits, to meet many events at once */
-	int stop_signal; /* not 0: the loop ends because of this signal */
+	int stop_signal;  /* not 0: the loop ends because of this signal */
 	struct failure *failure;
 };
 

@@ -13,8 +13,8 @@ run_role(const struct config *config, struct failure *failure)
 {
 	if (descriptors_reserve(config->flow_count, failure) < 0)
 		return -1;
-	return config->role == ROLE_SENDER ? sender_run(config, failure)
-					   : sink_run(config, failure);
+	return config->role == ROLE_SENDER ? sender_run(config, failure) :
+					     sink_run(config, failure);
 }
 
 static int
@@ -24,8 +24,8 @@ run_config(const struct options *options, struct failure *failure)
 	int status = config_load(&config, options->config_path, failure);
 
 	if (status == 0)
-		status = options->action == ACTION_CHECK ? config_print(&config, stdout, failure)
-							 : run_role(&config, failure);
+		status = options->action == ACTION_CHECK ? config_print(&config, stdout, failure) :
+							   run_role(&config, failure);
 	config_free(&config);
 	return status;
 }

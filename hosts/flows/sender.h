@@ -32,7 +32,7 @@ struct sender_flow {
 	int64_t started_ns;
 	int64_t ended_ns;
 	uint64_t acked_by_handshake; /* the kernel counts the SYN as an acknowledged byte */
-	uint32_t min_rtt_us; /* over all samples; UINT32_MAX: none */
+	uint32_t min_rtt_us;	     /* over all samples; UINT32_MAX: none */
 	struct flow_sample last;
 	int error; /* the errno that broke the connection, or 0 */
 };

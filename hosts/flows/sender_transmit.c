@@ -111,8 +111,7 @@ next_start_ns(const struct sender *sender)
 {
 	if (sender->start.next == sender->flow_count)
 		return NEVER;
-	return sender->session.t0.t0_ns +
-	       sender->start.order[sender->start.next]->config->start_ns;
+	return sender->session.t0.t0_ns + sender->start.order[sender->start.next]->config->start_ns;
 }
 
 static int
@@ -156,8 +155,7 @@ sample_flows(struct sender *sender)
 
 		if (flow->state != FLOW_RUNNING)
 			continue;
-		if (sender_flow_sample(flow) < 0 ||
-		    record_sample(flow, sender->sampling.tick) < 0)
+		if (sender_flow_sample(flow) < 0 || record_sample(flow, sender->sampling.tick) < 0)
 			return -1;
 	}
 	return 0;

@@ -48,7 +48,7 @@ struct sink {
 	struct sink_flow *flows; /* in the order of the configuration */
 	size_t flow_count;
 	size_t open;
-	size_t closed; /* by the other side */
+	size_t closed;	    /* by the other side */
 	uint64_t strangers; /* connections that are none of ours, refused */
 
 	struct record_file goodput;

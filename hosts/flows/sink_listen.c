@@ -29,9 +29,9 @@ find_flow(const struct listener *listener, const struct sockaddr_in *peer)
 		return NULL;
 	flow = &sink->flows[position];
 	return flow->end == NEVER_CONNECTED &&
-			       same_address(&flow->config->destination, &listener->address)
-		       ? flow
-		       : NULL;
+			       same_address(&flow->config->destination, &listener->address) ?
+		       flow :
+		       NULL;
 }
 
 static int
@@ -59,15 +59,15 @@ listener_ready(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct listener *listener = container_of(watch, struct listener, watch);
 	struct sockaddr_in peer;
 	socklen_t length = sizeof(peer);
-	int fd = accept4(watch->fd, (struct sockaddr *)&peer, &length,
-			 SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd =
+		accept4(watch->fd, (struct sockaddr *)&peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	(void)events;
 	(void)now_ns;
 	if (fd >= 0)
 		return connection_arrived(listener, fd, &peer);
-	return is_passing(errno) ? 0
-				 : failure_set(listener->sink->session.failure, EXIT_STATUS_HOST,
+	return is_passing(errno) ? 0 :
+				   failure_set(listener->sink->session.failure, EXIT_STATUS_HOST,
 					       "cannot accept a connection: %s", strerror(errno));
 }
 

@@ -16,12 +16,9 @@ static const char *
 end_name(enum sink_flow_end end)
 {
 	static const char *const names[] = {
-		[NEVER_CONNECTED] = "never connected",
-		[STILL_OPEN] = "open",
-		[CLOSED_BY_RESET] = "reset",
-		[CLOSED_BY_FIN] = "fin",
-		[CLOSED_BY_ERROR] = "error",
-		[CLOSED_BY_US] = "deadline",
+		[NEVER_CONNECTED] = "never connected", [STILL_OPEN] = "open",
+		[CLOSED_BY_RESET] = "reset",	       [CLOSED_BY_FIN] = "fin",
+		[CLOSED_BY_ERROR] = "error",	       [CLOSED_BY_US] = "deadline",
 	};
 
 	return names[end];

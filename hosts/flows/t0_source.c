@@ -23,8 +23,8 @@ parse_line(struct t0_source *source, size_t length)
 	if (valid)
 		source->t0_ns = json_integer_value(t0);
 	json_decref(json);
-	return valid ? 0
-		     : failure_set(source->loop->failure, EXIT_STATUS_CONFIG,
+	return valid ? 0 :
+		       failure_set(source->loop->failure, EXIT_STATUS_CONFIG,
 				   "stdin: expected one line {\"t0_ns\": N} with N in ns of "
 				   "CLOCK_MONOTONIC");
 }
@@ -41,10 +41,9 @@ stdin_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 	(void)now_ns;
 	count = read(watch->fd, source->line + source->used, sizeof(source->line) - source->used);
 	if (count < 0)
-		return errno == EINTR || errno == EAGAIN
-			       ? 0
-			       : failure_set(failure, EXIT_STATUS_HOST, "stdin: %s",
-					     strerror(errno));
+		return errno == EINTR || errno == EAGAIN ?
+			       0 :
+			       failure_set(failure, EXIT_STATUS_HOST, "stdin: %s", strerror(errno));
 	if (count == 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "stdin closed before t0 arrived");
 
@@ -53,8 +52,8 @@ stdin_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 	if (newline == NULL && source->used < sizeof(source->line))
 		return 0;
 	loop_remove(source->loop, watch);
-	return parse_line(source, newline != NULL ? (size_t)(newline - source->line)
-						  : source->used);
+	return parse_line(source,
+			  newline != NULL ? (size_t)(newline - source->line) : source->used);
 }
 
 /* A regular file cannot be watched, and need not be: reading it never waits. */

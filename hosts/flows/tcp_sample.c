@@ -21,8 +21,8 @@ tcp_sample_is_bbr(const char *cc)
 static uint64_t
 bits_per_second(uint64_t bytes_per_second)
 {
-	return bytes_per_second > UNLIMITED / BITS_PER_BYTE ? UNLIMITED
-							     : bytes_per_second * BITS_PER_BYTE;
+	return bytes_per_second > UNLIMITED / BITS_PER_BYTE ? UNLIMITED :
+							      bytes_per_second * BITS_PER_BYTE;
 }
 
 static uint32_t

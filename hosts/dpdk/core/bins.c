@@ -20,11 +20,11 @@ struct bins {
 	uint64_t bin_ns;
 	uint32_t first_flow;
 	uint32_t n_flows;
-	uint32_t capacity;   /* bins in the ring, a power of two */
-	uint64_t first_bin;  /* the oldest open bin */
-	uint64_t end_bin;    /* one past the newest open bin */
-	struct cell *cells;  /* ring of capacity x n_flows */
-	uint64_t *standing;  /* per flow: bytes that fill the oldest open bin whole */
+	uint32_t capacity;  /* bins in the ring, a power of two */
+	uint64_t first_bin; /* the oldest open bin */
+	uint64_t end_bin;   /* one past the newest open bin */
+	struct cell *cells; /* ring of capacity x n_flows */
+	uint64_t *standing; /* per flow: bytes that fill the oldest open bin whole */
 };
 
 #define FIRST_CAPACITY 64u

@@ -31,8 +31,7 @@ typedef int (*bins_emit_t)(void *context, const struct bin_record *record);
 /* For flows first to first + count - 1 and packets that arrive from start on.
  * NULL when memory has run out.
  */
-struct bins *bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow,
-			 uint32_t n_flows);
+struct bins *bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows);
 void bins_destroy(struct bins *bins);
 
 /* 0; -ERANGE for a flow or a time outside; -ENOMEM; what emit returned. */

@@ -19,7 +19,7 @@
 #define LOSS_CERTAIN_PPB UINT32_C(1000000000)
 
 struct delay_path {
-	uint32_t fifo;       /* DELAY_NONE: not configured, no delay */
+	uint32_t fifo;	     /* DELAY_NONE: not configured, no delay */
 	uint32_t generation; /* packets of an older one are discarded */
 	uint32_t loss_ppb;
 	uint64_t loss_state;

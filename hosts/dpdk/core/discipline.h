@@ -27,7 +27,7 @@ struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
 	enum limit_unit unit;
-	uint32_t cell_bytes;     /* LIMIT_CELLS only */
+	uint32_t cell_bytes;	 /* LIMIT_CELLS only */
 	uint32_t overhead_bytes; /* per packet: serialised, but not in the buffer */
 };
 

@@ -172,8 +172,8 @@ droptail_describe(const struct discipline *d, char *text, size_t text_bytes)
 	static const char *const unit_names[] = {"bytes", "packets", "cells"};
 
 	return snprintf(text, text_bytes,
-			"drop-tail, %" PRIu64 " bit/s, limit %" PRIu64
-			" %s, overhead %" PRIu32 " bytes per packet",
+			"drop-tail, %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
+			" bytes per packet",
 			d->config.rate_bps, d->config.limit, unit_names[d->config.unit],
 			d->config.overhead_bytes);
 }

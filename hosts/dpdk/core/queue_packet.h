@@ -10,10 +10,10 @@
 struct queue_packet {
 	void *handle;
 	uint32_t lane;
-	uint32_t bytes;        /* Ethernet frame without FCS */
-	uint64_t queue_bytes;  /* in the queue at enqueue, without this packet */
+	uint32_t bytes;	      /* Ethernet frame without FCS */
+	uint64_t queue_bytes; /* in the queue at enqueue, without this packet */
 	uint64_t enqueue_ns;
-	uint64_t dequeue_ns;   /* end of serialisation; = enqueue_ns when dropped */
+	uint64_t dequeue_ns; /* end of serialisation; = enqueue_ns when dropped */
 };
 
 #endif

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 int
-traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops *ops,
-		     uint32_t n_lanes)
+traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops *ops, uint32_t n_lanes)
 {
 	*tm = (struct traffic_manager){.ops = ops, .n_lanes = n_lanes};
 	tm->lanes = calloc(n_lanes, sizeof(*tm->lanes));
