@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +26,7 @@ from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
 from ..targets.dpdk import dpdk_capabilities
 from .attempt import make_attempt
-from .lab import Lab, open_lab
+from .lab import Lab, open_lab, quietly
 from .manifest import Status, new_manifest, with_lab, with_status
 from .planner import make_plan, trial_table_bytes
 from .resume import remaining
@@ -175,16 +174,16 @@ def _run_jobs(
     make_session: MakeSession,
     artefact: Callable[[], Path],
 ) -> None:
-    leave_loop_core(run.testbed.model)
     run.directory.remove_unfinished()
     lab = open_lab(make_session(run), run.testbed.model, artefact())
     try:
         run.manifest = with_lab(run.manifest, lab)
         run.directory.write("manifest.json", run.manifest)
-        scheduler = _scheduler(run, lab)
-        scheduler.run(show)
-    finally:
-        lab.close()
+        _scheduler(run, lab).run(show)
+    except BaseException:
+        quietly("lab", lab.close)
+        raise
+    lab.close()
 
 
 def _scheduler(run: Run, lab: Lab) -> Scheduler:
@@ -204,11 +203,3 @@ def _scheduler(run: Run, lab: Lab) -> Scheduler:
         done=len(run.plan.trials) - len(run.jobs),
     )
     return scheduler
-
-
-def leave_loop_core(testbed: Testbed) -> None:
-    """Keep this process and all it starts off the packet loop's core."""
-    usable = os.sched_getaffinity(0)
-    others = usable - {testbed.dataplane.core}
-    if others:
-        os.sched_setaffinity(0, others)

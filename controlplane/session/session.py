@@ -96,6 +96,7 @@ class LocalSession(Session):
         preflight.require_cores(self._testbed)
         cleanup.remove_dead_runs()
         preflight.require_huge_pages(self._testbed)
+        leave_core(self._testbed.dataplane.core)
         namespaces.refuse_foreign(self.layout)
         self._write_state()
         self.scratch.mkdir(parents=True, exist_ok=True)
@@ -176,6 +177,13 @@ class LocalSession(Session):
         self._state.remove()
         self._state = None
         LOG.info("restored the machine")
+
+
+def leave_core(core: int) -> None:
+    """Keep this process and all it starts off a core, as long as there is another."""
+    others = os.sched_getaffinity(0) - {core}
+    if others:
+        os.sched_setaffinity(0, others)
 
 
 def host_sysctls(window_bytes: int) -> dict[str, str]:

@@ -53,6 +53,11 @@ class ControlClient:
                 raise TargetError(f"data plane: {op}: {self._broken}") from error
         return _accepted(op, answer)
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether no further call can be answered."""
+        return bool(self._broken)
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()

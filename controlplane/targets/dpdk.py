@@ -39,9 +39,6 @@ class DataPlaneProcess(Protocol):
     def stop(self) -> None:
         """End it."""
 
-    def poll(self) -> int | None:
-        """Exit code, or None while it runs."""
-
     def failure(self, problem: str) -> Exception:
         """An error that quotes its last words."""
 
@@ -145,11 +142,9 @@ class DpdkTarget(Target):
         process, client = self._process, self._client
         self._process = self._client = None
         try:
-            if client is not None and process is not None and process.poll() is None:
+            if client is not None and process is not None and not client.is_broken:
                 client.call("shutdown")
                 process.wait_exit(10.0)
-        except Exception as error:
-            raise TargetError(f"the data plane did not shut down cleanly: {error}") from error
         finally:
             if client is not None:
                 client.close()
@@ -161,9 +156,9 @@ class DpdkTarget(Target):
             raise TargetError(f"data plane: {op}: it is not loaded")
         try:
             return self._client.call(op, **arguments)
-        except TargetError:
-            if self._process.poll() is not None:
-                raise self._process.failure(f"ended during {op!r}") from None
+        except TargetError as error:
+            if self._client.is_broken:
+                raise self._process.failure(f"failed: {error.message}") from error
             raise
 
 

@@ -1,0 +1,223 @@
+"""A stand-in for nashbed-dataplane: the same protocol, checked strictly, made-up traffic.
+
+A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
+FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, disk_full.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.traffic import postcards, registers
+
+FAULT = os.environ.get("FAKE_DATAPLANE", "")
+CONFIG_KEYS = {
+    "spec", "control_socket", "core", "service_core", "loop", "huge_pages", "memory_mb",
+    "lanes", "flow_capacity", "queue_packets", "ports",
+}  # fmt: skip
+
+
+class RefusedError(Exception):
+    """A request that the real data plane would refuse."""
+
+
+def need(condition: bool, text: str) -> None:
+    if not condition:
+        raise RefusedError(text)
+
+
+def whole(value: Any, low: int, high: int, name: str) -> int:
+    need(isinstance(value, int) and not isinstance(value, bool), f"{name} must be whole")
+    need(low <= value <= high, f"{name} must be {low} to {high}")
+    return int(value)
+
+
+def exactly(request: dict[str, Any], *keys: str) -> None:
+    need(set(request) == {"op", *keys}, f"{request['op']}: keys are {sorted(request)}")
+
+
+class FakeDataPlane:
+    """Lanes, entries and telemetry of the fake."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        need(set(config) == CONFIG_KEYS, f"config keys are {sorted(config)}")
+        need(set(config["ports"]) == {"senders", "receivers"}, "ports")
+        self.config = config
+        self.epoch_ns = time.monotonic_ns()
+        self.programs: dict[int, dict[str, Any]] = {}
+        self.entries: dict[int, list[dict[str, Any]]] = {}
+        self.telemetry: dict[int, dict[str, Any]] = {}
+        self.stop = False
+
+    def answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+            need(isinstance(request, dict) and "op" in request, "no op")
+            handler = getattr(self, f"do_{request['op']}", None)
+            need(handler is not None, f"unknown op {request['op']}")
+            return {"ok": True, **handler(request)}
+        except (RefusedError, ValueError) as error:
+            return {"ok": False, "error": str(error)}
+
+    def lane(self, request: dict[str, Any]) -> int:
+        return whole(request["lane"], 0, self.config["lanes"] - 1, "lane")
+
+    def range(self, request: dict[str, Any]) -> tuple[int, int]:
+        first, count = request["flows"]
+        whole(first, 0, self.config["flow_capacity"], "first")
+        whole(count, 1, self.config["flow_capacity"] - first, "count")
+        return first, count
+
+    def do_hello(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request)
+        return {
+            "version": "fake", "pid": os.getpid(), "epoch_ns": self.epoch_ns,
+            "lanes": self.config["lanes"], "flow_capacity": self.config["flow_capacity"],
+            "spec_digest": "00" * 32, "postcard_bytes": 40, "ports": {},
+        }  # fmt: skip
+
+    def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "rate_bps", "limit", "overhead_bytes")
+        limit = request["limit"]
+        need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
+        need(limit["unit"] in ("bytes", "packets", "cells"), "limit unit")
+        whole(limit["value"], 1, 2**32 - 1, "limit value")
+        whole(request["rate_bps"], 1, 10**12, "rate_bps")
+        whole(request["overhead_bytes"], 0, 4096, "overhead_bytes")
+        applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes")}
+        self.programs[self.lane(request)] = applied
+        return {"applied": applied}
+
+    def do_delay(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "group", "forward_ns", "reverse_ns", "loss_ppb", "seed")
+        self.lane(request)
+        whole(request["group"], 0, 15, "group")
+        whole(request["forward_ns"], 0, 60 * 10**9, "forward_ns")
+        whole(request["reverse_ns"], 0, 60 * 10**9, "reverse_ns")
+        whole(request["loss_ppb"], 0, 10**9, "loss_ppb")
+        whole(request["seed"], 0, 2**63 - 1, "seed")
+        return {}
+
+    def do_flows(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "entries")
+        lane = self.lane(request)
+        need(len(request["entries"]) <= 512, "at most 512 entries")
+        for entry in request["entries"]:
+            need(set(entry) == {"flow", "src", "dst", "sport", "dport", "proto"}, "entry keys")
+            whole(entry["flow"], 0, self.config["flow_capacity"] - 1, "flow")
+            need(ipaddress.ip_address(entry["src"]).packed[:3] == bytes((10, 64, lane)), "src")
+            need(ipaddress.ip_address(entry["dst"]).packed[:3] == bytes((10, 65, lane)), "dst")
+            whole(entry["sport"], 10000, 65535, "sport")
+            need(entry["dport"] == 5001 and entry["proto"] == 6, "dport and proto")
+        self.entries.setdefault(lane, []).extend(request["entries"])
+        return {"added": len(request["entries"])}
+
+    def do_telemetry(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "mode", "n", "bin_ns", "path", "flows")
+        lane = self.lane(request)
+        need(request["mode"] in ("all", "sample", "bins"), "mode")
+        need(lane not in self.telemetry, "already collecting")
+        need(Path(request["path"]).is_absolute(), "path must be absolute")
+        self.range(request)
+        Path(request["path"]).touch()
+        self.telemetry[lane] = request
+        return {}
+
+    def do_telemetry_stop(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane")
+        lane = self.lane(request)
+        need(lane in self.telemetry, "not collecting")
+        told = self.telemetry.pop(lane)
+        if FAULT == "disk_full":
+            raise RefusedError("telemetry: the file could not be written: No space left on device")
+        if not self.happened(told):
+            return {"seen": 0, "written": 0, "gaps": 0, "lost": 0}
+        first, count = told["flows"]
+        rate = self.programs[lane]["rate_bps"]
+        raw = postcards(lane, first, count, self.span(told), rate)
+        if FAULT == "lost_postcard":
+            raw = raw[[i for i in range(len(raw)) if i != 100]]
+        raw.tofile(told["path"])
+        return {"seen": len(raw), "written": len(raw), "gaps": 0, "lost": 0}
+
+    def span(self, told: dict[str, Any]) -> tuple[int, int]:
+        """From just before the sender's t0 to its end, on the switch clock."""
+        times = json.loads((Path(told["path"]).parent / "times.bin").read_text())
+        t0 = times["t0_ns"] - self.epoch_ns
+        return t0 - 10**6, t0 + times["duration_ns"]
+
+    @staticmethod
+    def happened(told: dict[str, Any]) -> bool:
+        return (Path(told["path"]).parent / "flow_samples.bin").exists()
+
+    def do_counters(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "flows")
+        lane = self.lane(request)
+        _, count = self.range(request)
+        over = lane in self.telemetry and self.happened(self.telemetry[lane])
+        flows = registers(count)
+        if not over:
+            flows = {name: [0] * count for name in flows}
+        late = 10**8 if FAULT == "lateness" else 20_000
+        return {
+            "flows": flows,
+            "lane": {
+                "queue": "fake", "queue_bytes": 0, "queue_packets": 0, "delay_packets": 0,
+                "peak_bytes": 0, "random_loss_packets": 0, "histogram_bin_ns": 1048576,
+                "histogram": [1],
+                "lateness": {"count": 1, "mean_ns": 9, "p50_ns": 9, "p99_ns": 9,
+                             "p999_ns": late, "max_ns": late},
+            },
+        }  # fmt: skip
+
+    def do_stats(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request)
+        busy = bool(self.telemetry) and any(self.happened(t) for t in self.telemetry.values())
+        port = {"rx_packets": 1, "tx_packets": 1, "rx_dropped": 0, "tx_dropped": 0,
+                "rx_no_mbuf": 0}  # fmt: skip
+        return {
+            "ports": {"senders": port, "receivers": port},
+            "unshaped": {"reverse_packets": 5, "malformed_packets": 0},
+            "rings": {"no_memory": 3 if FAULT == "ring_loss" and busy else 0, "discarded": 7},
+            "loop": {"iterations": 1, "busy": 1,
+                     "max_gap_ns": 10**9 if FAULT == "gap" and busy else 1000},
+        }  # fmt: skip
+
+    def do_reset(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "flows")
+        lane = self.lane(request)
+        self.range(request)
+        if FAULT == "dies" and lane in self.entries:
+            sys.stderr.write("fake data plane: dying as asked\n")
+            os._exit(3)
+        self.entries.pop(lane, None)
+        return {}
+
+    def do_shutdown(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request)
+        self.stop = True
+        return {}
+
+
+def serve(plane: FakeDataPlane) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(plane.config["control_socket"])
+        server.listen(1)
+        print(json.dumps({"event": "ready"}), flush=True)
+        connection, _ = server.accept()
+        with connection, connection.makefile("rwb") as stream:
+            while not plane.stop and (line := stream.readline()):
+                stream.write(json.dumps(plane.answer(line)).encode() + b"\n")
+                stream.flush()
+
+
+if __name__ == "__main__":
+    assert sys.argv[1] == "--config"
+    serve(FakeDataPlane(json.loads(Path(sys.argv[2]).read_text())))

@@ -1,0 +1,67 @@
+"""A session without namespaces: the fakes as processes on this machine, no root needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from nashbed.controlplane.session.layout import Side
+from nashbed.controlplane.session.process import Process
+from nashbed.controlplane.session.session import Session
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class FakeSession(Session):
+    """Starts the fakes; remembers what was called, in order."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self._folder = tempfile.TemporaryDirectory(prefix="nashbed-fake-")
+        self.processes: list[Process] = []
+        os.environ["PYTHONPATH"] = str(ROOT)
+
+    @property
+    def scratch(self) -> Path:
+        return Path(self._folder.name)
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        return {"net.ipv4.tcp_ecn": "0"}
+
+    def open(self) -> None:
+        self.calls.append("open")
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        return {
+            "senders": {"driver": "af_xdp", "iface": "nbs1"},
+            "receivers": {"driver": "af_xdp", "iface": "nbr1"},
+        }
+
+    def start_dataplane(self, config: Path) -> Process:
+        return self._start("dataplane", "dataplane.py", config)
+
+    def connect_hosts(self) -> None:
+        self.calls.append("connect_hosts")
+
+    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+        return self._start(f"{side} of lane {lane}", "flows.py", config)
+
+    def host_losses(self) -> dict[str, int]:
+        return {"softnet_dropped": 0, "nbs0_tx_dropped": 0}
+
+    def close(self) -> None:
+        self.calls.append("close")
+        for process in self.processes:
+            process.stop()
+        self._folder.cleanup()
+
+    def _start(self, name: str, script: str, config: Path) -> Process:
+        self.calls.append(f"start {name}")
+        args = [sys.executable, str(ROOT / "tests" / "fakes" / script), "--config", str(config)]
+        process = Process(name, args)
+        self.processes.append(process)
+        return process

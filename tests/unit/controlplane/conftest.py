@@ -1,0 +1,61 @@
+"""Scenarios and runs that the control plane's tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.config import Loaded, parse_scenario, parse_testbed
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.run.planner import make_plan
+from nashbed.controlplane.run.runner import Run, new_run
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
+
+SCENARIO = """\
+name: small
+title: A small one
+bottleneck: {rate: 100mbit, buffer: 2bdp}
+flows:
+  - {name: main, count: 3, base_rtt: 10ms}
+strategies: [cubic, bbr]
+duration: 400ms
+warmup: 100ms
+start_jitter: 50ms
+sweep: {mixes: [0, 1, 3]}
+"""
+
+TESTBED = """\
+name: fake
+ports:
+  senders: {driver: af_xdp}
+  receivers: {driver: af_xdp}
+capacity: {rate: 250mbit, lanes: 4}
+"""
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    return parse_scenario(SCENARIO, "small.yaml").model
+
+
+@pytest.fixture
+def testbed() -> Testbed:
+    return parse_testbed(TESTBED, "fake.yaml").model
+
+
+MakeRun = Callable[..., Run]
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> MakeRun:
+    """Makes a run directory from SCENARIO with some text replaced."""
+
+    def make(old: str = "", new: str = "") -> Run:
+        loaded: Loaded[Scenario] = parse_scenario(SCENARIO.replace(old, new), "small.yaml")
+        bed = parse_testbed(TESTBED, "fake.yaml")
+        plan = make_plan(loaded.model, bed.model, dpdk_capabilities(bed.model.dataplane))
+        return new_run(tmp_path / "results", loaded, bed, plan)
+
+    return make
