@@ -57,18 +57,25 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
         size = FLOW_CAPACITY;
     }
 
+    // The pipeline does not check lengths when it extracts: behind the end of a
+    // short frame it finds what an earlier packet left in the buffer. So each
+    // header is believed only where the frame's length shows that it is there.
     apply {
         meta.unshaped = UNSHAPED_NOT;
         if (hdr.intrinsic.port != (bit<8>)PORT_SENDERS) {
             pass_reverse();
+        } else if (hdr.intrinsic.packet_bytes < ETHERNET_BYTES) {
+            pass_malformed();
+        } else if (hdr.ethernet.ether_type != ETHERTYPE_IPV4) {
+            pass_unknown();
+        } else if (hdr.intrinsic.packet_bytes < ETHERNET_BYTES + IPV4_BYTES) {
+            pass_malformed();
         } else if (meta.l4_minimum_bytes == 0) {
             pass_unknown();
         } else if ((hdr.ipv4.flags_fragment & FRAGMENT_OFFSET_MASK) != 0) {
             // A later fragment has no layer-4 header to classify by.
             pass_unknown();
         } else {
-            // The pipeline does not check lengths when it extracts, so the
-            // frame's own length decides whether the headers were really there.
             meta.ip_bytes = (bit<32>)hdr.ipv4.total_bytes;
             meta.frame_bytes = meta.ip_bytes + ETHERNET_BYTES;
             meta.headers_bytes = meta.l4_header_bytes + IPV4_BYTES;
