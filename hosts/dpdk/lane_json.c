@@ -43,9 +43,10 @@ lane_json_read(json_t *object, struct discipline_config *lane, char *error, size
 		return refuse(error, error_bytes, where.text);
 	if (read_unit(unit, &lane->unit) < 0)
 		return refuse(error, error_bytes, "limit.unit must be bytes, packets or cells");
-	if (rate < 1 || value < 1 || value > UINT32_MAX)
-		return refuse(error, error_bytes,
-			      "rate_bps and limit.value must be above 0, the limit below 2^32");
+	if (rate < 1 || rate > (json_int_t)RATE_BPS_MAX)
+		return refuse(error, error_bytes, "rate_bps must be 1 to 400000000000");
+	if (value < 1 || value >= (json_int_t)LIMIT_MAX)
+		return refuse(error, error_bytes, "limit.value must be 1 to 4294967295");
 	if (overhead < 0 || overhead > 4096 || cell < 0 || cell > 65536)
 		return refuse(error, error_bytes,
 			      "overhead_bytes must be 0 to 4096, limit.cell_bytes 0 to 65536");

@@ -136,6 +136,9 @@ close_before(struct bins *bins, uint64_t bin, bins_emit_t emit, void *context)
 		if (error)
 			return error;
 	}
+	/* Nothing stands in the queue past the last open bin: skip what was idle. */
+	if (bins->first_bin < bin)
+		bins->first_bin = bins->end_bin = bin;
 	return 0;
 }
 
@@ -170,6 +173,14 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 
 	if (flow >= bins->n_flows || arrived_in < bins->first_bin || p->dequeue_ns < p->enqueue_ns)
 		return -ERANGE;
+	/* Before new bins are opened, so that no idle time takes memory. A drop
+	 * tells nothing: packets that arrived before it are still in the queue.
+	 */
+	if (p->kind != POSTCARD_DROPPED) {
+		error = close_before(bins, arrived_in, emit, context);
+		if (error)
+			return error;
+	}
 	error = reach(bins, p->dequeue_ns / bins->bin_ns);
 	if (error)
 		return error;
@@ -179,9 +190,6 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 		r->dropped_bytes += p->packet_bytes;
 		return 0;
 	}
-	error = close_before(bins, arrived_in, emit, context);
-	if (error)
-		return error;
 	add_stay(bins, flow, p);
 	r = &row_of(bins, p->dequeue_ns / bins->bin_ns)[flow].record;
 	r->departed_packets++;

@@ -23,6 +23,10 @@ enum limit_unit {
 	LIMIT_CELLS, /* every packet takes whole cells, as in a switch's buffer */
 };
 
+/* What configure accepts at most. */
+#define RATE_BPS_MAX UINT64_C(400000000000)
+#define LIMIT_MAX (UINT64_C(1) << 32) /* below this */
+
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
@@ -52,7 +56,9 @@ struct discipline_ops {
 	bool (*dequeue)(struct discipline *d, struct queue_packet *packet, uint64_t now_ns);
 	/* The next departure, or EVENT_NEVER. */
 	uint64_t (*next_event)(const struct discipline *d);
-	/* Take out the first packet whatever its time; false when empty. */
+	/* Take out the first packet whatever its time; false when empty. With the
+	 * last one the line is free.
+	 */
 	bool (*discard)(struct discipline *d, struct queue_packet *packet);
 	/* What was configured and what is there, for people. */
 	int (*describe)(const struct discipline *d, char *text, size_t text_bytes);

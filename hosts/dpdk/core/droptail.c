@@ -12,10 +12,6 @@
 #include "fifo.h"
 #include "nanoseconds.h"
 
-/* bits * NANOSECONDS_PER_SECOND must fit 64 bits: frames of up to 64 KiB do with a wide margin. */
-#define RATE_BPS_MAX UINT64_C(400000000000)
-#define LIMIT_MAX (UINT64_C(1) << 32)
-
 /* A point in time to a fraction of a nanosecond: ns + part / rate_bps. */
 struct exact_time {
 	uint64_t ns;
@@ -136,7 +132,7 @@ droptail_enqueue(struct discipline *d, struct queue_packet *packet, uint64_t now
 }
 
 static bool
-droptail_discard(struct discipline *d, struct queue_packet *packet)
+take_first(struct discipline *d, struct queue_packet *packet)
 {
 	const struct queue_packet *head = fifo_head(&d->queue);
 
@@ -163,7 +159,18 @@ droptail_dequeue(struct discipline *d, struct queue_packet *packet, uint64_t now
 {
 	if (droptail_next_event(d) > now_ns)
 		return false;
-	return droptail_discard(d, packet);
+	return take_first(d, packet);
+}
+
+/* The time that the discarded packets would have taken is nobody's. */
+static bool
+droptail_discard(struct discipline *d, struct queue_packet *packet)
+{
+	bool taken = take_first(d, packet);
+
+	if (d->queue.count == 0)
+		d->last_departure = (struct exact_time){0};
+	return taken;
 }
 
 static int
