@@ -13,6 +13,15 @@
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 
+#define IPV4_BYTES 20u
+#define TCP_BYTES 20u
+#define UDP_BYTES 8u
+#define TOTAL_BYTES_OFFSET (ETHERNET_BYTES + 2u)
+#define FRAGMENT_OFFSET (ETHERNET_BYTES + 6u)
+#define FRAGMENT_OFFSET_MASK 0x1fffu
+#define PROTOCOL_OFFSET (ETHERNET_BYTES + 9u)
+#define DATA_OFFSET (IPV4_END_OFFSET + 12u)
+
 /* The key as the hash table wants it: no padding that could differ. */
 struct packed_key {
 	uint32_t src, dst;
@@ -66,14 +75,29 @@ capture_flows_key(const uint8_t *frame, uint32_t bytes, struct flow_key *key)
 	if (bytes < IPV4_END_OFFSET + 4 || get_be(frame + 12, 2) != 0x0800 ||
 	    frame[ETHERNET_BYTES] != 0x45)
 		return false;
-	key->protocol = frame[ETHERNET_BYTES + 9];
+	key->protocol = frame[PROTOCOL_OFFSET];
 	if (key->protocol != PROTO_TCP && key->protocol != PROTO_UDP)
+		return false;
+	if (get_be(frame + FRAGMENT_OFFSET, 2) & FRAGMENT_OFFSET_MASK)
 		return false;
 	key->src = (uint32_t)get_be(frame + IPV4_SRC_OFFSET, 4);
 	key->dst = (uint32_t)get_be(frame + IPV4_DST_OFFSET, 4);
 	key->sport = (uint16_t)get_be(l4, 2);
 	key->dport = (uint16_t)get_be(l4 + 2, 2);
 	return true;
+}
+
+bool
+capture_flows_is_sound(const uint8_t *frame, uint32_t captured, uint32_t bytes)
+{
+	bool is_tcp = frame[PROTOCOL_OFFSET] == PROTO_TCP;
+	uint32_t minimum = is_tcp ? TCP_BYTES : UDP_BYTES;
+	uint32_t total = (uint32_t)get_be(frame + TOTAL_BYTES_OFFSET, 2);
+	uint32_t l4 = UDP_BYTES;
+
+	if (is_tcp)
+		l4 = captured > DATA_OFFSET ? 4u * (frame[DATA_OFFSET] >> 4) : 0;
+	return l4 >= minimum && total >= IPV4_BYTES + l4 && bytes >= ETHERNET_BYTES + total;
 }
 
 static struct packed_key

@@ -13,8 +13,15 @@ struct capture_flows;
 struct capture_flows *capture_flows_create(uint32_t capacity);
 void capture_flows_destroy(struct capture_flows *f);
 
-/* The 5-tuple of an IPv4 TCP or UDP frame that has one to read. */
+/* The 5-tuple of an IPv4 TCP or UDP frame that has one to read; a later fragment
+ * has none.
+ */
 bool capture_flows_key(const uint8_t *frame, uint32_t bytes, struct flow_key *key);
+
+/* Would P4 take it for a packet of its flow, by the rules of ingress.p4? Of the
+ * frame's bytes only the first `captured` are there; the rest counts as zeros.
+ */
+bool capture_flows_is_sound(const uint8_t *frame, uint32_t captured, uint32_t bytes);
 
 /* See a frame's key for the first or a later time. -ENOSPC: too many flows. */
 int capture_flows_see(struct capture_flows *f, const struct flow_key *key);

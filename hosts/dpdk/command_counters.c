@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading what P4 and the traffic manager counted, per lane. */
 #include "command.h"
+#include "register_json.h"
 
 struct lane_view {
 	uint32_t lane;
@@ -48,20 +49,6 @@ lateness_json(const struct lane_state *state)
 }
 
 static json_t *
-histogram_json(struct pipeline *p, uint32_t lane)
-{
-	json_t *counts = json_array();
-	uint32_t n = HISTOGRAM_BINS;
-
-	while (n > 0 && registers_histogram(p, lane, n - 1) == 0)
-		n--;
-	for (uint32_t bin = 0; bin < n; bin++)
-		json_array_append_new(counts,
-				      json_integer((json_int_t)registers_histogram(p, lane, bin)));
-	return counts;
-}
-
-static json_t *
 flows_json(struct pipeline *p, uint32_t first, uint32_t count)
 {
 	json_t *flows = json_object();
@@ -105,6 +92,6 @@ command_counters(struct commands *c, json_t *request)
 			 (json_int_t)view.delay_packets, "random_loss_packets",
 			 (json_int_t)view.random_loss_packets, "histogram_bin_ns",
 			 (json_int_t)HISTOGRAM_BIN_NS, "histogram",
-			 histogram_json(c->dp->pipeline, view.lane), "lateness",
+			 register_json_histogram(c->dp->pipeline, view.lane), "lateness",
 			 lateness_json(&view.state));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading what is counted for all lanes together: wires, losses, the loop. */
-#include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "register_json.h"
 
 struct stats_view {
 	struct wire_stats wires[N_WIRES];
@@ -42,24 +42,6 @@ wire_stats_json(const struct wire_stats *s)
 }
 
 static json_t *
-unshaped_json(struct pipeline *p)
-{
-	json_t *unshaped = json_object();
-
-	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
-		uint64_t packets, bytes;
-		char key[64];
-
-		registers_unshaped(p, (enum unshaped_reason)reason, &packets, &bytes);
-		snprintf(key, sizeof(key), "%s_packets", unshaped_names[reason]);
-		json_object_set_new(unshaped, key, json_integer((json_int_t)packets));
-		snprintf(key, sizeof(key), "%s_bytes", unshaped_names[reason]);
-		json_object_set_new(unshaped, key, json_integer((json_int_t)bytes));
-	}
-	return unshaped;
-}
-
-static json_t *
 drops_json(const struct bottleneck_drops *d)
 {
 	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "no_memory", (json_int_t)d->no_memory, "p4",
@@ -83,7 +65,7 @@ command_stats(struct commands *c, json_t *request)
 	return json_pack("{s:b, s:{s:o, s:o}, s:o, s:o, s:{s:I, s:I, s:I}}", "ok", 1, "ports",
 			 wire_names[WIRE_SENDERS], wire_stats_json(&view.wires[WIRE_SENDERS]),
 			 wire_names[WIRE_RECEIVERS], wire_stats_json(&view.wires[WIRE_RECEIVERS]),
-			 "unshaped", unshaped_json(c->dp->pipeline), "rings",
+			 "unshaped", register_json_unshaped(c->dp->pipeline), "rings",
 			 drops_json(&view.drops), "loop", "iterations",
 			 (json_int_t)view.loop.iterations, "busy", (json_int_t)view.loop.busy,
 			 "max_gap_ns", (json_int_t)view.loop.max_gap_ns);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "one_line.h"
 #include "version.h"
 
 json_t *
@@ -15,6 +16,7 @@ command_refuse(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	one_line(text);
 	return json_pack("{s:b, s:s}", "ok", 0, "error", text);
 }
 

@@ -227,8 +227,10 @@ config_read(const char *path, bool replay, struct config *config, char *error, s
 		.flow_capacity = FLOW_CAPACITY_MAX,
 		.queue_packets = 131072,
 	};
-	if (root == NULL)
+	if (root == NULL && where.line > 0)
 		return refuse(&c, "line %d: %s", where.line, where.text);
+	if (root == NULL)
+		return refuse(&c, "%s", where.text);
 	result = read_root(&c, root, replay, config);
 	json_decref(root);
 	return result;

@@ -20,6 +20,7 @@
 #include "eal.h"
 #include "exit_codes.h"
 #include "loop.h"
+#include "one_line.h"
 #include "replay.h"
 
 #define ERROR_BYTES 512
@@ -53,7 +54,11 @@ static struct dataplane dataplane;
 static int
 complain(int code, const char *text)
 {
-	fprintf(stderr, "nashbed-dataplane: %s\n", text);
+	char line[ERROR_BYTES];
+
+	snprintf(line, sizeof(line), "%s", text);
+	one_line(line);
+	fprintf(stderr, "nashbed-dataplane: %s\n", line);
 	return code;
 }
 

@@ -15,10 +15,13 @@
 #include "core/collector.h"
 #include "core/nanoseconds.h"
 #include "exit_codes.h"
+#include "register_json.h"
 #include "registers.h"
 
 #define LANE 0
 #define OUT_PATH_BYTES 4096
+/* The switch clock's 48 bits: 78 hours. */
+#define CLOCK_END_NS (UINT64_C(1) << 48)
 
 struct replay {
 	const struct config *config;
@@ -37,6 +40,7 @@ struct replay {
 	uint64_t packets;
 	uint64_t backwards; /* packets whose time was before an earlier one's */
 	uint64_t departed;
+	uint64_t last_departure_ns;
 };
 
 static int
@@ -99,7 +103,8 @@ find_flow(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *fra
 {
 	struct flow_key key;
 
-	if (!capture_flows_key(frame, header->caplen, &key))
+	if (!capture_flows_key(frame, header->caplen, &key) ||
+	    !capture_flows_is_sound(frame, header->caplen, header->len))
 		return 0;
 	if (capture_flows_see(r->flows, &key) == 0)
 		return 0;
@@ -169,6 +174,11 @@ replay_packet(struct replay *r, const struct pcap_pkthdr *header, const uint8_t 
 			    "%s: packet %" PRIu64 " has %u bytes, more than %u; capture with "
 			    "TSO, GSO and GRO off",
 			    r->capture, r->packets + 1, header->len, room);
+	if (now_ns >= CLOCK_END_NS)
+		return fail(r, EXIT_CONFIG,
+			    "%s: packet %" PRIu64 " comes more than 78 hours after the first; the "
+			    "switch clock has 48 bits",
+			    r->capture, r->packets + 1);
 	mbuf = make_mbuf(r, header, frame);
 	if (mbuf == NULL)
 		return fail(r, EXIT_HOST,
@@ -196,6 +206,7 @@ write_departure(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, u
 	};
 
 	(void)lane;
+	r->last_departure_ns = RTE_MAX(r->last_departure_ns, departure_ns);
 	if (wire == PIPELINE_RECEIVERS) {
 		pcap_dump((uint8_t *)r->departures, &header, rte_pktmbuf_mtod(mbuf, uint8_t *));
 		r->departed++;
@@ -257,7 +268,7 @@ summary_json(struct replay *r, const struct collector_stats *postcards)
 {
 	struct discipline_stats queue;
 	json_t *flows = json_array();
-	json_t *summary;
+	json_t *summary, *unshaped;
 
 	traffic_manager_stats(&r->bottleneck.tm, LANE, &queue);
 	for (uint32_t flow = 0; flow < capture_flows_count(r->flows); flow++)
@@ -269,14 +280,12 @@ summary_json(struct replay *r, const struct collector_stats *postcards)
 			  (json_int_t)postcards->written, "peak_queue_bytes",
 			  (json_int_t)queue.peak_bytes, "times_backwards", (json_int_t)r->backwards,
 			  "first_ns", (json_int_t)r->first_ns, "flows", flows);
-	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
-		uint64_t packets, bytes;
-		char key[64];
-
-		registers_unshaped(r->pipeline, (enum unshaped_reason)reason, &packets, &bytes);
-		snprintf(key, sizeof(key), "%s_packets", unshaped_names[reason]);
-		json_object_set_new(summary, key, json_integer((json_int_t)packets));
-	}
+	unshaped = register_json_unshaped(r->pipeline);
+	json_object_update(summary, unshaped);
+	json_decref(unshaped);
+	json_object_set_new(summary, "histogram_bin_ns",
+			    json_integer((json_int_t)HISTOGRAM_BIN_NS));
+	json_object_set_new(summary, "histogram", register_json_histogram(r->pipeline, LANE));
 	return summary;
 }
 
@@ -310,6 +319,11 @@ replay_all(struct replay *r)
 	if (code != 0)
 		return code;
 	bottleneck_advance(&r->bottleneck, EVENT_NEVER - 1);
+	if (r->last_departure_ns >= CLOCK_END_NS)
+		return fail(r, EXIT_CONFIG,
+			    "%s: the last packet leaves more than 78 hours after the first came; "
+			    "raise rate_bps",
+			    r->capture);
 	return close_outputs(r);
 }
 
