@@ -162,11 +162,8 @@ def _describe(bound: AcceptanceBound) -> str:
     if isinstance(bound, CrossingBound):
         return f"lines cross at {bound.expect:g} ± {bound.tolerance:g} flows"
     if isinstance(bound, QueueingDelayBound):
-        where = (
-            _mix_text(bound.mix)
-            if bound.mix is not None
-            else "mean over all mixes with every congestion control"
-        )
+        everywhere = "mean over all mixes with every congestion control"
+        where = everywhere if bound.mix is None else _mix_text(bound.mix)
         return f"mean queueing delay {bound.min} to {bound.max}, {where}"
     expect = rate_text(bound.expect.bps)
     return f"{bound.strategy} per flow {expect} ± {bound.tolerance}, {_mix_text(bound.mix)}"

@@ -9,6 +9,7 @@ from typing import Any
 from .measures import Cell, RunMeasures, measure_run
 from .metrics.interval import Estimate
 from .nash import SettingEquilibria
+from .nash.equilibria import Answer
 from .nash.of_run import equilibria_of_measures
 from .state import mix_state, state_text, strategy_totals
 
@@ -20,6 +21,7 @@ TRIAL_METRICS = (
     "loss_rate",
     "retransmit_share",
 )
+TRUTH: dict[Answer, bool | None] = {"yes": True, "no": False, "undecided": None}
 FLOW_METRICS = ("per_flow_throughput", "queue_occupancy")
 
 
@@ -29,6 +31,7 @@ def summarise(run_dir: Path) -> list[dict[str, Any]]:
     Values are in base units (bit/s, s, bytes). An estimate is a dictionary with `mean`, `n`
     and `ci95` (half width; None with one trial), or None where nothing was measured.
     `per_flow_throughput` and `queue_occupancy` hold one estimate for each strategy.
+    `equilibrium` and `epsilon_equilibrium` are True, False or, where mixes are missing, None.
 
     Args:
         run_dir: A run directory.
@@ -88,8 +91,8 @@ def _game(found: SettingEquilibria, cell: Cell) -> dict[str, Any]:
     verdict = found.verdict(cell.state)
     gain = None if verdict.gain is None else verdict.gain / found.fair_share
     return {
-        "equilibrium": verdict.equilibrium,
-        "epsilon_equilibrium": verdict.epsilon_equilibrium,
+        "equilibrium": TRUTH[verdict.equilibrium],
+        "epsilon_equilibrium": TRUTH[verdict.epsilon_equilibrium],
         "gain_of_fair_share": gain,
         "probability": found.frequency.get(cell.state),
     }

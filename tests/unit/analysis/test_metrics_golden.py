@@ -1,0 +1,265 @@
+"""Every metric against a case computed by hand (the sums are in the comments)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from nashbed.analysis.align.delays import count_durations, duration_percentile
+from nashbed.analysis.align.totals import Link, sum_bins, sum_postcards
+from nashbed.analysis.errors import NotMeasuredError
+from nashbed.analysis.metrics import METRICS, metric_named
+from nashbed.analysis.metrics.crossing import Crossing, crossings
+from nashbed.analysis.metrics.interval import estimate
+from nashbed.analysis.metrics.jain_index import jain_index
+from nashbed.analysis.metrics.loss_rate import loss_rate
+from nashbed.analysis.metrics.occupancy_share import share_line
+from nashbed.analysis.metrics.per_flow_throughput import per_flow_throughput
+from nashbed.analysis.metrics.queue_occupancy import (
+    TimeBins,
+    mean_occupancy,
+    occupancy_at,
+    occupancy_bins,
+)
+from nashbed.analysis.metrics.queueing_delay import packet_mean_delay, time_mean_delay
+from nashbed.analysis.metrics.registry import register
+from nashbed.analysis.metrics.retransmits import increase, retransmit_share
+from nashbed.analysis.metrics.rtt import rtt_series
+from nashbed.analysis.metrics.throughput_share import shares
+from nashbed.analysis.metrics.utilisation import utilisation
+
+S = 1_000_000_000
+
+# The golden queue: 1000 B packets at 8 Mbit/s, so 1 ms each on the wire. Times in us.
+#   flow  enqueue  dequeue  in the queue
+#   0        0       1000   1000 B x 1 ms
+#   1      200       2000   1000 B x 1.8 ms
+#   0      500       3000   1000 B x 2.5 ms
+#   1      600   dropped
+#   1     5000       6000   1000 B x 1 ms
+GOLDEN = {
+    "kind": np.array([0, 0, 0, 1, 0], np.uint8),
+    "flow": np.array([0, 1, 0, 1, 1], np.uint32),
+    "packet_bytes": np.full(5, 1000, np.uint32),
+    "enqueue_ns": np.array([0, 200, 500, 600, 5000]) * 1000,
+    "dequeue_ns": np.array([1000, 2000, 3000, 600, 6000]) * 1000,
+}
+LINK = Link((0, 10_000_000), 8_000_000, 0)
+
+
+def test_per_flow_throughput() -> None:
+    # Intervals end at 1, 2, 3 s; window 0.5 s to 2.5 s: halves of the first and the last.
+    # Flow 0: 1000/2 + 2000 + 3000/2 = 4000 B in 2 s = 16000 bit/s. Flow 1: 500 B = 2000 bit/s.
+    t = np.array([1, 2, 3]) * S
+    grid = np.array([[1000.0, 2000, 3000], [0, 500, 0]])
+    found = per_flow_throughput(t, grid, S, (S // 2, 5 * S // 2))
+    assert found.tolist() == [16000.0, 2000.0]
+
+
+def test_throughput_share() -> None:
+    assert shares(np.array([3.0, 1.0])).tolist() == [0.75, 0.25]
+    assert np.isnan(shares(np.array([0.0, 0.0]))).all()
+
+
+def test_jain_index() -> None:
+    assert jain_index(np.array([2.0, 2, 2])) == 1.0
+    # (1 + 3)^2 / (2 (1 + 9)) = 16 / 20
+    assert jain_index(np.array([1.0, 3.0])) == pytest.approx(0.8)
+    # One has all: 1 / n.
+    assert jain_index(np.array([5.0, 0, 0, 0])) == pytest.approx(0.25)
+    assert np.isnan(jain_index(np.zeros(3)))
+
+
+def test_loss_rate() -> None:
+    found = loss_rate(np.array([1.0, 0, 0]), np.array([4.0, 5, 0]))
+    assert found[:2].tolist() == [0.25, 0.0]
+    assert np.isnan(found[2])
+
+
+def test_window_sums_of_the_golden_queue() -> None:
+    totals = sum_postcards([GOLDEN], 2, LINK)
+    assert totals.arrived_packets.tolist() == [2, 3]
+    assert totals.dropped_packets.tolist() == [0, 1]
+    assert totals.dropped_bytes.tolist() == [0, 1000]
+    assert totals.departed_bytes.tolist() == [2000, 2000]
+    # Flow 0: 1000 B x (1 + 2.5) ms; flow 1: 1000 B x (1.8 + 1) ms.
+    assert totals.occupancy_byte_ns.tolist() == [3.5e9, 2.8e9]
+    assert totals.delay_sum_ns.tolist() == [3.5e6, 2.8e6]
+    assert totals.busy_ns == 4e6
+    assert totals.backlog_byte_ns == 6.3e9
+
+
+def test_window_sums_cut_stays_at_the_window() -> None:
+    # Window 1 ms to 2.5 ms: flow 0's second packet is in the queue for all 1.5 ms of it,
+    # flow 1's first for 1 ms; the link is busy throughout; only flow 1's packet leaves in it
+    # (2 ms; the one leaving at exactly 1 ms does too, the window's start is in it).
+    totals = sum_postcards([GOLDEN], 2, Link((1_000_000, 2_500_000), 8_000_000, 0))
+    assert totals.occupancy_byte_ns.tolist() == [1.5e9, 1.0e9]
+    assert totals.departed_packets.tolist() == [1, 1]
+    assert totals.arrived_packets.tolist() == [0, 0]
+    assert totals.busy_ns == 1.5e6
+
+
+def test_overhead_counts_on_the_wire_only() -> None:
+    # 1000 B + 250 B overhead at 10 Mbit/s: again 1 ms each.
+    totals = sum_postcards([GOLDEN], 2, Link((0, 10_000_000), 10_000_000, 250))
+    assert totals.busy_ns == 4e6
+    assert totals.occupancy_byte_ns.tolist() == [3.5e9, 2.8e9]
+    assert totals.backlog_byte_ns == 6.3e9 * 1.25
+
+
+def test_sampled_postcards_are_scaled() -> None:
+    totals = sum_postcards([GOLDEN], 2, LINK, sampled_one_in=10)
+    assert totals.source == "sample"
+    assert totals.departed_packets.tolist() == [20, 20]
+    assert totals.occupancy_byte_ns.tolist() == [3.5e10, 2.8e10]
+
+
+def test_bins_give_the_same_sums() -> None:
+    # The golden queue in bins of 5 ms, as the data plane would count it: flow 1's last packet
+    # lies in the second bin.
+    bins = {
+        "bin_start_ns": np.array([0, 0, 5]) * 1_000_000,
+        "flow": np.array([0, 1, 1]),
+        "departed_bytes": np.array([2000, 1000, 1000]),
+        "departed_packets": np.array([2, 1, 1]),
+        "dropped_packets": np.array([0, 1, 0]),
+        "dropped_bytes": np.array([0, 1000, 0]),
+        "occupancy_bytes_mean": np.array([3.5e9, 1.8e9, 1.0e9]) / 5e6,
+        "qdelay_mean_ns": np.array([1.75e6, 1.8e6, 1.0e6]),
+    }
+    found, exact = sum_bins([bins], 2, LINK, 5_000_000), sum_postcards([GOLDEN], 2, LINK)
+    for name in ("arrived_packets", "dropped_bytes", "departed_bytes"):
+        assert getattr(found, name).tolist() == getattr(exact, name).tolist()
+    assert found.occupancy_byte_ns == pytest.approx(exact.occupancy_byte_ns)
+    assert found.delay_sum_ns == pytest.approx(exact.delay_sum_ns)
+    assert found.busy_ns == exact.busy_ns
+    assert found.delay_counts is None
+
+
+def test_mean_occupancy() -> None:
+    # 3.5e9 B ns over 10 ms = 350 B.
+    assert mean_occupancy(np.array([3.5e9, 2.8e9]), 10_000_000).tolist() == [350.0, 280.0]
+
+
+def test_occupancy_at_instants() -> None:
+    # At 0.5 ms: the enqueue at 0.5 ms counts, so 2 packets of flow 0 and one of flow 1.
+    # At 1 ms the first has left; at 2 ms the second; at 3 ms all; at 5.5 ms the last is in.
+    instants = np.array([-1, 0, 500, 1000, 2000, 3000, 5500, 6000]) * 1000
+    found = occupancy_at([GOLDEN], 2, instants)
+    assert found[0].tolist() == [0, 1000, 2000, 1000, 1000, 0, 0, 0]
+    assert found[1].tolist() == [0, 0, 1000, 1000, 0, 0, 1000, 0]
+
+
+def test_occupancy_bins() -> None:
+    # Bins of 1 ms from 0. Flow 0: 1 + 0.5, 1, 1, 0, 0, 0; flow 1: 0.8, 1, 0, 0, 0, 1 (x 1000 B).
+    found = occupancy_bins([GOLDEN], 2, TimeBins(0, 1_000_000, 6))
+    assert found[0].tolist() == [1500, 1000, 1000, 0, 0, 0]
+    assert found[1].tolist() == [800, 1000, 0, 0, 0, 1000]
+
+
+def test_queueing_delay() -> None:
+    # 4 packets, 1 + 1.8 + 2.5 + 1 = 6.3 ms: mean 1.575 ms.
+    assert packet_mean_delay(6.3e6, 4) == pytest.approx(1.575e-3)
+    # 6.3e9 B ns over 10 ms: 630 B on average, 0.63 ms at 8 Mbit/s.
+    assert time_mean_delay(6.3e9, 10_000_000, 8_000_000) == pytest.approx(0.63e-3)
+    assert np.isnan(packet_mean_delay(0.0, 0))
+
+
+def test_delay_percentiles() -> None:
+    delays = np.array([1_000_000, 2_000_000, 3_000_000, 4_000_000])
+    counts = count_durations(delays)
+    assert duration_percentile(counts, 0.5) == pytest.approx(2e6, rel=1e-3)
+    assert duration_percentile(counts, 0.51) == pytest.approx(3e6, rel=1e-3)
+    assert duration_percentile(counts, 1.0) == pytest.approx(4e6, rel=1e-3)
+    assert duration_percentile(count_durations(np.zeros(5, int)), 0.5) == 0.0
+    assert np.isnan(duration_percentile(count_durations(np.array([], int)), 0.5))
+
+
+def test_utilisation() -> None:
+    assert utilisation(4e6, 10_000_000) == 0.4
+
+
+def test_retransmits() -> None:
+    # Readings at 0, 1, 2, 3 s; window 1 s to 2.5 s: from the one at 1 s to the one at 2 s.
+    t = np.arange(4) * S
+    assert increase(t, np.array([10, 20, 50, 90]), (S, 5 * S // 2)) == 30.0
+    # Before the first reading the counter was 0.
+    assert increase(t + S, np.array([10, 20, 50, 90]), (0, S)) == 10.0
+    assert retransmit_share(30.0, 600.0) == 0.05
+    assert np.isnan(retransmit_share(0.0, 0.0))
+
+
+def test_rtt_series() -> None:
+    # Flow 0: 40 and 60 ms in the first bin; 0 (none yet) is left out. Flow 1: nothing there.
+    found = rtt_series(
+        np.array([0, 500, 600, 1500]),
+        np.array([0, 0, 0, 1]),
+        np.array([40_000, 60_000, 0, 80_000]),
+        2,
+        np.array([0, 1000, 2000]),
+    )
+    assert found[0, 0] == pytest.approx(0.05)
+    assert found[1, 1] == pytest.approx(0.08)
+    assert np.isnan([found[0, 1], found[1, 0]]).all()
+
+
+def test_share_line() -> None:
+    # y = 0.1 + 0.5 x exactly.
+    x = np.array([0.0, 0.2, 0.4])
+    line = share_line(x, 0.1 + 0.5 * x)
+    assert line is not None
+    assert (line.slope, line.intercept, line.r2, line.n) == pytest.approx((0.5, 0.1, 1.0, 3))
+    assert share_line(x[:2], x[:2]) is None
+    assert share_line(np.full(4, 0.25), np.arange(4.0)) is None
+
+
+def test_estimate() -> None:
+    # Mean 2, s = 1, n = 3: t(0.975, 2) = 4.302653, half width 4.302653 / sqrt(3) = 2.484138.
+    found = estimate([1.0, 2.0, 3.0])
+    assert found is not None
+    assert (found.mean, found.n) == (2.0, 3)
+    assert found.half_width == pytest.approx(2.484138, abs=1e-6)
+    single = estimate([5.0, float("nan")])
+    assert single is not None
+    assert (single.mean, single.n, single.half_width) == (5.0, 1, None)
+    assert estimate([]) is None
+
+
+def test_crossing() -> None:
+    # Lead of the second: +2 at 1, +1 at 2, -1 at 3: crosses half way between 2 and 3.
+    first = {1: 4.0, 2: 4.0, 3: 5.0}
+    second = {1: 6.0, 2: 5.0, 3: 4.0}
+    assert crossings(first, second) == [Crossing(2.5, (2, 3))]
+    # Exactly equal at a mix.
+    assert crossings({1: 1.0, 2: 3.0}, {1: 2.0, 2: 3.0}) == [Crossing(2.0, (2, 2))]
+    # Ahead everywhere, or behind from the first: none.
+    assert crossings({1: 1.0, 2: 1.0}, {1: 2.0, 2: 2.0}) == []
+    assert crossings({1: 2.0, 2: 2.0}, {1: 1.0, 2: 1.0}) == []
+    # Rising through is none; falling again is.
+    lead = {1: 1.0, 2: -1.0, 3: 1.0, 4: -3.0}
+    assert [c.at for c in crossings(dict.fromkeys(lead, 0.0), lead)] == [1.5, 3.25]
+
+
+def test_crossing_of_published_experiment_1() -> None:
+    # published.md: between 7 and 8. By hand: leads 10.4 - 7.5 = 2.9 and 8.8 - 12.4 = -3.6,
+    # so 7 + 2.9 / 6.5 = 7.446.
+    bbr = dict(enumerate([35.6, 24.8, 19.7, 15.8, 13.5, 12.2, 10.4, 8.8, 7.9], 1))
+    cubic = dict(enumerate([6.7, 5.7, 5.1, 5.3, 5.4, 5.5, 7.5, 12.4, 23.5], 1))
+    (found,) = crossings(cubic, bbr)
+    assert found.between == (7, 8)
+    assert found.at == pytest.approx(7.446, abs=1e-3)
+
+
+def test_registry_is_complete_and_closed() -> None:
+    for metric in METRICS.values():
+        assert metric.definition.endswith(".")
+        assert metric.source
+        assert metric.unit in {"bit/s", "s", "B", "1"}
+    with pytest.raises(ValueError, match="twice"):
+        register(METRICS["utilisation"])
+    with pytest.raises(KeyError, match="there are per_flow_throughput"):
+        metric_named("speed")
+
+
+def test_not_measured_says_why() -> None:
+    assert issubclass(NotMeasuredError, Exception)
