@@ -38,7 +38,7 @@ def run(args: Sequence[str]) -> int:
     from .app import app  # noqa: PLC0415 - Ctrl-C must be ours before the imports take time
 
     try:
-        code = app(list(args), standalone_mode=False)
+        code = app(list(args), prog_name="nashbed", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_OK
     except NashbedError as error:
         return _fail(args, error.message, error.exit_code)

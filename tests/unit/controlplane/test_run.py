@@ -18,6 +18,8 @@ from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
 from tests.unit.controlplane.conftest import MakeRun
 
+ONE_ATTEMPT = "sweep: {mixes: [1]}\nmax_attempts: 1"
+
 
 def run_fake(run: Run) -> tuple[list[TrialRecord], FakeSession]:
     """Run everything with the fakes; nothing of them may be left."""
@@ -79,13 +81,13 @@ def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
         ("DATAPLANE", "ring_loss", "no_other_loss"),
     ],
 )
-def test_an_invalid_trial_is_kept_and_repeated(
+def test_each_gate_finds_its_fault_and_the_trial_is_kept(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, kind: str, fault: str, gate: str
 ) -> None:
     monkeypatch.setenv(f"FAKE_{kind}", fault)
-    records, _ = run_fake(make_run("[0, 1, 3]", "[1]"))
-    assert [r.id for r in records] == [f"b2bdp-k01-r0-a{n}" for n in range(3)]
-    assert not any(r.valid for r in records)
+    records, _ = run_fake(make_run("sweep: {mixes: [0, 1, 3]}", ONE_ATTEMPT))
+    assert [r.id for r in records] == ["b2bdp-k01-r0-a0"]
+    assert not records[0].valid
     assert failed_gates(records[0]) == [gate]
     assert records[0].invalid_reasons[0].startswith(f"{gate}: ")
 
@@ -94,13 +96,17 @@ def test_a_lost_postcard_is_seen_by_every_exact_gate(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_DATAPLANE", "lost_postcard")
-    records, _ = run_fake(make_run("[0, 1, 3]", "[1]"))
+    records, _ = run_fake(make_run("sweep: {mixes: [0, 1, 3]}", ONE_ATTEMPT))
     assert {"postcards_complete", "conservation"} <= set(failed_gates(records[0]))
 
 
-def test_attempts_differ_in_their_seed(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_trial_is_repeated_with_another_seed(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("FAKE_FLOWS", "wrong_cc")
     records, _ = run_fake(make_run("[0, 1, 3]", "[1]"))
+    assert [r.id for r in records] == [f"b2bdp-k01-r0-a{n}" for n in range(3)]
+    assert not any(r.valid for r in records)
     assert len({r.seed for r in records}) == 3
 
 
@@ -163,7 +169,7 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_FLOWS", "wrong_cc")
-    run = make_run("sweep: {mixes: [0, 1, 3]}", "sweep: {mixes: [1]}\nmax_attempts: 1")
+    run = make_run("sweep: {mixes: [0, 1, 3]}", ONE_ATTEMPT)
     records, _ = run_fake(run)
     assert [r.id for r in records] == ["b2bdp-k01-r0-a0"]
     assert resumed_run(run.directory.path).jobs == []

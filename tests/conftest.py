@@ -1,0 +1,26 @@
+"""What all tests share: markers that skip with a reason, and no deadlines on a busy machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+DATAPLANE = Path(__file__).resolve().parents[1] / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
+
+settings.register_profile("nashbed", deadline=None)
+settings.load_profile("nashbed")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, with the reason, what this machine or this user cannot run."""
+    reasons = {
+        "root": None if os.geteuid() == 0 else "needs root: run `sudo make test`",
+        "dataplane": None if DATAPLANE.is_file() else "needs the data plane: run `make build`",
+    }
+    for item in items:
+        for marker, reason in reasons.items():
+            if reason is not None and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))

@@ -1,0 +1,202 @@
+"""Every mistake in a file is one line: file, line, key, what is allowed, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nashbed.controlplane.config import (
+    check_strategies,
+    load_scenario,
+    parse_scenario,
+    parse_testbed,
+)
+from nashbed.controlplane.contract.errors import ConfigError
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+
+
+def message(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_scenario(text, "s.yaml")
+    assert caught.value.exit_code == 2
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            "buffer: 2bdp",
+            "buffer: 2bdp, disciplin: droptail",
+            "s.yaml:3: bottleneck.disciplin: unknown key; did you mean 'discipline'? allowed here: "
+            "rate, buffer, discipline, overhead, cell",
+        ),
+        (
+            "100mbit",
+            "100mb",
+            "s.yaml:3: bottleneck.rate: '100mb' has an unknown unit 'mb'; write a rate such as "
+            "100mbit (units: bit, kbit, mbit, gbit)",
+        ),
+        (
+            "100mbit",
+            "-1mbit",
+            "s.yaml:3: bottleneck.rate: '-1mbit' is negative; write a rate such as 100mbit "
+            "(units: bit, kbit, mbit, gbit)",
+        ),
+        (
+            "100mbit",
+            "0mbit",
+            "s.yaml:3: bottleneck.rate: must be more than 0; write e.g. 100mbit",
+        ),
+        (
+            "2bdp",
+            "1513B",
+            "s.yaml:3: bottleneck.buffer: 1.513kB at 100mbit and 10ms is 1513 B, less than one "
+            "packet; write at least 1514B",
+        ),
+        (
+            "2bdp",
+            "0pkt",
+            "s.yaml:3: bottleneck.buffer: 0pkt at 100mbit and 10ms is 0 B, less than one packet; "
+            "write at least 1514B",
+        ),
+        (
+            "2bdp",
+            "1514B, cell: 80B",
+            "s.yaml:3: bottleneck.buffer: 1.514kB at 100mbit and 10ms is 1514 B, less than one "
+            "packet; write at least 1520B",
+        ),
+        (
+            "warmup: 100ms",
+            "warmup: 400ms",
+            "s.yaml:8: warmup: 400ms leaves nothing to measure; make it shorter than the duration "
+            "(400ms)",
+        ),
+        (
+            "title: A small one",
+            "title: A small one\ntitle: Another",
+            "s.yaml:3: key 'title' stands twice (first on line 2); keep one of them",
+        ),
+        (
+            "count: 3",
+            "count: 0",
+            "s.yaml:5: flows[0].count: 0: input should be greater than or equal to 1",
+        ),
+        (
+            "count: 3",
+            "count: 60000",
+            "s.yaml:5: flows[0].count: 60000: input should be less than or equal to 50000",
+        ),
+        (
+            "count: 3",
+            "count: many",
+            "s.yaml:5: flows[0].count: 'many': input should be a valid integer",
+        ),
+        ("duration: 400ms\n", "", "s.yaml:1: key 'duration' is missing; add it"),
+        (
+            "[0, 1, 3]",
+            "[0, 4]",
+            "s.yaml:10: sweep.mixes[1]: 4 bbr flows, but group 'main' has 3",
+        ),
+        (
+            "[0, 1, 3]",
+            "[1, 1]",
+            "s.yaml:10: sweep.mixes: the same value stands twice",
+        ),
+        (
+            "[0, 1, 3]",
+            "[{cubic: 1, bbr: 1}]",
+            "s.yaml:10: sweep.mixes[0]: the counts add up to 2, not to 3 flows",
+        ),
+        (
+            "sweep: {mixes: [0, 1, 3]}",
+            "telemetry: {postcards: {sampel: 10}}",
+            "s.yaml:10: telemetry.postcards.sampel: unknown key; did you mean 'sample'? allowed "
+            "here: sample, bins",
+        ),
+        (
+            "sweep: {mixes: [0, 1, 3]}",
+            "acceptance: [{metric: throughput}]",
+            "s.yaml:10: acceptance[0]: metric 'throughput' is not known; write "
+            "'per_flow_throughput', 'mean_queueing_delay', 'crossing'",
+        ),
+        (
+            "start_jitter: 50ms",
+            "start_jitter: 200ms",
+            "s.yaml:5: flows[0].start_offset: 0ns and the start jitter (200ms) reach beyond the "
+            "warm-up (100ms); all flows must run for the whole measured window",
+        ),
+        (
+            "bottleneck: {rate: 100mbit, buffer: 2bdp}",
+            "bottleneck: 3",
+            "s.yaml:3: bottleneck: 3 stands where keys are expected",
+        ),
+        ("name: small", "name: [1", "s.yaml:2: not YAML: expected ',' or ']', but got ':'"),
+        ("name: small", "name: &a small\nx: *a", "s.yaml:2: x: unknown key; allowed here: "),
+        (
+            "[cubic, bbr]",
+            "[cubic, cubic]",
+            "s.yaml:6: strategies: the same congestion control stands twice",
+        ),
+    ],
+)
+def test_one_line_says_it(old: str, new: str, expected: str) -> None:
+    assert old in SCENARIO
+    found = message(SCENARIO.replace(old, new))
+    assert found.startswith(expected)
+    assert "\n" not in found
+
+
+def test_several_mistakes_are_several_lines() -> None:
+    text = SCENARIO.replace("100mbit", "fast").replace("count: 3", "count: -1")
+    lines = message(text).splitlines()
+    assert [line.split(":")[1] for line in lines] == ["3", "5"]
+
+
+def test_a_misspelt_key_is_not_also_missing() -> None:
+    assert message(SCENARIO.replace("buffer:", "bufer:")).count("\n") == 0
+
+
+@pytest.mark.parametrize("text", ["", "just text", "- a\n- b", "\x00", "a: !!python/object x"])
+def test_what_is_no_scenario(text: str) -> None:
+    assert message(text).startswith("s.yaml")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_clear_error(text: str) -> None:
+    with pytest.raises(ConfigError):
+        parse_scenario(text, "s.yaml")
+
+
+def test_deep_nesting_is_a_clear_error() -> None:
+    assert message("[" * 10_000).startswith("s.yaml")
+
+
+def test_a_testbed_with_too_many_lanes() -> None:
+    text = TESTBED.replace("lanes: 4", "lanes: 64") + "dataplane: {lanes: 8}\n"
+    with pytest.raises(ConfigError, match=r"fake.yaml:5: capacity.lanes: 64 is more than"):
+        parse_testbed(text, "fake.yaml")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such scenario file; see configs/scenarios/"):
+        load_scenario(tmp_path / "none.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+        load_scenario(tmp_path / "binary.yaml")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_scenario(tmp_path)
+
+
+def test_congestion_controls() -> None:
+    check_strategies(("cubic", "bbr"), "s.yaml", ("reno", "cubic", "bbr"))
+    with pytest.raises(ConfigError) as caught:
+        check_strategies(("cubicc", "vegas"), "s.yaml", ("reno", "cubic"))
+    assert caught.value.message.splitlines() == [
+        "s.yaml: strategies: 'cubicc' is not a known congestion control; did you mean 'cubic'? "
+        "(this kernel has: reno, cubic)",
+        "s.yaml: strategies: the kernel lacks 'vegas'; try `modprobe tcp_vegas` "
+        "(this kernel has: reno, cubic)",
+    ]
