@@ -1,0 +1,129 @@
+"""Real runs on this machine: the command line as a person starts it, and what it must not leave.
+
+Every scenario here is short, so its gates on timing are wide: a busy machine is no mistake of
+the program. What is exact (bytes, order, conservation) stays exact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NASHBED = Path(sys.executable).parent / "nashbed"
+TESTBEDS = ROOT / "configs" / "testbeds"
+STATE = Path("/run/nashbed")
+
+WIDE_GATES = "gates: {lateness_p999: 200ms, loop_gap: 1s, sampling_lateness: 200ms}\n"
+SCENARIO = """\
+name: e2e
+title: An end-to-end test
+bottleneck: {{rate: {rate}, buffer: {buffer}}}
+flows:
+  - {{name: main, count: {count}, base_rtt: {rtt}}}
+strategies: [cubic, bbr]
+duration: {duration}
+warmup: {warmup}
+start_jitter: 50ms
+max_attempts: 2
+sweep: {{mixes: {mixes}}}
+"""
+USUAL = {
+    "rate": "20mbit", "buffer": "2bdp", "count": 2, "rtt": "20ms", "duration": "3s",
+    "warmup": "1s", "mixes": "[1]",
+}  # fmt: skip
+
+
+@dataclass
+class Nashbed:
+    """The command line with a results folder of its own."""
+
+    folder: Path
+
+    def scenario(self, more: str = WIDE_GATES, **changes: Any) -> Path:
+        path = self.folder / "scenario.yaml"
+        path.write_text(SCENARIO.format(**(USUAL | changes)) + more)
+        return path
+
+    def start(self, *args: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(NASHBED), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def call(self, *args: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [str(NASHBED), *args], capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == code, done.stderr + done.stdout
+        return done.stdout if code == 0 else done.stderr
+
+    def run(self, scenario: Path, testbed: str = "embedded") -> Path:
+        """Run a scenario to its end; returns the run directory."""
+        bed = TESTBEDS / f"{testbed}.yaml"
+        out = self.call(
+            "run", str(scenario), "--testbed", str(bed), "--out", str(self.results),
+            "--no-report", "--json",
+        )  # fmt: skip
+        return Path(json.loads(out)["run_dir"])
+
+    @property
+    def results(self) -> Path:
+        return self.folder / "results"
+
+    def run_dirs(self) -> list[Path]:
+        return sorted(self.results.glob("*-e2e*"))
+
+
+def run_id(run_dir: Path) -> str:
+    return hashlib.sha256(str(run_dir.resolve()).encode()).hexdigest()[:4]
+
+
+def leftovers(run_dir: Path) -> list[str]:
+    """Namespaces, processes and files of a run that are still there."""
+    name = run_id(run_dir)
+    found = [p.name for p in Path("/run/netns").glob(f"nb{name}-*")]
+    found += [str(p) for p in STATE.glob(f"{name}*")]
+    found += [str(p) for p in (run_dir / "trials").glob(".*")]
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+        if f"{STATE}/{name}/" in command or f"{run_dir}/trials" in command:
+            found.append(command)
+    return found
+
+
+@pytest.fixture
+def nashbed(tmp_path: Path) -> Iterator[Nashbed]:
+    """The command line; afterwards nothing of its runs may be left."""
+    tool = Nashbed(tmp_path)
+    yield tool
+    left = [each for run_dir in tool.run_dirs() for each in leftovers(run_dir)]
+    if left:
+        tool.call("doctor", "--clean")
+    assert left == []
+
+
+def records(run_dir: Path) -> dict[str, dict[str, Any]]:
+    """All sealed trials by id."""
+    return {
+        path.parent.name: json.loads(path.read_text())
+        for path in run_dir.glob("trials/*/trial.json")
+    }
+
+
+def only_valid(run_dir: Path) -> dict[str, Any]:
+    """The valid record of a run with one trial."""
+    valid = [r for r in records(run_dir).values() if r["valid"]]
+    reasons = [r["invalid_reasons"] for r in records(run_dir).values()]
+    assert len(valid) == 1, reasons
+    return valid[0]

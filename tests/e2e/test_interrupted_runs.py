@@ -1,0 +1,159 @@
+"""Runs that are killed, stopped, or run out of disk: nothing lost, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
+
+pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+
+KILLS = 4
+ALL = [f"b2bdp-k0{k}-r{r}" for k in range(5) for r in range(2)]
+
+
+def ten_trials(nashbed: Nashbed) -> list[str]:
+    """Arguments of a run of ten short trials, two or three at a time."""
+    path = nashbed.scenario(WIDE_GATES + "trials: 2\n", count=4, mixes="all", duration="2s")
+    bed = nashbed.folder / "testbed.yaml"
+    text = (Path(__file__).resolve().parents[2] / "configs/testbeds/embedded.yaml").read_text()
+    bed.write_text(text.replace("lanes: 16}", "lanes: 3}"))
+    return ["run", str(path), "--testbed", str(bed), "--out", str(nashbed.results), "--no-report"]
+
+
+def wait_for(condition: Callable[[], bool], timeout_s: float = 60) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def keys(run_dir: Path) -> list[str]:
+    return sorted(r["id"].rpartition("-a")[0] for r in records(run_dir).values() if r["valid"])
+
+
+def sealed_bytes(run_dir: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in run_dir.glob("trials/b*/*")}
+
+
+def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
+    # The moments are random but told, so that a failure can be repeated.
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    moments = random.Random(seed)
+    process = nashbed.start(*ten_trials(nashbed))
+    wait_for(lambda: any(nashbed.results.glob("*/manifest.json")))
+    (run_dir,) = nashbed.run_dirs()
+    args = ["resume", str(run_dir), "--no-report"]
+    kept: dict[str, bytes] = {}
+    for _ in range(KILLS):
+        time.sleep(moments.uniform(0.5, 6.0))
+        process.kill()
+        process.communicate()
+        wait_for(lambda: not processes_of(run_dir))
+        assert kept.items() <= sealed_bytes(run_dir).items()
+        kept = sealed_bytes(run_dir)
+        process = nashbed.start(*args)
+    process.communicate(timeout=120)
+    nashbed.call(*args)
+    assert kept.items() <= sealed_bytes(run_dir).items()
+    assert keys(run_dir) == sorted(ALL)
+    assert json.loads((run_dir / "manifest.json").read_text())["status"] == "complete"
+
+
+def processes_of(run_dir: Path) -> list[str]:
+    return [each for each in leftovers(run_dir) if each.startswith("/") and " --config " in each]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> None:
+    process = nashbed.start(*ten_trials(nashbed))
+    wait_for(lambda: any(d.glob("trials/b*") for d in nashbed.run_dirs()) and sealed(nashbed) > 0)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    (run_dir,) = nashbed.run_dirs()
+    assert f"go on with: nashbed resume {run_dir}" in err
+    assert leftovers(run_dir) == []
+    assert json.loads((run_dir / "manifest.json").read_text())["status"] == "interrupted"
+    nashbed.call("resume", str(run_dir), "--no-report")
+    assert keys(run_dir) == sorted(ALL)
+
+
+def sealed(nashbed: Nashbed) -> int:
+    return sum(len(records(run_dir)) for run_dir in nashbed.run_dirs())
+
+
+def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
+    process = nashbed.start(*ten_trials(nashbed))
+    wait_for(lambda: bool(nashbed.run_dirs()) and (Path("/run/nashbed") / state(nashbed)).exists())
+    other = Nashbed(nashbed.folder / "other")
+    other.folder.mkdir()
+    err = other.call("run", str(other.scenario()), "--out", str(other.results), code=4)
+    assert f"another run (pid {process.pid}" in err
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+def state(nashbed: Nashbed) -> str:
+    return f"{run_id(nashbed.run_dirs()[0])}.json"
+
+
+def test_a_namespace_that_is_not_ours_is_left_alone(nashbed: Nashbed) -> None:
+    process = nashbed.start(*ten_trials(nashbed))
+    wait_for(lambda: sealed(nashbed) > 0)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    (run_dir,) = nashbed.run_dirs()
+    name = f"nb{run_id(run_dir)}-snd"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        err = nashbed.call("resume", str(run_dir), code=4)
+        assert f"network namespace {name} exists already and belongs to no run of ours" in err
+        assert (Path("/run/netns") / name).exists()
+    finally:
+        subprocess.run(["ip", "netns", "del", name], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300m", "none", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
+    args = ten_trials(nashbed)
+    args[args.index("--out") + 1] = str(small_disk / "results")
+    process = nashbed.start(*args)
+    on_disk = Nashbed(small_disk)
+    wait_for(lambda: bool(on_disk.run_dirs()) and any(on_disk.run_dirs()[0].glob("trials/.*.tmp")))
+    fill(small_disk / "filler")
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 4, err
+    assert "the disk is full; free some space, then `nashbed resume`" in err
+    (run_dir,) = on_disk.run_dirs()
+    assert leftovers(run_dir) == []
+    (small_disk / "filler").unlink()
+    nashbed.call("resume", str(run_dir), "--no-report")
+    assert keys(run_dir) == sorted(ALL)
+
+
+def fill(path: Path) -> None:
+    """Write until nothing more goes on the disk."""
+    with path.open("wb", buffering=0) as stream:
+        try:
+            while True:
+                os.write(stream.fileno(), b"\0" * 65536)
+        except OSError:
+            return

@@ -1,0 +1,80 @@
+"""The link's rate, and the base RTT of an idle path."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from nashbed.controlplane.config import load_testbed
+from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.run.lab import Lab, open_lab
+from nashbed.controlplane.session.locate import DEFAULT_TESTBED, spec
+from nashbed.controlplane.session.session import LocalSession
+from nashbed.controlplane.targets import FlowEntry, GroupDelay, LaneProgram
+from tests.e2e.conftest import Nashbed, only_valid
+
+pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+
+S = 10**9
+
+
+@pytest.mark.parametrize("rate", ["10mbit", "100mbit", "500mbit"])
+def test_the_wire_rate_is_the_applied_rate(nashbed: Nashbed, rate: str) -> None:
+    # Two CUBIC flows behind 2 BDP keep the queue filled after slow start: a halved (0.7)
+    # window is still more than one BDP. So over 10 s the link must send its rate, give or
+    # take one packet at each end (0.024 % at 10 Mbit/s); 0.2 % is allowed.
+    run_dir = nashbed.run(nashbed.scenario(rate=rate, duration="14s", warmup="3s", mixes="[0]"))
+    record = only_valid(run_dir)
+    cards = pq.read_table(
+        run_dir / "trials" / record["id"] / "postcards.parquet",
+        columns=["kind", "dequeue_ns", "packet_bytes"],
+        filters=[("kind", "=", 0), ("dequeue_ns", ">", 3 * S), ("dequeue_ns", "<=", 13 * S)],
+    )
+    sent = cards["packet_bytes"].to_numpy().astype("int64").sum() * 8 / 10
+    assert sent == pytest.approx(record["applied"]["rate_bps"], rel=0.002)
+    # Departures are scheduled times; that packets really left then is the lateness's matter.
+    assert record["lateness"]["p99_ns"] < 20_000_000
+
+
+RTTS_MS = (5, 40)
+
+
+@pytest.fixture
+def idle_lab(tmp_path: Path) -> Iterator[Lab]:
+    testbed = load_testbed(DEFAULT_TESTBED).model
+    session = LocalSession("e2e0", tmp_path, testbed, lanes=len(RTTS_MS), groups=1,
+                           window_bytes=10**6)  # fmt: skip
+    lab = open_lab(session, testbed, spec())
+    yield lab
+    lab.close()
+
+
+def test_an_idle_ping_takes_the_base_rtt(idle_lab: Lab) -> None:
+    for lane, rtt_ms in enumerate(RTTS_MS):
+        half = rtt_ms * 500_000
+        limit = Limit(unit="bytes", value=10**6)
+        idle_lab.target.program(
+            LaneProgram(
+                lane=lane,
+                bottleneck=BottleneckProgram(rate_bps=10**8, limit=limit),
+                delays=(GroupDelay(half, half, 0, 1),),
+                flows=(FlowEntry(lane, f"10.64.{lane}.1", f"10.65.{lane}.1", 10000, 5001),),
+            )
+        )
+        median = statistics.median(ping_ms(lane, 100))
+        assert rtt_ms <= median <= rtt_ms + 0.2
+
+
+def ping_ms(lane: int, count: int) -> list[float]:
+    """Round-trip times between a lane's hosts in ms."""
+    ping = ["ping", "-n", "-i", "0.02", "-c", str(count), "-I", f"10.64.{lane}.1"]
+    done = subprocess.run(
+        ["ip", "netns", "exec", "nbe2e0-snd", *ping, f"10.65.{lane}.1"],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    return [float(found) for found in re.findall(r"time=([\d.]+) ms", done.stdout)]
