@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,10 @@ from nashbed.controlplane.contract.records import POSTCARD
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).resolve().parents[2]
-BINARY = ROOT / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
+BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
+"""Another build to test, such as one with sanitizers: hosts/ lies in it."""
+
+BINARY = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 SPEC = ROOT / "p4src" / "dpdk" / "bottleneck.spec"
 
 
@@ -65,7 +69,7 @@ class Replayed:
 def need_dataplane() -> None:
     """Skip, with the reason, where the data plane is not built."""
     if not BINARY.exists():
-        pytest.skip(f"{BINARY.relative_to(ROOT)} is not built: run `make build`")
+        pytest.skip(f"{BINARY} is not built: run `make build`")
 
 
 def start_replay(
@@ -77,8 +81,8 @@ def start_replay(
     (folder / "in.pcap").write_bytes(capture)
     config = {
         "spec": str(SPEC),
-        "memory_mb": 256,
-        "queue_packets": 32768,
+        "memory_mb": 96,
+        "queue_packets": 8192,
         "bottleneck": bottleneck.config(),
     }
     (folder / "config.json").write_text(json.dumps(config))

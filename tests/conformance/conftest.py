@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every vector runs on every target that is here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+from tests.conformance.dpdk import Dpdk
+from tests.conformance.target import Outcome, Packet, Target
+from tests.model.classifier import FlowKey
+from tests.support.replay import Bottleneck
+
+TARGETS: list[Target] = [Dpdk()]
+
+Run = Callable[[list[Packet], list[FlowKey], Bottleneck], Outcome]
+
+
+def marked(target: Target) -> ParameterSet:
+    """A parameter that says what the target needs."""
+    marks = [pytest.mark.dataplane] if isinstance(target, Dpdk) else []
+    return pytest.param(target, id=target.name, marks=marks)
+
+
+@pytest.fixture(params=map(marked, TARGETS))
+def target(request: pytest.FixtureRequest) -> Target:
+    """A target that can be run here."""
+    target: Target = request.param
+    reason = target.why_not()
+    if reason:
+        pytest.skip(f"{target.name}: {reason}")
+    return target
+
+
+@pytest.fixture
+def run(target: Target, tmp_path: Path) -> Run:
+    """Target.run in a folder of the test's own."""
+
+    def run(packets: list[Packet], flows: list[FlowKey], bottleneck: Bottleneck) -> Outcome:
+        return target.run(tmp_path, packets, flows, bottleneck)
+
+    return run

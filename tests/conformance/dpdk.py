@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dpdk target in virtual time: `nashbed-dataplane --replay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conformance.target import Capabilities, Count, Outcome, Packet
+from tests.model.classifier import FlowKey
+from tests.support.capture import raw_capture, read_capture
+from tests.support.replay import BINARY, Bottleneck, replay
+
+KEY_NAMES = ("src", "dst", "sport", "dport", "proto")
+
+
+class Dpdk:
+    """Replays a capture. It finds the flows by itself, in the order of their first packets."""
+
+    name = "dpdk"
+    capabilities = Capabilities(
+        limit_units=frozenset({"bytes", "packets", "cells"}),
+        overhead=True,
+        exact_times=True,
+        shortest_frame=0,
+        histogram_bin_ns=1 << 20,
+        histogram_bins=4096,
+        peak_per_flow=True,
+    )
+
+    def why_not(self) -> str:
+        """Empty where the data plane is built."""
+        return "" if BINARY.exists() else f"{BINARY} is not built: make build"
+
+    def run(
+        self, folder: Path, packets: list[Packet], flows: list[FlowKey], bottleneck: Bottleneck
+    ) -> Outcome:
+        """See Target.run."""
+        capture = raw_capture([(packet.time_ns, packet.frame) for packet in packets])
+        replayed = replay(folder, capture, bottleneck)
+        found = [FlowKey(*(each[name] for name in KEY_NAMES)) for each in replayed.summary["flows"]]
+        assert found == flows, "flows are numbered in the order of their first packets"
+        start = packets[0].time_ns if packets else 0
+        return Outcome(
+            postcards=replayed.postcards,
+            out=[Packet(time - start, frame) for time, frame in read_capture(replayed.departures)],
+            flows=replayed.summary["flows"],
+            unshaped={
+                reason: Count(
+                    replayed.summary[f"{reason}_packets"], replayed.summary[f"{reason}_bytes"]
+                )
+                for reason in ("reverse", "unknown", "malformed")
+            },
+            histogram=replayed.summary["histogram"],
+        )
