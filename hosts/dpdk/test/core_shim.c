@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pure core with plain numbers as arguments, so that the model tests
+ * (tests/model/core.py) need no layout of its structs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../core/collector.h"
+#include "../core/delay_line.h"
+#include "../core/lateness.h"
+#include "../core/prng.h"
+#include "../core/traffic_manager.h"
+
+uint64_t
+shim_prng_next(uint64_t *state)
+{
+	return prng_next(state);
+}
+
+struct event_heap *
+shim_heap_new(uint32_t n_sources)
+{
+	struct event_heap *heap = calloc(1, sizeof(*heap));
+
+	if (heap != NULL)
+		event_heap_init(heap, n_sources);
+	return heap;
+}
+
+void
+shim_heap_delete(struct event_heap *heap)
+{
+	event_heap_free(heap);
+	free(heap);
+}
+
+void
+shim_heap_set(struct event_heap *heap, uint32_t source, uint64_t at_ns)
+{
+	event_heap_set(heap, source, at_ns);
+}
+
+uint64_t
+shim_heap_next_ns(const struct event_heap *heap)
+{
+	return event_heap_next_ns(heap);
+}
+
+uint32_t
+shim_heap_next_source(const struct event_heap *heap)
+{
+	return event_heap_next_source(heap);
+}
+
+struct delay_line *
+shim_delay_new(uint32_t n_paths)
+{
+	struct delay_line *line = calloc(1, sizeof(*line));
+
+	if (line != NULL)
+		delay_line_init(line, n_paths);
+	return line;
+}
+
+void
+shim_delay_delete(struct delay_line *line)
+{
+	delay_line_free(line);
+	free(line);
+}
+
+int
+shim_delay_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns, uint32_t loss_ppb,
+		     uint64_t seed)
+{
+	return delay_line_configure(line, path, delay_ns, loss_ppb, seed);
+}
+
+void
+shim_delay_clear(struct delay_line *line, uint32_t path)
+{
+	delay_line_clear(line, path);
+}
+
+/* 1 taken, 0 lost. */
+int
+shim_delay_put(struct delay_line *line, uint32_t path, uint64_t packet, uint64_t now_ns)
+{
+	return delay_line_put(line, path, (void *)(uintptr_t)packet, now_ns) == DELAY_TAKEN;
+}
+
+/* 0 none is due, 1 a packet, 2 a stale one; packet, due_ns, path in out. */
+int
+shim_delay_get(struct delay_line *line, uint64_t now_ns, uint64_t out[3])
+{
+	struct delayed delayed;
+	bool stale;
+
+	if (!delay_line_get(line, now_ns, &delayed, &stale))
+		return 0;
+	out[0] = (uint64_t)(uintptr_t)delayed.handle;
+	out[1] = delayed.due_ns;
+	out[2] = delayed.path;
+	return stale ? 2 : 1;
+}
+
+uint64_t
+shim_delay_next_ns(const struct delay_line *line)
+{
+	return delay_line_next_event(line);
+}
+
+uint64_t
+shim_delay_lost(const struct delay_line *line, uint32_t path)
+{
+	return line->paths[path].lost_packets;
+}
+
+uint64_t
+shim_delay_waiting(const struct delay_line *line, uint32_t path)
+{
+	return line->paths[path].waiting_packets;
+}
+
+struct traffic_manager *
+shim_tm_new(uint32_t n_lanes)
+{
+	struct traffic_manager *tm = calloc(1, sizeof(*tm));
+
+	if (tm != NULL)
+		traffic_manager_init(tm, &droptail_ops, n_lanes);
+	return tm;
+}
+
+void
+shim_tm_delete(struct traffic_manager *tm)
+{
+	traffic_manager_free(tm);
+	free(tm);
+}
+
+int
+shim_tm_configure(struct traffic_manager *tm, uint32_t lane, uint64_t rate_bps, uint64_t limit,
+		  uint32_t unit, uint32_t cell_bytes, uint32_t overhead_bytes)
+{
+	struct discipline_config config = {
+		.rate_bps = rate_bps,
+		.limit = limit,
+		.unit = (enum limit_unit)unit,
+		.cell_bytes = cell_bytes,
+		.overhead_bytes = overhead_bytes,
+	};
+
+	return traffic_manager_configure(tm, lane, &config);
+}
+
+static void
+tell(const struct queue_packet *packet, uint64_t out[5])
+{
+	out[0] = (uint64_t)(uintptr_t)packet->handle;
+	out[1] = packet->lane;
+	out[2] = packet->queue_bytes;
+	out[3] = packet->enqueue_ns;
+	out[4] = packet->dequeue_ns;
+}
+
+/* 1 taken, 0 dropped; packet, lane, queue_bytes, enqueue_ns, dequeue_ns in out. */
+int
+shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t packet, uint32_t bytes,
+		uint64_t now_ns, uint64_t out[5])
+{
+	struct queue_packet q = {
+		.handle = (void *)(uintptr_t)packet,
+		.lane = lane,
+		.bytes = bytes,
+	};
+	bool taken = traffic_manager_enqueue(tm, &q, now_ns);
+
+	tell(&q, out);
+	return taken;
+}
+
+int
+shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[5])
+{
+	struct queue_packet q;
+
+	if (!traffic_manager_dequeue(tm, &q, now_ns))
+		return 0;
+	tell(&q, out);
+	return 1;
+}
+
+int
+shim_tm_discard(struct traffic_manager *tm, uint32_t lane)
+{
+	struct queue_packet q;
+
+	return traffic_manager_discard(tm, lane, &q);
+}
+
+uint64_t
+shim_tm_next_ns(const struct traffic_manager *tm)
+{
+	return traffic_manager_next_event(tm);
+}
+
+/* queue_bytes, queue_packets, peak_bytes, dropped_packets */
+void
+shim_tm_stats(const struct traffic_manager *tm, uint32_t lane, uint64_t out[4])
+{
+	struct discipline_stats stats;
+
+	traffic_manager_stats(tm, lane, &stats);
+	out[0] = stats.queue_bytes;
+	out[1] = stats.queue_packets;
+	out[2] = stats.peak_bytes;
+	out[3] = stats.dropped_packets;
+}
+
+struct lateness *
+shim_lateness_new(void)
+{
+	return calloc(1, sizeof(struct lateness));
+}
+
+void
+shim_lateness_delete(struct lateness *l)
+{
+	free(l);
+}
+
+void
+shim_lateness_add(struct lateness *l, uint64_t ns)
+{
+	lateness_add(l, ns);
+}
+
+uint64_t
+shim_lateness_percentile(const struct lateness *l, uint32_t per_mille)
+{
+	return lateness_percentile(l, per_mille);
+}
+
+/* Bins together with what they emitted. */
+struct shim_bins {
+	struct bins *bins;
+	struct bin_record *records;
+	size_t n;
+	size_t capacity;
+};
+
+static int
+keep_record(void *context, const struct bin_record *record)
+{
+	struct shim_bins *b = context;
+
+	if (b->n == b->capacity) {
+		size_t capacity = b->capacity ? 2 * b->capacity : 64;
+		struct bin_record *records = realloc(b->records, capacity * sizeof(*records));
+
+		if (records == NULL)
+			return -ENOMEM;
+		b->records = records;
+		b->capacity = capacity;
+	}
+	b->records[b->n++] = *record;
+	return 0;
+}
+
+struct shim_bins *
+shim_bins_new(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows)
+{
+	struct shim_bins *b = calloc(1, sizeof(*b));
+
+	if (b != NULL)
+		b->bins = bins_create(bin_ns, start_ns, first_flow, n_flows);
+	return b;
+}
+
+void
+shim_bins_delete(struct shim_bins *b)
+{
+	bins_destroy(b->bins);
+	free(b->records);
+	free(b);
+}
+
+int
+shim_bins_add(struct shim_bins *b, const uint8_t postcard[POSTCARD_BYTES])
+{
+	struct postcard p;
+
+	postcard_decode(postcard, &p);
+	return bins_add(b->bins, &p, keep_record, b);
+}
+
+int
+shim_bins_finish(struct shim_bins *b)
+{
+	return bins_finish(b->bins, keep_record, b);
+}
+
+const struct bin_record *
+shim_bins_records(const struct shim_bins *b, size_t *n)
+{
+	*n = b->n;
+	return b->records;
+}
+
+struct collector *
+shim_collector_open(const char *path, uint32_t mode, uint32_t one_in, uint64_t bin_ns,
+		    uint64_t start_ns, uint32_t first_flow, uint32_t n_flows)
+{
+	struct collector_config config = {
+		.mode = (enum collector_mode)mode,
+		.one_in = one_in,
+		.bin_ns = bin_ns,
+		.start_ns = start_ns,
+		.first_flow = first_flow,
+		.n_flows = n_flows,
+	};
+
+	return collector_open(path, &config);
+}
+
+void
+shim_collector_add(struct collector *c, const uint8_t *postcards, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		collector_add(c, postcards + i * POSTCARD_BYTES);
+}
+
+/* seen, written, gaps, error */
+void
+shim_collector_close(struct collector *c, uint64_t out[4])
+{
+	struct collector_stats stats = collector_close(c);
+
+	out[0] = stats.seen;
+	out[1] = stats.written;
+	out[2] = stats.gaps;
+	out[3] = (uint64_t)stats.error;
+}

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data plane's pure core as Python objects: hosts/dpdk/test/core_shim.c through ctypes.
+
+The shim takes and gives plain numbers, so no struct's layout is repeated here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nashbed.controlplane.contract.records import BIN, POSTCARD
+from numpy.typing import NDArray
+from tests.support.replay import BUILD
+
+LIBRARY = BUILD / "hosts" / "dpdk" / "test" / "libnashbed-core.so"
+NEVER = 2**64 - 1
+"""EVENT_NEVER: no event is known."""
+
+UNITS = ("bytes", "packets", "cells")
+MODES = ("all", "sample", "bins")
+
+SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "prng_next": (c_uint64, [c_void_p]),
+    "heap_new": (c_void_p, [c_uint32]),
+    "heap_delete": (None, [c_void_p]),
+    "heap_set": (None, [c_void_p, c_uint32, c_uint64]),
+    "heap_next_ns": (c_uint64, [c_void_p]),
+    "heap_next_source": (c_uint32, [c_void_p]),
+    "delay_new": (c_void_p, [c_uint32]),
+    "delay_delete": (None, [c_void_p]),
+    "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
+    "delay_clear": (None, [c_void_p, c_uint32]),
+    "delay_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64]),
+    "delay_get": (c_int, [c_void_p, c_uint64, c_void_p]),
+    "delay_next_ns": (c_uint64, [c_void_p]),
+    "delay_lost": (c_uint64, [c_void_p, c_uint32]),
+    "delay_waiting": (c_uint64, [c_void_p, c_uint32]),
+    "tm_new": (c_void_p, [c_uint32]),
+    "tm_delete": (None, [c_void_p]),
+    "tm_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32, c_uint32]),
+    "tm_enqueue": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64, c_void_p]),
+    "tm_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
+    "tm_discard": (c_int, [c_void_p, c_uint32]),
+    "tm_next_ns": (c_uint64, [c_void_p]),
+    "tm_stats": (None, [c_void_p, c_uint32, c_void_p]),
+    "lateness_new": (c_void_p, []),
+    "lateness_delete": (None, [c_void_p]),
+    "lateness_add": (None, [c_void_p, c_uint64]),
+    "lateness_percentile": (c_uint64, [c_void_p, c_uint32]),
+    "bins_new": (c_void_p, [c_uint64, c_uint64, c_uint32, c_uint32]),
+    "bins_delete": (None, [c_void_p]),
+    "bins_add": (c_int, [c_void_p, c_char_p]),
+    "bins_finish": (c_int, [c_void_p]),
+    "bins_records": (c_void_p, [c_void_p, c_void_p]),
+    "collector_open": (
+        c_void_p,
+        [c_char_p, c_uint32, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32],
+    ),
+    "collector_add": (None, [c_void_p, c_char_p, c_size_t]),
+    "collector_close": (None, [c_void_p, c_void_p]),
+}
+
+
+class Library:
+    """The loaded shim; loaded at the first call, so that a missing build skips tests."""
+
+    def __init__(self) -> None:
+        self._loaded: ctypes.CDLL | None = None
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """shim_<name>(arguments)."""
+        if self._loaded is None:
+            self._loaded = load()
+        return getattr(self._loaded, f"shim_{name}")(*arguments)
+
+
+def load() -> ctypes.CDLL:
+    """The shim with every function's types; skips where it is not built."""
+    if not LIBRARY.exists():
+        pytest.skip(f"{LIBRARY} is not built: run `make build`")
+    loaded = ctypes.CDLL(str(LIBRARY), use_errno=True)
+    for name, (result, arguments) in SIGNATURES.items():
+        function = getattr(loaded, f"shim_{name}")
+        function.restype = result
+        function.argtypes = arguments
+    return loaded
+
+
+CORE = Library()
+
+
+def prng(state: int, n: int) -> list[int]:
+    """The first n numbers of the core's generator."""
+    held = c_uint64(state)
+    return [CORE.call("prng_next", ctypes.byref(held)) for _ in range(n)]
+
+
+class Owned:
+    """An object of the core's, freed with this one."""
+
+    kind = ""
+
+    def __init__(self, *arguments: int) -> None:
+        self.handle = CORE.call(f"{self.kind}_new", *arguments)
+        assert self.handle
+
+    def __del__(self) -> None:
+        if getattr(self, "handle", None):
+            CORE.call(f"{self.kind}_delete", self.handle)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """A function of this kind on this object."""
+        return CORE.call(f"{self.kind}_{name}", self.handle, *arguments)
+
+
+class EventHeap(Owned):
+    """core/event_heap.h."""
+
+    kind = "heap"
+
+    def set(self, source: int, at_ns: int) -> None:
+        """Set a source's next event; NEVER takes it out."""
+        self.call("set", source, at_ns)
+
+    def next(self) -> tuple[int, int] | None:
+        """(time, source) of the earliest event."""
+        at_ns = self.call("next_ns")
+        return None if at_ns == NEVER else (at_ns, self.call("next_source"))
+
+
+@dataclass(frozen=True)
+class Delayed:
+    """What came out of the delay line."""
+
+    packet: int
+    due_ns: int
+    path: int
+    stale: bool
+
+
+class DelayLine(Owned):
+    """core/delay_line.h."""
+
+    kind = "delay"
+
+    def configure(self, path: int, delay_ns: int, loss_ppb: int = 0, seed: int = 0) -> int:
+        """0 or a negative errno."""
+        return int(self.call("configure", path, delay_ns, loss_ppb, seed))
+
+    def clear(self, path: int) -> None:
+        """Forget a path."""
+        self.call("clear", path)
+
+    def put(self, path: int, packet: int, now_ns: int) -> bool:
+        """Whether the packet was taken; else it is lost."""
+        return bool(self.call("put", path, packet, now_ns))
+
+    def get(self, now_ns: int) -> Delayed | None:
+        """The next packet due."""
+        out = (c_uint64 * 3)()
+        got = self.call("get", now_ns, out)
+        return Delayed(out[0], out[1], out[2], got == 2) if got else None
+
+    def next_ns(self) -> int:
+        """When the next one is due."""
+        return int(self.call("next_ns"))
+
+    def lost(self, path: int) -> int:
+        """Packets lost at random."""
+        return int(self.call("lost", path))
+
+    def waiting(self, path: int) -> int:
+        """Packets on their way."""
+        return int(self.call("waiting", path))
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A packet with its metadata."""
+
+    packet: int
+    lane: int
+    queue_bytes: int
+    enqueue_ns: int
+    dequeue_ns: int
+
+
+@dataclass(frozen=True)
+class QueueStats:
+    """A lane's."""
+
+    queue_bytes: int
+    queue_packets: int
+    peak_bytes: int
+    dropped_packets: int
+
+
+class TrafficManager(Owned):
+    """core/traffic_manager.h with drop-tail lanes."""
+
+    kind = "tm"
+
+    def configure(
+        self, lane: int, rate_bps: int, limit: int, unit: str = "bytes", cell_bytes: int = 0
+    ) -> int:
+        """0 or a negative errno."""
+        code = UNITS.index(unit)
+        return int(self.call("configure", lane, rate_bps, limit, code, cell_bytes, 0))
+
+    def enqueue(self, lane: int, packet: int, size: int, now_ns: int) -> tuple[bool, Queued]:
+        """Whether it was taken, and its metadata."""
+        out = (c_uint64 * 5)()
+        taken = self.call("enqueue", lane, packet, size, now_ns, out)
+        return bool(taken), Queued(*out)
+
+    def dequeue(self, now_ns: int) -> Queued | None:
+        """The earliest departure that is due."""
+        out = (c_uint64 * 5)()
+        return Queued(*out) if self.call("dequeue", now_ns, out) else None
+
+    def discard(self, lane: int) -> bool:
+        """Take one packet out of a lane."""
+        return bool(self.call("discard", lane))
+
+    def next_ns(self) -> int:
+        """The next departure."""
+        return int(self.call("next_ns"))
+
+    def stats(self, lane: int) -> QueueStats:
+        """A lane's counts."""
+        out = (c_uint64 * 4)()
+        self.call("stats", lane, out)
+        return QueueStats(*out)
+
+
+class Lateness(Owned):
+    """core/lateness.h."""
+
+    kind = "lateness"
+
+    def add(self, ns: int) -> None:
+        """One frame."""
+        self.call("add", ns)
+
+    def percentile(self, per_mille: int) -> int:
+        """Nanoseconds."""
+        return int(self.call("percentile", per_mille))
+
+
+class Bins(Owned):
+    """core/bins.h; Bins(bin_ns, start_ns, first_flow, n_flows)."""
+
+    kind = "bins"
+
+    def add(self, card: NDArray[Any]) -> int:
+        """One postcard: 0 or a negative errno."""
+        return int(self.call("add", card.tobytes()))
+
+    def finish(self) -> int:
+        """After the last postcard."""
+        return int(self.call("finish"))
+
+    def records(self) -> NDArray[Any]:
+        """What was emitted up to now, shape (n,), dtype records.BIN."""
+        n = c_size_t()
+        address = self.call("records", ctypes.byref(n))
+        data = ctypes.string_at(address, n.value * BIN.itemsize) if n.value else b""
+        return np.frombuffer(data, BIN)
+
+
+@dataclass(frozen=True)
+class CollectorStats:
+    """Of a closed collector."""
+
+    seen: int
+    written: int
+    gaps: int
+    error: int
+
+
+@dataclass(frozen=True)
+class CollectorConfig:
+    """As in core/collector.h."""
+
+    mode: str = "all"
+    one_in: int = 1
+    bin_ns: int = 0
+    start_ns: int = 0
+    first_flow: int = 0
+    n_flows: int = 0
+
+
+def collect(
+    path: Path, config: CollectorConfig, cards: Sequence[NDArray[Any]] | NDArray[Any]
+) -> CollectorStats:
+    """Open, add all postcards, close.
+
+    Raises:
+        OSError: The file cannot be opened.
+    """
+    handle = CORE.call(
+        "collector_open",
+        os.fsencode(path),
+        MODES.index(config.mode),
+        config.one_in,
+        config.bin_ns,
+        config.start_ns,
+        config.first_flow,
+        config.n_flows,
+    )
+    if not handle:
+        raise OSError(ctypes.get_errno(), "collector_open", str(path))
+    data = np.asarray(cards, POSTCARD).tobytes()
+    CORE.call("collector_add", handle, data, len(data) // POSTCARD.itemsize)
+    out = (c_uint64 * 4)()
+    CORE.call("collector_close", handle, out)
+    return CollectorStats(*out)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time bins against integration by brute force: exact, each final once, totals conserved."""
+
+from __future__ import annotations
+
+import errno
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.model.core import Bins
+from tests.model.droptail import Arrival, droptail
+from tests.support.postcards import Card, postcards
+
+FIRST_FLOW = 100
+FLOWS = 3
+Record = dict[str, int]
+
+
+def through_a_queue(
+    arrivals: list[tuple[int, int, int]], rate_bps: int, limit: int, start_ns: int
+) -> list[Card]:
+    """Postcards, in the order of what happened, of (gap, flow, size) arrivals."""
+    times = start_ns + np.cumsum([gap for gap, _, _ in arrivals])
+    packets = [Arrival(int(t), size) for t, (_, _, size) in zip(times, arrivals, strict=True)]
+    cards = [
+        Card(FIRST_FLOW + flow, size, packet.time_ns, outcome.departure_ns, outcome.dropped)
+        for packet, outcome, (_, flow, size) in zip(
+            packets, droptail(packets, rate_bps, limit), arrivals, strict=True
+        )
+    ]
+    return sorted(cards, key=lambda card: (card.dequeue_ns, card.dropped))
+
+
+def overlap(card: Card, start_ns: int, end_ns: int) -> int:
+    """How long the packet stands in the queue between these times."""
+    return max(0, min(card.dequeue_ns, end_ns) - max(card.enqueue_ns, start_ns))
+
+
+def by_brute_force(cards: list[Card], bin_ns: int) -> dict[tuple[int, int], Record]:
+    """Every bin's content by its definition; (bin, flow) to record, empty ones left out."""
+    bins: dict[tuple[int, int], Record] = defaultdict(lambda: defaultdict(int))
+    for card in cards:
+        end = bins[card.dequeue_ns // bin_ns, card.flow]
+        if card.dropped:
+            end["dropped_packets"] += 1
+            end["dropped_bytes"] += card.size
+            continue
+        end["departed_packets"] += 1
+        end["departed_bytes"] += card.size
+        end["qdelay_sum_ns"] += card.dequeue_ns - card.enqueue_ns
+        for number in range(card.enqueue_ns // bin_ns, card.dequeue_ns // bin_ns + 1):
+            stay = overlap(card, number * bin_ns, (number + 1) * bin_ns)
+            if stay:
+                bins[number, card.flow]["occupancy_byte_ns"] += card.size * stay
+    return {key: dict(record) for key, record in bins.items()}
+
+
+def run(cards: list[Card], bin_ns: int, start_ns: int = 0) -> list[tuple[tuple[int, int], Record]]:
+    """What the core makes of the postcards, in the order it was emitted."""
+    bins = Bins(bin_ns, start_ns, FIRST_FLOW, FLOWS)
+    for card in postcards(cards):
+        assert bins.add(card) == 0
+    assert bins.finish() == 0
+    out = []
+    for record in bins.records():
+        values = {name: int(record[name]) for name in record.dtype.names if record[name]}
+        key = (values.pop("bin", 0), values.pop("flow"))
+        out.append((key, values))
+    return out
+
+
+ARRIVALS = st.lists(
+    st.tuples(
+        st.sampled_from([0, 0, 10, 500, 1000, 3000, 50_000]),
+        st.integers(0, FLOWS - 1),
+        st.sampled_from([1, 60, 999, 1000, 1514]),
+    ),
+    min_size=1,
+    max_size=100,
+)
+
+
+@given(
+    ARRIVALS,
+    st.sampled_from([1, 7, 1000, 4096, 10**6]),
+    st.sampled_from([8_000_000_000, 2_999_999_999]),
+    st.sampled_from([2000, 20_000]),
+    st.integers(0, 10**6),
+)
+def test_exact(
+    arrivals: list[tuple[int, int, int]], bin_ns: int, rate_bps: int, limit: int, start_ns: int
+) -> None:
+    if bin_ns == 1:
+        arrivals = arrivals[:5]  # the brute force is slow
+    cards = through_a_queue(arrivals, rate_bps, limit, start_ns)
+    emitted = run(cards, bin_ns, start_ns)
+    keys = [key for key, _ in emitted]
+    assert keys == sorted(set(keys)), "every bin is final once, in the order of time"
+    assert dict(emitted) == by_brute_force(cards, bin_ns)
+
+
+@given(ARRIVALS, st.sampled_from([7, 1000, 10**6]))
+def test_totals_are_conserved(arrivals: list[tuple[int, int, int]], bin_ns: int) -> None:
+    cards = through_a_queue(arrivals, 8_000_000_000, 5000, 0)
+    total: Record = defaultdict(int)
+    for _, record in run(cards, bin_ns):
+        for name, value in record.items():
+            total[name] += value
+    left = [card for card in cards if not card.dropped]
+    assert total["departed_packets"] == len(left)
+    assert total["dropped_packets"] == len(cards) - len(left)
+    assert total["departed_bytes"] + total["dropped_bytes"] == sum(card.size for card in cards)
+    assert total["qdelay_sum_ns"] == sum(card.dequeue_ns - card.enqueue_ns for card in left)
+    stays = (card.size * (card.dequeue_ns - card.enqueue_ns) for card in left)
+    assert total["occupancy_byte_ns"] == sum(stays)
+
+
+def test_a_bin_is_final_only_after_an_arrival_behind_it_has_left() -> None:
+    bins = Bins(1000, 0, FIRST_FLOW, 1)
+    early, late = postcards([Card(FIRST_FLOW, 10, 0, 2500), Card(FIRST_FLOW, 10, 2100, 3500)])
+    assert bins.add(early) == 0
+    assert len(bins.records()) == 0
+    assert bins.add(late) == 0
+    assert list(bins.records()["bin"]) == [0, 1]
+    assert bins.finish() == 0
+    assert list(bins.records()["bin"]) == [0, 1, 2, 3]
+    assert list(bins.records()["occupancy_byte_ns"]) == [10_000, 10_000, 5000 + 9000, 5000]
+
+
+def test_idle_time_takes_no_memory() -> None:
+    # Two hundred million bins of 1 ms between two packets.
+    cards = [Card(FIRST_FLOW, 10, 0, 5), Card(FIRST_FLOW + 2, 20, 2 * 10**14, 2 * 10**14 + 7)]
+    assert dict(run(cards, 10**6)) == by_brute_force(cards, 10**6)
+
+
+@pytest.mark.parametrize(
+    "card",
+    [
+        Card(FIRST_FLOW - 1, enqueue_ns=5000, dequeue_ns=6000),
+        Card(FIRST_FLOW + FLOWS, enqueue_ns=5000, dequeue_ns=6000),
+        Card(FIRST_FLOW, enqueue_ns=3999, dequeue_ns=6000),
+        Card(FIRST_FLOW, enqueue_ns=6000, dequeue_ns=5000),
+    ],
+    ids=["flow-below", "flow-above", "before-the-start", "leaves-before-it-comes"],
+)
+def test_what_cannot_be_is_refused(card: Card) -> None:
+    bins = Bins(1000, 4000, FIRST_FLOW, FLOWS)
+    assert bins.add(postcards([card])[0]) == -errno.ERANGE
+    assert bins.finish() == 0
+    assert len(bins.records()) == 0

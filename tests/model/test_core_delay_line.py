@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delay line against a plain model, and its random loss against SplitMix64."""
+
+from __future__ import annotations
+
+import errno
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.model.core import NEVER, DelayLine, prng
+from tests.model.splitmix import SplitMix64
+
+PATHS = 4
+BILLION = 10**9
+MAX_DELAYS = 256
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A packet on its way."""
+
+    packet: int
+    due_ns: int
+    path: int
+    generation: int
+
+
+@dataclass
+class Path:
+    """A path's settings; None: not configured."""
+
+    delay_ns: int | None = None
+    loss_ppb: int = 0
+    random: SplitMix64 = field(default_factory=lambda: SplitMix64(0))
+    generation: int = 0
+    lost: int = 0
+    waiting: int = 0
+
+
+class Model:
+    """Packets of equal delay leave in the order they came; the earliest due goes first."""
+
+    def __init__(self) -> None:
+        self.paths = [Path() for _ in range(PATHS)]
+        self.queues: dict[int, deque[Waiting]] = defaultdict(deque)
+
+    def configure(self, path: int, delay_ns: int, loss_ppb: int, seed: int) -> None:
+        p = self.paths[path]
+        p.delay_ns, p.loss_ppb, p.random = delay_ns, loss_ppb, SplitMix64(seed)
+
+    def clear(self, path: int) -> None:
+        self.paths[path] = Path(generation=self.paths[path].generation + 1)
+
+    def put(self, path: int, packet: int, now_ns: int) -> bool:
+        p = self.paths[path]
+        if p.loss_ppb and p.random.next() % BILLION < p.loss_ppb:
+            p.lost += 1
+            return False
+        delay_ns = p.delay_ns or 0
+        self.queues[delay_ns].append(Waiting(packet, now_ns + delay_ns, path, p.generation))
+        p.waiting += 1
+        return True
+
+    def next_ns(self) -> int:
+        return min((queue[0].due_ns for queue in self.queues.values() if queue), default=NEVER)
+
+    def take(self, packet: int) -> Waiting:
+        """Take out a packet that must be the first of its queue and due at next_ns()."""
+        due_ns = self.next_ns()
+        heads = [q for q in self.queues.values() if q and q[0].due_ns == due_ns]
+        [queue] = [q for q in heads if q[0].packet == packet]
+        return queue.popleft()
+
+    def is_stale(self, waiting: Waiting) -> bool:
+        return waiting.generation != self.paths[waiting.path].generation
+
+
+def drain(line: DelayLine, model: Model, now_ns: int) -> None:
+    """Take all that is due out of both and compare."""
+    while (out := line.get(now_ns)) is not None:
+        expected = model.take(out.packet)
+        assert (out.due_ns, out.path) == (expected.due_ns, expected.path)
+        assert out.stale == model.is_stale(expected)
+        if not out.stale:
+            model.paths[out.path].waiting -= 1
+    assert model.next_ns() > now_ns
+
+
+PATH = st.integers(0, PATHS - 1)
+ACTIONS = st.one_of(
+    st.tuples(st.just("put"), PATH),
+    st.tuples(st.just("put"), PATH),
+    st.tuples(st.just("wait"), st.sampled_from([0, 1, 5, 10, 100])),
+    st.tuples(
+        st.just("configure"),
+        PATH,
+        st.sampled_from([0, 1, 10, 50]),
+        st.sampled_from([0, 0, BILLION // 2, BILLION]),
+        st.integers(0, 2**64 - 1),
+    ),
+    st.tuples(st.just("clear"), PATH),
+)
+
+
+@given(st.lists(ACTIONS, max_size=150))
+def test_against_the_model(actions: list[tuple[str, int, int, int, int]]) -> None:
+    line, model, now_ns = DelayLine(PATHS), Model(), 0
+    for packet, (action, *arguments) in enumerate(actions):
+        if action == "put":
+            assert line.put(*arguments, packet, now_ns) == model.put(*arguments, packet, now_ns)
+        elif action == "configure":
+            assert line.configure(*arguments) == 0
+            model.configure(*arguments)
+        elif action == "clear":
+            line.clear(*arguments)
+            model.clear(*arguments)
+        else:
+            now_ns += arguments[0]
+            drain(line, model, now_ns)
+        assert line.next_ns() == model.next_ns()
+        for path, p in enumerate(model.paths):
+            assert (line.lost(path), line.waiting(path)) == (p.lost, p.waiting)
+    drain(line, model, NEVER - 1)
+
+
+def test_nothing_comes_before_its_time() -> None:
+    line = DelayLine(1)
+    line.configure(0, 20_000_000)
+    line.put(0, 7, now_ns=5)
+    assert line.get(20_000_004) is None
+    out = line.get(20_000_005)
+    assert out is not None
+    assert (out.packet, out.due_ns) == (7, 20_000_005)
+
+
+def test_what_waits_when_a_path_is_cleared_is_stale_and_what_comes_after_is_not() -> None:
+    line = DelayLine(1)
+    line.configure(0, 10)
+    line.put(0, 1, 0)
+    line.clear(0)
+    line.configure(0, 10)
+    line.put(0, 2, 0)
+    first, second = line.get(10), line.get(10)
+    assert first is not None
+    assert second is not None
+    assert [(d.packet, d.stale) for d in (first, second)] == [(1, True), (2, False)]
+
+
+def test_the_generator_is_splitmix64() -> None:
+    # The sequence of seed 1234567 that the paper's authors publish.
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert prng(1234567, 3) == published
+    model = SplitMix64(1234567)
+    assert [model.next() for _ in range(3)] == published
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, BILLION))
+def test_a_seed_gives_the_same_losses_every_time(seed: int, loss_ppb: int) -> None:
+    line, model = DelayLine(2), SplitMix64(seed)
+    line.configure(0, 0, loss_ppb, seed)
+    line.configure(1, 0, loss_ppb, seed)
+    lost = [not line.put(0, i, 0) for i in range(300)]
+    assert lost == [model.next() % BILLION < loss_ppb for _ in range(300)]
+    assert lost == [not line.put(1, i, 0) for i in range(300)]
+
+
+@pytest.mark.parametrize("loss_ppb", [1_000_000, 20_000_000, 500_000_000])
+def test_the_rate_of_loss(loss_ppb: int) -> None:
+    n = 100_000
+    line = DelayLine(1)
+    line.configure(0, 0, loss_ppb, seed=42)
+    lost = sum(not line.put(0, i, 0) for i in range(n))
+    share = loss_ppb / BILLION
+    # Five standard deviations of a binomial count.
+    assert abs(lost - n * share) < 5 * (n * share * (1 - share)) ** 0.5
+    assert line.lost(0) == lost
+
+
+def test_arguments_out_of_range_are_refused() -> None:
+    line = DelayLine(2)
+    assert line.configure(2, 0) == -errno.EINVAL
+    assert line.configure(0, 0, BILLION + 1) == -errno.EINVAL
+
+
+def test_256_different_delays_at_a_time() -> None:
+    line = DelayLine(MAX_DELAYS + 2)
+    for path in range(MAX_DELAYS):
+        assert line.configure(path, 1000 + path) == 0
+    assert line.configure(MAX_DELAYS, 5) == -errno.ENOSPC
+    assert line.configure(MAX_DELAYS, 1000) == 0  # a delay that is in use already
+    line.put(7, 1, 0)
+    line.clear(7)
+    assert line.configure(MAX_DELAYS + 1, 5) == -errno.ENOSPC  # its packet is still on the way
+    assert line.get(2000) is not None
+    assert line.configure(MAX_DELAYS + 1, 5) == 0

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lanes side by side: each against its own plain model, and their departures in order of time."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.model.core import NEVER, Queued, QueueStats, TrafficManager
+from tests.model.droptail import Arrival, Outcome, droptail
+
+RATES = [8_000_000, 99_999_989, 8_000_000_000]
+LIMITS = [3000, 10_000, 1514]
+LANES = len(RATES)
+ARRIVALS = st.lists(
+    st.tuples(
+        st.integers(0, LANES - 1),
+        st.sampled_from([0, 0, 1, 1000, 10**6]),
+        st.sampled_from([60, 61, 1000, 1514]),
+    ),
+    max_size=150,
+)
+
+
+def make() -> TrafficManager:
+    tm = TrafficManager(LANES)
+    for lane in range(LANES):
+        assert tm.configure(lane, RATES[lane], LIMITS[lane]) == 0
+    return tm
+
+
+def depart(tm: TrafficManager, now_ns: int) -> list[Queued]:
+    out = []
+    while (packet := tm.dequeue(now_ns)) is not None:
+        out.append(packet)
+    return out
+
+
+@given(ARRIVALS)
+def test_every_lane_is_the_plain_model(arrivals: list[tuple[int, int, int]]) -> None:
+    tm, now_ns = make(), 0
+    told: list[tuple[bool, Queued]] = []
+    departed: list[Queued] = []
+    per_lane: list[list[tuple[int, Arrival]]] = [[] for _ in range(LANES)]
+    for packet, (lane, gap_ns, size) in enumerate(arrivals):
+        now_ns += gap_ns
+        departed += depart(tm, now_ns)
+        told.append(tm.enqueue(lane, packet, size, now_ns))
+        per_lane[lane].append((packet, Arrival(now_ns, size)))
+    departed += depart(tm, NEVER - 1)
+
+    for lane, mine in enumerate(per_lane):
+        expected = droptail((arrival for _, arrival in mine), RATES[lane], LIMITS[lane])
+        got = [
+            Outcome(not taken, queued.queue_bytes, queued.dequeue_ns)
+            for taken, queued in (told[packet] for packet, _ in mine)
+        ]
+        assert got == expected
+    times = [queued.dequeue_ns for queued in departed]
+    assert times == sorted(times)
+    assert sorted(q.packet for q in departed) == [i for i, (taken, _) in enumerate(told) if taken]
+    assert tm.next_ns() == NEVER
+
+
+def test_the_queue_is_told() -> None:
+    tm = TrafficManager(1)
+    tm.configure(0, 8_000_000_000, 2000)  # a byte per nanosecond
+    taken = [tm.enqueue(0, i, 1000, now_ns=0)[0] for i in range(3)]
+    assert taken == [True, True, False]
+    assert tm.stats(0) == QueueStats(2000, 2, 2000, 1)
+    assert tm.next_ns() == 1000
+    assert len(depart(tm, 1000)) == 1
+    assert tm.stats(0) == QueueStats(1000, 1, 2000, 1)
+
+
+def test_a_discarded_queue_leaves_the_line_free() -> None:
+    tm = TrafficManager(2)
+    for lane in range(2):
+        tm.configure(lane, 8_000_000, 10**6)  # a byte per microsecond
+    for i in range(100):
+        tm.enqueue(0, i, 1000, now_ns=0)
+    tm.enqueue(1, 200, 1000, now_ns=0)
+    while tm.discard(0):
+        pass
+    assert tm.stats(0).queue_bytes == 0
+    assert tm.next_ns() == 1_000_000  # the other lane's
+    _, queued = tm.enqueue(0, 300, 1000, now_ns=500)
+    assert (queued.queue_bytes, queued.dequeue_ns) == (0, 1_000_500)
+
+
+def test_no_configuration_while_packets_are_queued() -> None:
+    tm = TrafficManager(1)
+    tm.configure(0, 8_000_000, 2000)
+    tm.enqueue(0, 1, 1000, now_ns=0)
+    assert tm.configure(0, 9_000_000, 2000) == -errno.EBUSY
+    assert len(depart(tm, NEVER - 1)) == 1
+    assert tm.configure(0, 9_000_000, 2000) == 0
+
+
+def test_a_lane_that_was_never_programmed_drops() -> None:
+    taken, queued = TrafficManager(1).enqueue(0, 1, 60, now_ns=5)
+    assert not taken
+    assert (queued.enqueue_ns, queued.dequeue_ns) == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("lane", "rate_bps", "limit", "unit", "cell_bytes"),
+    [
+        (1, 10**6, 1000, "bytes", 0),
+        (0, 0, 1000, "bytes", 0),
+        (0, 400_000_000_001, 1000, "bytes", 0),
+        (0, 10**6, 0, "bytes", 0),
+        (0, 10**6, 2**32, "bytes", 0),
+        (0, 10**6, 1000, "cells", 0),
+    ],
+)
+def test_what_is_out_of_range_is_refused(
+    lane: int, rate_bps: int, limit: int, unit: str, cell_bytes: int
+) -> None:
+    tm = TrafficManager(1)
+    assert tm.configure(lane, rate_bps, limit, unit, cell_bytes) == -errno.EINVAL
