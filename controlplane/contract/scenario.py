@@ -168,11 +168,12 @@ class Gates(Model):
     Attributes:
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
             larger of 1 % of the smallest base RTT and 0.5 ms.
-        loop_gap: Bound on the longest pause of the data plane's loop; `auto` is 25 ms.
-        sampling_lateness: Bound on the 99th percentile of the TCP_INFO timer's lateness;
-            `auto` is the sampling interval.
-        overlap: Every flow must deliver a byte within this share of the measured window at
-            its beginning and at its end.
+        loop_gap: Bound on the longest pause of the data plane's loop; `auto` is the larger
+            of half the smallest base RTT and 10 ms.
+        sampling_lateness: Bound on the mean lateness of the TCP_INFO timer; `auto` is a
+            quarter of the sampling interval.
+        overlap: One of every flow's packets must reach the bottleneck within this share of
+            the measured window at its beginning and at its end.
     """
 
     lateness_p999: Literal["auto"] | Duration = "auto"

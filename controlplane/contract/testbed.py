@@ -56,6 +56,7 @@ class DataPlane(Model):
     Attributes:
         core: The core of the packet loop.
         service_core: The core of everything else of the data plane.
+        shield: Keep every other task of the machine off `core` while a run lasts.
         loop: `poll` keeps its core busy; `sleep` waits for the next event.
         huge_pages: False runs without huge pages (slower, no set-up).
         memory: Packet memory.
@@ -66,6 +67,7 @@ class DataPlane(Model):
 
     core: Core = 1
     service_core: Core = 0
+    shield: bool = True
     loop: Literal["poll", "sleep"] = "poll"
     huge_pages: bool = True
     memory: Size = Size(512 * 2**20)

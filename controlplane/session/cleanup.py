@@ -11,6 +11,7 @@ from pathlib import Path
 from ..contract.errors import HostError
 from . import namespaces
 from .log import LOG
+from .shield import lower_shield
 from .state import STATE_DIR, ChildProcess, RunState, read_states
 from .waiting import poll
 
@@ -24,6 +25,8 @@ def remove_run(state: RunState) -> list[str]:
     left = [f"process {child.pid}" for child in state.processes if not _end(child)]
     if state.namespaces:
         left += namespaces.remove(state.namespaces, state.interfaces)
+    if state.shield:
+        lower_shield(state.shield)
     if state.scratch:
         shutil.rmtree(state.scratch, ignore_errors=True)
     return left

@@ -14,6 +14,7 @@ from .layout import Layout, Side, make_layout
 from .locate import DATAPLANE, FLOWS, built
 from .log import LOG
 from .process import Process
+from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
 
 
@@ -78,6 +79,7 @@ class LocalSession(Session):
         self._sysctls = host_sysctls(window_bytes)
         self._state: StateFile | None = None
         self._processes: list[Process] = []
+        self._affinity: set[int] | None = None
 
     @property
     def scratch(self) -> Path:
@@ -96,23 +98,30 @@ class LocalSession(Session):
         preflight.require_cores(self._testbed)
         cleanup.remove_dead_runs()
         preflight.require_huge_pages(self._testbed)
-        leave_core(self._testbed.dataplane.core)
+        self._affinity = leave_core(self._testbed.dataplane.core)
         namespaces.refuse_foreign(self.layout)
         self._write_state()
+        self._raise_shield()
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
 
     def _write_state(self) -> None:
-        layout = self.layout
+        layout, dataplane = self.layout, self._testbed.dataplane
         veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
         state = own_state(self._run_id, self._run_dir).model_copy(
             update={
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
                 "scratch": str(self.scratch),
+                "shield": plan_shield(dataplane.core) if dataplane.shield else None,
             }
         )
         self._state = StateFile(state)
+
+    def _raise_shield(self) -> None:
+        shield = self._state.state.shield if self._state else None
+        if shield:
+            raise_shield(shield)
 
     def ports(self) -> dict[str, dict[str, Any]]:
         """The data plane's `ports` configuration."""
@@ -139,12 +148,11 @@ class LocalSession(Session):
         namespaces.configure(self.layout, self._sysctls)
 
     def start_flows(self, side: Side, config: Path, lane: int) -> Process:
-        """Start a flow generator in a side's namespace, off the packet loop's core."""
+        """Start a flow generator in a side's namespace; it stays off the loop's core as we do."""
         namespace = self.layout.senders if side == "snd" else self.layout.receivers
         role = "sender" if side == "snd" else "sink"
-        cores = ",".join(str(core) for core in self.layout.cores)
-        pinned = ["taskset", "-c", cores, str(built(FLOWS)), "--config", str(config)]
-        return self._start(f"{role} of lane {lane}", namespace.namespace, pinned, None)
+        args = [str(built(FLOWS)), "--config", str(config)]
+        return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
 
     def _start(self, name: str, namespace: str, args: list[str], log: Path | None) -> Process:
         process = Process(
@@ -169,6 +177,9 @@ class LocalSession(Session):
         for process in reversed(self._processes):
             process.stop()
         self._processes.clear()
+        if self._affinity is not None:
+            os.sched_setaffinity(0, self._affinity)
+            self._affinity = None
         if self._state is None:
             return
         left = cleanup.remove_run(self._state.state)
@@ -179,11 +190,16 @@ class LocalSession(Session):
         LOG.info("restored the machine")
 
 
-def leave_core(core: int) -> None:
-    """Keep this process and all it starts off a core, as long as there is another."""
-    others = os.sched_getaffinity(0) - {core}
-    if others:
-        os.sched_setaffinity(0, others)
+def leave_core(core: int) -> set[int]:
+    """Keep this thread and all that it starts off a core, as long as there is another.
+
+    Returns:
+        The cores that were allowed before.
+    """
+    before = os.sched_getaffinity(0)
+    if before - {core}:
+        os.sched_setaffinity(0, before - {core})
+    return before
 
 
 def host_sysctls(window_bytes: int) -> dict[str, str]:

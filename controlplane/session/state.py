@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from ..contract.errors import HostError
 from ..contract.model import Model
 from .procfs import executable, start_time
+from .shield import Shield
 
 STATE_DIR = Path("/run/nashbed")
 
@@ -51,6 +52,7 @@ class RunState(Model):
         interfaces: Interfaces by namespace, removed first.
         processes: Running children.
         scratch: Directory of sockets and generated files.
+        shield: The shield around the packet loop's core.
     """
 
     id: str
@@ -61,6 +63,7 @@ class RunState(Model):
     interfaces: tuple[tuple[str, str], ...] = ()
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
+    shield: Shield | None = None
 
     def is_alive(self) -> bool:
         """Whether the controlling process is still running."""
