@@ -90,8 +90,8 @@ def stamp_of(artefact: Artefact) -> str:
     return first.split(marker)[1].split()[0] if marker in first else ""
 
 
-def compile_one(artefact: Artefact, compiler: str) -> None:
-    """Compile and write the stamped artefact.
+def compiled(artefact: Artefact, compiler: str) -> str:
+    """The stamped text of a fresh artefact.
 
     Raises:
         SystemExit: The compiler failed; its output was shown.
@@ -110,8 +110,7 @@ def compile_one(artefact: Artefact, compiler: str) -> None:
     commit = re.search(r"SHA: (\w+)", version.stdout + version.stderr)
     release = commit.group(1) if commit else "of unknown version"
     head = f"{artefact.comment} sources sha256:{digest(artefact)} {artefact.compiler} {release}"
-    artefact.path.write_text(f"{head}\n{body}\n")
-    print(f"{artefact.path.relative_to(P4SRC.parent)}: compiled")
+    return f"{head}\n{body}\n"
 
 
 def build() -> int:
@@ -120,7 +119,8 @@ def build() -> int:
     for artefact in ARTEFACTS:
         compiler = shutil.which(artefact.compiler)
         if compiler:
-            compile_one(artefact, compiler)
+            artefact.path.write_text(compiled(artefact, compiler))
+            print(f"{artefact.path.relative_to(P4SRC.parent)}: compiled")
             continue
         fresh = stamp_of(artefact) == digest(artefact)
         state = "is up to date" if fresh else "is STALE"

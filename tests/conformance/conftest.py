@@ -7,24 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 from tests.conformance.dpdk import Dpdk
 from tests.conformance.target import Outcome, Packet, Target
 from tests.model.classifier import FlowKey
 from tests.support.replay import Bottleneck
 
-TARGETS: list[Target] = [Dpdk()]
+PARAMETERS = [
+    pytest.param(Dpdk(), id="dpdk", marks=pytest.mark.dataplane),
+]
 
 Run = Callable[[list[Packet], list[FlowKey], Bottleneck], Outcome]
 
 
-def marked(target: Target) -> ParameterSet:
-    """A parameter that says what the target needs."""
-    marks = [pytest.mark.dataplane] if isinstance(target, Dpdk) else []
-    return pytest.param(target, id=target.name, marks=marks)
-
-
-@pytest.fixture(params=map(marked, TARGETS))
+@pytest.fixture(params=PARAMETERS)
 def target(request: pytest.FixtureRequest) -> Target:
     """A target that can be run here."""
     target: Target = request.param

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* P4's second pass at the ends of its ranges, which no replay reaches: the last
+ * lane and flow, times of 48 bits, and the lane's postcard number over its wrap.
+ * Usage: test-egress-limits SPEC
+ */
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "../../flows/test/check.h"
+#include "../pipeline.h"
+#include "../registers.h"
+
+#define LAST_LANE 63u
+#define LAST_FLOW 65535u
+#define TIME_END ((UINT64_C(1) << 48) - 1)
+#define FRAME_BYTES 60u
+
+static struct rte_mempool *
+start_dpdk(void)
+{
+	char *arguments[] = {"test",	       "--no-huge",	 "--no-pci",
+			     "--no-shconf",    "--no-telemetry", "-m64",
+			     "--iova-mode=va", "--log-level=3",	 NULL};
+	struct rte_mempool *pool;
+
+	CHECK(rte_eal_init(8, arguments) >= 0);
+	pool = rte_pktmbuf_pool_create("packets", 63, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+				       SOCKET_ID_ANY);
+	CHECK(pool != NULL);
+	return pool;
+}
+
+/* A packet as the traffic manager hands it to egress: intrinsic, bridge, frame. */
+static struct rte_mbuf *
+make_packet(struct rte_mempool *pool, enum pass pass)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	uint8_t *bytes;
+
+	CHECK(mbuf != NULL);
+	bytes = (uint8_t *)rte_pktmbuf_append(mbuf, INTRINSIC_BYTES + BRIDGE_BYTES + FRAME_BYTES);
+	intrinsic_encode(bytes, pass, 0, LAST_LANE, FRAME_BYTES, UINT32_MAX, TIME_END - 5,
+			 TIME_END);
+	bytes += INTRINSIC_BYTES;
+	put_be(bytes, 2, LAST_LANE);
+	put_be(bytes + 2, 2, 0xfedc);
+	put_be(bytes + 4, 4, LAST_FLOW);
+	put_be(bytes + 8, 4, 0x89abcdef);
+	put_be(bytes + 12, 4, 0xff000000);
+	memset(bytes + BRIDGE_BYTES, 0x5a, FRAME_BYTES);
+	return mbuf;
+}
+
+static void
+check_postcard(const struct pipeline_slot *slot, enum postcard_kind kind, uint32_t lane_seq)
+{
+	struct postcard p;
+
+	CHECK(slot->has_postcard);
+	postcard_decode(slot->postcard, &p);
+	CHECK(p.version == 1 && p.kind == kind && p.lane == LAST_LANE && p.flow == LAST_FLOW);
+	CHECK(p.packet_bytes == FRAME_BYTES && p.queue_bytes == UINT32_MAX);
+	CHECK(p.enqueue_ns == TIME_END - 5 && p.dequeue_ns == TIME_END);
+	CHECK(p.tcp_seq == 0x89abcdef && p.payload_bytes == 0xfedc && p.tcp_flags == 0xff);
+	CHECK(p.lane_seq == lane_seq);
+	CHECK(slot->postcard[POSTCARD_BYTES - 1] == 0);
+}
+
+static void
+check_frame(const struct pipeline_slot *slot)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(slot->mbuf, const uint8_t *);
+
+	CHECK(slot->port == PIPELINE_EGRESS && slot->mbuf->pkt_len == FRAME_BYTES);
+	for (uint32_t i = 0; i < FRAME_BYTES; i++)
+		CHECK(frame[i] == 0x5a);
+}
+
+/* Four packets around the wrap, one of them dropped. */
+static void
+run_packets(struct pipeline *p, struct rte_mempool *pool)
+{
+	static const enum pass passes[] = {PASS_DEPARTED, PASS_DEPARTED, PASS_DROPPED,
+					   PASS_DEPARTED};
+	struct pipeline_slot *slots = pipeline_slots(p);
+
+	for (uint32_t i = 0; i < RTE_DIM(passes); i++)
+		slots[i].mbuf = make_packet(pool, passes[i]);
+	pipeline_run(p, RTE_DIM(passes));
+	for (uint32_t i = 0; i < RTE_DIM(passes); i++) {
+		bool dropped = passes[i] == PASS_DROPPED;
+
+		check_postcard(&slots[i], dropped ? POSTCARD_DROPPED : POSTCARD_DEPARTED,
+			       UINT32_MAX - 1 + i);
+		if (dropped)
+			CHECK(slots[i].port == PIPELINE_TELEMETRY);
+		else
+			check_frame(&slots[i]);
+		rte_pktmbuf_free(slots[i].mbuf);
+	}
+}
+
+static uint64_t
+sum_of(struct pipeline *p, enum flow_register which)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t flow = 0; flow <= LAST_FLOW; flow++)
+		sum += registers_flow(p, which, flow);
+	return sum;
+}
+
+/* The last flow's and lane's registers have it all and no other has any. */
+static void
+check_registers(struct pipeline *p)
+{
+	CHECK(registers_flow(p, FLOW_DEPARTED_PACKETS, LAST_FLOW) == 3);
+	CHECK(registers_flow(p, FLOW_DEPARTED_BYTES, LAST_FLOW) == 3 * FRAME_BYTES);
+	CHECK(registers_flow(p, FLOW_DROPPED_PACKETS, LAST_FLOW) == 1);
+	CHECK(registers_flow(p, FLOW_PEAK_QUEUE_BYTES, LAST_FLOW) == 4 * FRAME_BYTES);
+	CHECK(sum_of(p, FLOW_DEPARTED_PACKETS) == 3 && sum_of(p, FLOW_DROPPED_PACKETS) == 1);
+	CHECK(sum_of(p, FLOW_IN_QUEUE_BYTES) == 0 && sum_of(p, FLOW_ARRIVED_PACKETS) == 0);
+	CHECK(registers_histogram(p, LAST_LANE, 0) == 3);
+	CHECK(registers_histogram(p, LAST_LANE - 1, HISTOGRAM_BINS - 1) == 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct rte_mempool *pool = start_dpdk();
+	char error[256] = "";
+	struct pipeline *p;
+
+	CHECK(argc == 2);
+	p = pipeline_create(argv[1], error, sizeof(error));
+	CHECK(p != NULL);
+	CHECK(pipeline_register_write(p, "egress_lane_postcards", LAST_LANE, UINT32_MAX - 1) == 0);
+	CHECK(pipeline_register_write(p, "in_queue_bytes", LAST_FLOW, 4 * FRAME_BYTES) == 0);
+	run_packets(p, pool);
+	check_registers(p);
+	pipeline_destroy(p);
+	rte_eal_cleanup();
+	return 0;
+}

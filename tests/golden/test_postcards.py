@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""P4, C and Python agree on every byte of a postcard."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nashbed.controlplane.contract.records import POSTCARD
+from tests.golden.postcards import BOTTLENECK, BYTES, CAPTURE, VALUES, p4_values, python_values
+from tests.support.replay import BUILD, replay
+
+C_DECODER = BUILD / "hosts" / "dpdk" / "test" / "nashbed-postcards"
+ALL_BYTES_DIFFER = bytes(range(1, POSTCARD.itemsize + 1))
+
+
+def golden() -> list[dict[str, int]]:
+    values: list[dict[str, int]] = json.loads(VALUES.read_text())
+    return values
+
+
+def c_values(path: Path) -> Any:
+    if not C_DECODER.exists():
+        pytest.skip(f"{C_DECODER} is not built: run `make build`")
+    run = subprocess.run([C_DECODER, path], check=True, capture_output=True, text=True)
+    return json.loads(run.stdout)
+
+
+def without_reserved(values: dict[str, int]) -> dict[str, int]:
+    return {name: value for name, value in values.items() if name != "reserved"}
+
+
+@pytest.mark.dataplane
+def test_p4_writes_the_golden_bytes(tmp_path: Path) -> None:
+    replayed = replay(tmp_path, CAPTURE.read_bytes(), BOTTLENECK)
+    assert (replayed.folder / "postcards.raw").read_bytes() == BYTES.read_bytes()
+
+
+def test_python_reads_the_golden_values() -> None:
+    assert python_values(np.fromfile(BYTES, POSTCARD)) == golden()
+
+
+def test_c_reads_the_golden_values() -> None:
+    assert c_values(BYTES) == golden()
+
+
+def test_p4_declares_what_the_golden_bytes_hold() -> None:
+    data = BYTES.read_bytes()
+    size = POSTCARD.itemsize
+    records = [data[at : at + size] for at in range(0, len(data), size)]
+    assert [without_reserved(p4_values(record)) for record in records] == golden()
+
+
+def test_all_three_place_every_byte_alike(tmp_path: Path) -> None:
+    path = tmp_path / "postcard"
+    path.write_bytes(ALL_BYTES_DIFFER)
+    declared = p4_values(ALL_BYTES_DIFFER)
+    [python] = python_values(np.fromfile(path, POSTCARD))
+    assert python == without_reserved(declared)
+    assert c_values(path) == [python]
+
+
+def test_the_golden_capture_shows_what_it_should() -> None:
+    values = golden()
+    assert {card["kind"] for card in values} == {0, 1}
+    assert max(card["enqueue_ns"] for card in values) > 2**32
+    assert max(card["tcp_seq"] for card in values) == 2**32 - 1
+    assert [card["lane_seq"] for card in values] == list(range(len(values)))
