@@ -20,7 +20,7 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..session import preflight
+from ..session import cleanup, preflight
 from ..session.locate import DATAPLANE, FLOWS, built, spec
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
@@ -81,6 +81,8 @@ def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
     preflight.require_root()
     preflight.require_tools()
     preflight.require_cores(testbed)
+    cleanup.refuse_live_runs()
+    preflight.require_huge_pages(testbed)
     built(DATAPLANE)
     built(FLOWS)
     preflight.require_disk(folder, needed_bytes)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..contract.errors import HostError, Interrupted, NashbedError
+from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
 from ..session.log import LOG
 from .rundir import DiskFullError
@@ -221,6 +221,5 @@ class Scheduler:
     def _fail(self, error: BaseException) -> None:
         """Remember what ended the run: the first error, for others follow from it."""
         with self._changed:
-            if self._error is None or not isinstance(error, NashbedError | Interrupted):
-                self._error = self._error or error
+            self._error = self._error or error
         self.stop.set()

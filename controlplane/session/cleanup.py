@@ -32,13 +32,8 @@ def remove_run(state: RunState) -> list[str]:
     return left
 
 
-def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
-    """Find runs whose process is gone and remove what they left; returns them.
-
-    Raises:
-        HostError: A run is alive (two would spoil each other), or something stays.
-    """
-    dead = []
+def refuse_live_runs(folder: Path = STATE_DIR) -> None:
+    """Raise HostError while another run is alive: two would spoil each other."""
     for path, state in read_states(folder):
         if state is None:
             raise HostError(f"{path}: damaged state file; look what it names, then remove it")
@@ -47,6 +42,19 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
                 f"another run (pid {state.pid}, {state.run_dir}) is using this machine; "
                 "wait for its end or stop it"
             )
+
+
+def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
+    """Find runs whose process is gone and remove what they left; returns them.
+
+    Raises:
+        HostError: A run is alive, or something stays.
+    """
+    refuse_live_runs(folder)
+    dead = []
+    for path, state in read_states(folder):
+        if state is None:
+            continue
         LOG.warning("removing what the dead run in %s left behind", state.run_dir)
         left = remove_run(state)
         if left:
