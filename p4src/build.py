@@ -11,6 +11,8 @@ Examples:
     python3 p4src/build.py --check    say which artefacts are stale; exit 1 if any
 """
 
+# ruff: noqa: T201 -- a command line program says what it does.
+
 from __future__ import annotations
 
 import argparse

@@ -15,6 +15,8 @@
 #include "threads.h"
 
 #define CLIENTS_MAX 8
+/* Connections that wait to be taken, or to be turned away. */
+#define BACKLOG 64
 #define LINE_BYTES_MAX (1u << 20)
 #define LOOK_UP_MS 100
 #define ANSWER_TIMEOUT_S 5
@@ -175,7 +177,7 @@ listen_at(const char *path)
 	if (fd < 0)
 		return -errno;
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 && chmod(path, 0600) == 0 &&
-	    listen(fd, CLIENTS_MAX) == 0)
+	    listen(fd, BACKLOG) == 0)
 		return fd;
 	error = -errno;
 	close(fd);
