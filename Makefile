@@ -11,8 +11,8 @@ BIN = $(VENV)/bin
 STAMPS = build/stamps
 HOSTS_BUILD = build/hosts
 PACKAGES = configs/debian-packages.txt
-# Packet memory of the shipped testbeds (512 MiB), and as much again for the tests.
-HUGE_PAGES ?= 512
+# Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
+HUGE_PAGES ?= 600
 
 .DEFAULT_GOAL = help
 .DELETE_ON_ERROR:

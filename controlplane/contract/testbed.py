@@ -11,6 +11,10 @@ from .scenario import Name
 from .units import Rate, Size
 
 MAX_LANES = 64
+PACKET_BUFFER_BYTES = 2500
+"""A packet buffer of DPDK with its headers."""
+BASE_MEMORY_BYTES = 560 * 10**6
+"""The data plane's tables, registers and rings of packets on their way."""
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 Core = Annotated[int, Field(strict=True, ge=0, le=1023)]
 
@@ -59,7 +63,7 @@ class DataPlane(Model):
         shield: Keep every other task of the machine off `core` while a run lasts.
         loop: `poll` keeps its core busy; `sleep` waits for the next event.
         huge_pages: False runs without huge pages (slower, no set-up).
-        memory: Packet memory.
+        memory: Memory for packets, tables and rings.
         lanes: Lanes that are laid out.
         flow_capacity: Entries of the flow table, over all lanes.
         queue_packets: Packets that all queues and delay lines hold together.
@@ -70,16 +74,26 @@ class DataPlane(Model):
     shield: bool = True
     loop: Literal["poll", "sleep"] = "poll"
     huge_pages: bool = True
-    memory: Size = Size(512 * 2**20)
+    memory: Size = Size(2**30)
     lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)] = MAX_LANES
     flow_capacity: Annotated[int, Field(strict=True, ge=1, le=65536)] = 65536
-    queue_packets: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 262144
+    queue_packets: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 131072
 
     @model_validator(mode="after")
     def _check(self) -> DataPlane:
-        if not 64 * 2**20 <= self.memory.bytes <= 2**40 or self.memory.bytes % 2**20:
-            raise ValueError(f"memory: {self.memory} must be whole MiB, from 64MiB to 1024GiB")
+        if self.memory.bytes > 2**40 or self.memory.bytes % 2**20:
+            raise ValueError(f"memory: {self.memory} must be whole MiB, up to 1024GiB")
+        if self.memory.bytes < self.least_memory_bytes:
+            raise ValueError(
+                f"memory: {self.memory} does not hold queue_packets: {self.queue_packets}; write "
+                f"at least {-(-self.least_memory_bytes // 2**20)}MiB"
+            )
         return self
+
+    @property
+    def least_memory_bytes(self) -> int:
+        """What packets and tables need; measured, rounded up."""
+        return BASE_MEMORY_BYTES + self.queue_packets * PACKET_BUFFER_BYTES
 
 
 class Capacity(Model):

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 
 from ..contract.errors import TargetError
 from ..contract.target import Applied, BottleneckProgram, Capabilities
-from ..contract.testbed import DataPlane
+from ..contract.testbed import BASE_MEMORY_BYTES, PACKET_BUFFER_BYTES, DataPlane
 from . import answers
+from .answers import limit_bytes
 from .base import (
     Counters,
     LaneProgram,
@@ -25,6 +26,9 @@ READY_TIMEOUT_S = 60.0
 ENTRIES_PER_CALL = 512
 MAX_LIMIT = 2**32 - 1
 MAX_RATE_BPS = 100 * 10**9
+SMALLEST_PACKET = 60
+MIN_REPLAY_PACKETS = 8192
+MAX_REPLAY_PACKETS = 2**20
 
 
 class DataPlaneProcess(Protocol):
@@ -102,7 +106,7 @@ class DpdkTarget(Target):
         return Applied(
             rate_bps=answers.whole(applied, "rate_bps"),
             limit=limit,
-            buffer_bytes=answers.limit_bytes(limit),
+            buffer_bytes=limit_bytes(limit),
             overhead_bytes=answers.whole(applied, "overhead_bytes"),
         )
 
@@ -204,5 +208,17 @@ def dataplane_config(
 
 
 def replay_config(spec: Path, bottleneck: BottleneckProgram) -> dict[str, Any]:
-    """The data plane's configuration file for a replay: no ports, no socket."""
-    return {"spec": str(spec), "huge_pages": False, "bottleneck": bottleneck.model_dump()}
+    """The data plane's configuration file for a replay: no ports, no socket.
+
+    Room for a queue full of the smallest packets, as far as that is reasonable.
+    """
+    limit = bottleneck.limit
+    packets = limit.value if limit.unit == "packets" else limit_bytes(limit) // SMALLEST_PACKET
+    room = min(MAX_REPLAY_PACKETS, max(MIN_REPLAY_PACKETS, 2 * packets))
+    return {
+        "spec": str(spec),
+        "huge_pages": False,
+        "queue_packets": room,
+        "memory_mb": (BASE_MEMORY_BYTES + room * PACKET_BUFFER_BYTES) // 2**20,
+        "bottleneck": bottleneck.model_dump(),
+    }

@@ -107,7 +107,7 @@ def lane_program(flows: int = 3) -> LaneProgram:
 
 
 def test_load_says_hello(host: FakeHost, target: DpdkTarget) -> None:
-    assert host.process.plane.config["memory_mb"] == 512
+    assert host.process.plane.config["memory_mb"] == 1024
     assert host.process.plane.config["spec"] == "x.spec"
     assert host.process.requests == [{"op": "hello"}]
 

@@ -137,7 +137,7 @@ def test_the_base_rtt_is_split_over_both_directions(scenario: Scenario, testbed:
         (
             "base_rtt: 10ms",
             "base_rtt: 10s",
-            r"hold up to \d+ packets, the testbed has room for 262144",
+            r"hold up to \d+ packets, the testbed has room for 131072",
         ),
     ],
 )

@@ -64,13 +64,13 @@ def meminfo(folder: Path, free: int) -> Path:
 
 def test_huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed) -> None:
     read = preflight.free_huge_pages
-    monkeypatch.setattr(preflight, "free_huge_pages", lambda: read(meminfo(tmp_path, 256)))
+    monkeypatch.setattr(preflight, "free_huge_pages", lambda: read(meminfo(tmp_path, 512)))
     preflight.require_huge_pages(testbed)
-    monkeypatch.setattr(preflight, "free_huge_pages", lambda: read(meminfo(tmp_path, 255)))
+    monkeypatch.setattr(preflight, "free_huge_pages", lambda: read(meminfo(tmp_path, 511)))
     with pytest.raises(HostError) as caught:
         preflight.require_huge_pages(testbed)
     assert caught.value.message == (
-        "255 huge pages of 2 MiB are free, 256 are needed; run `make hugepages`, or set "
+        "511 huge pages of 2 MiB are free, 512 are needed; run `make hugepages`, or set "
         "dataplane.huge_pages: false in the testbed file"
     )
     plain = testbed.dataplane.model_copy(update={"huge_pages": False})
