@@ -169,7 +169,7 @@ class Gates(Model):
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
             larger of 1 % of the smallest base RTT and 0.5 ms.
         loop_gap: Bound on the longest pause of the data plane's loop; `auto` is the larger
-            of half the smallest base RTT and 10 ms.
+            of the smallest base RTT and 10 ms.
         sampling_lateness: Bound on the mean lateness of the TCP_INFO timer; `auto` is a
             quarter of the sampling interval.
         overlap: One of every flow's packets must reach the bottleneck within this share of
