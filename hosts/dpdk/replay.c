@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bottleneck.h"
 #include "capture_flows.h"
@@ -20,6 +21,9 @@
 
 #define LANE 0
 #define OUT_PATH_BYTES 4096
+#define DEPARTURES_FILE "departures.pcap"
+#define POSTCARDS_FILE "postcards.raw"
+#define SUMMARY_FILE "replay.json"
 /* The switch clock's 48 bits: 78 hours. */
 #define CLOCK_END_NS (UINT64_C(1) << 48)
 
@@ -98,17 +102,72 @@ for_each_packet(struct replay *r, packet_fn each)
 	return code;
 }
 
-static int
-find_flow(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *frame)
+static uint64_t
+switch_time(struct replay *r, const struct pcap_pkthdr *header)
 {
-	struct flow_key key;
+	/* With nanosecond precision tv_usec holds nanoseconds. */
+	uint64_t t =
+		(uint64_t)header->ts.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)header->ts.tv_usec;
 
+	if (r->packets == 0)
+		r->first_ns = t;
+	if (t < r->first_ns + r->last_ns)
+		r->backwards++;
+	else
+		r->last_ns = t - r->first_ns;
+	return r->last_ns;
+}
+
+/* Is it one that can be replayed, as far as it alone tells? */
+static int
+check_packet(struct replay *r, const struct pcap_pkthdr *header, uint64_t now_ns)
+{
+	if (header->caplen > header->len)
+		return fail(r, EXIT_CONFIG,
+			    "%s: packet %" PRIu64 " says that %u bytes of its %u were captured",
+			    r->capture, r->packets, header->caplen, header->len);
+	if (header->len > RTE_MBUF_DEFAULT_DATAROOM)
+		return fail(r, EXIT_CONFIG,
+			    "%s: packet %" PRIu64 " has %u bytes, more than %u; capture with "
+			    "TSO, GSO and GRO off",
+			    r->capture, r->packets, header->len, RTE_MBUF_DEFAULT_DATAROOM);
+	if (now_ns >= CLOCK_END_NS)
+		return fail(r, EXIT_CONFIG,
+			    "%s: packet %" PRIu64 " comes more than 78 hours after the first; the "
+			    "switch clock has 48 bits",
+			    r->capture, r->packets);
+	return 0;
+}
+
+/* The first look, before anything is written: every packet and its flow. */
+static int
+survey_packet(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *frame)
+{
+	uint64_t now_ns = switch_time(r, header);
+	struct flow_key key;
+	int code;
+
+	r->packets++;
+	code = check_packet(r, header, now_ns);
+	if (code != 0)
+		return code;
 	if (!capture_flows_key(frame, header->caplen, &key) ||
 	    !capture_flows_is_sound(frame, header->caplen, header->len))
 		return 0;
 	if (capture_flows_see(r->flows, &key) == 0)
 		return 0;
 	return fail(r, EXIT_CONFIG, "%s: more than %u flows", r->capture, r->config->flow_capacity);
+}
+
+static int
+survey(struct replay *r)
+{
+	int code = for_each_packet(r, survey_packet);
+
+	r->packets = 0;
+	r->last_ns = 0;
+	r->backwards = 0;
+	return code;
 }
 
 static int
@@ -144,41 +203,14 @@ make_mbuf(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *fra
 	return mbuf;
 }
 
-static uint64_t
-switch_time(struct replay *r, const struct pcap_pkthdr *header)
-{
-	/* With nanosecond precision tv_usec holds nanoseconds. */
-	uint64_t t =
-		(uint64_t)header->ts.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)header->ts.tv_usec;
-
-	if (r->packets == 0)
-		r->first_ns = t;
-	if (t < r->first_ns + r->last_ns)
-		r->backwards++;
-	else
-		r->last_ns = t - r->first_ns;
-	return r->last_ns;
-}
-
 static int
 replay_packet(struct replay *r, const struct pcap_pkthdr *header, const uint8_t *frame)
 {
-	uint32_t room = RTE_MBUF_DEFAULT_DATAROOM;
 	enum pipeline_port wire = PIPELINE_SENDERS;
 	uint64_t now_ns = switch_time(r, header);
 	struct rte_mbuf *mbuf;
 	struct flow_key key;
 
-	if (header->len > room || header->caplen > header->len)
-		return fail(r, EXIT_CONFIG,
-			    "%s: packet %" PRIu64 " has %u bytes, more than %u; capture with "
-			    "TSO, GSO and GRO off",
-			    r->capture, r->packets + 1, header->len, room);
-	if (now_ns >= CLOCK_END_NS)
-		return fail(r, EXIT_CONFIG,
-			    "%s: packet %" PRIu64 " comes more than 78 hours after the first; the "
-			    "switch clock has 48 bits",
-			    r->capture, r->packets + 1);
 	mbuf = make_mbuf(r, header, frame);
 	if (mbuf == NULL)
 		return fail(r, EXIT_HOST,
@@ -233,16 +265,33 @@ open_outputs(struct replay *r)
 
 	if (mkdir(r->out, 0777) < 0 && errno != EEXIST)
 		return fail(r, EXIT_HOST, "%s: %s", r->out, strerror(errno));
-	snprintf(path, sizeof(path), "%s/departures.pcap", r->out);
+	snprintf(path, sizeof(path), "%s/" DEPARTURES_FILE, r->out);
 	r->departures = pcap_dump_open(form, path);
 	pcap_close(form);
 	if (r->departures == NULL)
 		return fail(r, EXIT_HOST, "%s: %s", path, strerror(errno));
-	snprintf(path, sizeof(path), "%s/postcards.raw", r->out);
+	snprintf(path, sizeof(path), "%s/" POSTCARDS_FILE, r->out);
 	r->collector = collector_open(path, &all);
 	if (r->collector == NULL)
 		return fail(r, EXIT_HOST, "%s: %s", path, strerror(errno));
 	return 0;
+}
+
+/* Half a result is none. */
+static void
+discard_outputs(struct replay *r)
+{
+	static const char *const names[] = {DEPARTURES_FILE, POSTCARDS_FILE, SUMMARY_FILE};
+	char path[OUT_PATH_BYTES];
+
+	if (r->collector != NULL)
+		collector_close(r->collector);
+	if (r->departures != NULL)
+		pcap_dump_close(r->departures);
+	for (size_t i = 0; i < RTE_DIM(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->out, names[i]);
+		unlink(path);
+	}
 }
 
 static json_t *
@@ -289,24 +338,59 @@ summary_json(struct replay *r, const struct collector_stats *postcards)
 	return summary;
 }
 
+/* 0 or the errno of a write that failed, now or before. */
+static int
+close_departures(struct replay *r)
+{
+	bool failed = pcap_dump_flush(r->departures) != 0;
+	int error = failed ? errno : 0;
+
+	if (!failed && ferror(pcap_dump_file(r->departures)))
+		error = EIO;
+	pcap_dump_close(r->departures);
+	r->departures = NULL;
+	return error;
+}
+
+static int
+write_summary(struct replay *r, const struct collector_stats *postcards)
+{
+	json_t *summary = summary_json(r, postcards);
+	char path[OUT_PATH_BYTES];
+	int error;
+
+	snprintf(path, sizeof(path), "%s/" SUMMARY_FILE, r->out);
+	error = json_dump_file(summary, path, JSON_INDENT(1)) == 0 ? 0 : errno;
+	json_decref(summary);
+	return error;
+}
+
 static int
 close_outputs(struct replay *r)
 {
 	struct collector_stats postcards = collector_close(r->collector);
-	bool whole = pcap_dump_flush(r->departures) == 0 && postcards.error == 0;
-	char path[OUT_PATH_BYTES];
-	json_t *summary;
+	int error = close_departures(r);
 
-	pcap_dump_close(r->departures);
-	r->departures = NULL;
 	r->collector = NULL;
-	snprintf(path, sizeof(path), "%s/replay.json", r->out);
-	summary = summary_json(r, &postcards);
-	whole = whole && json_dump_file(summary, path, JSON_INDENT(1)) == 0;
-	json_decref(summary);
-	return whole ? 0 :
-		       fail(r, EXIT_HOST, "%s: the results could not be written: %s", r->out,
-			    strerror(postcards.error ? postcards.error : errno));
+	if (!error)
+		error = postcards.error;
+	if (!error)
+		error = write_summary(r, &postcards);
+	return error ? fail(r, EXIT_HOST, "%s: the results could not be written: %s", r->out,
+			    strerror(error)) :
+		       0;
+}
+
+static int
+drain(struct replay *r)
+{
+	bottleneck_advance(&r->bottleneck, EVENT_NEVER - 1);
+	if (r->last_departure_ns < CLOCK_END_NS)
+		return 0;
+	return fail(r, EXIT_CONFIG,
+		    "%s: the last packet leaves more than 78 hours after the first came; raise "
+		    "rate_bps",
+		    r->capture);
 }
 
 static int
@@ -316,15 +400,13 @@ replay_all(struct replay *r)
 
 	if (code == 0)
 		code = for_each_packet(r, replay_packet);
+	if (code == 0)
+		code = drain(r);
+	if (code == 0)
+		code = close_outputs(r);
 	if (code != 0)
-		return code;
-	bottleneck_advance(&r->bottleneck, EVENT_NEVER - 1);
-	if (r->last_departure_ns >= CLOCK_END_NS)
-		return fail(r, EXIT_CONFIG,
-			    "%s: the last packet leaves more than 78 hours after the first came; "
-			    "raise rate_bps",
-			    r->capture);
-	return close_outputs(r);
+		discard_outputs(r);
+	return code;
 }
 
 static int
@@ -335,7 +417,7 @@ prepare(struct replay *r)
 		.postcard = write_postcard,
 		.context = r,
 	};
-	int code = for_each_packet(r, find_flow);
+	int code = survey(r);
 
 	if (code == 0)
 		code = program_flows(r);
@@ -369,10 +451,6 @@ replay_run(const struct config *config, struct pipeline *pipeline, struct rte_me
 	code = prepare(&r);
 	if (code == 0)
 		code = replay_all(&r);
-	if (r.collector != NULL)
-		collector_close(r.collector);
-	if (r.departures != NULL)
-		pcap_dump_close(r.departures);
 	if (r.bottleneck.pipeline != NULL)
 		bottleneck_free(&r.bottleneck);
 	capture_flows_destroy(r.flows);

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data plane's configuration: what is wrong is said in one line that names file and key."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.replay import BINARY, SPEC
+
+pytestmark = pytest.mark.dataplane
+
+Config = dict[str, Any]
+Run = subprocess.CompletedProcess[str]
+
+GOOD: Config = {
+    "spec": str(SPEC),
+    "control_socket": "/run/nbt.sock",
+    "core": 0,
+    "service_core": 1,
+    "loop": "sleep",
+    "huge_pages": False,
+    "memory_mb": 128,
+    "lanes": 8,
+    "flow_capacity": 1000,
+    "queue_packets": 2048,
+    "ports": {
+        "senders": {"driver": "af_xdp", "iface": "nbs1"},
+        "receivers": {"driver": "pci", "address": "0000:01:00.0"},
+    },
+}
+
+
+def check(folder: Path, text: str | bytes, *more: str | Path) -> Run:
+    """nashbed-dataplane --check on a file of this text."""
+    path = folder / "dp.json"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    command = [BINARY, "--config", path, *(more or ("--check",))]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def refusal(run: Run) -> str:
+    """The one line of a configuration that is refused."""
+    assert run.returncode == 2, (run.returncode, run.stdout, run.stderr)
+    assert run.stdout == ""
+    assert run.stderr.count("\n") == 1, run.stderr
+    assert "dp.json" in run.stderr
+    return run.stderr
+
+
+def test_check_prints_what_takes_effect(tmp_path: Path) -> None:
+    run = check(tmp_path, json.dumps(GOOD))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert json.loads(run.stdout) == GOOD
+
+
+def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:
+    shortest = {name: GOOD[name] for name in ("spec", "control_socket", "ports")}
+    first = check(tmp_path, json.dumps(shortest))
+    assert first.returncode == 0
+    assert json.loads(first.stdout)["lanes"] == 64
+    assert check(tmp_path, first.stdout).stdout == first.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"core": "0"}, "core"),
+        ({"core": -1}, "core"),
+        ({"core": 1.0}, "core"),
+        ({"core": 1024}, "core"),
+        ({"service_core": None}, "service_core"),
+        ({"memory_mb": 63}, "memory_mb"),
+        ({"memory_mb": 2**40}, "memory_mb"),
+        ({"lanes": 0}, "lanes"),
+        ({"lanes": 65}, "lanes"),
+        ({"flow_capacity": 65537}, "flow_capacity"),
+        ({"queue_packets": 1023}, "queue_packets"),
+        ({"queue_packets": True}, "queue_packets"),
+        ({"loop": "fast"}, "loop"),
+        ({"loop": 1}, "loop"),
+        ({"huge_pages": "no"}, "huge_pages"),
+        ({"spec": ""}, "spec"),
+        ({"spec": "x" * 256}, "spec"),
+        ({"control_socket": 7}, "control_socket"),
+        ({"more": 1}, "more"),
+        ({"more\nlines": 1}, "more?lines"),
+        ({"ports": []}, "ports"),
+        ({"ports": {"senders": GOOD["ports"]["senders"]}}, "ports.receivers"),
+        ({"ports": GOOD["ports"] | {"third": {}}}, "third"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "dpdk"}}}, "dpdk"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "tap"}}}, "iface"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "pci", "iface": "a"}}}, "address"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": "x" * 64}}}, "iface"),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, change: Config, named: str) -> None:
+    assert named in refusal(check(tmp_path, json.dumps(GOOD | change)))
+
+
+@pytest.mark.parametrize("name", ["spec", "control_socket", "ports"])
+def test_a_missing_key_is_named(tmp_path: Path, name: str) -> None:
+    config = {key: value for key, value in GOOD.items() if key != name}
+    assert name in refusal(check(tmp_path, json.dumps(config)))
+
+
+LIMIT = {"unit": "bytes", "value": 1000}
+BOTTLENECK = {"rate_bps": 10**6, "limit": LIMIT}
+
+
+@pytest.mark.parametrize(
+    ("bottleneck", "named"),
+    [
+        (None, "bottleneck"),
+        ([], "bottleneck"),
+        (BOTTLENECK | {"rate_bps": 0}, "rate_bps"),
+        (BOTTLENECK | {"rate_bps": 400_000_000_001}, "rate_bps"),
+        (BOTTLENECK | {"rate_bps": 2**63}, "too big"),
+        (BOTTLENECK | {"overhead_bytes": -1}, "overhead_bytes"),
+        (BOTTLENECK | {"overhead_bytes": 4097}, "overhead_bytes"),
+        (BOTTLENECK | {"limit": LIMIT | {"value": 0}}, "limit.value"),
+        (BOTTLENECK | {"limit": LIMIT | {"value": 2**32}}, "limit.value"),
+        (BOTTLENECK | {"limit": LIMIT | {"unit": "cells"}}, "cell_bytes"),
+        (BOTTLENECK | {"discipline": "red"}, "discipline"),
+    ],
+)
+def test_a_wrong_bottleneck_of_a_replay(tmp_path: Path, bottleneck: Any, named: str) -> None:
+    text = json.dumps({"spec": str(SPEC), "bottleneck": bottleneck})
+    run = check(tmp_path, text, "--replay", "in.pcap", "--out", tmp_path / "out")
+    assert named in refusal(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"null", b"{}}", b"\xff\xfe", b"{\"spec\":\"\xc3\"}", b"\0" * 100,
+     b'{"core":1,"core":2}', b"[" * 10_000],
+)  # fmt: skip
+def test_what_is_no_configuration_at_all(tmp_path: Path, text: bytes) -> None:
+    refusal(check(tmp_path, text))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    run = check(tmp_path, "{}", "--check", "--config", tmp_path / "no" / "dp.json")
+    assert "line" not in refusal(run)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=70),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(sorted(GOOD)) | st.text(max_size=5), JSON, max_size=3))
+def test_mutations_are_taken_or_refused(tmp_path: Path, changes: Config) -> None:
+    run = check(tmp_path, json.dumps(GOOD | changes))
+    if run.returncode == 0:
+        assert json.loads(run.stdout)
+    else:
+        refusal(run)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, len(json.dumps(GOOD)) - 1))
+def test_a_cut_file_is_refused(tmp_path: Path, length: int) -> None:
+    refusal(check(tmp_path, json.dumps(GOOD)[:length]))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--config",),
+        ("--nonsense",),
+        ("--config", "x", "--replay", "y"),
+        ("--config", "x", "z"),
+    ],
+)
+def test_a_wrong_command_line_shows_the_usage(arguments: tuple[str, ...]) -> None:
+    run = subprocess.run([BINARY, *arguments], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "usage: nashbed-dataplane" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (None, "No such file"),
+        ("nonsense here\n", "line 1"),
+        ("apply {\n\trx m.port\n", "the file ends inside a block"),
+        ("action a args none {\n\tregadd counts 0x1 1\n}\n", "constant index"),
+        ("\0\n" * 50 + "struct\n", "line 51"),
+    ],
+)
+def test_a_bad_p4_program_is_exit_3(tmp_path: Path, spec: str | None, why: str) -> None:
+    path = tmp_path / "bottleneck.spec"
+    if spec is not None:
+        path.write_text(spec)
+    config = {"spec": str(path), "memory_mb": 96, "queue_packets": 1024, "bottleneck": BOTTLENECK}
+    run = check(tmp_path, json.dumps(config), "--replay", "in.pcap", "--out", tmp_path / "out")
+    assert run.returncode == 3
+    assert run.stderr.count("\n") == 1
+    assert why in run.stderr
+
+
+def test_too_little_memory_is_exit_4_and_says_what_to_do(tmp_path: Path) -> None:
+    config = {"spec": str(SPEC), "memory_mb": 64, "queue_packets": 10**6, "bottleneck": BOTTLENECK}
+    run = check(tmp_path, json.dumps(config), "--replay", "in.pcap", "--out", tmp_path / "out")
+    assert run.returncode == 4
+    assert run.stderr.count("\n") == 1
+    assert "memory_mb" in run.stderr
