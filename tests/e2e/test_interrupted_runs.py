@@ -157,3 +157,17 @@ def fill(path: Path) -> None:
                 os.write(stream.fileno(), b"\0" * 65536)
         except OSError:
             return
+
+
+def test_doctor_cleans_up_after_a_killed_run(nashbed: Nashbed) -> None:
+    process = nashbed.start(*ten_trials(nashbed))
+    wait_for(lambda: bool(nashbed.run_dirs()) and any(nashbed.run_dirs()[0].glob("trials/.*.tmp")))
+    process.kill()
+    process.communicate()
+    (run_dir,) = nashbed.run_dirs()
+    wait_for(lambda: not processes_of(run_dir))  # they die with it
+    assert f"nb{run_id(run_dir)}-snd" in leftovers(run_dir)
+    assert f"cleaned up after {run_dir}" in nashbed.call("doctor", "--clean")
+    unfinished = {str(path) for path in run_dir.glob("trials/.*")}
+    assert set(leftovers(run_dir)) == unfinished != set()  # resume removes these
+    nashbed.call("resume", str(run_dir), "--no-report")

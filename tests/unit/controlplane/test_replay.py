@@ -82,7 +82,7 @@ def damage_empty(data: bytes) -> bytes:
 def test_a_damaged_capture_is_one_line_and_leaves_nothing(
     files: tuple[Path, Path, Path], damage: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    capture, scenario, out = files
+    capture, _, out = files
     capture.write_bytes(damage(capture.read_bytes()))  # type: ignore[operator]
     assert replay(*files) == 2
     err = capsys.readouterr().err
