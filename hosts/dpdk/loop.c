@@ -58,8 +58,11 @@ loop_sink(struct dataplane *dp)
 	};
 }
 
+/* The clock is read once the frames are here: an earlier time would cut their
+ * delay short by as long as this thread was held up in between.
+ */
 static uint32_t
-receive(struct dataplane *dp, enum wire_id id, enum pipeline_port port, uint64_t now_ns)
+receive(struct dataplane *dp, enum wire_id id, enum pipeline_port port)
 {
 	struct rte_mbuf *mbufs[WIRE_BURST];
 	uint32_t total = 0;
@@ -67,7 +70,8 @@ receive(struct dataplane *dp, enum wire_id id, enum pipeline_port port, uint64_t
 
 	do {
 		n = rte_eth_rx_burst(dp->wires[id].ethdev, 0, mbufs, WIRE_BURST);
-		bottleneck_receive(&dp->bottleneck, port, mbufs, n, now_ns);
+		if (n > 0)
+			bottleneck_receive(&dp->bottleneck, port, mbufs, n, loop_now_ns(dp));
 		total += n;
 	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
 	return total;
@@ -93,16 +97,22 @@ send_all(struct dataplane *dp, struct wire *wire)
 	return n;
 }
 
-static uint32_t
-one_round(struct dataplane *dp, uint64_t now_ns)
+/* Returns the time up to which all is done. */
+static uint64_t
+one_round(struct dataplane *dp)
 {
-	uint32_t moved = receive(dp, WIRE_SENDERS, PIPELINE_SENDERS, now_ns);
+	uint32_t moved = receive(dp, WIRE_SENDERS, PIPELINE_SENDERS);
+	uint64_t now_ns;
 
-	moved += receive(dp, WIRE_RECEIVERS, PIPELINE_RECEIVERS, now_ns);
+	moved += receive(dp, WIRE_RECEIVERS, PIPELINE_RECEIVERS);
+	now_ns = loop_now_ns(dp);
 	bottleneck_advance(&dp->bottleneck, now_ns);
 	moved += send_all(dp, &dp->wires[WIRE_RECEIVERS]);
 	moved += send_all(dp, &dp->wires[WIRE_SENDERS]);
-	return moved;
+	dp->loop.iterations++;
+	if (moved > 0)
+		dp->loop.busy++;
+	return now_ns;
 }
 
 static void
@@ -184,14 +194,11 @@ loop_run(struct dataplane *dp)
 	/* The default slack of 50 us would be the sleeping loop's lateness. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	while (!atomic_load_explicit(&dp->stop, memory_order_relaxed)) {
-		uint64_t now_ns = loop_now_ns(dp);
+		uint64_t now_ns = one_round(dp);
 
 		if (!dp->config.sleep && now_ns - before_ns > GAP_WORTH_NOTING_NS)
 			note_gap(dp, now_ns - before_ns);
 		before_ns = now_ns;
-		dp->loop.iterations++;
-		if (one_round(dp, now_ns) > 0)
-			dp->loop.busy++;
 		mailbox_serve(&dp->mailbox, dp);
 		if (dp->config.sleep)
 			sleep_until_event(dp);
