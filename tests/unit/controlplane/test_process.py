@@ -22,35 +22,35 @@ def python(script: str, name: str = "child", state: StateFile | None = None) -> 
 
 def test_events_are_found_between_other_lines() -> None:
     process = python('print("hello"); print("[1]"); print(\'{"event":"ready","x":1}\')')
-    assert process.wait_event("ready", 10) == {"event": "ready", "x": 1}
-    assert process.wait_exit(10) == 0
+    assert process.wait_event("ready", 60) == {"event": "ready", "x": 1}
+    assert process.wait_exit(60) == 0
 
 
 def test_lines_are_sent() -> None:
     process = python('print(input().replace("t0_ns", "event").replace("7", \'"x"\'))')
     process.send({"t0_ns": 7})
-    assert process.wait_event("x", 10) == {"event": "x"}
+    assert process.wait_event("x", 60) == {"event": "x"}
     process.stop()
 
 
 def test_an_end_without_the_event_quotes_the_last_words() -> None:
     process = python('import sys; sys.stderr.write("no port\\n"); sys.exit(4)')
     with pytest.raises(HostError, match=r"child ended unexpectedly \(exit code 4\): no port"):
-        process.wait_event("ready", 10)
+        process.wait_event("ready", 60)
     process.stop()
 
 
 def test_exit_code_3_is_the_targets_fault() -> None:
     process = python("import sys; sys.exit(3)")
     with pytest.raises(TargetError, match="exit code 3"):
-        process.wait_event("ready", 10)
+        process.wait_event("ready", 60)
     process.stop()
 
 
 def test_an_error_event_is_raised_at_once() -> None:
     process = python('print(\'{"event":"error","error":"bind: in use"}\'); input()')
     with pytest.raises(HostError, match="child bind: in use"):
-        process.wait_event("ready", 10)
+        process.wait_event("ready", 60)
     process.stop()
 
 
@@ -73,14 +73,14 @@ def test_what_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("nashbed.controlplane.session.process.STOP_GRACE_S", 0.2)
     script = "import signal, time; signal.signal(15, signal.SIG_IGN)\n"
     process = python(script + 'print(\'{"event":"up"}\'); time.sleep(60)')
-    process.wait_event("up", 10)
+    process.wait_event("up", 60)
     process.stop()
     assert process.poll() == -9
 
 
 def test_sending_to_the_dead_is_an_error() -> None:
     process = python("pass")
-    process.wait_exit(10)
+    process.wait_exit(60)
     with pytest.raises((HostError, ValueError)):
         process.send({})
 
@@ -88,14 +88,14 @@ def test_sending_to_the_dead_is_an_error() -> None:
 def test_a_missing_program() -> None:
     process = Process("child", ["/nonexistent/program"])
     with pytest.raises(HostError, match="ended unexpectedly"):
-        process.wait_event("ready", 10)
+        process.wait_event("ready", 60)
     process.stop()
 
 
 def test_children_are_in_the_state_file_while_they_run(tmp_path: Path) -> None:
     state = StateFile(own_state("abcd", tmp_path), tmp_path)
     process = python('print(\'{"event":"up"}\'); input()', state=state)
-    process.wait_event("up", 10)
+    process.wait_event("up", 60)
     ((path, found),) = read_states(tmp_path)
     assert path == tmp_path / "abcd.json"
     assert found is not None
