@@ -53,6 +53,7 @@ class Bed:
     driver: str = "af_packet"
     loop: str = "sleep"
     name: str = field(default_factory=lambda: f"nbt{secrets.token_hex(2)}")
+    core: int = field(default_factory=lambda: max(os.sched_getaffinity(0)))
     process: subprocess.Popen[str] | None = None
     log: Path = field(init=False)
 
@@ -96,11 +97,10 @@ class Bed:
             "senders": {"driver": self.driver, "iface": DP_PORTS["snd"]},
             "receivers": {"driver": self.driver, "iface": DP_PORTS["rcv"]},
         }
-        core = max(os.sched_getaffinity(0))
         return {
             "spec": str(SPEC),
             "control_socket": str(self.socket),
-            "core": core,
+            "core": self.core,
             "service_core": min(os.sched_getaffinity(0)),
             "loop": self.loop,
             "huge_pages": False,
@@ -184,37 +184,49 @@ class Bed:
 
 
 @contextmanager
+def away_from(core: int) -> Iterator[None]:
+    """Keep this process and those it starts off a core, where there is another."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, before - {core} or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
 def bed(folder: Path, driver: str = "af_packet", loop: str = "sleep") -> Iterator[Bed]:
     """A running bed, taken away at the end whatever happens."""
     if os.geteuid() != 0:
         pytest.skip("needs root: network namespaces")
     need_dataplane()
     made = Bed(folder, driver, loop)
-    try:
-        made.build()
-        made.start()
-        yield made
-    finally:
-        made.remove()
+    with away_from(made.core):
+        try:
+            made.build()
+            made.start()
+            yield made
+        finally:
+            made.remove()
 
 
 UDP_SENDER = """
 import socket, sys, time
-sport, count, size = map(int, sys.argv[1:])
+src, dst = sys.argv[1:3]
+sport, count, size = map(int, sys.argv[3:])
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-    s.bind(("%s", sport))
+    s.bind((src, sport))
     for i in range(count):
-        s.sendto(i.to_bytes(4, "big") + bytes(size - 4), ("%s", 5001))
+        s.sendto(i.to_bytes(4, "big") + bytes(size - 4), (dst, 5001))
         time.sleep(0.001)
-""" % (SENDER, RECEIVER)  # noqa: UP031
+"""
 
-UDP_RECEIVER = (
-    """
+UDP_RECEIVER = """
 import json, socket, sys
-count = int(sys.argv[1])
+dst, count = sys.argv[1], int(sys.argv[2])
 got = []
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-    s.bind(("%s", 5001))
+    s.bind((dst, 5001))
     s.settimeout(5)
     print("ready", flush=True)
     try:
@@ -224,22 +236,20 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         pass
 print(json.dumps(got))
 """
-    % RECEIVER
-)  # noqa: UP031
 
 
 def udp_through(bed: Bed, sport: int, count: int, size: int) -> list[int]:
     """Send numbered datagrams of `size` payload bytes; the numbers that came, in their order."""
     netns = ["ip", "netns", "exec", bed.namespace("rcv")]
     receiver = subprocess.Popen(
-        [*netns, sys.executable, "-c", UDP_RECEIVER, str(count)],
+        [*netns, sys.executable, "-c", UDP_RECEIVER, RECEIVER, str(count)],
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
         assert receiver.stdout is not None
         assert receiver.stdout.readline() == "ready\n"
-        arguments = (str(sport), str(count), str(size))
+        arguments = (SENDER, RECEIVER, str(sport), str(count), str(size))
         bed.within("snd", sys.executable, "-c", UDP_SENDER, *arguments)
         out, _ = receiver.communicate(timeout=30)
         numbers: list[int] = json.loads(out)
