@@ -71,7 +71,11 @@ def peak_of(times: Ints, sizes: Ints, departure: Ints) -> int:
 
 
 def check_registers(
-    replayed: Replayed, times: Ints, sizes: Ints, flows: Ints, dropped: NDArray[np.bool_],
+    replayed: Replayed,
+    times: Ints,
+    sizes: Ints,
+    flows: Ints,
+    dropped: NDArray[np.bool_],
     departure: Ints,
 ) -> None:
     """P4's per-flow registers against sums over the model, the peak included."""
