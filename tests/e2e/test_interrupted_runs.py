@@ -16,7 +16,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
-KILLS = 4
+KILLS = 10
 ALL = [f"b2bdp-k0{k}-r{r}" for k in range(5) for r in range(2)]
 
 
