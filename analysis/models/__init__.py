@@ -1,0 +1,37 @@
+"""Published models of CUBIC against BBR: the same question to each, the same form of answer."""
+
+from . import (
+    mishra2022_desynchronised,
+    mishra2022_given_k,
+    mishra2022_synchronised,
+    mishra2022_two_flow,
+    ware2019,
+)
+from .prediction import Model, Prediction
+from .question import ModelError, Question
+
+MODELS: dict[str, Model] = {
+    module.MODEL.name: module.MODEL
+    for module in (
+        ware2019,
+        mishra2022_two_flow,
+        mishra2022_synchronised,
+        mishra2022_desynchronised,
+        mishra2022_given_k,
+    )
+}
+"""By name, in the order in which tables show them."""
+
+
+def model_named(name: str) -> Model:
+    """The model of a name.
+
+    Raises:
+        ModelError: There is no such model; the message lists them.
+    """
+    if name not in MODELS:
+        raise ModelError(f"model {name!r} is unknown; there are {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+__all__ = ["MODELS", "Model", "ModelError", "Prediction", "Question", "model_named"]

@@ -1,0 +1,116 @@
+"""Where Mishra 2022 expects the mix to settle: between its two bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.optimize import brentq
+
+from ..nash.equilibria import judge_all
+from ..nash.game import PayoffTable, two_strategy_table
+from . import mishra2022, mishra2022_desynchronised, mishra2022_synchronised
+from .prediction import Model
+from .question import Question
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Band:
+    """The predicted equilibria of N flows.
+
+    Attributes:
+        flows: Flows N.
+        synchronised: BBR flows at which lambda_b / N_b = C / N if all CUBIC flows lose at
+            once, a fraction lying between two mixes; None if refused.
+        desynchronised: The same if they lose one at a time.
+        mixes: BBR flows of every whole mix from which, by one of the bounds, no flow gains by
+            switching.
+        refusals: Why there is no band.
+    """
+
+    flows: int
+    synchronised: float | None
+    desynchronised: float | None
+    mixes: tuple[int, ...] = ()
+    refusals: tuple[str, ...] = ()
+
+    @property
+    def middle(self) -> int | None:
+        """The whole number of BBR flows in the middle of the band; None if refused."""
+        if self.synchronised is None or self.desynchronised is None:
+            return None
+        return round((self.synchronised + self.desynchronised) / 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; numbers of BBR flows."""
+        return {
+            "flows": self.flows,
+            "synchronised_bbr": self.synchronised,
+            "desynchronised_bbr": self.desynchronised,
+            "equilibrium_mixes_bbr": list(self.mixes),
+            "reasons": list(self.refusals),
+        }
+
+
+def equilibrium_band(question: Question) -> Band:
+    """The predicted equilibria for as many flows as the question has.
+
+    The synchronised bound gives BBR the same share s in every mix, so N_b = s N. The other
+    one's share falls with every further BBR flow while N_b / N rises: they meet once, or, if
+    BBR leads up to one CUBIC flow, at N.
+
+    Args:
+        question: The question; how its flows are split plays no part.
+
+    Source: section 4 of Mishra, Tiu, Leong, IMC 2022.
+    """
+    flows, why = question.flows, mishra2022.outside(question)
+    if not why and flows < 2:
+        why = ("one flow competes with nobody",)
+    if why:
+        return Band(flows, None, None, refusals=why)
+    shared = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, 0.7)
+    bounds = (mishra2022_synchronised.MODEL, mishra2022_desynchronised.MODEL)
+    found = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
+    return Band(flows, shared * flows, _meeting(question), tuple(sorted(found)))
+
+
+def _meeting(question: Question) -> float:
+    """BBR flows at which the de-synchronised bound gives BBR its fair share."""
+    flows = question.flows
+    if _lead(flows - 1.0, question) >= 0:
+        return float(flows)
+    return float(brentq(_lead, 0.0, flows - 1.0, args=(question,)))
+
+
+def _lead(bbr: float, question: Question) -> float:
+    k = mishra2022.k_desynchronised(question.flows - bbr)
+    share = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, k)
+    return share - bbr / question.flows
+
+
+def predicted_table(model: Model, question: Question) -> PayoffTable:
+    """The game that a model predicts: throughput of a flow in every mix, in bit/s.
+
+    Args:
+        model: The model; a mix that it refuses is left out.
+        question: The question; its number of flows is kept.
+    """
+    answers = (model.predict(question.with_bbr(k)) for k in range(question.flows + 1))
+    utility = {
+        a.question.bbr: (_or_nan(a.cubic_per_flow_bps), _or_nan(a.bbr_per_flow_bps))
+        for a in answers
+        if a.bbr_share is not None
+    }
+    names = ("cubic", "bbr")
+    return two_strategy_table(utility, question.flows, names, question.fair_share_bps)
+
+
+def _or_nan(value: float | None) -> float:
+    return NAN if value is None else value
+
+
+def _equilibria(table: PayoffTable) -> list[int]:
+    return [v.state[0][1] for v in judge_all(table) if v.equilibrium == "yes"]

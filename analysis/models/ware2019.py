@@ -1,0 +1,82 @@
+"""Ware et al., IMC 2019: BBR's share from its limit in flight, with ProbeRTT taken off."""
+
+from __future__ import annotations
+
+from nashbed.controlplane.contract.units import PACKET_BYTES
+
+from .prediction import Model, Prediction, no_competition
+from .question import Question
+
+NAME = "ware"
+PROBE_EVERY_S = 10.0
+PROBE_S = 0.2
+
+
+def predict(question: Question) -> Prediction:
+    """Predict BBR's aggregate share.
+
+    With X the buffer in BDP, q in packets, N BBR flows, c the rate in packets/s, l the base
+    RTT and d the duration, the loss-based share is p = max(0, 1/2 - 1/(2X) - 4N/q), the time
+    in ProbeRTT is t = (q/c + 0.2 + l) d/10, and BBR's share is (1 - p)(d - t)/d. The number
+    of CUBIC flows is not in it.
+
+    Args:
+        question: The question.
+
+    Source: Ware, Mukerjee, Seshan, Sherry, IMC 2019. A packet is a full frame of 1514 bytes.
+    """
+    refusals = _refusals(question)
+    if refusals:
+        return Prediction(NAME, question, None, refusals=refusals)
+    alone = no_competition(NAME, question)
+    if alone is not None:
+        return alone
+    unclamped = _unclamped_loss_based_share(question)
+    loss_based = max(0.0, unclamped)
+    probing = _probing_share(question)
+    inner = {"loss_based_share": loss_based, "probe_rtt_share": probing}
+    share = (1 - loss_based) * (1 - probing)
+    return Prediction(NAME, question, share, flags=_flags(question, unclamped), inner=inner)
+
+
+def _unclamped_loss_based_share(question: Question) -> float:
+    packets = question.buffer_bytes / PACKET_BYTES
+    return 0.5 - 1 / (2 * question.buffer_bdp) - 4 * question.bbr / packets
+
+
+def _probing_share(question: Question) -> float:
+    """Part of the time that BBR spends in ProbeRTT, (q/c + 0.2 + l) / 10."""
+    full_queue_s = question.buffer_bytes * 8 / question.rate_bps
+    return (full_queue_s + PROBE_S + question.base_rtt_s) / PROBE_EVERY_S
+
+
+def _refusals(question: Question) -> tuple[str, ...]:
+    found = []
+    if question.buffer_bdp < 1:
+        found.append(
+            f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its "
+            "limit on the bytes in flight"
+        )
+    if _probing_share(question) >= 1:
+        found.append("draining the queue takes longer than the 10 s between two ProbeRTT")
+    if question.duration_s < PROBE_EVERY_S:
+        found.append(f"{question.duration_s:g} s is less than the 10 s between two ProbeRTT")
+    return tuple(found)
+
+
+def _flags(question: Question, unclamped: float) -> tuple[str, ...]:
+    if unclamped > 0:
+        return ()
+    return (
+        f"the loss-based share would be {unclamped:.2g} and is taken as 0: the 4 packets of each "
+        f"of {question.bbr} BBR flows fill what this buffer has left",
+    )
+
+
+MODEL = Model(
+    NAME,
+    "Ware",
+    "Ware, Mukerjee, Seshan, Sherry, IMC 2019",
+    "buffers of at least 1 BDP that drain within 10 s, competitions of at least 10 s",
+    predict,
+)

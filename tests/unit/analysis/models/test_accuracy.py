@@ -1,0 +1,90 @@
+"""Models against measured mixes: a small file by hand, the published one, and a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nashbed.analysis.errors import RunError
+from nashbed.analysis.models import MODELS, Question
+from nashbed.analysis.models.accuracy import MeasuredMix, accuracy_by_buffer
+from nashbed.analysis.models.measured import measured_mixes
+from tests.unit.analysis.synthetic_run import SCENARIO, RunWriter, write_run
+from tests.unit.analysis.test_published import REFERENCE, needs_reference
+
+HEAD = (
+    "bandwidth_mbps,base_rtt_ms,buffer_bdp,n_flows,n_bbr,n_cubic,"
+    "bbr_agg_mbps,cubic_agg_mbps,valid\n"
+)
+
+
+def test_by_hand() -> None:
+    # At 3 BDP the synchronised bound says 0.5 for every mix: errors 0.1, -0.2 and 0.05,
+    # median of the absolutes 0.1, median 0.05. At 0.5 BDP it refuses.
+    def mix(bdp, bbr, share):
+        return MeasuredMix(Question(100e6, 0.04, bdp * 500_000, 10 - bbr, bbr), share, bdp)
+
+    mixes = [mix(3, 2, 0.4), mix(0.5, 5, 0.9), mix(3, 5, 0.7), mix(3, 8, 0.45)]
+    rows = accuracy_by_buffer(mixes, [MODELS["mishra-synchronised"]])
+    assert [(row.buffer_bdp, row.mixes) for row in rows] == [(0.5, 1), (3, 3), (None, 4)]
+    (shallow,), (deep,), (all_,) = (row.errors for row in rows)
+    assert (shallow.answered, shallow.refused, shallow.median_abs) == (0, 1, None)
+    assert "below 1 BDP" in shallow.reason
+    assert (deep.answered, deep.refused) == (3, 0)
+    assert deep.median_abs == pytest.approx(0.1)
+    assert deep.median == pytest.approx(0.05)
+    assert (all_.answered, all_.refused) == (3, 1)
+    assert accuracy_by_buffer([]) == []
+
+
+def test_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mixes.csv"
+    rows = ["0,10,0,96,ok", "4,6,40,60,ok", "5,5,90,90,INVALID_total_gt_1.05C", "10,0,96,0,ok"]
+    file.write_text(HEAD + "".join(f"100,40,3,10,{row}\n" for row in rows))
+    found = measured_mixes(file)
+    (mix,) = found.mixes
+    assert mix.bbr_share == pytest.approx(0.4)
+    assert (mix.question.cubic, mix.question.bbr, mix.question.buffer_bytes) == (6, 4, 1_500_000)
+    assert sum(found.left_out.values()) == 1
+    file.write_text(HEAD + "100,40,3,10,0,10,0,96,ok\n")
+    with pytest.raises(RunError, match="no mix of cubic and bbr"):
+        measured_mixes(file)
+
+
+@needs_reference
+def test_the_published_mixes() -> None:
+    found = measured_mixes(REFERENCE / "fabric_mixes.csv")
+    # 49 settings of 49 mixes with both, less 7 invalid ones.
+    assert (len(found.mixes), sum(found.left_out.values())) == (49 * 49 - 7, 7)
+    rows = accuracy_by_buffer(found.mixes)
+    assert [row.buffer_bdp for row in rows] == [0.5, 5, 10, 20, 30, 40, 50, None]
+    median = {(row.buffer_bdp, e.model): e.median_abs for row in rows for e in row.errors}
+    assert all(median[0.5, name] is None for name in MODELS)
+    for buffer in (5, 10, 20, 30, 40, 50):
+        for name in ("ware", "mishra-synchronised", "mishra-desynchronised"):
+            assert 0 < median[buffer, name] < 0.3
+
+
+def test_a_run(tmp_path: Path) -> None:
+    found = measured_mixes(write_run(tmp_path / "run", duration="3s"))
+    assert [mix.question.bbr for mix in found.mixes] == [1, 2, 3]
+    assert all(0 < mix.bbr_share < 1 for mix in found.mixes)
+    assert found.left_out == {"it has only one congestion control": 2}
+    (row, _) = accuracy_by_buffer(found.mixes)
+    assert row.buffer_bdp == 2
+    # 3 s are too short for Ware's model; Mishra's has no duration.
+    states = {error.model: (error.answered, error.refused) for error in row.errors}
+    assert states["ware"] == (0, 3)
+    assert states["mishra-synchronised"] == (3, 0)
+
+
+def test_several_rtts_are_left_out_with_a_reason(tmp_path: Path) -> None:
+    flows = [
+        {"name": "near", "count": 2, "base_rtt": "10ms"},
+        {"name": "far", "count": 2, "base_rtt": "50ms"},
+    ]
+    writer = RunWriter(tmp_path / "run", {**SCENARIO, "flows": flows, "duration": "2s"})
+    (setting,) = writer.settings()
+    writer.add(setting, (1, 1))
+    with pytest.raises(RunError, match="several base RTTs"):
+        measured_mixes(writer.finish())
