@@ -1,0 +1,215 @@
+"""A line through a game: one group's flows of two strategies A and B, everything else fixed.
+
+Position p is the number of B flows, 0 to N. The gain of edge p is what an A flow of position p
+gets by switching, U_B(p+1) - U_A(p); it is +inf left of the line (edge -1) and -inf right of it
+(edge N). Position p is an equilibrium of the line if gain(p-1) >= 0 >= gain(p). Between an edge
+with gain >= 0 and one further right with gain <= 0 there is therefore always one, in whatever
+game, and halving finds it: at most 2 ceil(log2(N+1)) positions are measured.
+
+A single position is a good guess at its edges' signs and costs half as much: the lead
+U_B(p) - U_A(p). So leads are followed first, and edges are measured where the lead ends. The
+answer rests on edges alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+
+from ..state import State
+
+Pair = tuple[float, float]
+"""Utility of an (A, B) flow at a position; NaN where there is no such flow."""
+
+Steps = Generator[list[State], None, int | None]
+"""Yields states to be measured; returns the equilibrium's position, or None if holes hide it."""
+
+STRIDE = 12
+"""The first step from a hint is a STRIDE-th of the line."""
+
+TRUST = 2
+"""Guesses are followed for TRUST ceil(log2(N+1)) measurements; then bisection takes over."""
+
+
+@dataclass
+class Line:
+    """What is known of a line.
+
+    Attributes:
+        length: Flows N; positions are 0 to N.
+        at: Position -> the state that it is in the game.
+        look: Position -> its utilities; None if not measured yet.
+        dead: Whether a position cannot be measured.
+    """
+
+    length: int
+    at: Callable[[int], State]
+    look: Callable[[int], Pair | None]
+    dead: Callable[[int], bool]
+
+    def gain(self, edge: int) -> float | None:
+        """The gain of an edge; None if it is not known."""
+        if edge < 0:
+            return math.inf
+        if edge >= self.length:
+            return -math.inf
+        before, after = self.look(edge), self.look(edge + 1)
+        return None if before is None or after is None else after[1] - before[0]
+
+    def lead(self, position: int) -> float | None:
+        """B's lead at a position where both are; None if there is none or it is not known."""
+        pair = self.look(position) if 0 < position < self.length else None
+        return None if pair is None else pair[1] - pair[0]
+
+    def open(self, edge: int) -> bool:
+        """Whether the gain of an edge is not known and can be measured."""
+        return self.gain(edge) is None and not (self.dead(edge) or self.dead(edge + 1))
+
+    def settled(self, position: int) -> bool:
+        """Whether a position is known to be an equilibrium of the line."""
+        before, after = self.gain(position - 1), self.gain(position)
+        return before is not None and after is not None and before >= 0 >= after
+
+    def hidden(self) -> list[int]:
+        """Positions that could be an equilibrium, but for dead ones among and beside them."""
+        blocked = [
+            (low, high)
+            for low, high in self.brackets()
+            if high - low > 1 and not any(self.open(e) for e in range(low + 1, high))
+        ]
+        return sorted({p for low, high in blocked for p in range(low + 1, high + 1)})
+
+    def brackets(self) -> list[tuple[int, int]]:
+        """Neighbouring known edges with gain >= 0 >= gain, narrowest first: each holds one."""
+        found: list[tuple[int, int]] = []
+        low: int | None = -1
+        for edge in range(self.length + 1):
+            gain = self.gain(edge)
+            if gain is None:
+                continue
+            if low is not None and gain <= 0:
+                found.append((low, edge))
+            low = edge if gain >= 0 else None
+        return sorted(found, key=lambda pair: pair[1] - pair[0])
+
+
+@dataclass
+class Guide:
+    """How far guesses are trusted.
+
+    Attributes:
+        hints: Positions where an equilibrium is expected, best first; they are used up.
+        probes: Positions measured on guesses so far.
+        guess: Whether to follow leads at all; otherwise it is bisection.
+        hinted: Whether there was a hint: steps then grow from it.
+    """
+
+    hints: deque[int] = field(default_factory=deque)
+    probes: int = 0
+    guess: bool = True
+    hinted: bool = False
+
+    def next_hint(self, low: int, high: int) -> int | None:
+        """The next hint strictly between two positions."""
+        while self.hints:
+            position = self.hints.popleft()
+            if low < position < high:
+                self.hinted = True
+                return position
+        return None
+
+
+def settle(line: Line, guide: Guide) -> Steps:
+    """Find an equilibrium of a line.
+
+    Args:
+        line: What is known, changing as positions are measured.
+        guide: Hints, and how far to trust guesses.
+
+    Yields:
+        States of positions that must be measured, or found dead, before going on.
+
+    Returns:
+        The equilibrium's position; None if dead positions hide every one.
+    """
+    while True:
+        bracket = _best_bracket(line)
+        if bracket is None:
+            return None
+        low, high = bracket
+        if high - low == 1:
+            return high
+        yield [line.at(p) for p in _next_positions(line, guide, low, high)]
+
+
+def _best_bracket(line: Line) -> tuple[int, int] | None:
+    """The narrowest bracket that is done or can be narrowed."""
+    for low, high in line.brackets():
+        if high - low == 1 or any(line.open(edge) for edge in range(low + 1, high)):
+            return low, high
+    return None
+
+
+def _next_positions(line: Line, guide: Guide, low: int, high: int) -> list[int]:
+    if guide.guess and guide.probes < TRUST * math.ceil(math.log2(line.length + 1)):
+        guide.probes += 1
+        left, right = _leads(line, low, high)
+        position = _guess(line, guide, left, right, (low, high))
+        if position is not None and 0 < position < line.length:
+            return [position]
+        if position is not None:  # a corner has no lead: only its edge tells anything
+            return _edge(line, low, high, min(position, line.length - 1))
+        if left is not None:
+            return _edge(line, low, high, left)
+        return _edge(line, low, high, low + 1 if right is not None else (low + high) // 2)
+    return _edge(line, low, high, (low + high) // 2)
+
+
+def _leads(line: Line, low: int, high: int) -> tuple[int | None, int | None]:
+    """The last position where B leads, and the first one after it where it does not."""
+    leads = {p: line.lead(p) for p in range(low + 1, high + 1)}
+    known = {p: lead for p, lead in leads.items() if lead is not None}
+    left = max((p for p, lead in known.items() if lead > 0), default=None)
+    right = (p for p, lead in known.items() if lead <= 0 and (left is None or p > left))
+    return left, min(right, default=None)
+
+
+def _guess(
+    line: Line, guide: Guide, left: int | None, right: int | None, bracket: tuple[int, int]
+) -> int | None:
+    """A position worth measuring by itself; None where only an edge can tell more.
+
+    Positions low + 1 to high can be the equilibrium.
+    """
+    low, high = bracket
+    start = low if left is None else left
+    end = high + 1 if right is None else right
+    position = guide.next_hint(start, end)
+    if position is None:
+        position = _step(line, guide, (left, right), (start, end))
+    usable = start < position < end and line.look(position) is None and not line.dead(position)
+    return position if usable else None
+
+
+def _step(
+    line: Line, guide: Guide, leads: tuple[int | None, int | None], span: tuple[int, int]
+) -> int:
+    """Halfway between the ends; from a hint, a growing step away from the known lead."""
+    left, right = leads
+    start, end = span
+    middle = (start + end) // 2
+    if not guide.hinted or (left is None) == (right is None):
+        return middle
+    step = max(1, round(line.length / STRIDE)) * 2 ** max(0, guide.probes - 2)
+    if left is not None:
+        return left + step if left + step < end else middle
+    return end - step if end - step > start else middle
+
+
+def _edge(line: Line, low: int, high: int, wanted: int) -> list[int]:
+    """The unknown positions of the open edge nearest to a wanted one."""
+    edges = (edge for edge in range(low + 1, high) if line.open(edge))
+    edge = min(edges, key=lambda e: (abs(e - wanted), e))
+    return [p for p in (edge, edge + 1) if line.look(p) is None]
