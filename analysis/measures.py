@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from .align import TrialData, load_trial
 from .errors import NotMeasuredError, RunError
 from .metrics import METRICS
 from .metrics.interval import Estimate, estimate
+from .metrics.throughput_drift import CONVERGED_WITHIN
 from .readers import DamagedTrial, Run, Trial, open_run
 from .state import State, mix_state
 
@@ -47,6 +48,12 @@ class TrialMeasures:
     total: Mapping[str, float]
     missing: Mapping[str, str]
 
+    @property
+    def converged(self) -> bool | None:
+        """Whether who gets what had settled in the window (None: not measured)."""
+        drift = self.total.get("throughput_drift")
+        return None if drift is None else drift <= CONVERGED_WITHIN
+
     def flow_mask(self, strategy: str | None = None, group: int | None = None) -> NDArray[np.bool_]:
         """Which flows run a strategy and are of a group (None: any), shape (F,)."""
         mask = np.ones(len(self.strategy), dtype=bool)
@@ -73,6 +80,13 @@ class TrialMeasures:
         values = values[np.isfinite(values)]
         return float(values.mean()) if len(values) else float("nan")
 
+    def total_of(self, metric: str, strategy: str) -> float:
+        """Sum of a flow metric over the flows of a strategy; NaN if not measured or none."""
+        mask = self.flow_mask(strategy)
+        if metric not in self.per_flow or not mask.any():
+            return float("nan")
+        return float(self.per_flow[metric][mask].sum())
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -97,6 +111,11 @@ class Cell:
         mean counts once.
         """
         return estimate([trial.value(metric, strategy, group) for trial in self.trials])
+
+    @property
+    def unconverged(self) -> int:
+        """How many repetitions had not settled in the measured window."""
+        return sum(trial.converged is False for trial in self.trials)
 
     def flow_range(self, metric: str, strategy: str) -> tuple[float, float] | None:
         """Smallest and largest value of one flow of a strategy in any repetition."""
@@ -160,13 +179,27 @@ class RunMeasures:
         return [Cell(setting, state, tuple(measured[state])) for state in ordered]
 
     def _of(self, setting: Setting) -> list[TrialMeasures]:
-        return [t for t in self.trials if t.trial.setting.label == setting.label]
+        return self._trials_by_setting.get(setting.label, [])
 
     def _planned(self, setting: Setting) -> Iterable[State]:
+        return self._states_by_setting.get(setting.label, {})
+
+    @cached_property
+    def _trials_by_setting(self) -> dict[str, list[TrialMeasures]]:
+        found: dict[str, list[TrialMeasures]] = {}
+        for trial in self.trials:
+            found.setdefault(trial.trial.setting.label, []).append(trial)
+        return found
+
+    @cached_property
+    def _states_by_setting(self) -> dict[str, dict[State, None]]:
+        """The mixes that were planned or run at each setting, once each."""
         planned = [(p.setting, p.mix) for p in self.run.plan.trials] if self.run.plan else []
         run = [(t.setting, t.record.mix) for t in self.run.trials]
-        here = (mix for s, mix in [*planned, *run] if s.label == setting.label)
-        return dict.fromkeys(mix_state(mix, self.strategies) for mix in here)
+        found: dict[str, dict[State, None]] = {}
+        for setting, mix in [*planned, *run]:
+            found.setdefault(setting.label, {})[mix_state(mix, self.strategies)] = None
+        return found
 
 
 def _mix_order(state: State) -> tuple[tuple[int, ...], State]:

@@ -20,6 +20,7 @@ TRIAL_METRICS = (
     "jain_index",
     "loss_rate",
     "retransmit_share",
+    "throughput_drift",
 )
 TRUTH: dict[Answer, bool | None] = {"yes": True, "no": False, "undecided": None}
 FLOW_METRICS = ("per_flow_throughput", "queue_occupancy")
@@ -30,6 +31,7 @@ def summarise(run_dir: Path) -> list[dict[str, Any]]:
 
     Values are in base units (bit/s, s, bytes). An estimate is a dictionary with `mean`, `n`
     and `ci95` (half width; None with one trial), or None where nothing was measured.
+    `trials_unconverged` counts the valid trials whose throughput still drifted.
     `per_flow_throughput` and `queue_occupancy` hold one estimate for each strategy.
     `equilibrium` and `epsilon_equilibrium` are True, False or, where mixes are missing, None.
 
@@ -66,6 +68,7 @@ def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> dict[st
         "counts": dict(zip(measures.strategies, strategy_totals(cell.state), strict=True)),
         "trials_valid": len(cell.trials),
         "trials_invalid": _invalid(measures, cell),
+        "trials_unconverged": cell.unconverged,
     }
     for name in FLOW_METRICS:
         row[name] = {s: estimate_dict(cell.estimate(name, s)) for s in measures.strategies}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import Duration, Rate, Size
@@ -46,6 +47,13 @@ def with_interval(estimate: Estimate | None, digits: int = 3) -> tuple[str, str]
     if 0 < estimate.half_width < smallest / 2:
         return mean, f"± <{smallest:.{places}f}"
     return mean, f"± {estimate.half_width:.{places}f}"
+
+
+def trials_text(counts: Sequence[int]) -> str:
+    """How many trials are behind plotted means, e.g. `n = 2 trials` or `n = 1 to 3 trials`."""
+    low, high = min(counts), max(counts)
+    n = f"n = {low}" if low == high else f"n = {low} to {high}"
+    return f"{n} trial{'s' if high > 1 else ''}"
 
 
 def rate_text(bps: float) -> str:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
+from ..bounds import matches
+from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
 from ..nash import SettingEquilibria
-from ..state import state_text, strategy_totals
+from ..state import State, state_text, strategy_totals
+from ..sweep import Line, lines, mixed_states
 from . import (
+    against_setting,
+    decision_tree,
     delay_by_mix,
+    equation5,
+    equilibria_by_buffer,
+    heat_map,
+    lagged_correlation,
+    model_assumptions,
     queue_over_time,
+    rtt_alone,
     rtt_over_time,
     share_against_share,
+    synchronisation,
     throughput_by_mix,
 )
 from .style import house_style, save
@@ -25,6 +38,10 @@ from .style import house_style, save
 MAX_DETAILED = 12
 """Trials of a run that get their own figures over time."""
 PER_SETTING = 4
+MAX_SETTINGS = 16
+"""Settings of a run that get figures of their own; a larger sweep shows lines and maps alone."""
+MAX_LINE_MIXES = 6
+"""Mixes of a line of settings that get a figure against what was swept."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +51,7 @@ class DrawnFigure:
     Attributes:
         name: Stem of the files.
         kind: Which figure it is, e.g. `throughput_by_mix`.
-        setting: Label of its setting.
+        setting: Label of its setting; empty: it is of the whole run.
         title: One line.
         caption: What is shown and how to read it.
         paths: Suffix -> file.
@@ -67,6 +84,7 @@ class _Sketch:
 def draw_all(
     measures: RunMeasures,
     equilibria: Sequence[SettingEquilibria],
+    correlation: RunCorrelation,
     folder: Path,
     formats: Sequence[str] = ("svg", "png", "pdf"),
 ) -> list[DrawnFigure]:
@@ -77,13 +95,14 @@ def draw_all(
     Args:
         measures: The run's measures.
         equilibria: The equilibria of each setting.
+        correlation: How its telemetry goes with its throughput.
         folder: Where the files go; it is made.
         formats: Suffixes: svg, png, pdf.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     with house_style():
-        for sketch in _sketches(measures, equilibria):
+        for sketch in _sketches(measures, equilibria, correlation):
             figure = sketch.draw()
             if figure is None:
                 continue
@@ -97,16 +116,105 @@ def draw_all(
     return drawn
 
 
-def _sketches(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> Iterator[_Sketch]:
+def _sketches(
+    measures: RunMeasures,
+    equilibria: Sequence[SettingEquilibria],
+    correlation: RunCorrelation,
+) -> Iterator[_Sketch]:
     found = {e.setting.label: e for e in equilibria}
+    yield from _run_sketches(measures, found)
+    if len(measures.run.settings) > MAX_SETTINGS:
+        return
     detailed = detailed_trials(measures, equilibria)
     for setting in measures.run.settings:
         if not any(cell.trials for cell in measures.cells(setting)):
             continue
         yield from _setting_sketches(measures, setting, found[setting.label])
+        yield from _alone_sketches(measures, setting)
+        yield from _correlation_sketches(correlation, setting)
         for trial in detailed:
             if trial.trial.setting.label == setting.label:
                 yield from _trial_sketches(measures, trial)
+
+
+def _run_sketches(
+    measures: RunMeasures, equilibria: Mapping[str, SettingEquilibria]
+) -> Iterator[_Sketch]:
+    for line in lines(measures.run.settings):
+        yield from _line_sketches(measures, line, equilibria)
+    first, second = measures.strategies[:2]
+    yield _Sketch(
+        "goodput_gain",
+        "",
+        "",
+        f"Goodput gain of {second} over {first}, each alone",
+        "Mean goodput of the flows that all run the one, less that of the flows that all run the "
+        "other, by the latter, in per cent; as Cao et al. (IMC 2019) have it.",
+        lambda: heat_map.draw(measures, heat_map.gain_of_setting, "goodput gain (%)", signed=True),
+    )
+    for strategy in (first, second):
+        yield _Sketch(
+            "retransmits",
+            "",
+            strategy,
+            f"Retransmissions of {strategy} alone",
+            "Payload bytes sent again, of all sent in the window, in per cent.",
+            partial(heat_map.draw, measures, heat_map.retransmits_of(strategy),
+                    "sent again (%)", False),
+        )  # fmt: skip
+    yield _Sketch(
+        "decision_tree",
+        "",
+        "",
+        f"When {second}, when {first}",
+        "scikit-learn's decision tree (CART, at most three levels) for the congestion control with "
+        "more goodput when it is alone. Left: the condition holds.",
+        lambda: decision_tree.draw(measures),
+    )
+
+
+def _line_sketches(
+    measures: RunMeasures, line: Line, equilibria: Mapping[str, SettingEquilibria]
+) -> Iterator[_Sketch]:
+    said = "the buffer" if line.axis == "buffer" else "random loss"
+    kind, name = f"throughput_by_{line.axis}", line.label
+    for state in _line_mixes(measures, line):
+        yield _Sketch(
+            kind,
+            "",
+            f"{name}-{'-'.join(str(c) for c in strategy_totals(state))}",
+            f"{state_text(state, measures.strategies, measures.group_names)} against {said}, "
+            f"{line.title}",
+            "Goodput of all flows of each congestion control together. Bars: 95 % interval over "
+            "repetitions, where there are any. Models: their share of the link, as goodput; grey "
+            "band: between Mishra's two bounds.",
+            partial(against_setting.draw_mix, measures, line, state),
+        )
+    yield _Sketch(
+        f"{kind}_alone",
+        "",
+        name,
+        f"Each alone against {said}, {line.title}",
+        "Goodput when every flow runs the same congestion control. Bars: 95 % interval over "
+        "repetitions, where there are any.",
+        lambda: against_setting.draw_alone(measures, line),
+    )
+    yield _Sketch(
+        "equilibria_by_buffer",
+        "",
+        name,
+        f"Where the mix settles, by buffer, {line.title}",
+        "Each equilibrium of the measured means; thick: mixes in which nobody gains more than the "
+        "scenario's epsilon. Grey: between the Mishra model's two bounds.",
+        lambda: equilibria_by_buffer.draw(measures, line, equilibria),
+    )
+
+
+def _line_mixes(measures: RunMeasures, line: Line) -> list[State]:
+    """The mixes of a line to draw: all of them, or a few spread evenly."""
+    states = mixed_states(measures, line)
+    step = max(1, -(-len(states) // MAX_LINE_MIXES))
+    return states[::step]
 
 
 def _setting_sketches(
@@ -140,6 +248,61 @@ def _setting_sketches(
         "the dashed line: it gets the share of the link that it holds of the queue. A flow to "
         "the right of it meets a longer queue than average.",
         lambda: share_against_share.draw(measures, setting),
+    )
+
+
+def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[_Sketch]:
+    yield _Sketch(
+        "rtt_alone",
+        setting.label,
+        "",
+        "RTT over time, each alone",
+        "The first repetition of each congestion control alone: the socket's smoothed RTT "
+        "(TCP_INFO) and, where the trial has a capture, every ACK's own (TCP time stamps).",
+        lambda: rtt_alone.draw(measures, setting),
+    )
+
+
+def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iterator[_Sketch]:
+    label = setting.label
+    yield _Sketch(
+        "equation5",
+        label,
+        "",
+        "Throughput as equation (5) has it from the queue",
+        "One point per flow and trial: goodput against (λR + b) / (R + Q), with b the flow's mean "
+        "bytes in the queue (as payload) and Q the mean delay. Below: what equation (5) leaves "
+        "over, because a flow's packets meet a longer or shorter queue than the average packet.",
+        lambda: equation5.draw(correlation, setting),
+    )
+    yield _Sketch(
+        "lagged_correlation",
+        label,
+        "",
+        "How long the rate follows the occupancy",
+        "Correlation of a flow's bytes in the queue with its departures, bin by bin, without the "
+        "slow swings. At a first-in first-out queue it is largest near half the queueing delay.",
+        lambda: lagged_correlation.draw(correlation, setting),
+    )
+    yield _Sketch(
+        "model_assumptions",
+        label,
+        "",
+        "What the Mishra model assumes, and what was measured",
+        "CUBIC's aggregate at its loss events and BBR's view of the path, means over events or "
+        "samples and then over trials, with 95 % intervals where there are repetitions. Dashed: "
+        "the model with the measured k, where it holds.",
+        lambda: model_assumptions.draw(correlation, setting),
+    )
+    yield _Sketch(
+        "synchronisation",
+        label,
+        "",
+        "CUBIC flows that lose together, and the k that makes",
+        "An event is every drop of CUBIC within one round trip (base RTT, full queue, reordering "
+        "window) of its first. k = 1 - 0.3 x (share of the flows that lose) lies between the "
+        "model's bounds: all together, and one flow each time.",
+        lambda: synchronisation.draw(correlation, setting),
     )
 
 
@@ -186,11 +349,11 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
 
 
 def references(measures: RunMeasures, setting: Setting) -> list[ReferenceSeries]:
-    """The scenario's published series that belong to a setting."""
+    """The scenario's published per-flow throughputs by mix that belong to a setting."""
     return [
         series
         for series in measures.run.scenario.reference
-        if series.buffer is None or str(series.buffer) == setting.buffer_label
+        if series.axis == "mix" and series.quantity == "per_flow" and matches(series, setting)
     ]
 
 

@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import RunMeasures
 from ..metrics import metric_named
 from ..state import strategy_totals
-from ..text import shown
+from ..text import shown, trials_text
 from .style import INK, MUTED, NARROW, legend_below, new_figure
 
 LINES = (
@@ -41,7 +41,7 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure:
     ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.set_xlim(-0.5, total + 0.5)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
-    legend_below(figure, ax, columns=2)
+    legend_below(figure, ax, columns=1)
     return figure
 
 
@@ -66,5 +66,5 @@ def _draw_metric(
         marker=marker,
         color=INK if metric == "mean_queueing_delay" else MUTED,
         capsize=2.5,
-        label=label,
+        label=f"{label} ({trials_text([e.n for _, e in known])} per mix)",
     )

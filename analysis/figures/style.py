@@ -86,22 +86,27 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float, rows: int = 1) -> tuple[Figure, list[Axes]]:
+def new_figure(
+    width: float, height: float, rows: int = 1, heights: Sequence[float] | None = None
+) -> tuple[Figure, list[Axes]]:
     """A figure with its axes, without any global state.
 
     Args:
         width: Width in inches.
         height: Height in inches.
         rows: Axes, one below the other; they share the x axis.
+        heights: The axes' heights relative to each other.
     """
     figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots(rows, 1, squeeze=False, sharex=True)
+    axes = figure.subplots(rows, 1, squeeze=False, sharex=True, height_ratios=heights)
     return figure, list(axes[:, 0])
 
 
-def legend_below(figure: Figure, ax: Axes, columns: int) -> None:
-    """Put the legend of an axes below the figure, where it hides nothing."""
-    handles, labels = ax.get_legend_handles_labels()
+def legend_below(figure: Figure, ax: Axes, columns: int, *more: Axes) -> None:
+    """Put one legend of all given axes below the figure, where it hides nothing."""
+    found = [each.get_legend_handles_labels() for each in (ax, *more)]
+    handles = [handle for handles, _ in found for handle in handles]
+    labels = [label for _, labels in found for label in labels]
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 

@@ -14,10 +14,12 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import Cell, RunMeasures
 from ..nash import SettingEquilibria
 from ..state import strategy_totals
-from ..text import shown
+from ..text import shown, trials_text
+from .model_lines import goodput_of_share, predicted_shares
 from .style import GOOD, INK, WIDE, colour_of, legend_below, marker_of, new_figure
 
 METRIC = "per_flow_throughput"
+BOUNDS = ("mishra-synchronised", "mishra-desynchronised")
 
 
 def draw(
@@ -49,6 +51,7 @@ def draw(
     for series in reference:
         _draw_reference(axes[0], series, measures.strategies)
     if simple:
+        _draw_models(axes[0], measures, setting)
         _mark_equilibria(axes[0], equilibria)
     _finish(figure, axes, measures)
     return figure
@@ -91,9 +94,7 @@ def _position(cell: Cell) -> int:
 
 
 def _label(strategy: str, counts: list[int]) -> str:
-    low, high = min(counts), max(counts)
-    n = f"n = {low}" if low == high else f"n = {low} to {high}"
-    return f"{strategy} ({n} trial{'s' if high > 1 else ''} per mix)"
+    return f"{strategy} ({trials_text(counts)} per mix)"
 
 
 def _draw_flow_range(ax: Axes, cells: list[Cell], strategy: str, colour: str) -> None:
@@ -135,6 +136,26 @@ def _draw_reference(ax: Axes, series: ReferenceSeries, strategies: Sequence[str]
         label=f"{series.label}, {series.strategy}",
         zorder=3,
     )
+
+
+def _draw_models(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
+    """Each congestion control's per-flow goodput between Mishra's two bounds."""
+    bands: dict[str, list[tuple[int, float, float]]] = {"cubic": [], "bbr": []}
+    rate, total = measures.applied_rate(setting), sum(measures.group_sizes)
+    for k in range(1, total):
+        shares = predicted_shares(measures, setting, ((total - k, k),))
+        bounds = [shares[name] for name in BOUNDS if name in shares]
+        if len(bounds) == len(BOUNDS):
+            low, high = (goodput_of_share(share, rate) / 1e6 for share in bounds)
+            whole = goodput_of_share(1.0, rate) / 1e6
+            bands["bbr"].append((k, low / k, high / k))
+            bands["cubic"].append((k, (whole - high) / (total - k), (whole - low) / (total - k)))
+    for strategy, band in bands.items():
+        if band:
+            x, low_line, high_line = zip(*band, strict=True)
+            ax.fill_between(x, low_line, high_line, facecolor="none", hatch="////", linewidth=0.4,
+                            edgecolor=colour_of(strategy, measures.strategies), alpha=0.45,
+                            label=f"Mishra 2022's bounds, {strategy}", zorder=1)  # fmt: skip
 
 
 def _mark_equilibria(ax: Axes, equilibria: SettingEquilibria) -> None:

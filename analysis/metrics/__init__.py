@@ -13,6 +13,7 @@ from . import (
     queueing_delay,
     retransmits,
     rtt,
+    throughput_drift,
     throughput_share,
     utilisation,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "queueing_delay",
     "retransmits",
     "rtt",
+    "throughput_drift",
     "throughput_share",
     "utilisation",
 ]

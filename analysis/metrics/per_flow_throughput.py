@@ -44,12 +44,16 @@ def per_flow_throughput(
 
 def _of_trial(trial: TrialData) -> NDArray[np.float64]:
     goodput = trial.need_goodput()
-    _check_cover(goodput, trial.window_ns)
+    check_cover(goodput, trial.window_ns)
     return per_flow_throughput(goodput.t_ns, goodput.bytes, goodput.interval_ns, trial.window_ns)
 
 
-def _check_cover(goodput: Goodput, window_ns: tuple[int, int]) -> None:
-    """The sinks must have counted for the whole window: a part of it is no mean."""
+def check_cover(goodput: Goodput, window_ns: tuple[int, int]) -> None:
+    """Refuse a window that the sinks did not count for as a whole: a part of it is no mean.
+
+    Raises:
+        NotMeasuredError: They began late or ended early.
+    """
     if len(goodput.t_ns) == 0:
         raise NotMeasuredError("the goodput table is empty")
     first, last = int(goodput.t_ns[0]) - goodput.interval_ns, int(goodput.t_ns[-1])

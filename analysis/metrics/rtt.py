@@ -60,3 +60,47 @@ METRIC = register(
         compute=_of_flows,
     )
 )
+
+
+def peak_rtt(
+    t_ns: NDArray[Any],
+    flow: NDArray[Any],
+    srtt_us: NDArray[Any],
+    flows: int,
+    window_ns: tuple[int, int],
+) -> NDArray[np.float64]:
+    """Largest smoothed RTT of each flow in the window, in seconds.
+
+    Args:
+        t_ns: Times of the samples, shape (n,).
+        flow: Flow of each sample, shape (n,).
+        srtt_us: The kernel's smoothed RTT in microseconds; 0 (none yet) is left out.
+        flows: Number of flows F.
+        window_ns: The window [from, to).
+
+    Returns:
+        Seconds, shape (F,); NaN without a sample.
+    """
+    keep = (t_ns >= window_ns[0]) & (t_ns < window_ns[1]) & (srtt_us > 0)
+    top = np.zeros(flows)
+    np.maximum.at(top, flow[keep].astype(np.int64), srtt_us[keep] / US_PER_S)
+    return np.where(top > 0, top, np.nan)
+
+
+def _peak_of_flows(trial: TrialData) -> NDArray[np.float64]:
+    samples = trial.need_samples()
+    t_ns, flow, srtt_us = (samples.columns[name] for name in ("t_ns", "flow", "srtt_us"))
+    return peak_rtt(t_ns, flow, srtt_us, trial.flows, trial.window_ns)
+
+
+PEAK = register(
+    Metric(
+        name="peak_rtt",
+        title="Largest RTT",
+        unit="s",
+        scope="flow",
+        definition="Largest of the sender's smoothed RTTs among its samples in the window.",
+        source="Nikam, Kunal, Gaurav 2023",
+        compute=_peak_of_flows,
+    )
+)

@@ -10,6 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..acceptance import check_measures
+from ..correlation import correlate_run
 from ..errors import RunError
 from ..figures import draw_all
 from ..measures import measure_run
@@ -47,7 +48,8 @@ def build_report(
     acceptance = check_measures(measures, equilibria)
     folder = run_dir / "report" if out is None else out
     try:
-        return _write(folder, Findings(measures, equilibria, acceptance), formats)
+        findings = Findings(measures, equilibria, acceptance, correlate_run(measures))
+        return _write(folder, findings, formats)
     except OSError as error:
         said = error.strerror or error
         raise RunError(f"{folder}: cannot write the report ({said}); make room there") from error
@@ -58,7 +60,9 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
     shutil.rmtree(fresh, ignore_errors=True)
     wanted = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
     drawn_as = ["svg", *wanted] if "html" in formats and "svg" not in wanted else wanted
-    figures = draw_all(findings.measures, findings.equilibria, fresh, drawn_as)
+    figures = draw_all(
+        findings.measures, findings.equilibria, findings.correlation, fresh, drawn_as
+    )
     context = page_context(findings, figures) if "html" in formats else None
     for path in fresh.glob("*.svg") if "svg" not in wanted else ():
         path.unlink()

@@ -11,6 +11,7 @@ from typing import Any
 from nashbed.controlplane.contract.trial import Gate, Setting
 
 from ..acceptance import AcceptanceResult
+from ..correlation import RunCorrelation, correlation_dict
 from ..figures import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
@@ -29,6 +30,7 @@ from ..text import (
     size_text,
     with_interval,
 )
+from .correlation import correlation_context, without_nan
 from .limits import limits
 
 Json = dict[str, Any]
@@ -42,11 +44,13 @@ class Findings:
         measures: The run's measures.
         equilibria: The equilibria of each setting.
         acceptance: The verdict on each acceptance bound.
+        correlation: How telemetry goes with throughput.
     """
 
     measures: RunMeasures
     equilibria: list[SettingEquilibria]
     acceptance: list[AcceptanceResult]
+    correlation: RunCorrelation
 
     def to_dict(self) -> Json:
         """Plain data for JSON: NaN never occurs in it."""
@@ -57,6 +61,7 @@ class Findings:
             "rows": summary_rows(self.measures, self.equilibria),
             "equilibria": [found.to_dict() for found in self.equilibria],
             "acceptance": [result.to_dict() for result in self.acceptance],
+            "correlation": without_nan(correlation_dict(self.correlation)),
             "damaged": [{"trial": d.id, "problem": d.problem} for d in self.measures.damaged],
         }
 
@@ -78,10 +83,12 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "started": run.manifest.started_utc,
         "status": run.manifest.status,
         "headline": _headline(findings),
+        "figures": _figures([f for f in figures if not f.setting]),
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
         "strategies": [_strategy(measures, name) for name in measures.strategies],
         "settings": [_setting(findings, found, figures) for found in findings.equilibria],
+        "correlation": correlation_context(findings.correlation),
         "acceptance": [_acceptance(result) for result in findings.acceptance],
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
@@ -184,6 +191,7 @@ def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> Json:
     return {
         "mix": found.text(cell.state),
         "n": len(cell.trials),
+        "unconverged": cell.unconverged,
         "throughput": [_shown(cell, "per_flow_throughput", s) for s in measures.strategies],
         "delay": _shown(cell, "mean_queueing_delay"),
         "p95": _shown(cell, "p95_queueing_delay"),
@@ -233,8 +241,8 @@ def _acceptance(result: AcceptanceResult) -> Json:
     return {
         "description": result.description,
         "setting": result.setting,
-        "value": NONE if result.value is None else f"{number(result.value)} {result.unit}",
-        "range": f"{result.low:.4g} to {result.high:.4g} {result.unit}",
+        "value": NONE if result.value is None else f"{number(result.value)} {result.unit}".rstrip(),
+        "range": result.allowed,
         "passed": result.passed,
         "detail": result.detail,
     }
@@ -246,12 +254,14 @@ def _gate_names(trials: Sequence[Trial]) -> list[str]:
 
 def _trial(measures: RunMeasures, trial: Trial, names: Sequence[str]) -> Json:
     record = trial.record
+    converged = {t.trial.id: t.converged for t in measures.trials}
     gates = {gate.name: gate for gate in record.gates}
     state = mix_state(record.mix, measures.strategies)
     return {
         "id": trial.id,
         "mix": state_text(state, measures.strategies, measures.group_names),
         "valid": record.valid,
+        "converged": converged.get(trial.id),
         "gates": [_gate(gates.get(name)) for name in names],
         "reasons": record.invalid_reasons,
     }

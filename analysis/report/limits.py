@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
 
 from ..measures import RunMeasures
+from ..metrics.throughput_drift import CONVERGED_WITHIN
 from ..nash import SettingEquilibria
 
 LONG_ENOUGH_BDP = 8
@@ -63,6 +64,18 @@ def _repetitions(measures: RunMeasures) -> list[str]:
 
 
 def _convergence(measures: RunMeasures) -> list[str]:
+    moving = sum(trial.converged is False for trial in measures.trials)
+    said = []
+    if moving:
+        said.append(
+            f"{moving} of {len(measures.trials)} valid trials had not converged: averaged over "
+            "half of the window, the throughput of a congestion control still moved by more than "
+            f"{CONVERGED_WITHIN:.0%} of the rate. Their means depend on when one looks; run longer."
+        )
+    return [*said, *_too_short(measures)]
+
+
+def _too_short(measures: RunMeasures) -> list[str]:
     deepest = max((s.buffer_bdp for s in measures.run.settings), default=0.0)
     seconds = measures.run.scenario.duration.seconds
     if deepest < LONG_ENOUGH_BDP or seconds >= LONG_ENOUGH_S:

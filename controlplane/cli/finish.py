@@ -69,6 +69,8 @@ def result_text(
     text = as_text(result_table(rows, scenario))
     text += "★ equilibrium   ε nobody gains more than "
     text += f"{scenario.equilibrium.epsilon} of the fair share by switching\n"
+    if any(row["trials_unconverged"] for row in rows):
+        text += "~ trials whose throughput had not settled in the measured window: run longer\n"
     text += "".join(_bound_line(bound) + "\n" for bound in bounds)
     if page is not None:
         text += f"report: {page}\n"
@@ -103,6 +105,7 @@ def _several(rows: list[dict[str, Any]]) -> bool:
 def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
     throughput = row["per_flow_throughput"]
     invalid = f" ({row['trials_invalid']} invalid)" if row["trials_invalid"] else ""
+    moving = f" ~{row['trials_unconverged']}" if row["trials_unconverged"] else ""
     return [
         row["setting"] if several else row["buffer"],
         row["mix"],
@@ -110,7 +113,7 @@ def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
         _number(row["mean_queueing_delay"], 1e3, 1),
         _number(row["utilisation"], 100.0, 1, "%"),
         _mark(row),
-        f"{row['trials_valid']}/{scenario.trials}{invalid}",
+        f"{row['trials_valid']}/{scenario.trials}{invalid}{moving}",
     ]
 
 
@@ -135,5 +138,5 @@ def _number(estimate: dict[str, Any] | None, scale: float, digits: int, unit: st
 def _bound_line(bound: dict[str, Any]) -> str:
     verdict = "met   " if bound["passed"] else "MISSED"
     value = "not measured" if bound["value"] is None else f"{bound['value']:.4g} {bound['unit']}"
-    span = f"{bound['low']:.4g} to {bound['high']:.4g} {bound['unit']}"
-    return f"{verdict} {bound['setting']}: {bound['description']}: {value} (allowed {span})"
+    said = f"{verdict} {bound['setting']}: {bound['description']}: {value.rstrip()}"
+    return f"{said} (allowed {bound['allowed']})"

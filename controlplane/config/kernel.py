@@ -10,8 +10,8 @@ from ..contract.errors import ConfigError, HostError
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
-_NAMES = """bbr bbr2 bbr3 bic brutal cdg cubic dctcp highspeed htcp hybla illinois lp nv prague
-reno scalable vegas veno westwood yeah"""
+_NAMES = """bbr bbr2 bbr3 bic brutal cdg copa cubic dctcp highspeed htcp hybla illinois lp nv
+prague reno scalable vegas veno vivace westwood yeah"""
 KNOWN = frozenset(_NAMES.split())
 """Names of Linux congestion controls: tells a spelling mistake from a missing module."""
 

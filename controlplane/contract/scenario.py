@@ -89,17 +89,19 @@ class Sweep(Model):
         buffer: Buffers in place of the bottleneck's.
         rate: Rates in place of the bottleneck's.
         base_rtt: Base RTTs in place of the only flow group's.
+        random_loss: Random losses in place of every flow group's.
         mixes: `all`, or the mixes to run.
     """
 
     buffer: tuple[Buffer, ...] | None = None
     rate: tuple[Rate, ...] | None = None
     base_rtt: tuple[Duration, ...] | None = None
+    random_loss: tuple[Share, ...] | None = None
     mixes: Literal["all"] | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
-        for key in ("buffer", "rate", "base_rtt", "mixes"):
+        for key in ("buffer", "rate", "base_rtt", "random_loss", "mixes"):
             values = getattr(self, key)
             if values is not None and len(values) == 0:
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
@@ -182,13 +184,28 @@ class Gates(Model):
     overlap: Share = Share(250_000_000)
 
 
-class ThroughputBound(Model):
+class Place(Model):
+    """Which settings something is about: those that have all of what is named.
+
+    Attributes:
+        buffer: The setting's buffer, as written in the sweep.
+        rate: Its rate.
+        base_rtt: Its base RTT (of the first flow group).
+        random_loss: Its swept random loss.
+    """
+
+    buffer: Buffer | None = None
+    rate: Rate | None = None
+    base_rtt: Duration | None = None
+    random_loss: Share | None = None
+
+
+class ThroughputBound(Place):
     """Mean per-flow throughput of one strategy at one mix.
 
     Attributes:
         strategy: Whose throughput.
         mix: Flows of each strategy that is named; the others are the rest.
-        buffer: The setting's buffer; needed when several are swept.
         expect: Expected per-flow throughput.
         tolerance: Allowed deviation, as a share of `expect`.
     """
@@ -196,62 +213,169 @@ class ThroughputBound(Model):
     metric: Literal["per_flow_throughput"]
     strategy: StrategyName
     mix: dict[StrategyName, Count]
-    buffer: Buffer | None = None
     expect: Rate
     tolerance: Share
 
 
-class QueueingDelayBound(Model):
+class DelayBound(Place):
     """Mean queueing delay of a setting, of one mix or over all its mixes.
 
     Attributes:
         mix: As in ThroughputBound; left out: the mean over all mixes with every strategy.
-        buffer: The setting's buffer; needed when several are swept.
         min: Smallest allowed delay.
         max: Largest allowed delay.
     """
 
     metric: Literal["mean_queueing_delay"]
     mix: dict[StrategyName, Count] | None = None
-    buffer: Buffer | None = None
     min: Duration
     max: Duration
 
 
-class CrossingBound(Model):
+class RttBound(Place):
+    """RTT as the senders' kernels saw it, averaged over one strategy's flows.
+
+    Attributes:
+        metric: The mean of the smoothed RTT in the window, or its largest value.
+        strategy: Whose RTT.
+        mix: As in ThroughputBound.
+        min: Smallest allowed RTT.
+        max: Largest allowed RTT; left out: no bound.
+    """
+
+    metric: Literal["mean_rtt", "peak_rtt"]
+    strategy: StrategyName
+    mix: dict[StrategyName, Count]
+    min: Duration = Duration(0)
+    max: Duration | None = None
+
+
+class ShareBound(Place):
+    """Part of the throughput that all flows of one strategy have together.
+
+    Attributes:
+        strategy: Whose share.
+        mix: As in ThroughputBound.
+        min: Smallest allowed share.
+        max: Largest allowed share.
+    """
+
+    metric: Literal["throughput_share"]
+    strategy: StrategyName
+    mix: dict[StrategyName, Count]
+    min: Share = Share(0)
+    max: Share = Share(10**9)
+
+
+class LossBound(Place):
+    """Share of the packets that the queue dropped, or of the payload that was sent again.
+
+    Attributes:
+        mix: As in ThroughputBound.
+        min: Smallest allowed share.
+        max: Largest allowed share.
+    """
+
+    metric: Literal["loss_rate", "retransmit_share"]
+    mix: dict[StrategyName, Count]
+    min: Share = Share(0)
+    max: Share = Share(10**9)
+
+
+class RatioBound(Place):
+    """Per-flow throughput of one strategy by that of another.
+
+    Attributes:
+        strategy: Whose throughput.
+        over: By whose.
+        mix: The mix in which both are; left out: each in the mix in which all flows run it.
+        min: Smallest allowed ratio.
+        max: Largest allowed ratio; left out: no bound.
+    """
+
+    metric: Literal["throughput_ratio"]
+    strategy: StrategyName
+    over: StrategyName
+    mix: dict[StrategyName, Count] | None = None
+    min: Annotated[float, Field(ge=0)] = 0.0
+    max: Annotated[float, Field(ge=0)] | None = None
+
+
+class CrossingBound(Place):
     """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
 
     Attributes:
-        buffer: The setting's buffer; needed when several are swept.
         expect: Expected place, in flows (a fraction lies between two mixes).
         tolerance: Allowed distance, in flows.
     """
 
     metric: Literal["crossing"]
-    buffer: Buffer | None = None
     expect: Annotated[float, Field(ge=0)]
     tolerance: Annotated[float, Field(ge=0)]
 
 
+class EquilibriumBound(Place):
+    """Flows of one strategy at the equilibrium nearest to what is allowed.
+
+    Attributes:
+        strategy: Whose flows.
+        group: Only those of this flow group; left out: of all.
+        min: Smallest allowed number.
+        max: Largest allowed number; left out: no bound.
+    """
+
+    metric: Literal["equilibrium"]
+    strategy: StrategyName
+    group: Name | None = None
+    min: Count = 0
+    max: Count = MAX_FLOWS
+
+
+class EquilibriumCountBound(Place):
+    """How many mixes are equilibria.
+
+    Attributes:
+        min: Smallest allowed number.
+        max: Largest allowed number.
+    """
+
+    metric: Literal["equilibrium_count"]
+    min: Count = 0
+    max: Count = MAX_FLOWS
+
+
 AcceptanceBound = Annotated[
-    ThroughputBound | QueueingDelayBound | CrossingBound, Field(discriminator="metric")
+    ThroughputBound
+    | DelayBound
+    | RttBound
+    | ShareBound
+    | LossBound
+    | RatioBound
+    | CrossingBound
+    | EquilibriumBound
+    | EquilibriumCountBound,
+    Field(discriminator="metric"),
 ]
 
 
-class ReferenceSeries(Model):
+class ReferenceSeries(Place):
     """A published series, drawn beside the measured one.
 
     Attributes:
         label: Where it is from.
-        strategy: Whose per-flow throughput.
-        buffer: The setting it belongs to; left out: every setting.
-        x: Flows of the second strategy.
-        y: Per-flow throughput in Mbit/s.
+        strategy: Whose values.
+        axis: What x is: flows of the second strategy, buffers in BDP of the first group,
+            buffers in MB, or random losses in per cent.
+        quantity: What y is: per-flow throughput in Mbit/s, aggregate throughput in Mbit/s,
+            share of the throughput (0 to 1), or flows of the strategy at the equilibrium.
+        x: Places on the axis.
+        y: Values.
     """
 
     label: Annotated[str, Field(min_length=1, max_length=80)]
     strategy: StrategyName
-    buffer: Buffer | None = None
+    axis: Literal["mix", "buffer_bdp", "buffer_mb", "random_loss"] = "mix"
+    quantity: Literal["per_flow", "aggregate", "share", "equilibrium"] = "per_flow"
     x: Annotated[tuple[float, ...], Field(min_length=1)]
     y: Annotated[tuple[float, ...], Field(min_length=1)]
 
@@ -363,6 +487,9 @@ def _check_sweep(scenario: Scenario) -> None:
     for rtt in scenario.sweep.base_rtt or ():
         if not 10**5 <= rtt.ns <= 10**10:
             raise ValueError(f"sweep.base_rtt: {rtt} is out of range; write 0.1ms to 10s")
+    for loss in scenario.sweep.random_loss or ():
+        if loss.ppb >= 10**9:
+            raise ValueError(f"sweep.random_loss: {loss} loses everything; write below 100%")
 
 
 def _check_buffers(scenario: Scenario) -> None:
@@ -422,21 +549,24 @@ def _mapping_problem(scenario: Scenario, mix: dict[str, int]) -> str | None:
 
 
 def _check_named_strategies(scenario: Scenario) -> None:
-    known = set(scenario.strategies)
     for i, bound in enumerate(scenario.acceptance):
-        named = {bound.strategy} if isinstance(bound, ThroughputBound) else set()
-        mix = None if isinstance(bound, CrossingBound) else bound.mix
-        named |= set(mix or ())
-        if not named <= known:
-            raise ValueError(
-                f"acceptance.{i}: {min(named - known)!r} is not among the strategies "
-                f"({', '.join(scenario.strategies)})"
-            )
-        if sum((mix or {}).values()) > scenario.total_flows:
+        mix = getattr(bound, "mix", None) or {}
+        named = {getattr(bound, key) for key in ("strategy", "over") if hasattr(bound, key)}
+        _check_known(scenario, f"acceptance.{i}", named | set(mix))
+        if sum(mix.values()) > scenario.total_flows:
             raise ValueError(f"acceptance.{i}.mix: more flows than the scenario has")
+        group = getattr(bound, "group", None)
+        if group is not None and group not in {g.name for g in scenario.flows}:
+            raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
     for i, series in enumerate(scenario.reference):
-        if series.strategy not in known:
-            raise ValueError(
-                f"reference.{i}.strategy: {series.strategy!r} is not among the strategies "
-                f"({', '.join(scenario.strategies)})"
-            )
+        _check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+
+
+def _check_known(scenario: Scenario, where: str, named: set[str]) -> None:
+    """Refuse a strategy that the scenario does not have."""
+    unknown = named - set(scenario.strategies)
+    if unknown:
+        raise ValueError(
+            f"{where}: {min(unknown)!r} is not among the strategies "
+            f"({', '.join(scenario.strategies)})"
+        )

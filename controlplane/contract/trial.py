@@ -21,6 +21,7 @@ class Setting(Model):
         buffer_bdp: The buffer in bandwidth-delay products of the first group.
         base_rtt_ns: Base RTT of each flow group.
         overhead_bytes: Bytes counted for each packet besides the frame.
+        random_loss_ppb: The swept random loss of every group (None: each group's own).
     """
 
     label: str
@@ -30,6 +31,7 @@ class Setting(Model):
     buffer_bdp: float
     base_rtt_ns: tuple[int, ...]
     overhead_bytes: int
+    random_loss_ppb: int | None = None
 
 
 class GroupMix(Model):

@@ -87,12 +87,13 @@ def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...
 
 
 def group_delays(scenario: Scenario, trial: PlannedTrial, seed: int) -> tuple[GroupDelay, ...]:
-    """The delay line of each group: the base RTT split over both directions."""
+    """The delay line of each group: the base RTT split over both directions, random loss."""
+    swept = trial.setting.random_loss_ppb
     return tuple(
         GroupDelay(
             forward_ns=rtt // 2,
             reverse_ns=rtt - rtt // 2,
-            loss_ppb=group.random_loss.ppb,
+            loss_ppb=group.random_loss.ppb if swept is None else swept,
             seed=derive(seed, "loss", index),
         )
         for index, (rtt, group) in enumerate(

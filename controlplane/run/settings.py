@@ -5,27 +5,31 @@ from __future__ import annotations
 from ..contract.scenario import Scenario
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.trial import Setting
-from ..contract.units import Buffer, Duration, Rate, bdp_bytes
+from ..contract.units import Buffer, Duration, Rate, Share, bdp_bytes
 
 
 def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgram]]:
-    """Every combination of the swept rates, base RTTs and buffers, with its program."""
+    """Every combination of the swept rates, base RTTs, losses and buffers, with its program."""
     rates = scenario.sweep.rate or (scenario.bottleneck.rate,)
     rtts = scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,)
     buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
+    losses = scenario.sweep.random_loss or (None,)
     return [
-        _setting(scenario, rate, rtt, buffer)
+        _setting(scenario, rate, rtt, loss, buffer)
         for rate in rates
         for rtt in rtts
+        for loss in losses
         for buffer in buffers
     ]
 
 
 def _setting(
-    scenario: Scenario, rate: Rate, rtt: Duration, buffer: Buffer
+    scenario: Scenario, rate: Rate, rtt: Duration, loss: Share | None, buffer: Buffer
 ) -> tuple[Setting, BottleneckProgram]:
     size = buffer.to_bytes(rate, rtt)
     label = f"b{buffer}"
+    if loss is not None:
+        label = f"l{str(loss).replace('%', 'pct')}-{label}"
     if scenario.sweep.base_rtt is not None:
         label = f"t{rtt}-{label}"
     if scenario.sweep.rate is not None:
@@ -39,6 +43,7 @@ def _setting(
         buffer_bdp=size / bdp_bytes(rate, rtt),
         base_rtt_ns=(rtt.ns, *others),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
+        random_loss_ppb=None if loss is None else loss.ppb,
     )
     program = BottleneckProgram(
         rate_bps=rate.bps,

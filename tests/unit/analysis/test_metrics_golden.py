@@ -23,7 +23,8 @@ from nashbed.analysis.metrics.queue_occupancy import (
 from nashbed.analysis.metrics.queueing_delay import packet_mean_delay, time_mean_delay
 from nashbed.analysis.metrics.registry import register
 from nashbed.analysis.metrics.retransmits import increase, retransmit_share
-from nashbed.analysis.metrics.rtt import rtt_series
+from nashbed.analysis.metrics.rtt import peak_rtt, rtt_series
+from nashbed.analysis.metrics.throughput_drift import drift, rolling_mean
 from nashbed.analysis.metrics.throughput_share import shares
 from nashbed.analysis.metrics.utilisation import utilisation
 
@@ -53,6 +54,18 @@ def test_per_flow_throughput() -> None:
     grid = np.array([[1000.0, 2000, 3000], [0, 500, 0]])
     found = per_flow_throughput(t, grid, S, (S // 2, 5 * S // 2))
     assert found.tolist() == [16000.0, 2000.0]
+
+
+def test_rolling_mean_and_drift() -> None:
+    # 1 s intervals of 1000, 1000, 3000, 3000 B; window 0 to 4 s, stretches of 2 s: starting at
+    # 0, 1 and 2 s they hold 2000, 4000 and 6000 B = 8, 16 and 24 kbit/s.
+    t = np.array([1, 2, 3, 4]) * S
+    means = rolling_mean(t, np.array([1000.0, 1000, 3000, 3000]), S, (0, 4 * S), 2 * S)
+    assert means.tolist() == [8000.0, 16000.0, 24000.0]
+    assert drift(means, 32000.0) == 0.5
+    # Cut intervals count in proportion: from 0.5 s, 500 + 1000 + 1500 B.
+    cut = rolling_mean(t, np.array([1000.0, 1000, 3000, 3000]), S, (S // 2, 5 * S // 2), 2 * S)
+    assert cut.tolist() == [12000.0]
 
 
 def test_throughput_share() -> None:
@@ -201,6 +214,14 @@ def test_rtt_series() -> None:
     assert found[0, 0] == pytest.approx(0.05)
     assert found[1, 1] == pytest.approx(0.08)
     assert np.isnan([found[0, 1], found[1, 0]]).all()
+
+
+def test_peak_rtt() -> None:
+    # Flow 0: 40 and 60 ms in the window, 90 ms before it; flow 1: nothing but a 0.
+    t, flow = np.array([0, 10, 20, 15]), np.array([0, 0, 0, 1])
+    found = peak_rtt(t, flow, np.array([90_000, 40_000, 60_000, 0]), 2, (5, 25))
+    assert found[0] == pytest.approx(0.06)
+    assert np.isnan(found[1])
 
 
 def test_share_line() -> None:

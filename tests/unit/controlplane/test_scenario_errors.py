@@ -120,7 +120,9 @@ def message(text: str) -> str:
             "sweep: {mixes: [0, 1, 3]}",
             "acceptance: [{metric: throughput}]",
             "s.yaml:10: acceptance[0]: metric 'throughput' is not known; write "
-            "'per_flow_throughput', 'mean_queueing_delay', 'crossing'",
+            "'per_flow_throughput', 'mean_queueing_delay', 'mean_rtt', 'peak_rtt', "
+            "'throughput_share', 'loss_rate', 'retransmit_share', 'throughput_ratio', 'crossing', "
+            "'equilibrium', 'equilibrium_count'",
         ),
         (
             "start_jitter: 50ms",

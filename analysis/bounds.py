@@ -1,0 +1,257 @@
+"""What an acceptance bound holds to what: its value in a run, its limits, and its words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nashbed.controlplane.contract.scenario import (
+    AcceptanceBound,
+    CrossingBound,
+    DelayBound,
+    EquilibriumBound,
+    EquilibriumCountBound,
+    LossBound,
+    Place,
+    RatioBound,
+    RttBound,
+    ShareBound,
+    ThroughputBound,
+)
+from nashbed.controlplane.contract.trial import Setting
+
+from .measures import Cell, RunMeasures, TrialMeasures
+from .nash import SettingEquilibria
+from .state import strategy_totals
+from .text import rate_text
+
+Value = tuple[float | None, str]
+"""A value in its shown unit (None: there is none), and where it comes from."""
+Limits = tuple[float, float | None, str]
+"""Smallest and largest allowed value (None: no bound), and their unit."""
+
+EVERYWHERE = "mean over all mixes with every congestion control"
+
+
+@dataclass(frozen=True)
+class Where:
+    """One setting of a run, to take values from.
+
+    Attributes:
+        measures: The run's measures.
+        setting: The setting.
+        equilibria: Its equilibria.
+    """
+
+    measures: RunMeasures
+    setting: Setting
+    equilibria: SettingEquilibria
+
+    def cells(self, mix: dict[str, int] | None) -> list[Cell]:
+        """The cells of a mix; None: of every mix in which each strategy has a flow."""
+        names = self.measures.strategies
+        return [c for c in self.measures.cells(self.setting) if _has_mix(c, mix, names)]
+
+    def trials(self, mix: dict[str, int] | None) -> list[TrialMeasures]:
+        """The counted trials of a mix."""
+        return [trial for cell in self.cells(mix) for trial in cell.trials]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How bounds of one kind are read.
+
+    Attributes:
+        value: (bound, where) -> value.
+        limits: Bound -> limits.
+        words: Bound -> what is held to what.
+    """
+
+    value: Callable[[Any, Where], Value]
+    limits: Callable[[Any], Limits]
+    words: Callable[[Any], str]
+
+
+def matches(place: Place, setting: Setting) -> bool:
+    """Whether a setting has all that a bound or a published series names."""
+    return (
+        (place.buffer is None or str(place.buffer) == setting.buffer_label)
+        and (place.rate is None or place.rate.bps == setting.rate_bps)
+        and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
+        and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)
+    )
+
+
+def reading_of(bound: AcceptanceBound) -> Reading:
+    """How a bound is read."""
+    return READINGS[type(bound)]
+
+
+def _has_mix(cell: Cell, mix: dict[str, int] | None, strategies: tuple[str, ...]) -> bool:
+    totals = dict(zip(strategies, strategy_totals(cell.state), strict=True))
+    if mix is None:
+        return min(totals.values()) > 0
+    return all(totals[name] == count for name, count in mix.items())
+
+
+def _mean(values: Iterable[float], scale: float = 1.0, of: str = "trial") -> Value:
+    known = [v for v in values if math.isfinite(v)]
+    if not known:
+        return None, "not measured: no valid trial of this mix has it"
+    plural = "es" if of == "mix" else "s"
+    said = f"mean of {len(known)} {of}{plural * (len(known) > 1)}"
+    return sum(known) / len(known) * scale, said
+
+
+def _throughput(bound: ThroughputBound, where: Where) -> Value:
+    trials = where.trials(bound.mix)
+    return _mean((t.value("per_flow_throughput", bound.strategy) for t in trials), 1e-6)
+
+
+def _throughput_limits(bound: ThroughputBound) -> Limits:
+    expect, part = bound.expect.bps / 1e6, bound.tolerance.fraction
+    return expect * (1 - part), expect * (1 + part), "Mbit/s"
+
+
+def _throughput_words(bound: ThroughputBound) -> str:
+    expect = rate_text(bound.expect.bps)
+    return f"{bound.strategy} per flow {expect} ± {bound.tolerance}, {_mix_text(bound.mix)}"
+
+
+def _delay(bound: DelayBound, where: Where) -> Value:
+    means = [c.estimate("mean_queueing_delay") for c in where.cells(bound.mix)]
+    return _mean((e.mean for e in means if e is not None), 1e3, "mix")
+
+
+def _delay_words(bound: DelayBound) -> str:
+    place = EVERYWHERE if bound.mix is None else _mix_text(bound.mix)
+    return f"mean queueing delay {bound.min} to {bound.max}, {place}"
+
+
+def _rtt(bound: RttBound, where: Where) -> Value:
+    trials = where.trials(bound.mix)
+    return _mean((t.value(bound.metric, bound.strategy) for t in trials), 1e3)
+
+
+def _rtt_limits(bound: RttBound) -> Limits:
+    high = None if bound.max is None else bound.max.seconds * 1e3
+    return bound.min.seconds * 1e3, high, "ms"
+
+
+def _rtt_words(bound: RttBound) -> str:
+    return f"{bound.strategy}'s {bound.metric.replace('_rtt', ' RTT')}, {_mix_text(bound.mix)}"
+
+
+def _share(bound: ShareBound, where: Where) -> Value:
+    return _mean((t.total_of("throughput_share", bound.strategy) for t in where.trials(bound.mix)),
+                 100)  # fmt: skip
+
+
+def _share_limits(bound: ShareBound | LossBound) -> Limits:
+    return bound.min.fraction * 100, bound.max.fraction * 100, "%"
+
+
+def _share_words(bound: ShareBound) -> str:
+    return f"share of all {bound.strategy} flows, {_mix_text(bound.mix)}"
+
+
+def _loss(bound: LossBound, where: Where) -> Value:
+    return _mean((t.value(bound.metric) for t in where.trials(bound.mix)), 100)
+
+
+def _loss_words(bound: LossBound) -> str:
+    return f"{bound.metric.replace('_', ' ')}, {_mix_text(bound.mix)}"
+
+
+def _ratio(bound: RatioBound, where: Where) -> Value:
+    total = sum(where.measures.group_sizes)
+    means = []
+    for strategy in (bound.strategy, bound.over):
+        mix = {strategy: total} if bound.mix is None else bound.mix
+        trials = where.trials(mix)
+        value, detail = _mean(t.value("per_flow_throughput", strategy) for t in trials)
+        if value is None:
+            return None, detail
+        means.append(value)
+    ratio = means[0] / means[1] if means[1] > 0 else None
+    return ratio, detail if ratio is not None else f"{bound.over} has no throughput"
+
+
+def _ratio_words(bound: RatioBound) -> str:
+    place = "each alone" if bound.mix is None else _mix_text(bound.mix)
+    return f"{bound.strategy} by {bound.over} per flow, {place}"
+
+
+def _crossing(bound: CrossingBound, where: Where) -> Value:
+    """The first crossing, as published series are read."""
+    found = where.equilibria.crossings
+    if not found:
+        return None, "the lines do not cross at the measured mixes"
+    low, high = found[0].between
+    said = f"between {low} and {high}" if low != high else f"at {low}"
+    more = f"; the first of {len(found)} crossings" if len(found) > 1 else ""
+    return found[0].at, said + more
+
+
+def _crossing_limits(bound: CrossingBound) -> Limits:
+    return bound.expect - bound.tolerance, bound.expect + bound.tolerance, "flows"
+
+
+def _crossing_words(bound: CrossingBound) -> str:
+    return f"lines cross at {bound.expect:g} ± {bound.tolerance:g} flows"
+
+
+def _equilibrium(bound: EquilibriumBound, where: Where) -> Value:
+    """Of several equilibria the one that is nearest to the middle of what is allowed."""
+    states = [v.state for v in where.equilibria.equilibria]
+    if not states:
+        return None, where.equilibria.summary()
+    index = where.measures.strategies.index(bound.strategy)
+    groups = where.measures.group_names
+    chosen = [i for i, name in enumerate(groups) if bound.group in (None, name)]
+    counts = [sum(state[i][index] for i in chosen) for state in states]
+    top = min(bound.max, sum(where.measures.group_sizes))
+    nearest = min(counts, key=lambda count: abs(2 * count - bound.min - top))
+    return float(nearest), where.equilibria.summary()
+
+
+def _count_limits(bound: EquilibriumBound | EquilibriumCountBound) -> Limits:
+    return float(bound.min), float(bound.max), "flows"
+
+
+def _equilibrium_words(bound: EquilibriumBound) -> str:
+    place = "" if bound.group is None else f" of group {bound.group}"
+    return f"{bound.strategy} flows{place} at the equilibrium"
+
+
+def _equilibrium_count(bound: EquilibriumCountBound, where: Where) -> Value:
+    found = where.equilibria
+    if found.undecided:
+        return None, f"{len(found.undecided)} mixes undecided"
+    return float(len(found.equilibria)), found.summary()
+
+
+READINGS: dict[type, Reading] = {
+    ThroughputBound: Reading(_throughput, _throughput_limits, _throughput_words),
+    DelayBound: Reading(
+        _delay, lambda b: (b.min.seconds * 1e3, b.max.seconds * 1e3, "ms"), _delay_words
+    ),
+    RttBound: Reading(_rtt, _rtt_limits, _rtt_words),
+    ShareBound: Reading(_share, _share_limits, _share_words),
+    LossBound: Reading(_loss, _share_limits, _loss_words),
+    RatioBound: Reading(_ratio, lambda b: (b.min, b.max, ""), _ratio_words),
+    CrossingBound: Reading(_crossing, _crossing_limits, _crossing_words),
+    EquilibriumBound: Reading(_equilibrium, _count_limits, _equilibrium_words),
+    EquilibriumCountBound: Reading(
+        _equilibrium_count,
+        lambda b: (float(b.min), float(b.max), "mixes"),
+        lambda b: "number of equilibria",
+    ),
+}
+"""Kind of bound -> how it is read."""
+
+
+def _mix_text(mix: dict[str, int]) -> str:
+    return "at " + " + ".join(f"{count} {name}" for name, count in mix.items())

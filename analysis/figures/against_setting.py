@@ -1,0 +1,198 @@
+"""Throughput of each congestion control against the buffer, or against random loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from nashbed.controlplane.contract.scenario import ReferenceSeries
+
+from ..bounds import matches
+from ..measures import RunMeasures
+from ..metrics.interval import Estimate, estimate
+from ..models import MODELS
+from ..state import State, strategy_totals
+from ..sweep import Line, cell_of, place_of, pure_cell
+from ..text import trials_text
+from .model_lines import LOOKS, goodput_of_share, predicted_shares
+from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
+
+LOG_FROM = 20
+"""Largest by smallest place from which on the axis is logarithmic."""
+Points = list[tuple[float, Estimate]]
+
+
+def draw_mix(measures: RunMeasures, line: Line, state: State) -> Figure | None:
+    """Draw one mix along a line: aggregate throughput of each congestion control, and models.
+
+    Args:
+        measures: The run's measures.
+        line: The settings.
+        state: The mix.
+
+    Returns:
+        The figure; None if fewer than two settings have the mix.
+    """
+    axis = axis_of(measures, line)
+    totals = dict(zip(measures.strategies, strategy_totals(state), strict=True))
+    points = {s: _of_mix(measures, line, state, s, axis) for s in totals if totals[s]}
+    names = {s: f"{totals[s]} {s}" for s in points}
+    return _draw(measures, line, points, names, axis, state)
+
+
+def draw_alone(measures: RunMeasures, line: Line) -> Figure | None:
+    """Draw each congestion control alone along a line: throughput of all flows.
+
+    Args:
+        measures: The run's measures.
+        line: The settings.
+
+    Returns:
+        The figure; None if fewer than two settings have a mix of one congestion control.
+    """
+    axis = axis_of(measures, line)
+    points = {s: _alone(measures, line, s, axis) for s in measures.strategies}
+    names = {s: f"{s} alone" for s in points}
+    return _draw(measures, line, points, names, axis, None)
+
+
+def axis_of(measures: RunMeasures, line: Line) -> str:
+    """How places on the line are told: as the scenario writes its buffers."""
+    if line.axis == "random_loss":
+        return "random_loss"
+    written = {s.buffer_label.lstrip("0123456789.") for s in line.settings}
+    return "buffer_bdp" if written == {"bdp"} else "buffer_mb"
+
+
+def _of_mix(measures: RunMeasures, line: Line, state: State, strategy: str, axis: str) -> Points:
+    found = []
+    for setting in line.settings:
+        cell = cell_of(measures, setting, state)
+        if cell is not None:
+            sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
+            found.append((place_of(setting, axis), estimate(sums)))
+    return [(x, e) for x, e in found if e is not None]
+
+
+def _alone(measures: RunMeasures, line: Line, strategy: str, axis: str) -> Points:
+    found = []
+    for setting in line.settings:
+        cell = pure_cell(measures, setting, strategy)
+        if cell is not None:
+            sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
+            found.append((place_of(setting, axis), estimate(sums)))
+    return [(x, e) for x, e in found if e is not None]
+
+
+def _draw(
+    measures: RunMeasures,
+    line: Line,
+    points: dict[str, Points],
+    names: dict[str, str],
+    axis: str,
+    state: State | None,
+) -> Figure | None:
+    if max((len(p) for p in points.values()), default=0) < 2:
+        return None
+    figure, (ax,) = new_figure(WIDE, 4.2)
+    for strategy, known in points.items():
+        _draw_points(ax, known, strategy, names[strategy], measures.strategies)
+    if state is not None:
+        _draw_models(ax, measures, line, state, axis)
+        flows = sum(strategy_totals(state))
+        totals = dict(zip(measures.strategies, strategy_totals(state), strict=True))
+        if len(set(totals.values())) == 1:
+            fair = measures.applied_rate(line.settings[0]) / 1e6 * totals[measures.strategies[0]]
+            ax.axhline(fair / flows, color=INK, linewidth=1.0, linestyle=(0, (5, 3)),
+                       label="fair share of the rate")  # fmt: skip
+    _draw_references(ax, measures, line, axis, state is not None)
+    _finish(figure, ax, axis, [x for known in points.values() for x, _ in known])
+    return figure
+
+
+def _draw_points(
+    ax: Axes, known: Points, strategy: str, name: str, strategies: Sequence[str]
+) -> None:
+    if not known:
+        return
+    half = [(e.half_width or 0.0) / 1e6 for _, e in known]
+    ax.errorbar(
+        [x for x, _ in known],
+        [e.mean / 1e6 for _, e in known],
+        yerr=half if any(half) else None,
+        color=colour_of(strategy, strategies),
+        marker=marker_of(strategy, strategies),
+        capsize=2.5,
+        label=f"{name} ({trials_text([e.n for _, e in known])} each)",
+        zorder=4,
+    )
+
+
+def _draw_models(ax: Axes, measures: RunMeasures, line: Line, state: State, axis: str) -> None:
+    """BBR's aggregate by each model; Mishra's two bounds of several flows as a band."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for setting in line.settings:
+        rate = measures.applied_rate(setting)
+        for name, share in predicted_shares(measures, setting, state).items():
+            place = place_of(setting, axis), goodput_of_share(share, rate) / 1e6
+            curves.setdefault(name, []).append(place)
+    if "mishra-two-flow" in curves:
+        curves.pop("mishra-synchronised", None)
+        curves.pop("mishra-desynchronised", None)
+    for name, curve in curves.items():
+        colour, style = LOOKS[name]
+        ax.plot(*zip(*curve, strict=True), color=colour, linestyle=style, linewidth=1.4,
+                label=f"{MODELS[name].title}: bbr", zorder=3)  # fmt: skip
+    low, high = (dict(curves.get(f"mishra-{k}synchronised", [])) for k in ("", "de"))
+    x = sorted(set(low) & set(high))
+    if x:
+        bounds = [low[place] for place in x], [high[place] for place in x]
+        ax.fill_between(x, *bounds, color=MUTED, alpha=0.15, linewidth=0, zorder=1)
+
+
+def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str, mixed: bool) -> None:
+    """Published series along this axis: aggregates as they are, shares of the payload rate."""
+    for series in measures.run.scenario.reference:
+        if series.axis != axis or not _about(series, line, mixed):
+            continue
+        rate = measures.applied_rate(line.settings[0])
+        full = goodput_of_share(1.0, rate) / 1e6
+        scale = full if series.quantity == "share" else 1.0
+        ax.plot(
+            series.x,
+            [y * scale for y in series.y],
+            color=colour_of(series.strategy, measures.strategies),
+            linestyle=":",
+            marker=marker_of(series.strategy, measures.strategies),
+            markerfacecolor="white",
+            linewidth=1.3,
+            label=f"{series.label}, {series.strategy}",
+            zorder=3,
+        )
+
+
+def _about(series: ReferenceSeries, line: Line, mixed: bool) -> bool:
+    wanted = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
+    return series.quantity in wanted and any(matches(series, s) for s in line.settings)
+
+
+def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> None:
+    titles = {"buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)",
+              "random_loss": "random loss (%)"}  # fmt: skip
+    ax.set(xlabel=titles[axis], ylabel="throughput (Mbit/s)")
+    set_scale(ax, places)
+    ax.set_ylim(bottom=0)
+    legend_below(figure, ax, columns=2)
+
+
+def set_scale(ax: Axes, places: Sequence[float]) -> None:
+    """A logarithmic axis where places span more than a factor of 20; 0 stays on it."""
+    above = [x for x in places if x > 0]
+    if not above or max(above) < LOG_FROM * min(above):
+        return
+    if min(places) > 0:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=min(above))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

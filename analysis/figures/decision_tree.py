@@ -1,0 +1,52 @@
+"""The decision tree: which congestion control alone has more goodput where."""
+
+from __future__ import annotations
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from sklearn.tree import plot_tree
+
+from ..decision_tree import FEATURES, Decision, decide
+from ..measures import RunMeasures
+from .style import WIDE, colour_of
+
+
+def draw(measures: RunMeasures) -> Figure | None:
+    """Draw the tree of a run; None if no tree can be fitted.
+
+    Args:
+        measures: The run's measures.
+    """
+    found = decide(measures)
+    if found is None:
+        return None
+    figure = Figure(figsize=(1.5 * WIDE, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)  # plot_tree asks the canvas for its renderer
+    ax = figure.subplots()
+    nodes = plot_tree(
+        found.tree,
+        feature_names=list(FEATURES),
+        class_names=list(found.classes),
+        impurity=False,
+        rounded=True,
+        precision=2,
+        fontsize=8,
+        ax=ax,
+    )
+    _colour(nodes, found, measures)
+    ax.set_title(
+        f"{found.settings} settings, {found.accuracy:.0%} of them told right", fontsize=9.5
+    )
+    return figure
+
+
+def _colour(nodes: list[object], found: Decision, measures: RunMeasures) -> None:
+    """Frame each node in the colour of its congestion control."""
+    for node in nodes:
+        box = getattr(node, "get_bbox_patch", lambda: None)()
+        text = getattr(node, "get_text", lambda: "")()
+        winner = next((c for c in found.classes if f"class = {c}" in text), None)
+        if box is not None and winner is not None:
+            box.set_edgecolor(colour_of(winner, measures.strategies))
+            box.set_facecolor("white")
+            box.set_linewidth(1.4)

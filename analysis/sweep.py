@@ -1,0 +1,112 @@
+"""A run's settings along what was swept: lines against the buffer or the random loss, grids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nashbed.controlplane.contract.trial import Setting
+
+from .measures import Cell, RunMeasures
+from .state import State, strategy_totals
+from .text import duration_text, rate_text
+
+Axis = Literal["buffer", "random_loss"]
+LEAST_POINTS = 3
+"""Settings that make a line worth a figure."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Settings that differ in one thing alone, in its order.
+
+    Attributes:
+        axis: What they differ in.
+        settings: The settings.
+    """
+
+    axis: Axis
+    settings: tuple[Setting, ...]
+
+    @property
+    def label(self) -> str:
+        """What they share, as a part of file names."""
+        first = self.settings[0]
+        rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
+        said = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
+        return said.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
+
+    @property
+    def title(self) -> str:
+        """What they share, in words."""
+        first = self.settings[0]
+        rtts = "/".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
+        return f"{rate_text(first.rate_bps)}, {rtts}"
+
+
+def lines(settings: Sequence[Setting]) -> list[Line]:
+    """Every line of at least three settings, against the buffer first.
+
+    Args:
+        settings: The run's settings.
+    """
+    found: list[Line] = []
+    for axis in ("buffer", "random_loss"):
+        groups: dict[object, list[Setting]] = {}
+        for setting in settings:
+            groups.setdefault(_rest(setting, axis), []).append(setting)
+        for group in groups.values():
+            ordered = sorted(group, key=lambda s: _place(s, axis))
+            if len({_place(s, axis) for s in ordered}) >= LEAST_POINTS:
+                found.append(Line(axis, tuple(ordered)))
+    return found
+
+
+def _place(setting: Setting, axis: Axis) -> int:
+    return setting.buffer_bytes if axis == "buffer" else setting.random_loss_ppb or 0
+
+
+def _rest(setting: Setting, axis: Axis) -> object:
+    """Everything of a setting but the axis."""
+    other = setting.random_loss_ppb if axis == "buffer" else setting.buffer_bytes
+    return axis, setting.rate_bps, setting.base_rtt_ns, other
+
+
+def place_of(setting: Setting, axis: str) -> float:
+    """Where a setting lies on an axis of a figure or of a published series.
+
+    Args:
+        setting: The setting.
+        axis: `buffer_bdp`, `buffer_mb` (1 MB = 10^6 bytes) or `random_loss` (per cent).
+    """
+    if axis == "buffer_bdp":
+        return setting.buffer_bdp
+    if axis == "buffer_mb":
+        return setting.buffer_bytes / 1e6
+    return (setting.random_loss_ppb or 0) / 1e7
+
+
+def mixed_states(measures: RunMeasures, line: Line) -> list[State]:
+    """The mixes of a line in which every strategy has a flow, that have trials somewhere."""
+    states: dict[State, None] = {}
+    for setting in line.settings:
+        for cell in measures.cells(setting):
+            if cell.trials and min(strategy_totals(cell.state)) > 0:
+                states[cell.state] = None
+    return list(states)
+
+
+def pure_cell(measures: RunMeasures, setting: Setting, strategy: str) -> Cell | None:
+    """The mix in which every flow runs a strategy; None if it has no trial."""
+    index = measures.strategies.index(strategy)
+    for cell in measures.cells(setting):
+        totals = strategy_totals(cell.state)
+        if cell.trials and totals[index] == sum(totals):
+            return cell
+    return None
+
+
+def cell_of(measures: RunMeasures, setting: Setting, state: State) -> Cell | None:
+    """The cell of a mix at a setting; None if it has no trial."""
+    return next((c for c in measures.cells(setting) if c.state == state and c.trials), None)

@@ -1,0 +1,64 @@
+"""Measures made up directly: a throughput for each setting and mix, no tables behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from nashbed.analysis.measures import RunMeasures, TrialMeasures
+from nashbed.analysis.readers import Run, Trial
+from nashbed.controlplane.contract.manifest import Manifest
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.trial import GroupMix, Setting, TrialRecord
+from nashbed.controlplane.run.mixes import scenario_mixes
+from nashbed.controlplane.run.settings import scenario_settings
+
+BASE: dict[str, Any] = {
+    "name": "made", "title": "Made up", "strategies": ["cubic", "bbr"],
+    "bottleneck": {"rate": "100mbit", "buffer": "2bdp"},
+    "flows": [{"name": "main", "count": 2, "base_rtt": "40ms"}],
+    "duration": "60s", "warmup": "10s",
+}  # fmt: skip
+
+PerFlow = Callable[[Setting, str, int], float]
+"""(setting, strategy, flows of the second strategy) -> throughput of one flow in bit/s."""
+
+
+def made(raw: dict[str, Any], per_flow: PerFlow, totals: dict[str, float] | None = None):
+    """Measures of a scenario (keys over BASE), every setting and mix, one trial each."""
+    scenario = Scenario.model_validate({**BASE, **raw})
+    trials = [
+        _trial(scenario, setting, mix, per_flow, totals or {})
+        for setting, _ in scenario_settings(scenario)
+        for mix in scenario_mixes(scenario)
+    ]
+    manifest = Manifest.model_construct(run="made", applied={}, status="complete")
+    run = Run(Path("made"), manifest, scenario, None, tuple(t.trial for t in trials), ())
+    return RunMeasures(run, tuple(trials), ())
+
+
+def _trial(
+    scenario: Scenario, setting: Setting, mix: tuple[GroupMix, ...], per_flow: PerFlow,
+    totals: dict[str, float],
+) -> TrialMeasures:  # fmt: skip
+    flows = [(g.group, s) for g in mix for s, n in g.counts.items() for _ in range(n)]
+    second = sum(g.counts[scenario.strategies[1]] for g in mix)
+    rates = np.array([per_flow(setting, s, second) for _, s in flows])
+    mixed = "_".join(str(g.counts[scenario.strategies[1]]) for g in mix)
+    record = TrialRecord.model_construct(
+        id=f"{setting.label}-k{mixed}-r0-a0", setting=setting, mix=mix, repetition=0, attempt=0,
+        valid=True, duration_ns=scenario.duration.ns,
+    )  # fmt: skip
+    return TrialMeasures(
+        trial=Trial(Path("nowhere"), record),
+        state=tuple(tuple(g.counts[s] for s in scenario.strategies) for g in mix),
+        strategy=tuple(s for _, s in flows),
+        group=np.array([g for g, _ in flows]),
+        rate_bps=setting.rate_bps,
+        buffer_bytes=setting.buffer_bytes,
+        per_flow={"per_flow_throughput": rates, "throughput_share": rates / rates.sum()},
+        total={"utilisation": 1.0, **totals},
+        missing={},
+    )

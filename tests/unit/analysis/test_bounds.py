@@ -1,0 +1,105 @@
+"""Acceptance bounds of every kind, on measures made up so that the values are plain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from nashbed.analysis.acceptance import AcceptanceResult, check_measures
+from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.controlplane.contract.trial import Setting
+from tests.unit.analysis.made_measures import made
+
+MBIT = 1e6
+
+
+def even(setting: Setting, strategy: str, second: int) -> float:
+    """Alone 40 (cubic) or 48 (bbr); against each other 20 and 60, more with the buffer."""
+    if second == 1:
+        return (20 if strategy == "cubic" else 60) * MBIT
+    return (40 if strategy == "cubic" else 48) * MBIT
+
+
+def judged(bound: dict[str, Any], per_flow: Any = even, **raw: Any) -> list[AcceptanceResult]:
+    measures = made({**raw, "acceptance": [bound]}, per_flow, {"loss_rate": 0.02})
+    return check_measures(measures, equilibria_of_measures(measures))
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "passed"),
+    [
+        ({"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 1}, "min": "70%"},
+         75, True),
+        ({"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 1}, "max": "70%"},
+         75, False),
+        ({"metric": "throughput_ratio", "strategy": "bbr", "over": "cubic", "mix": {"bbr": 1},
+          "min": 2}, 3, True),
+        ({"metric": "throughput_ratio", "strategy": "bbr", "over": "cubic", "max": 1.1},
+         1.2, False),
+        ({"metric": "loss_rate", "mix": {"bbr": 1}, "min": "1%", "max": "3%"}, 2, True),
+        ({"metric": "per_flow_throughput", "strategy": "cubic", "mix": {"bbr": 1},
+          "expect": "20mbit", "tolerance": "10%"}, 20, True),
+        # Switching to BBR gains 20 -> and 40 -> 60; from BBR 48 back to 20 loses: 0 CUBIC flows.
+        ({"metric": "equilibrium", "strategy": "cubic", "max": 0}, 0, True),
+        ({"metric": "equilibrium", "strategy": "bbr", "group": "main", "max": 1}, 2, False),
+        ({"metric": "equilibrium_count", "min": 1, "max": 1}, 1, True),
+    ],
+)  # fmt: skip
+def test_each_kind(bound: dict[str, Any], value: float, passed: bool) -> None:
+    (found,) = judged(bound)
+    assert found.value == pytest.approx(value)
+    assert found.passed is passed
+    assert found.allowed
+
+
+def test_places() -> None:
+    share = {"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 1}}
+    sweep = {
+        "rate": ["50mbit", "100mbit"],
+        "base_rtt": ["20ms", "40ms"],
+        "buffer": ["1bdp", "2bdp"],
+    }
+    assert len(judged(share, sweep=sweep)) == 8
+    assert len(judged({**share, "rate": "50mbit"}, sweep=sweep)) == 4
+    (one,) = judged({**share, "rate": "50mbit", "base_rtt": "20ms", "buffer": "2bdp"}, sweep=sweep)
+    assert one.setting == "c50mbit-t20ms-b2bdp"
+    (lost,) = judged({**share, "random_loss": "1%"}, sweep={"random_loss": ["0%", "1%"]})
+    assert lost.setting == "l1pct-b2bdp"
+    (none,) = judged({**share, "buffer": "9bdp"}, sweep=sweep)
+    assert (none.setting, none.value, none.passed) == ("", None, False)
+
+
+def test_what_was_not_measured_is_not_passed() -> None:
+    bound = {"metric": "mean_rtt", "strategy": "bbr", "mix": {"bbr": 1}, "min": "1ms"}
+    (found,) = judged(bound)
+    assert (found.value, found.passed) == (None, False)
+    assert found.allowed == "at least 1 ms"
+    assert "not measured" in found.detail
+
+
+def test_several_equilibria_count_by_the_nearest() -> None:
+    # Whoever is alone loses: both pure mixes are equilibria.
+    def herd(setting: Setting, strategy: str, second: int) -> float:
+        return (5 if second == 1 else 40) * MBIT
+
+    (low,) = judged({"metric": "equilibrium", "strategy": "cubic", "max": 0}, herd)
+    (high,) = judged({"metric": "equilibrium", "strategy": "cubic", "min": 2}, herd)
+    assert (low.value, high.value) == (0, 2)
+    assert low.passed
+    assert high.passed
+    (count,) = judged({"metric": "equilibrium_count", "min": 1, "max": 1}, herd)
+    assert (count.value, count.passed) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ({"metric": "throughput_ratio", "strategy": "bbr", "over": "reno"}, "'reno' is not among"),
+        ({"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 3}}, "more flows than"),
+        ({"metric": "equilibrium", "strategy": "bbr", "group": "far"}, "no flow group 'far'"),
+        ({"metric": "throughput", "strategy": "bbr"}, "does not match any of the expected tags"),
+    ],
+)
+def test_bounds_that_make_no_sense(bound: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        judged(bound)
