@@ -23,6 +23,7 @@ from ..run.runner import (
     resumed_run,
 )
 from ..session.locate import CONFIGS, DEFAULT_TESTBED
+from . import bench, results
 from . import doctor as checks
 from .finish import finish
 from .overview import plan_table
@@ -173,6 +174,10 @@ def schema(
     paths = [str(path) for path in write_schemas(out)]
     _answer({"ok": True, "schemas": paths}, as_json, "\n".join(paths))
     return EXIT_OK
+
+
+results.add_to(app)
+app.add_typer(bench.app)
 
 
 def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:

@@ -13,14 +13,15 @@ from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICKSTART = str(ROOT / "configs" / "scenarios" / "quickstart.yaml")
-COMMANDS = ("run", "resume", "validate", "plan", "report", "ne", "replay", "doctor", "schema")
+COMMANDS = ("run", "resume", "validate", "plan", "report", "ne", "replay", "doctor", "schema",
+            "compare", "export", "rtt", "bench analysis")  # fmt: skip
 
 Capture = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_help_has_an_example(command: str, capsys: Capture) -> None:
-    assert run([command, "--help"]) == 0
+    assert run([*command.split(), "--help"]) == 0
     assert f"Example: nashbed {command}" in capsys.readouterr().out
 
 

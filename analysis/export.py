@@ -1,0 +1,163 @@
+"""Flat tables of a run for other tools: trials, flows and mixes. README.md has the columns."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from nashbed.controlplane.contract.tables import TABLES
+
+from .errors import RunError
+from .measures import RunMeasures, TrialMeasures, measure_run
+from .metrics import METRICS
+from .nash.of_run import equilibria_of_measures
+from .readers import Trial
+from .state import mix_state, state_text, strategy_totals
+from .summary import summary_rows
+
+FORMATS = ("csv", "parquet")
+
+
+def export_run(
+    run_dir: Path, out: Path, suffix: str = "csv", raw: Sequence[str] = ()
+) -> dict[str, int]:
+    """Write a run's flat tables into a folder; the folder is whole or the one before.
+
+    Args:
+        run_dir: A run directory.
+        out: The folder; one that holds something else is refused.
+        suffix: `csv` or `parquet`.
+        raw: Raw tables to add, of all valid trials one below the other with a column `trial`.
+
+    Returns:
+        Table -> number of rows.
+
+    Raises:
+        RunError: The directory is not a readable run, a format or table is unknown, or the
+            folder cannot be written.
+    """
+    _check(suffix, raw, out)
+    measures = measure_run(run_dir)
+    fresh = out.with_name(f".{out.name}.tmp")
+    try:
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        rows = {n: _write(t.lazy(), fresh, n, suffix) for n, t in flat_tables(measures).items()}
+        rows |= {name: _write(_raw(measures, name), fresh, name, suffix) for name in raw}
+        shutil.rmtree(out, ignore_errors=True)
+        fresh.rename(out)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return rows
+
+
+def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
+    """The tables `trials`, `flows` and `mixes` of a run; values in base units, NaN as null."""
+    rows = summary_rows(measures, equilibria_of_measures(measures))
+    tables = {
+        "trials": [_trial_row(measures, trial) for trial in measures.run.trials],
+        "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],
+        "mixes": [row for each in rows for row in _mix_rows(each)],
+    }
+    return {name: pl.DataFrame(found, infer_schema_length=None).fill_nan(None)
+            for name, found in tables.items()}  # fmt: skip
+
+
+def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
+    if suffix not in FORMATS:
+        raise RunError(f"export format {suffix!r} is unknown; there are {', '.join(FORMATS)}")
+    unknown = sorted(set(raw) - set(TABLES))
+    if unknown:
+        raise RunError(f"there is no table {unknown[0]!r}; there are {', '.join(TABLES)}")
+    if "flows" in raw:
+        raise RunError("the table flows is exported with its metrics; leave it out of --table")
+    foreign = [p for p in out.iterdir() if p.suffix[1:] not in FORMATS] if out.is_dir() else []
+    if foreign or out.is_file():
+        raise RunError(f"{out}: holds something else; name a folder of its own with --out")
+
+
+def _trial_row(measures: RunMeasures, trial: Trial) -> dict[str, Any]:
+    record, setting = trial.record, trial.setting
+    state = mix_state(record.mix, measures.strategies)
+    found = next((t for t in measures.trials if t.trial.id == trial.id), None)
+    row: dict[str, Any] = {
+        "trial": trial.id,
+        "setting": setting.label,
+        "rate_bps": record.applied.rate_bps,
+        "buffer_bytes": record.applied.buffer_bytes,
+        "buffer_bdp": setting.buffer_bdp,
+        "base_rtt_ns": min(setting.base_rtt_ns),
+        "mix": state_text(state, measures.strategies, measures.group_names),
+    }
+    totals = zip(measures.strategies, strategy_totals(state), strict=True)
+    row |= {f"flows_{name}": count for name, count in totals}
+    row |= {"repetition": record.repetition, "attempt": record.attempt, "valid": record.valid}
+    row |= {"counted": found is not None, "converged": None if found is None else found.converged}
+    return row | {
+        name: None if found is None else found.total.get(name)
+        for name, metric in METRICS.items()
+        if metric.scope == "trial"
+    }
+
+
+def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[dict[str, Any]]:
+    rtts = trial.trial.setting.base_rtt_ns
+    names = [name for name, metric in METRICS.items() if metric.scope == "flow"]
+    return [
+        {
+            "trial": trial.trial.id,
+            "setting": trial.trial.setting.label,
+            "flow": flow,
+            "group": measures.group_names[trial.group[flow]],
+            "strategy": strategy,
+            "base_rtt_ns": rtts[trial.group[flow]],
+        }
+        | {n: float(trial.per_flow[n][flow]) if n in trial.per_flow else None for n in names}
+        for flow, strategy in enumerate(trial.strategy)
+    ]
+
+
+def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row for each congestion control of a mix, and one for the whole (strategy null)."""
+    common = {
+        name: row[name]
+        for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "mix", "trials_valid",
+                     "trials_invalid", "trials_unconverged", "equilibrium",
+                     "epsilon_equilibrium", "gain_of_fair_share", "probability")
+    }  # fmt: skip
+    rows = []
+    for metric, value in row.items():
+        if metric not in METRICS:
+            continue
+        by_strategy = METRICS[metric].scope == "flow"
+        each = value if by_strategy else {None: value}
+        for strategy, found in each.items():
+            numbers = found or {"mean": None, "n": 0, "ci95": None}
+            rows.append(
+                common | {"strategy": strategy, "metric": metric, "unit": METRICS[metric].unit}
+                | {name: numbers[name] for name in ("mean", "n", "ci95")}
+            )  # fmt: skip
+    return rows
+
+
+def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:
+    """A raw table of every counted trial, one below the other."""
+    kept = [t.trial for t in measures.trials if t.trial.has(name)]
+    if not kept:
+        raise RunError(f"{measures.run.path}: no valid trial kept the table {name}")
+    parts = [t.lazy(name).select(pl.lit(t.id).alias("trial"), pl.all()) for t in kept]
+    return pl.concat(parts)
+
+
+def _write(table: pl.LazyFrame, folder: Path, name: str, suffix: str) -> int:
+    path = folder / f"{name}.{suffix}"
+    if suffix == "csv":
+        table.sink_csv(path)
+        return int(pl.scan_csv(path).select(pl.len()).collect().item())
+    table.sink_parquet(path, compression="zstd")
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())

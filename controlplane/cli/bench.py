@@ -1,0 +1,53 @@
+"""`nashbed bench`: measured speed and memory of this installation, one part at a time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
+
+app = typer.Typer(
+    name="bench",
+    help="Measure speed and memory of this installation.",
+    epilog="Example: nashbed bench analysis --json",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _parts() -> None:
+    """Measure speed and memory of this installation."""
+
+
+@app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
+def analysis(
+    postcards: Annotated[int, typer.Option(min=1000, help="How many to read.")] = 100_000_000,
+    repetitions: Annotated[int, typer.Option(min=1, help="How often.")] = 5,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", help="Where the data goes; it is removed.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON on standard output.")
+    ] = False,
+) -> int:
+    """Postcards on disk to per-flow occupancy in 10 ms bins, on one core."""
+    from nashbed.analysis.bench import bench_analysis  # noqa: PLC0415 - slow to import
+
+    found = bench_analysis(postcards, repetitions, folder)
+    met = found.fast_enough and found.small_enough
+    text = (
+        f"{found.postcards} postcards of {found.flows} flows to {found.bins} bins, "
+        f"n = {repetitions}: median {found.per_s_median / 1e6:.1f} million per second "
+        f"({found.per_s_low / 1e6:.1f} to {found.per_s_high / 1e6:.1f}; at least 5 wanted), "
+        f"peak memory {found.peak_bytes / 2**20:.0f} MiB (below 1024 wanted), "
+        f"file {found.file_bytes / 1e9:.2f} GB"
+    )
+    answer = {"ok": met, "part": "analysis", **found.to_dict()}
+    sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
+    return EXIT_OK if met else EXIT_ACCEPTANCE

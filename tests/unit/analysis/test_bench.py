@@ -1,0 +1,35 @@
+"""The benchmark of the analysis measures what it says, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nashbed.analysis.bench import FLOWS, bench_analysis
+from nashbed.controlplane.cli.main import run as cli
+
+
+def test_a_small_one(tmp_path: Path) -> None:
+    found = bench_analysis(50_000, 3, tmp_path)
+    # 50,000 frames of 12.112 us each are 605.6 ms: 61 bins of 10 ms.
+    assert (found.postcards, found.flows, found.bins) == (50_000, FLOWS, 61)
+    assert len(found.seconds) == 3
+    assert found.per_s_low <= found.per_s_median <= found.per_s_high
+    assert found.file_bytes > 100_000
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["bench", "analysis", "--postcards", "2000", "--repetitions", "1", "--dir"]
+    assert cli([*args, str(tmp_path), "--json"]) in (0, 20)
+    assert json.loads(capsys.readouterr().out)["part"] == "analysis"
+
+
+def test_too_little_disk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nashbed.analysis.bench.DISK_BYTES_EACH", 10**15)
+    assert cli(["bench", "analysis", "--postcards", "2000", "--dir", str(tmp_path)]) == 4
+    assert "GB free" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,184 @@
+"""Comparing runs, exporting them, and reading a results folder with other tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from nashbed.analysis.compare import compare_runs
+from nashbed.analysis.errors import RunError
+from nashbed.analysis.export import export_run
+from nashbed.analysis.measures import measure_run
+from nashbed.analysis.metrics.welch import holm, welch
+from nashbed.controlplane.cli.main import run as cli
+from nashbed.controlplane.contract.tables import TABLES
+from tests.unit.analysis.synthetic_run import SCENARIO, RunWriter
+
+Capture = pytest.CaptureFixture[str]
+
+
+def _repeated(path: Path, scale: float, repetitions: int = 3) -> Path:
+    """Two buffers, one even mix, a few repetitions; `scale` multiplies the goodput."""
+    raw = {**SCENARIO, "sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [2]}}
+    writer = RunWriter(path, {**raw, "trials": repetitions})
+    for setting in writer.settings():
+        for repetition in range(repetitions):
+            writer.add(setting, (2,), repetition, scale=scale)
+    return writer.finish()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("compared")
+    return _repeated(folder / "one", 1.0), _repeated(folder / "half", 0.5)
+
+
+def test_welch() -> None:
+    # (1, 2, 3) and (4, 6): means 2 and 5, s^2/n = 1/3 and 1; s = sqrt(4/3) = 1.1547;
+    # v = (4/3)^2 / ((1/3)^2/2 + 1/1) = 1.684; t = 2.598; by tables of Student's t: p = 0.145.
+    found = welch([1, 2, 3, float("nan")], [4, 6])
+    assert found is not None
+    assert found.difference == 3
+    assert found.p == pytest.approx(0.145, abs=0.003)
+    assert found.half_width > 3  # so the interval holds 0, as p > 0.05 says
+    assert welch([1], [1, 2]) is None
+    same, other = welch([2, 2], [2, 2]), welch([2, 2], [3, 3])
+    assert same is not None
+    assert other is not None
+    assert (same.p, other.p, other.half_width) == (1.0, 0.0, 0.0)
+
+
+def test_holm() -> None:
+    # Sorted 0.01, 0.02, 0.04 times 3, 2, 1: 0.03, 0.04, 0.04 (never falling).
+    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_runs_that_differ(runs: tuple[Path, Path]) -> None:
+    found = compare_runs(*runs)
+    assert {c.setting for c in found.comparisons} == {"b1bdp", "b2bdp"}
+    rates = [c for c in found.comparisons if c.metric == "per_flow_throughput"]
+    assert len(rates) == 4
+    for each in rates:
+        assert each.found.difference == pytest.approx(-each.first.mean / 2, rel=0.01)
+    # The same simulation, so only the goodput differs.
+    delays = [c for c in found.comparisons if c.metric == "mean_queueing_delay"]
+    assert all(c.found.difference == 0 and not c.differs for c in delays)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_two_settings_of_one_run(runs: tuple[Path, Path]) -> None:
+    found = compare_runs(runs[0], runs[0], "b1bdp", "b2bdp")
+    delay = next(c for c in found.comparisons if c.metric == "mean_queueing_delay")
+    assert (delay.setting, delay.against) == ("b1bdp", "b2bdp")
+    assert delay.found.difference > 0
+    assert delay.differs
+
+
+def test_without_repetitions_it_refuses(whole_run: Path, capsys: Capture) -> None:
+    assert cli(["compare", str(whole_run), str(whole_run)]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1
+    assert "no mix has two valid trials in both" in line
+    assert "trials: 2" in line
+
+
+def test_what_cannot_be_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="has no setting 'b9bdp'; there are b1bdp, b2bdp"):
+        compare_runs(*runs, "b9bdp")
+    with pytest.raises(RunError, match="needs --setting"):
+        compare_runs(*runs, against="b1bdp")
+    other = {**SCENARIO, "bottleneck": {"rate": "5mbit", "buffer": "2bdp"}}
+    writer = RunWriter(tmp_path / "other", {**other, "sweep": {"mixes": [2]}})
+    writer.add(writer.settings()[0], (2,))
+    with pytest.raises(RunError, match="no setting and mix in common"):
+        compare_runs(runs[0], writer.finish())
+
+
+def test_compare_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -> None:
+    args = ["compare", *map(str, runs)]
+    assert cli(args) == 0
+    text = capsys.readouterr().out
+    assert "half less one" in text
+    assert "differ by more than chance" in text
+    assert cli([*args, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 14
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_export(whole_run: Path, tmp_path: Path, form: str) -> None:
+    rows = export_run(whole_run, tmp_path / "out", form, ("goodput",))
+    read = pl.read_csv if form == "csv" else pl.read_parquet
+    tables = {name: read(tmp_path / "out" / f"{name}.{form}") for name in rows}
+    assert {name: table.height for name, table in tables.items()} == rows
+    assert rows["trials"] == 5
+    assert rows["flows"] == 20
+    trial = measure_run(whole_run).trials[2]
+    mine = tables["flows"].filter(pl.col("trial") == trial.trial.id).sort("flow")
+    expected = trial.per_flow["per_flow_throughput"].tolist()
+    assert mine["per_flow_throughput"].to_list() == pytest.approx(expected)
+    one = tables["trials"].filter(pl.col("trial") == trial.trial.id)
+    assert one["utilisation"].item() == pytest.approx(trial.total["utilisation"])
+    assert set(tables["goodput"].columns) == {"trial", "t_ns", "flow", "bytes"}
+    # Again over what is there.
+    assert export_run(whole_run, tmp_path / "out", form)["trials"] == 5
+    assert not (tmp_path / "out" / f"goodput.{form}").exists()
+
+
+def test_export_says_what_is_wrong(whole_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="format 'xls' is unknown"):
+        export_run(whole_run, tmp_path / "out", "xls")
+    with pytest.raises(RunError, match="no table 'packets'; there are postcards"):
+        export_run(whole_run, tmp_path / "out", "csv", ("packets",))
+    with pytest.raises(RunError, match="no valid trial kept the table bins"):
+        export_run(whole_run, tmp_path / "out", "csv", ("bins",))
+    (tmp_path / "mine.txt").write_text("keep me")
+    with pytest.raises(RunError, match="holds something else"):
+        export_run(whole_run, tmp_path)
+    assert (tmp_path / "mine.txt").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_export_on_the_command_line(whole_run: Path, tmp_path: Path, capsys: Capture) -> None:
+    assert cli(["export", str(whole_run), "--out", str(tmp_path / "o"), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["rows"]["trials"] == 5
+    assert sorted(p.name for p in (tmp_path / "o").iterdir()) == [
+        "flows.csv", "mixes.csv", "trials.csv",
+    ]  # fmt: skip
+
+
+def test_polars_reads_a_results_folder_directly(whole_run: Path) -> None:
+    """The query of README.md: goodput of each congestion control by trial, files alone."""
+    trial = pl.col("path").str.extract(r"trials/([^/]+)/")
+    where = str(whole_run.parent / "*" / "trials" / "*")
+    flows = pl.scan_parquet(f"{where}/flows.parquet", include_file_paths="path")
+    goodput = pl.scan_parquet(f"{where}/goodput.parquet", include_file_paths="path")
+    query = (
+        goodput.with_columns(trial=trial)
+        .join(flows.with_columns(trial=trial).select("trial", "flow", "cc"), on=["trial", "flow"])
+        .filter(pl.col("t_ns").is_between(1_000_000_000, 6_000_000_000, closed="right"))
+        .group_by("trial", "cc")
+        .agg(mbit=pl.col("bytes").sum() * 8 / 5e6)
+    )
+    found = {(t, cc): mbit for t, cc, mbit in query.collect().iter_rows()}
+    for measured in measure_run(whole_run).trials:
+        for strategy in set(measured.strategy):
+            total = measured.per_flow["per_flow_throughput"][measured.flow_mask(strategy)].sum()
+            assert found[measured.trial.id, strategy] == pytest.approx(total / 1e6)
+
+
+def test_the_documented_schema_is_the_contract(whole_run: Path) -> None:
+    """Every column of every table stands in analysis/README.md, and files are as written there."""
+    root = Path(__file__).resolve().parents[3]
+    text = (root / "analysis" / "README.md").read_text()
+    for name, schema in TABLES.items():
+        missing = [column for column in schema.names if f"`{column}`" not in text]
+        assert not missing, f"{name}: {missing}"
+    first = next((whole_run / "trials").iterdir())
+    for name in ("flows", "goodput", "counters"):
+        assert pq.read_schema(first / f"{name}.parquet").names == TABLES[name].names
