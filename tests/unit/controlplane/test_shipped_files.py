@@ -7,8 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.config import load_scenario, load_testbed
+from nashbed.controlplane.config import check_strategies, load_scenario, load_testbed
 from nashbed.controlplane.config.schemas import SCHEMAS, render
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.run.planner import make_plan
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
@@ -19,16 +21,56 @@ SCENARIOS = sorted((CONFIGS / "scenarios").rglob("*.yaml"))
 TESTBEDS = sorted((CONFIGS / "testbeds").glob("*.yaml"))
 
 
+# What is more than the default testbed carries: 1 Gbit/s, and a buffer of 250 MB.
+NEEDS_LARGE = {
+    "scenarios/cao2019/grid.yaml",
+    "scenarios/cao2019/shares.yaml",
+    "scenarios/srivastava2023/experiment2.yaml",
+}
+LACKING = {"fig07-bbr2": "bbr2", "fig07-copa": "copa", "fig07-vivace": "vivace", "fig11": "bbr2"}
+
+
 def name(path: Path) -> str:
     return str(path.relative_to(CONFIGS))
 
 
+def plan_on(path: Path, testbed_name: str) -> Plan:
+    testbed = load_testbed(CONFIGS / "testbeds" / f"{testbed_name}.yaml").model
+    return make_plan(load_scenario(path).model, testbed, dpdk_capabilities(testbed.dataplane))
+
+
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
-def test_every_scenario_can_be_planned_on_the_default_testbed(path: Path) -> None:
-    scenario = load_scenario(path).model
-    testbed = load_testbed(CONFIGS / "testbeds" / "embedded.yaml").model
-    plan = make_plan(scenario, testbed, dpdk_capabilities(testbed.dataplane))
+def test_every_scenario_can_be_planned_on_its_testbed(path: Path) -> None:
+    large = name(path) in NEEDS_LARGE
+    plan = plan_on(path, "large" if large else "embedded")
     assert len({trial.key for trial in plan.trials}) == len(plan.trials) > 0
+
+
+@pytest.mark.parametrize("file", sorted(NEEDS_LARGE))
+def test_what_needs_the_large_testbed_says_so(file: str) -> None:
+    with pytest.raises(ConfigError, match=r"more than testbed 'embedded'|the testbed has room"):
+        plan_on(CONFIGS / file, "embedded")
+    assert "configs/testbeds/large.yaml" in " ".join((CONFIGS / file).read_text().split("\n# "))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=name)
+def test_only_known_scenarios_lack_a_congestion_control(path: Path) -> None:
+    """Debian's kernel has these three; what a scenario needs besides is said when it is planned."""
+    strategies = load_scenario(path).model.strategies
+    missing = sorted(set(strategies) - {"cubic", "bbr", "reno"})
+    assert missing == [LACKING[key] for key in LACKING if key in path.name]
+    for strategy in missing:
+        with pytest.raises(ConfigError, match=f"the kernel lacks '{strategy}'"):
+            check_strategies(strategies, path.name, ("cubic", "bbr", "reno"))
+
+
+@pytest.mark.parametrize("path", [p for p in SCENARIOS if p.parent.name != "scenarios"], ids=name)
+def test_every_reproduction_has_a_short_and_a_full_form_with_bounds(path: Path) -> None:
+    stem = path.stem.removesuffix("-short")
+    assert {path.with_name(f"{stem}.yaml"), path.with_name(f"{stem}-short.yaml")} <= set(SCENARIOS)
+    scenario = load_scenario(path).model
+    assert scenario.acceptance
+    assert scenario.name == f"{path.parent.name}-{path.stem}"
 
 
 @pytest.mark.parametrize("path", TESTBEDS, ids=name)
