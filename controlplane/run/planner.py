@@ -20,6 +20,8 @@ OVERHEAD_S = 3.0
 RAW_BYTES_PER_PACKET = 40
 TABLE_BYTES_PER_PACKET = 24
 SAMPLE_BYTES = 120
+CAPTURED_BYTES = 144
+"""Of a captured data segment or ACK: 128 bytes of headers and the capture's own 16."""
 GOODPUT_BYTES = 12
 DEFAULT_SPEED = 1.25
 """Packets for each full-sized packet of the rate: drops and short packets are extra."""
@@ -192,7 +194,10 @@ def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
     samples = scenario.duration.ns // scenario.telemetry.tcp_info.ns * scenario.total_flows
     intervals = scenario.duration.ns // scenario.telemetry.goodput.ns * scenario.total_flows
     postcards = kept_records(scenario, setting) * TABLE_BYTES_PER_PACKET
-    return postcards + samples * SAMPLE_BYTES + intervals * GOODPUT_BYTES + 100_000
+    captured = 0
+    if scenario.telemetry.capture:
+        captured = 2 * trial_packets(scenario, setting) * CAPTURED_BYTES
+    return captured + postcards + samples * SAMPLE_BYTES + intervals * GOODPUT_BYTES + 100_000
 
 
 def kept_records(scenario: Scenario, setting: Setting) -> int:

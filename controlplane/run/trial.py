@@ -12,6 +12,7 @@ from ..contract.trial import TrialRecord
 from ..session.waiting import poll
 from ..targets import Counters, TelemetryStream, TelemetryTotals
 from .attempt import Attempt
+from .capture import Capture
 from .digest import collect
 from .flows import drain_ns
 from .generators import Generators
@@ -49,6 +50,7 @@ class Trial:
         self._steps = Steps(attempt.id, tell)
         self._generators = Generators(lab.session, attempt, stop)
         self._stream: TelemetryStream | None = None
+        self._capture: Capture | None = None
 
     def execute(self) -> TrialRecord:
         """Run all steps; restores the lane whatever happens.
@@ -78,6 +80,7 @@ class Trial:
         applied = self._lab.target.program(self._attempt.program())
         self._steps.enter(Step.START_TELEMETRY)
         self._stream = self._start_telemetry()
+        self._capture = self._start_capture()
         self._steps.enter(Step.START_FLOWS)
         before = self._losses(self._counters())
         ready = self._generators.start()
@@ -123,6 +126,12 @@ class Trial:
     def _start_telemetry(self) -> TelemetryStream:
         return self._lab.target.start_telemetry(self._attempt.lane, self._attempt.telemetry())
 
+    def _start_capture(self) -> Capture | None:
+        attempt = self._attempt
+        if not attempt.scenario.telemetry.capture:
+            return None
+        return Capture(self._lab.session, attempt.lane, attempt.folder)
+
     def _counters(self) -> Counters:
         attempt = self._attempt
         return self._lab.target.read_counters(attempt.lane, attempt.first_flow, len(attempt.flows))
@@ -142,11 +151,15 @@ class Trial:
         counters = poll(empty, wait_s, lambda: late, interval_s=0.05)
         assert self._stream is not None
         stream, self._stream = self._stream, None
+        if self._capture is not None:
+            self._capture.stop()
         return counters, stream.stop()
 
     def _restore(self, keep: bool) -> None:
         """Leave nothing behind: no process, no postcards under way, an empty lane."""
         quietly("flow generators", self._generators.stop)
+        if self._capture is not None:
+            quietly("capture", self._capture.stop)
         if self._stream is not None:
             quietly("telemetry", self._stream.stop)
         quietly("lane", self._reset)

@@ -27,6 +27,12 @@ def require_tools() -> None:
         raise HostError(f"not installed: {', '.join(missing)}; run `make setup`")
 
 
+def require_capture() -> None:
+    """Raise HostError when tcpdump is missing; only `telemetry.capture: true` needs it."""
+    if shutil.which("tcpdump") is None:
+        raise HostError("telemetry.capture needs tcpdump, which is not installed; `make setup`")
+
+
 def require_cores(testbed: Testbed) -> None:
     """Raise HostError when the testbed file names a core that is not there."""
     cores = os.cpu_count() or 1

@@ -58,6 +58,11 @@ class Process:
         """Process id; the wrappers exec, so it is the program's own."""
         return self._popen.pid
 
+    @property
+    def last_words(self) -> tuple[str, ...]:
+        """The last lines of its standard error."""
+        return tuple(self._last_words)
+
     def poll(self) -> int | None:
         """Exit code, or None while it runs."""
         return self._popen.poll()

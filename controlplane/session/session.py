@@ -10,12 +10,15 @@ from typing import Any
 from ..contract.errors import HostError
 from ..contract.testbed import Testbed, VirtualPort
 from . import cleanup, facts, namespaces, preflight
-from .layout import Layout, Side, make_layout
+from .layout import Layout, Side, make_layout, sender_address
 from .locate import DATAPLANE, FLOWS, built
 from .log import LOG
 from .process import Process
 from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
+
+CAPTURE_BYTES = 128
+"""Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
 
 
 class Session(ABC):
@@ -36,6 +39,10 @@ class Session(ABC):
     @abstractmethod
     def start_flows(self, side: Side, config: Path, lane: int) -> Process:
         """Start a flow generator on one side."""
+
+    @abstractmethod
+    def start_capture(self, lane: int, path: Path) -> Process:
+        """Capture the headers of a lane's segments beside the senders, until it is stopped."""
 
     @abstractmethod
     def host_losses(self) -> dict[str, int]:
@@ -154,6 +161,17 @@ class LocalSession(Session):
         args = [str(built(FLOWS)), "--config", str(config)]
         return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
 
+    def start_capture(self, lane: int, path: Path) -> Process:
+        """Capture the headers of a lane's segments at the senders' interface.
+
+        Raises:
+            HostError: tcpdump is not installed.
+        """
+        preflight.require_capture()
+        side = self.layout.senders
+        args = capture_command(side.interface, lane, path)
+        return self._start(f"capture of lane {lane}", side.namespace, args, None)
+
     def _start(self, name: str, namespace: str, args: list[str], log: Path | None) -> Process:
         process = Process(
             name, ["ip", "netns", "exec", namespace, *args], self._state, log_path=log
@@ -200,6 +218,22 @@ def leave_core(core: int) -> set[int]:
     if before - {core}:
         os.sched_setaffinity(0, before - {core})
     return before
+
+
+def capture_command(interface: str, lane: int, path: Path) -> list[str]:
+    """Make the command line of tcpdump on one lane: headers alone, written at once.
+
+    Args:
+        interface: The senders' interface.
+        lane: The lane; its senders share a network.
+        path: The capture file.
+    """
+    network = sender_address(lane, 0).rpartition(".")[0]
+    return [
+        *("tcpdump", "-n", "-i", interface, "-s", str(CAPTURE_BYTES), "-B", "16384"),
+        *("--immediate-mode", "--time-stamp-precision=nano", "-U", "-Z", "root"),
+        *("-w", str(path), f"tcp and net {network}.0/24"),
+    ]
 
 
 def host_sysctls(window_bytes: int) -> dict[str, str]:

@@ -50,6 +50,13 @@ class FakeSession(Session):
     def start_flows(self, side: Side, config: Path, lane: int) -> Process:
         return self._start(f"{side} of lane {lane}", "flows.py", config)
 
+    def start_capture(self, lane: int, path: Path) -> Process:
+        self.calls.append(f"start capture of lane {lane}")
+        script = "import sys, time; open(sys.argv[1], 'wb').write(bytes(24)); time.sleep(60)"
+        process = Process(f"capture of lane {lane}", [sys.executable, "-c", script, str(path)])
+        self.processes.append(process)
+        return process
+
     def host_losses(self) -> dict[str, int]:
         return {"softnet_dropped": 0, "nbs0_tx_dropped": 0}
 
