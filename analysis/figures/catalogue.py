@@ -21,6 +21,7 @@ from . import (
     against_setting,
     decision_tree,
     delay_by_mix,
+    dynamics,
     equation5,
     equilibria_by_buffer,
     heat_map,
@@ -238,6 +239,18 @@ def _setting_sketches(
         "Stay in the queue of the packets that left in the measured window, own serialisation "
         "included. Bars: 95 % interval of the mean over repetitions, where there are any.",
         lambda: delay_by_mix.draw(measures, setting),
+    )
+    yield _Sketch(
+        "dynamics",
+        label,
+        "",
+        "Where the mix would move",
+        "If flows could choose: the bars are what one flow gains by switching, arrows point the "
+        "way it drives the mix; the lines are replicator dynamics, in which a congestion control "
+        "spreads as it does better than the mean, from nine starts. With several groups or three "
+        "congestion controls: the plane of mixes, paths of single best switches and of replicator "
+        "dynamics. Utilities between measured mixes are interpolated.",
+        lambda: dynamics.draw(equilibria),
     )
     yield _Sketch(
         "share_against_share",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from nashbed.controlplane.contract.scenario import Equilibrium
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
@@ -16,18 +16,7 @@ from ..state import State, state_text, strategy_totals
 from .bootstrap import equilibrium_frequency
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
-
-Utility = Callable[[TrialMeasures, str, int], float]
-"""What a flow wants: (trial, strategy, group) -> utility of a flow of that strategy and group."""
-
-
-def throughput(trial: TrialMeasures, strategy: str, group: int) -> float:
-    """The default utility: mean throughput of the like flows, in bit/s."""
-    return trial.value("per_flow_throughput", strategy, group)
-
-
-UTILITIES: dict[str, Utility] = {"throughput": throughput}
-"""By the names of the scenario's `equilibrium.utility`."""
+from .utility import Utility, throughput, utility_of, utility_text
 
 
 @dataclass(frozen=True)
@@ -38,12 +27,16 @@ class SettingEquilibria:
         setting: The setting.
         strategies: Names of the strategies.
         groups: Names of the flow groups.
+        utility: What a flow wants, in words.
         epsilon: Allowed gain of the epsilon-equilibria, as a share of the fair share.
         fair_share: Applied rate / number of flows, in bit/s.
+        table: The utilities that were measured.
         verdicts: One for each state of the game.
-        crossings: Where the second strategy's lead ends (one group, two strategies).
-        frequency: State -> how often it is an equilibrium in the bootstrap; empty without
-            repetitions.
+        crossings: Where the second strategy's lead in throughput ends (one group, two
+            strategies).
+        frequency: State -> how often it is an equilibrium in the bootstrap, for the states
+            that are repeated and have repeated neighbours.
+        epsilon_frequency: The same of the epsilon-equilibria.
         state_count: Number of states of the game.
         missing_count: How many of them were not measured.
     """
@@ -51,11 +44,14 @@ class SettingEquilibria:
     setting: Setting
     strategies: tuple[str, ...]
     groups: tuple[str, ...]
+    utility: str
     epsilon: float
     fair_share: float
+    table: PayoffTable
     verdicts: tuple[Verdict, ...]
     crossings: tuple[Crossing, ...]
     frequency: dict[State, float]
+    epsilon_frequency: dict[State, float]
     state_count: int
     missing_count: int
 
@@ -99,6 +95,7 @@ class SettingEquilibria:
             "buffer": self.setting.buffer_label,
             "base_rtt_ns": list(self.setting.base_rtt_ns),
             "strategies": list(self.strategies),
+            "utility": self.utility,
             "epsilon": self.epsilon,
             "fair_share_bps": self.fair_share,
             "summary": self.summary(),
@@ -109,7 +106,11 @@ class SettingEquilibria:
             "mixes_not_measured": self.missing_count,
             "crossings": [{"at": c.at, "between": list(c.between)} for c in self.crossings],
             "frequency": [
-                {"mix": self._counts(state), "probability": share}
+                {
+                    "mix": self._counts(state),
+                    "probability": share,
+                    "epsilon_probability": self.epsilon_frequency[state],
+                }
                 for state, share in sorted(self.frequency.items(), reverse=True)
             ],
         }
@@ -122,6 +123,7 @@ class SettingEquilibria:
             "gain_bps": verdict.gain,
             "gain_of_fair_share": relative,
             "probability": self.frequency.get(verdict.state),
+            "epsilon_probability": self.epsilon_frequency.get(verdict.state),
         }
 
     def _counts(self, state: State) -> dict[str, dict[str, int]]:
@@ -175,36 +177,47 @@ def equilibria_of_run(run_dir: Path) -> list[SettingEquilibria]:
 
 
 def equilibria_of_measures(measures: RunMeasures) -> list[SettingEquilibria]:
-    """Find the equilibria of every setting of measured trials."""
+    """Find the equilibria of every setting of measured trials.
+
+    Args:
+        measures: The run's measures.
+
+    Raises:
+        ConfigError: The scenario's own utility cannot be imported, or fails.
+    """
     wanted = measures.run.scenario.equilibrium
-    epsilon, utility = wanted.epsilon.fraction, UTILITIES[wanted.utility]
+    utility = utility_of(wanted.utility)
     return [
-        equilibria_of_setting(measures, setting, epsilon, utility)
+        equilibria_of_setting(measures, setting, wanted, utility)
         for setting in measures.run.settings
     ]
 
 
 def equilibria_of_setting(
-    measures: RunMeasures, setting: Setting, epsilon: float, utility: Utility
+    measures: RunMeasures, setting: Setting, wanted: Equilibrium, utility: Utility
 ) -> SettingEquilibria:
     """Find the equilibria of one setting.
 
     Args:
         measures: The run's measures.
         setting: The setting.
-        epsilon: Allowed gain of the epsilon-equilibria, as a share of the fair share.
+        wanted: How equilibria are searched.
         utility: What a flow wants.
     """
     table = payoff_table(measures, setting, utility)
+    epsilon = wanted.epsilon.fraction
     return SettingEquilibria(
         setting=setting,
         strategies=table.strategies,
         groups=table.groups,
+        utility=utility_text(wanted.utility),
         epsilon=epsilon,
         fair_share=table.fair_share,
+        table=table,
         verdicts=tuple(judge_all(table, epsilon)),
-        crossings=tuple(_crossings(table)),
+        crossings=tuple(_crossings(payoff_table(measures, setting, throughput))),
         frequency=equilibrium_frequency(table),
+        epsilon_frequency=equilibrium_frequency(table, epsilon),
         state_count=table.state_count,
         missing_count=table.state_count - len(table.samples),
     )

@@ -17,6 +17,7 @@ from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..nash import SettingEquilibria
+from ..nash.utility import utility_text
 from ..readers import Trial
 from ..state import mix_state, state_text
 from ..summary import summary_rows
@@ -139,6 +140,7 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
         ("Congestion controls", ", ".join(scenario.strategies)),
         ("Duration", f"{scenario.duration}, of which {scenario.warmup} warm-up"),
         ("Repetitions", f"{scenario.trials} of each setting and mix"),
+        ("What a flow wants", utility_text(scenario.equilibrium.utility)),
         ("Trials", count if planned is None else f"{count}, {planned} repetitions planned"),
         ("Postcards kept", _telemetry(measures)),
     ]
@@ -192,7 +194,7 @@ def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> Json:
         "mix": found.text(cell.state),
         "n": len(cell.trials),
         "unconverged": cell.unconverged,
-        "throughput": [_shown(cell, "per_flow_throughput", s) for s in measures.strategies],
+        "throughput": [_throughput(measures, cell, s) for s in measures.strategies],
         "delay": _shown(cell, "mean_queueing_delay"),
         "p95": _shown(cell, "p95_queueing_delay"),
         "utilisation": _percent(cell, "utilisation"),
@@ -206,8 +208,22 @@ def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> Json:
     }
 
 
-def _shown(cell: Cell, metric: str, strategy: str | None = None) -> tuple[str, str]:
-    found = cell.estimate(metric, strategy)
+def _throughput(measures: RunMeasures, cell: Cell, strategy: str) -> tuple[str, str]:
+    """Per-flow throughput; with several groups that of each group beside the mean."""
+    mean, interval = _shown(cell, "per_flow_throughput", strategy)
+    index, names = measures.strategies.index(strategy), measures.group_names
+    having = [g for g in range(len(names)) if cell.state[g][index]]
+    if len(names) == 1 or not having:
+        return mean, interval
+    each = (_shown(cell, "per_flow_throughput", strategy, g)[0] for g in having)
+    said = ", ".join(f"{names[g]} {value}" for g, value in zip(having, each, strict=True))
+    return mean, f"{interval} ({said})".strip()
+
+
+def _shown(
+    cell: Cell, metric: str, strategy: str | None = None, group: int | None = None
+) -> tuple[str, str]:
+    found = cell.estimate(metric, strategy, group)
     return with_interval(None if found is None else found.scaled(shown(1, METRICS[metric].unit)))
 
 

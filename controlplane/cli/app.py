@@ -23,7 +23,7 @@ from ..run.runner import (
     resumed_run,
 )
 from ..session.locate import CONFIGS, DEFAULT_TESTBED
-from . import bench, results
+from . import bench, model, results
 from . import doctor as checks
 from .finish import finish
 from .overview import plan_table
@@ -178,6 +178,9 @@ def schema(
 
 results.add_to(app)
 app.add_typer(bench.app)
+
+
+model.add_to(app)
 
 
 def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:

@@ -103,13 +103,12 @@ def _several(rows: list[dict[str, Any]]) -> bool:
 
 
 def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
-    throughput = row["per_flow_throughput"]
     invalid = f" ({row['trials_invalid']} invalid)" if row["trials_invalid"] else ""
     moving = f" ~{row['trials_unconverged']}" if row["trials_unconverged"] else ""
     return [
         row["setting"] if several else row["buffer"],
         row["mix"],
-        *(_number(throughput.get(s), 1e-6, 2) for s in scenario.strategies),
+        *(_throughput(row, strategy) for strategy in scenario.strategies),
         _number(row["mean_queueing_delay"], 1e3, 1),
         _number(row["utilisation"], 100.0, 1, "%"),
         _mark(row),
@@ -117,13 +116,25 @@ def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
     ]
 
 
+def _throughput(row: dict[str, Any], strategy: str) -> str:
+    """Per-flow throughput; with several groups a line for each that has such a flow."""
+    if "groups" not in row:
+        return _number(row["per_flow_throughput"].get(strategy), 1e-6, 2)
+    having = [group for group in row["groups"] if group["counts"].get(strategy)]
+    lines = [
+        f"{group['group']} {_number(group['per_flow_throughput'][strategy], 1e-6, 2)}"
+        for group in having
+    ]
+    return "\n".join(lines) or "-"
+
+
 def _mark(row: dict[str, Any]) -> str:
     """Equilibrium, nearly one, not known for lack of a neighbouring mix, or none."""
-    if row["equilibrium"] == "yes":
+    if row["equilibrium"]:
         return "★"
-    if row["epsilon_equilibrium"] == "yes":
+    if row["epsilon_equilibrium"]:
         return "ε"
-    return "?" if "undecided" in (row["equilibrium"], row["epsilon_equilibrium"]) else ""
+    return "?" if None in (row["equilibrium"], row["epsilon_equilibrium"]) else ""
 
 
 def _number(estimate: dict[str, Any] | None, scale: float, digits: int, unit: str = "") -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from .functions import PATTERN as FUNCTION_PATTERN
 from .model import Model
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
@@ -110,17 +111,42 @@ class Sweep(Model):
         return self
 
 
+class DelayUtility(Model):
+    """Throughput less what delay costs.
+
+    Attributes:
+        delay_cost: Throughput that a flow gives for one millisecond less of mean queueing delay.
+    """
+
+    delay_cost: Rate
+
+
+class UserUtility(Model):
+    """A person's own utility.
+
+    Attributes:
+        function: Import path, `module:function`. It takes one mapping from a metric's name to
+            its value for the flows of one strategy and group, and returns bit/s.
+    """
+
+    function: Annotated[str, Field(pattern=FUNCTION_PATTERN, max_length=200)]
+
+
+UtilitySpec = Literal["throughput"] | DelayUtility | UserUtility
+
+
 class Equilibrium(Model):
     """How equilibria are searched.
 
     Attributes:
         search: Exhaustive: every mix of the sweep is run.
-        utility: What a flow wants.
+        utility: What a flow wants: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
+            `{function: module:function}`.
         epsilon: Gain, as a share of the fair share, that is too small to switch for.
     """
 
     search: Literal["exhaustive"] = "exhaustive"
-    utility: Literal["throughput"] = "throughput"
+    utility: UtilitySpec = "throughput"
     epsilon: Share = Share(100_000_000)
 
 
@@ -149,11 +175,14 @@ class Telemetry(Model):
         postcards: Every postcard, one in n, or bins only.
         tcp_info: Sampling interval of the senders' TCP state.
         goodput: Interval of the sinks' byte counts.
+        capture: Keep the headers of every segment as the senders see it (capture.pcap); for
+            RTTs packet by packet, at rates that a capture keeps up with.
     """
 
     postcards: Literal["all"] | SampledPostcards | BinnedPostcards = "all"
     tcp_info: Duration = Duration(50_000_000)
     goodput: Duration = Duration(100_000_000)
+    capture: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Telemetry:

@@ -11,6 +11,7 @@ from ..config import (
     Loaded,
     available_congestion_controls,
     check_strategies,
+    check_utility,
     load_scenario,
     load_testbed,
 )
@@ -73,6 +74,7 @@ class Run:
 def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> Plan:
     """Plan a run, refusing what cannot be done; touches nothing."""
     check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
+    check_utility(scenario.model, scenario.name)
     return make_plan(scenario.model, testbed.model, dpdk_capabilities(testbed.model.dataplane))
 
 

@@ -1,0 +1,53 @@
+"""A person's own function, named in a scenario as `module:function`.
+
+Only an import path is taken, never an expression: nothing in a scenario is executed but an
+import of a module that the person has installed or put on PYTHONPATH.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .errors import ConfigError
+
+PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
+"""Of an import path `package.module:function`."""
+
+
+def load_function(path: str, arguments: int) -> Callable[..., Any]:
+    """Import a function.
+
+    Args:
+        path: Import path, `package.module:function`.
+        arguments: How many positional arguments it must take.
+
+    Raises:
+        ConfigError: It cannot be imported, is no function, or takes other arguments.
+    """
+    module, _, name = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:
+        raise ConfigError(f"{path}: {_problem(error, module, name)}") from error
+    if not callable(found):
+        raise ConfigError(f"{path}: is a {type(found).__name__}, not a function")
+    try:
+        inspect.signature(found).bind(*range(arguments))
+    except TypeError as error:
+        raise ConfigError(f"{path}: must take {arguments} argument(s) ({error})") from error
+    except ValueError:
+        pass  # a built-in without a signature: it is tried when it is called
+    function: Callable[..., Any] = found
+    return function
+
+
+def _problem(error: Exception, module: str, name: str) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"no module {error.name!r}; install it or add its folder to PYTHONPATH"
+    if isinstance(error, AttributeError) and f"{name!r}" in str(error):
+        return f"module {module!r} has no {name!r}"
+    first = (str(error).strip().splitlines() or [""])[0]
+    return f"importing {module!r} failed: {type(error).__name__}: {first}"
