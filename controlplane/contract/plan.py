@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from .model import Model
-from .target import BottleneckProgram
+from .target import Applied, BottleneckProgram
 from .trial import Mix, Setting
 
 PLAN_FORMAT: Final = 1
@@ -21,6 +21,7 @@ class PlannedTrial(Model):
         repetition: Which repetition.
         seed: Derived from the scenario's seed and the key.
         program: What is asked of the target.
+        expected: What the target would really do; None in plans of earlier versions.
     """
 
     key: str
@@ -29,6 +30,7 @@ class PlannedTrial(Model):
     repetition: int
     seed: int
     program: BottleneckProgram
+    expected: Applied | None = None
 
     def attempt_id(self, attempt: int) -> str:
         """The trial id of an attempt."""

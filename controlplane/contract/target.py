@@ -43,12 +43,17 @@ class Applied(Model):
         limit: Drop-tail limit.
         buffer_bytes: The limit as bytes (packets of 1514 bytes).
         overhead_bytes: Bytes counted for each packet besides the frame.
+        slot_bytes: Bytes that every packet takes of the rate, whatever its length (a rate in
+            packets per second); 0: its own.
+        detail: What the target was told in its own units, for a person; empty: the same.
     """
 
     rate_bps: int
     limit: Limit
     buffer_bytes: int
     overhead_bytes: int
+    slot_bytes: int = 0
+    detail: str = ""
 
 
 class Capabilities(Model):
@@ -62,6 +67,15 @@ class Capabilities(Model):
         max_rate_bps: Highest rate of a lane in bit/s.
         max_buffer_bytes: Largest buffer of a lane in bytes.
         postcards: Ways of keeping postcards.
+        clock_step_ns: What the times in its postcards are multiples of.
+        departure_tolerance_ns: How far a departure may be from when the link, never idle with
+            a queue, is done with it. More than 1 where departures are seen, not scheduled.
+        queue_tolerance_bytes: How far the queue that a packet met may be from what the other
+            postcards tell; None: it cannot be judged.
+        in_queue_registers: Whether P4 itself knows each flow's bytes in the queue, now and at
+            peak; without, those registers are 0.
+        traffic_manager: What queues and shapes, for a person.
+        limit_detail: How exact a limit is, for a person.
     """
 
     target: str
@@ -71,3 +85,9 @@ class Capabilities(Model):
     max_rate_bps: int
     max_buffer_bytes: int
     postcards: tuple[Literal["all", "sample", "bins"], ...]
+    clock_step_ns: int = 1
+    departure_tolerance_ns: int = 1
+    queue_tolerance_bytes: int | None = 0
+    in_queue_registers: bool = True
+    traffic_manager: str = ""
+    limit_detail: str = ""

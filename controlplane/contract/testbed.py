@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .model import Model
 from .scenario import Name
+from .switch_bmv2 import SwitchBmv2
+from .switch_tofino import SwitchTofino
 from .units import Rate, Size
 
 MAX_LANES = 64
@@ -44,14 +46,49 @@ class PciPort(Model):
     host_iface: InterfaceName
 
 
+class KernelPort(Model):
+    """The kernel's own NIC, cabled to a switch: no port of the data plane.
+
+    Attributes:
+        driver: Always `kernel`.
+        host_iface: Its interface; it is moved into the hosts' namespace for the run.
+    """
+
+    driver: Literal["kernel"]
+    host_iface: InterfaceName
+
+
 Port = Annotated[VirtualPort | PciPort, Field(discriminator="driver")]
+HostPort = Annotated[VirtualPort | PciPort | KernelPort, Field(discriminator="driver")]
 
 
 class Ports(Model):
-    """The data plane's two ports."""
+    """The data plane's ports; the target says which of them there are.
+
+    Attributes:
+        senders: Towards the senders.
+        receivers: Towards the receivers, where the data plane is the bottleneck; the receivers'
+            own NIC (`kernel`), where they are cabled to a switch.
+        switch: Towards the ingress of a switch that is the bottleneck.
+        telemetry: Where such a switch's postcards arrive.
+    """
 
     senders: Port
-    receivers: Port
+    receivers: HostPort | None = None
+    switch: Port | None = None
+    telemetry: Port | None = None
+
+    def present(self) -> dict[str, VirtualPort | PciPort | KernelPort]:
+        """The ports that there are, by name."""
+        return {
+            name: port
+            for name in type(self).model_fields
+            if (port := getattr(self, name)) is not None
+        }
+
+    def of_dataplane(self) -> dict[str, VirtualPort | PciPort]:
+        """The ports that the data plane opens, by name."""
+        return {n: p for n, p in self.present().items() if not isinstance(p, KernelPort)}
 
 
 class DataPlane(Model):
@@ -108,6 +145,15 @@ class Capacity(Model):
     lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)]
 
 
+TargetName = Literal["dpdk", "bmv2", "tofino"]
+Switch = SwitchBmv2 | SwitchTofino
+SWITCHES: dict[str, type[SwitchBmv2] | type[SwitchTofino]] = {
+    "bmv2": SwitchBmv2,
+    "tofino": SwitchTofino,
+}
+"""Targets whose bottleneck is a switch outside the data plane -> their `switch` section."""
+
+
 class Testbed(Model):
     """A whole testbed file.
 
@@ -116,7 +162,8 @@ class Testbed(Model):
         description: Free text.
         target: Which target adapter drives it.
         dataplane: How the data plane runs.
-        ports: The two ports.
+        switch: The switch that is the bottleneck, where the data plane is not (bmv2, tofino).
+        ports: The data plane's ports.
         capacity: What it carries at once.
     """
 
@@ -124,10 +171,18 @@ class Testbed(Model):
 
     name: Name
     description: str = ""
-    target: Literal["dpdk"] = "dpdk"
+    target: TargetName = "dpdk"
     dataplane: DataPlane = DataPlane()
+    switch: Switch | None = None
     ports: Ports
     capacity: Capacity
+
+    @field_validator("switch", mode="before")
+    @classmethod
+    def _by_target(cls, section: Any, info: ValidationInfo) -> Any:
+        """The target tells what the section is, so that an error is about the right keys."""
+        model = SWITCHES.get(info.data.get("target", ""))
+        return section if model is None else model.model_validate(section)
 
     @model_validator(mode="after")
     def _check(self) -> Testbed:
@@ -136,4 +191,47 @@ class Testbed(Model):
                 f"capacity.lanes: {self.capacity.lanes} is more than the data plane's "
                 f"{self.dataplane.lanes} lanes (dataplane.lanes)"
             )
+        self._check_switch()
+        self._check_ports()
         return self
+
+    def _check_switch(self) -> None:
+        if self.switch is not None and self.target not in SWITCHES:
+            raise ValueError(f"switch: target {self.target} has no switch of its own; remove it")
+        if self.switch is None and self.target in SWITCHES:
+            raise ValueError(
+                f"key 'switch' is missing; target {self.target} needs it, see configs/testbeds/"
+            )
+
+    def _check_ports(self) -> None:
+        needed, present = set(self._needed_ports()), set(self.ports.present())
+        for name in sorted(needed - present):
+            raise ValueError(
+                f"ports: key '{name}' is missing; add it: target {self.target} has ports "
+                f"{', '.join(self._needed_ports())}"
+            )
+        for name in sorted(present - needed):
+            raise ValueError(f"ports.{name}: target {self.target} has no such port here; remove it")
+        self._check_drivers()
+
+    def _needed_ports(self) -> tuple[str, ...]:
+        if self.switch is None:
+            return ("senders", "receivers")
+        if self.switch.local_program is None:
+            return ("senders", "switch", "telemetry", "receivers")
+        return ("senders", "switch", "telemetry")
+
+    def _check_drivers(self) -> None:
+        """What each port must be for the program or the cable at its other end."""
+        ports = self.ports.present()
+        if "receivers" in ports and isinstance(ports["receivers"], KernelPort) != bool(self.switch):
+            write = "'kernel': the NIC is cabled to the switch" if self.switch else "another driver"
+            raise ValueError(f"ports.receivers.driver: with target {self.target} write {write}")
+        if self.switch is None or self.switch.local_program is None:
+            return
+        for name in ("switch", "telemetry"):
+            if ports[name].driver not in ("af_packet", "af_xdp"):
+                raise ValueError(
+                    f"ports.{name}.driver: {ports[name].driver!r} cannot reach "
+                    f"{self.switch.local_program} on this machine; write 'af_packet' or 'af_xdp'"
+                )

@@ -10,7 +10,7 @@ from typing import Any
 from ..contract.testbed import Testbed
 from ..session.log import LOG
 from ..session.session import Session
-from ..targets import DpdkTarget, Target
+from ..targets import Target, make_target
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Lab:
 
 def open_lab(session: Session, testbed: Testbed, artefact: Path) -> Lab:
     """Open a session and load the target; gives everything back when that fails."""
-    target = DpdkTarget(session, testbed.dataplane)
+    target = make_target(session, testbed)
     try:
         session.open()
         hello = target.load(artefact)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 
 from ..contract.errors import ConfigError
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
-from ..contract.target import BottleneckProgram, Capabilities
+from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
 from ..contract.trial import Mix, Setting
 from ..contract.units import PACKET_BYTES, Duration, Rate, Size
@@ -27,13 +28,19 @@ DEFAULT_SPEED = 1.25
 """Packets for each full-sized packet of the rate: drops and short packets are extra."""
 
 
-def make_plan(scenario: Scenario, testbed: Testbed, can: Capabilities) -> Plan:
+Resolve = Callable[[BottleneckProgram], Applied]
+
+
+def make_plan(
+    scenario: Scenario, testbed: Testbed, can: Capabilities, resolve: Resolve | None = None
+) -> Plan:
     """Plan every trial of a scenario on a testbed.
 
     Args:
         scenario: What to run.
         testbed: Where to run it.
         can: What the testbed's target can do.
+        resolve: Tells what it would really do; None: that is not looked at.
 
     Raises:
         ConfigError: The target or the testbed cannot do what the scenario asks for.
@@ -41,7 +48,8 @@ def make_plan(scenario: Scenario, testbed: Testbed, can: Capabilities) -> Plan:
     settings = scenario_settings(scenario)
     for setting, program in settings:
         _check_setting(scenario, testbed, can, setting, program)
-    trials = _order(scenario, settings, scenario_mixes(scenario))
+    expected = {program: resolve(program) for _, program in settings} if resolve else {}
+    trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     lanes = _lanes(scenario, testbed, can, settings)
     trial_ns = scenario.duration.ns
     return Plan(
@@ -57,7 +65,10 @@ def make_plan(scenario: Scenario, testbed: Testbed, can: Capabilities) -> Plan:
 
 
 def _order(
-    scenario: Scenario, settings: list[tuple[Setting, BottleneckProgram]], mixes: list[Mix]
+    scenario: Scenario,
+    settings: list[tuple[Setting, BottleneckProgram]],
+    mixes: list[Mix],
+    expected: dict[BottleneckProgram, Applied],
 ) -> list[PlannedTrial]:
     """Repetition by repetition, settings interleaved, mixes far apart from each other.
 
@@ -65,7 +76,7 @@ def _order(
     than another. High rates come first, because small trials fill gaps and large ones do not.
     """
     trials = [
-        _trial(scenario, setting, program, mix, repetition)
+        _trial(scenario, setting, program, mix, repetition, expected.get(program))
         for repetition in range(scenario.trials)
         for mix in _spread(mixes)
         for setting, program in settings
@@ -84,7 +95,12 @@ def _reversed(number: int, bits: int) -> int:
 
 
 def _trial(
-    scenario: Scenario, setting: Setting, program: BottleneckProgram, mix: Mix, repetition: int
+    scenario: Scenario,
+    setting: Setting,
+    program: BottleneckProgram,
+    mix: Mix,
+    repetition: int,
+    expected: Applied | None,
 ) -> PlannedTrial:
     key = f"{setting.label}-{mix_label(scenario, mix)}-r{repetition}"
     return PlannedTrial(
@@ -94,6 +110,7 @@ def _trial(
         repetition=repetition,
         seed=derive(scenario.seed, key),
         program=program,
+        expected=expected,
     )
 
 

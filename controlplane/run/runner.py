@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..config import (
@@ -22,10 +23,10 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..session import cleanup, preflight
-from ..session.locate import DATAPLANE, FLOWS, built, spec
+from ..session.locate import DATAPLANE, FLOWS, artefact, built
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
-from ..targets.dpdk import dpdk_capabilities
+from ..targets import artefact_of, capabilities_of, resolve
 from .attempt import make_attempt
 from .lab import Lab, open_lab, quietly
 from .manifest import Status, new_manifest, with_lab, with_status
@@ -75,7 +76,8 @@ def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> Plan:
     """Plan a run, refusing what cannot be done; touches nothing."""
     check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
     check_utility(scenario.model, scenario.name)
-    return make_plan(scenario.model, testbed.model, dpdk_capabilities(testbed.model.dataplane))
+    bed = testbed.model
+    return make_plan(scenario.model, bed, capabilities_of(bed), partial(resolve, bed))
 
 
 def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
@@ -83,6 +85,7 @@ def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
     preflight.require_root()
     preflight.require_tools()
     preflight.require_cores(testbed)
+    preflight.require_switch(testbed)
     cleanup.refuse_live_runs()
     preflight.require_huge_pages(testbed)
     built(DATAPLANE)
@@ -139,11 +142,16 @@ def local_session(run: Run) -> Session:
     )
 
 
+def compiled_program(testbed: Testbed) -> Path:
+    """The compiled P4 program of a testbed's target."""
+    return artefact(artefact_of(testbed))
+
+
 def execute(
     run: Run,
     show: Callable[[Snapshot], None],
     make_session: MakeSession = local_session,
-    artefact: Callable[[], Path] = spec,
+    program: Callable[[Testbed], Path] = compiled_program,
 ) -> list[TrialRecord]:
     """Run all jobs of a run; returns every sealed record.
 
@@ -151,7 +159,7 @@ def execute(
         run: What to do.
         show: Shown where the run stands, again and again.
         make_session: Makes the session; tests give one without a real machine.
-        artefact: Finds the compiled P4 program.
+        program: Finds the compiled P4 program.
 
     Raises:
         NashbedError: What ended the run early. The machine has been given back, finished
@@ -160,7 +168,7 @@ def execute(
     handler = log_to(run.directory.log)
     try:
         if run.jobs:
-            _run_jobs(run, show, make_session, artefact)
+            _run_jobs(run, show, make_session, program)
         run.set_status("complete")
     except BaseException as error:
         stopped = isinstance(error, Interrupted | KeyboardInterrupt)
@@ -176,10 +184,10 @@ def _run_jobs(
     run: Run,
     show: Callable[[Snapshot], None],
     make_session: MakeSession,
-    artefact: Callable[[], Path],
+    program: Callable[[Testbed], Path],
 ) -> None:
     run.directory.remove_unfinished()
-    lab = open_lab(make_session(run), run.testbed.model, artefact())
+    lab = open_lab(make_session(run), run.testbed.model, program(run.testbed.model))
     try:
         run.manifest = with_lab(run.manifest, lab)
         run.directory.write("manifest.json", run.manifest)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 DATAPLANE = ROOT / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
 FLOWS = ROOT / "build" / "hosts" / "flows" / "nashbed-flows"
-SPEC_FOLDER = ROOT / "p4src" / "dpdk"
+P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
 DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
 
@@ -23,11 +23,19 @@ def built(path: Path) -> Path:
     return path
 
 
-def spec(folder: Path = SPEC_FOLDER) -> Path:
-    """The compiled P4 program of the dpdk target; raises HostError when it is not there."""
-    found = sorted(folder.rglob("*.spec"))
-    if len(found) != 1:
-        raise HostError(
-            f"{folder}: holds {len(found)} .spec files, expected 1; see p4src/README.md"
-        )
-    return found[0]
+def artefact(place: str, folder: Path = P4SRC) -> Path:
+    """A target's compiled P4 program; raises HostError when it is not there.
+
+    Args:
+        place: Where it is below `folder`, as the target says.
+        folder: The P4 sources.
+    """
+    path = folder / place
+    if not path.exists():
+        raise HostError(f"{path}: not there; restore it from git, or see p4src/README.md")
+    return path
+
+
+def spec() -> Path:
+    """The compiled P4 program of the dpdk target."""
+    return artefact("dpdk/bottleneck.spec")

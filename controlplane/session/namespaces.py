@@ -37,16 +37,27 @@ def create(layout: Layout) -> None:
                        "net.ipv6.conf.default.disable_ipv6": "1"})  # fmt: skip
     for side in layout.sides:
         if side.peer:
-            _make_veth(side, layout)
+            _make_veth((side.namespace, side.interface), (side.peer_namespace, side.peer))
+            _bring_up(side.peer_namespace, side.peer)
         elif side.mac == "":
             _take_nic(side)
+    for cable in layout.cables:
+        _make_veth((layout.dp, cable.dp), (layout.switch, cable.switch))
+        _bring_up(layout.dp, cable.dp)
+        _bring_up(layout.switch, cable.switch)
+    for interface in layout.switch_interfaces if layout.switch else ():
+        _steer(layout.switch, interface, layout.cores)
 
 
-def _make_veth(side: HostSide, layout: Layout) -> None:
-    pair = [side.interface, "netns", side.namespace, "type", "veth", "peer", "name", side.peer]
-    command.run(["ip", "link", "add", *pair, "netns", layout.dp])
-    _offloads_off(layout.dp, side.peer)
-    command.run(["ip", "-n", layout.dp, "link", "set", side.peer, "mtu", str(MTU), "up"])
+def _make_veth(here: tuple[str, str], there: tuple[str, str]) -> None:
+    (namespace, interface), (peer_namespace, peer) = here, there
+    pair = [interface, "netns", namespace, "type", "veth", "peer", "name", peer]
+    command.run(["ip", "link", "add", *pair, "netns", peer_namespace])
+
+
+def _bring_up(namespace: str, interface: str) -> None:
+    _offloads_off(namespace, interface)
+    command.run(["ip", "-n", namespace, "link", "set", interface, "mtu", str(MTU), "up"])
 
 
 def _take_nic(side: HostSide) -> None:
@@ -61,7 +72,7 @@ def _take_nic(side: HostSide) -> None:
 def adopt_taps(layout: Layout, timeout_s: float = 10.0) -> None:
     """Move the interfaces that a TAP data plane makes into the hosts' namespaces."""
     for side in layout.sides:
-        if side.port.driver != "tap":
+        if side.port is None or side.port.driver != "tap":
             continue
         _wait_for(layout.dp, side.interface, timeout_s)
         command.run(["ip", "-n", layout.dp, "link", "set", side.interface, "netns", side.namespace])
@@ -85,7 +96,7 @@ def configure(layout: Layout, sysctls: dict[str, str]) -> None:
         command.run([*link, *(["address", side.mac] if side.mac else [])])
         command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
         _sysctl(side.namespace, sysctls)
-        _steer(side, layout.cores)
+        _steer(side.namespace, side.interface, layout.cores)
     _address(layout.senders, layout.receivers, layout)
     _address(layout.receivers, layout.senders, layout)
 
@@ -132,7 +143,7 @@ def _offloads_off(namespace: str, interface: str) -> None:
     command.run(["ip", "netns", "exec", namespace, "ethtool", "-K", interface, *switches])
 
 
-def _steer(side: HostSide, cores: tuple[int, ...]) -> None:
+def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:
     """Have received frames processed on the cores that the packet loop does not use.
 
     The loop's own core would otherwise do the kernel's receive work for what it sends
@@ -141,8 +152,8 @@ def _steer(side: HostSide, cores: tuple[int, ...]) -> None:
     mask = f"{sum(1 << core for core in cores):x}"
     # Bitmaps are written in groups of 32 bits, the highest first.
     groups = [mask[max(0, end - 8) : end] for end in range(len(mask), 0, -8)][::-1]
-    path = f"/sys/class/net/{side.interface}/queues/rx-0/rps_cpus"
-    command.run(["ip", "netns", "exec", side.namespace, "tee", path], text=",".join(groups) + "\n")
+    path = f"/sys/class/net/{interface}/queues/rx-0/rps_cpus"
+    command.run(["ip", "netns", "exec", namespace, "tee", path], text=",".join(groups) + "\n")
 
 
 def _sysctl(namespace: str, values: dict[str, str]) -> None:

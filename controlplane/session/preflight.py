@@ -33,6 +33,16 @@ def require_capture() -> None:
         raise HostError("telemetry.capture needs tcpdump, which is not installed; `make setup`")
 
 
+def require_switch(testbed: Testbed) -> None:
+    """Raise HostError when the testbed's switch program is not on this machine."""
+    program = testbed.switch.local_program if testbed.switch else None
+    if program is not None and shutil.which(program) is None:
+        raise HostError(
+            f"{program}: not on PATH, and testbed {testbed.name!r} runs it; it comes with p4lang's "
+            "behavioral-model (package p4lang-bmv2): install it, or name it in switch.program"
+        )
+
+
 def require_cores(testbed: Testbed) -> None:
     """Raise HostError when the testbed file names a core that is not there."""
     cores = os.cpu_count() or 1

@@ -23,6 +23,8 @@ from .state import ChildProcess, StateFile
 
 STOP_GRACE_S = 3.0
 _ERRORS: dict[int, type[NashbedError]] = {3: TargetError, 4: HostError}
+_TARGETS = ("dataplane", "switch")
+"""Processes whose failure is the target's, not the host's."""
 
 
 class Process:
@@ -137,7 +139,7 @@ class Process:
             thread.join(1.0)
         words = f": {self._last_words[-1]}" if self._last_words else ""
         ended = f" (exit code {code})" if code is not None else ""
-        kind = _ERRORS.get(code or 0, TargetError if self.name == "dataplane" else HostError)
+        kind = _ERRORS.get(code or 0, TargetError if self.name in _TARGETS else HostError)
         return kind(f"{self.name} {problem}{ended}{words}")
 
     def _note(self, args: Sequence[str]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..contract.errors import HostError
-from ..contract.testbed import Testbed, VirtualPort
+from ..contract.errors import HostError, TargetError
+from ..contract.testbed import PciPort, Testbed
 from . import cleanup, facts, namespaces, preflight
 from .layout import Layout, Side, make_layout, sender_address
 from .locate import DATAPLANE, FLOWS, built
@@ -16,6 +18,7 @@ from .log import LOG
 from .process import Process
 from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
+from .switch import connect_switch, switch_command
 
 CAPTURE_BYTES = 128
 """Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
@@ -31,6 +34,14 @@ class Session(ABC):
     @abstractmethod
     def start_dataplane(self, config: Path) -> Process:
         """Start the data plane with a configuration file."""
+
+    @abstractmethod
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+        """Start the testbed's switch program with a compiled program."""
+
+    @abstractmethod
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        """A connection to the port at which the switch program is controlled."""
 
     @abstractmethod
     def connect_hosts(self) -> None:
@@ -86,6 +97,7 @@ class LocalSession(Session):
         self._sysctls = host_sysctls(window_bytes)
         self._state: StateFile | None = None
         self._processes: list[Process] = []
+        self._switch: Process | None = None
         self._affinity: set[int] | None = None
 
     @property
@@ -103,6 +115,7 @@ class LocalSession(Session):
         preflight.require_root()
         preflight.require_tools()
         preflight.require_cores(self._testbed)
+        preflight.require_switch(self._testbed)
         cleanup.remove_dead_runs()
         preflight.require_huge_pages(self._testbed)
         self._affinity = leave_core(self._testbed.dataplane.core)
@@ -115,6 +128,7 @@ class LocalSession(Session):
     def _write_state(self) -> None:
         layout, dataplane = self.layout, self._testbed.dataplane
         veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
+        veths += [(layout.dp, cable.dp) for cable in layout.cables]
         state = own_state(self._run_id, self._run_dir).model_copy(
             update={
                 "namespaces": layout.namespaces,
@@ -132,22 +146,35 @@ class LocalSession(Session):
 
     def ports(self) -> dict[str, dict[str, Any]]:
         """The data plane's `ports` configuration."""
-        found: dict[str, dict[str, Any]] = {}
-        for name, side in zip(("senders", "receivers"), self.layout.sides, strict=True):
-            port = side.port
-            device = (
-                {"iface": side.peer or side.interface}
-                if isinstance(port, VirtualPort)
-                else {"address": port.address}
-            )
-            found[name] = {"driver": port.driver, **device}
-        return found
+        interfaces = {
+            "senders": self.layout.senders.peer or self.layout.senders.interface,
+            "receivers": self.layout.receivers.peer or self.layout.receivers.interface,
+            **{cable.port: cable.dp for cable in self.layout.cables},
+        }
+        return {
+            name: {"driver": "pci", "address": port.address}
+            if isinstance(port, PciPort)
+            else {"driver": port.driver, "iface": interfaces[name]}
+            for name, port in self._testbed.ports.of_dataplane().items()
+        }
 
     def start_dataplane(self, config: Path) -> Process:
         """Start the data plane in its namespace."""
         args = [str(built(DATAPLANE)), "--config", str(config)]
         log = self._run_dir / "dataplane.log"
         return self._start("dataplane", self.layout.dp, args, log)
+
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+        """Start the switch program in its namespace; it stays off the loop's core as we do."""
+        args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
+        self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
+        return self._switch
+
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        """A connection to the switch program's control port, as soon as it answers."""
+        if self._switch is None:
+            raise TargetError("switch: it is not started")
+        return connect_switch(self._testbed, self.layout, self._switch, timeout_s)
 
     def connect_hosts(self) -> None:
         """Finish the hosts' interfaces once the data plane is up."""
@@ -186,8 +213,12 @@ class LocalSession(Session):
             found = namespaces.link_losses(side.namespace, side.interface)
             losses |= {f"{side.interface}_{k}": v for k, v in found.items()}
             if side.peer:
-                found = namespaces.link_losses(self.layout.dp, side.peer)
+                found = namespaces.link_losses(side.peer_namespace, side.peer)
                 losses |= {f"{side.peer}_{k}": v for k, v in found.items()}
+        for cable in self.layout.cables:
+            for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
+                found = namespaces.link_losses(namespace, end)
+                losses |= {f"{end}_{k}": v for k, v in found.items()}
         return losses
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Targets: six operations, intent in, truth out."""
+"""Targets: a few operations, intent in, truth out; which one, the testbed says."""
 
 from .base import (
     Counters,
@@ -11,6 +11,9 @@ from .base import (
     TelemetryTotals,
 )
 from .dpdk import DpdkTarget
+from .registry import artefact_of, capabilities_of, make_target, resolve
+from .switch import Switch, SwitchRegisters
+from .with_hosts import SwitchWithHosts
 
 __all__ = [
     "Counters",
@@ -18,8 +21,15 @@ __all__ = [
     "FlowEntry",
     "GroupDelay",
     "LaneProgram",
+    "Switch",
+    "SwitchRegisters",
+    "SwitchWithHosts",
     "Target",
     "TelemetryPlan",
     "TelemetryStream",
     "TelemetryTotals",
+    "artefact_of",
+    "capabilities_of",
+    "make_target",
+    "resolve",
 ]

@@ -1,4 +1,4 @@
-"""What every target does: six operations, and nothing that a target may silently skip."""
+"""What every target does: a few operations, and nothing that a target may silently skip."""
 
 from __future__ import annotations
 
@@ -151,6 +151,10 @@ class Target(ABC):
     @abstractmethod
     def capabilities(self) -> Capabilities:
         """What the target can do; needs no running target."""
+
+    @abstractmethod
+    def resolve(self, program: BottleneckProgram) -> Applied:
+        """What the target would really do; needs no running target."""
 
     @abstractmethod
     def load(self, artefact: Path) -> dict[str, Any]:

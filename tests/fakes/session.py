@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,12 @@ class FakeSession(Session):
 
     def start_dataplane(self, config: Path) -> Process:
         return self._start("dataplane", "dataplane.py", config)
+
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+        raise AssertionError("no fake runs a switch program")
+
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        raise AssertionError("no fake runs a switch program")
 
     def connect_hosts(self) -> None:
         self.calls.append("connect_hosts")

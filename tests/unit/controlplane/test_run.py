@@ -26,7 +26,7 @@ def run_fake(run: Run) -> tuple[list[TrialRecord], FakeSession]:
     session = FakeSession()
     try:
         records = execute(
-            run, lambda snapshot: None, make_session=lambda r: session, artefact=lambda: Path("x")
+            run, lambda snapshot: None, make_session=lambda r: session, program=lambda _: Path("x")
         )
     finally:
         assert session.calls[-1] == "close"

@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.session import cleanup, preflight
 from nashbed.controlplane.session.layout import make_layout, receiver_address, sender_address
-from nashbed.controlplane.session.locate import CONFIGS, built, spec
+from nashbed.controlplane.session.locate import CONFIGS, artefact, built
 from nashbed.controlplane.session.session import LocalSession, host_sysctls
 from nashbed.controlplane.session.state import StateFile, own_state
 
@@ -80,8 +80,8 @@ def test_huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Te
 def test_what_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="not built; run `make build`"):
         built(tmp_path / "nashbed-dataplane")
-    with pytest.raises(HostError, match=r"holds 0 \.spec files, expected 1"):
-        spec(tmp_path)
+    with pytest.raises(HostError, match=r"bottleneck\.spec: not there; restore it from git"):
+        artefact("dpdk/bottleneck.spec", tmp_path)
 
 
 def test_a_live_run_is_left_alone(tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Which target a testbed means: the only place where targets are told apart by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..contract.errors import ConfigError
+from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.testbed import Testbed
+from .base import Target
+from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve
+from .host import TargetHost
+
+
+@dataclass(frozen=True)
+class TargetKind:
+    """One target. All but `make` need no machine.
+
+    Attributes:
+        capabilities: What it can do on a testbed.
+        resolve: What it would really do.
+        make: Makes it; nothing is touched before its `load`.
+        artefact: Its compiled program, below p4src: a file, or a folder.
+    """
+
+    capabilities: Callable[[Testbed], Capabilities]
+    resolve: Callable[[Testbed, BottleneckProgram], Applied]
+    make: Callable[[TargetHost, Testbed], Target]
+    artefact: Callable[[Testbed], str]
+
+
+TARGETS: dict[str, TargetKind] = {
+    "dpdk": TargetKind(
+        capabilities=lambda testbed: dpdk_capabilities(testbed.dataplane),
+        resolve=lambda testbed, program: dpdk_resolve(program),
+        make=lambda host, testbed: DpdkTarget(host, testbed.dataplane),
+        artefact=lambda testbed: "dpdk/bottleneck.spec",
+    ),
+}
+
+
+def capabilities_of(testbed: Testbed) -> Capabilities:
+    """What a testbed's target can do."""
+    return _kind(testbed).capabilities(testbed)
+
+
+def resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
+    """What a testbed's target would really do; needs no running target."""
+    return _kind(testbed).resolve(testbed, program)
+
+
+def make_target(host: TargetHost, testbed: Testbed) -> Target:
+    """A testbed's target on a machine; it comes up with `load`."""
+    return _kind(testbed).make(host, testbed)
+
+
+def artefact_of(testbed: Testbed) -> str:
+    """Where a testbed's target has its compiled program, below p4src."""
+    return _kind(testbed).artefact(testbed)
+
+
+def _kind(testbed: Testbed) -> TargetKind:
+    kind = TARGETS.get(testbed.target)
+    if kind is None:
+        raise ConfigError(
+            f"testbed {testbed.name!r}: target {testbed.target} has no adapter here; this "
+            f"nashbed has {', '.join(TARGETS)}"
+        )
+    return kind

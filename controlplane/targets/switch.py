@@ -1,0 +1,87 @@
+"""A bottleneck outside our data plane: what an adapter for such a switch does."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..contract.target import Applied, BottleneckProgram, Capabilities
+from .base import LaneProgram
+
+
+@dataclass(frozen=True)
+class SwitchRegisters:
+    """What a switch counted.
+
+    Attributes:
+        flows: Register name -> one value for each of the lane's flows; the names are
+            `answers.FLOW_REGISTERS`.
+        queue_packets: Packets in the lane's queue now; 0 means that it has drained.
+        lane: What else it knows of the lane, for the trial's record (the queue-delay
+            histogram: `histogram_bin_ns`, `histogram`).
+        unshaped: Packets by the reason why they were no matter of a lane's queue
+            (`reverse_packets`, `unknown_packets`, `malformed_packets`); names with
+            `malformed`, `drop`, `err` and the like count as losses, see run/losses.py.
+        losses: Everything else that it lost, telemetry included: each is a loss.
+    """
+
+    flows: dict[str, list[int]]
+    queue_packets: int
+    lane: dict[str, Any] = field(default_factory=dict)
+    unshaped: dict[str, int] = field(default_factory=dict)
+    losses: dict[str, int] = field(default_factory=dict)
+
+
+class Switch(ABC):
+    """A programmable switch with lanes side by side. Safe between threads.
+
+    Delay lines and the collector of postcards are the hosts' (`with_hosts.py` puts both
+    together to a Target). Every operation raises TargetError when the switch refuses or
+    cannot do it.
+
+    Its postcards arrive at the data plane's `telemetry` port (layout: p4src/README.md). Their
+    times are on the switch clock: enqueue is the arrival at the queue, dequeue the end of
+    serialisation.
+    """
+
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What the switch can do; needs no running switch."""
+
+    @abstractmethod
+    def resolve(self, program: BottleneckProgram) -> Applied:
+        """What the switch would really do (rounding, conversion); needs no running switch."""
+
+    @abstractmethod
+    def load(self, artefact: Path) -> dict[str, Any]:
+        """Bring the switch up with a compiled program.
+
+        Returns:
+            What it says about itself: at least `epoch_ns`, its clock's 0 on CLOCK_MONOTONIC
+            (of the machine that the hosts' programs run on), and `artefact_digest`.
+        """
+
+    @abstractmethod
+    def program(self, lane: LaneProgram) -> Applied:
+        """Set rate, limit and flow entries of a lane; its delays are the hosts' matter.
+
+        Returns:
+            What the switch really does.
+        """
+
+    @abstractmethod
+    def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:
+        """Read a lane's registers and what all lanes share."""
+
+    @abstractmethod
+    def reset(self, lane: int, first_flow: int, flows: int) -> None:
+        """Remove the lane's flow entries, zero its registers, forget what it has queued."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Bring the switch down, or leave it as it was found.
+
+        Safe to call twice, and after a failed load.
+        """
