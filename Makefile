@@ -114,6 +114,11 @@ p4: ## compile p4src again (where p4c-dpdk is on PATH)
 		echo "skipped: p4c-dpdk is not on PATH; the committed p4src/dpdk/*.spec is used"; \
 	fi
 
+.PHONY: rtl
+rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)
+	$(BIN)/pytest -q tests/rtl
+	$(PYTHON) hosts/fpga/synthesise.py --width 64
+
 .PHONY: schema
 schema: venv ## write the JSON schemas of scenario and testbed files
 	$(BIN)/nashbed schema --out configs/schema

@@ -58,6 +58,9 @@ def examine() -> list[Check]:
         _af_xdp(),
         _compiler(),
         _optional("clang-format", "the C format check of `make check`"),
+        _optional("iverilog", "the tests of the FPGA cores (tests/rtl)"),
+        _optional("yosys", "the cell counts of the FPGA cores"),
+        _optional("tshark", "the comparison of time-stamp decoders with other people's"),
         _leftovers(),
     ]
 

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run a module's cocotb checks in Icarus Verilog; skip, with the reason, where it is not here."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "hosts" / "fpga" / "rtl"
+SEED = 1
+
+
+def need_icarus() -> None:
+    """Skip where the simulator or cocotb is missing."""
+    if shutil.which("iverilog") is None:
+        pytest.skip("iverilog is not installed: run `make setup`")
+    pytest.importorskip("cocotb_tools.runner", reason="cocotb is not installed: run `make setup`")
+
+
+def simulate(
+    module: str,
+    checks: str,
+    folder: Path,
+    parameters: dict[str, int] | None = None,
+    extra_sources: tuple[Path, ...] = (),
+    environment: dict[str, str] | None = None,
+) -> None:
+    """Build a module and run the checks on it; every one must pass, and one must have run.
+
+    Args:
+        module: The top level.
+        checks: The Python module with the cocotb tests, as it is imported from the root.
+        folder: Where everything that is made goes.
+        parameters: Of the top level.
+        extra_sources: Verilog besides hosts/fpga/rtl.
+        environment: Given to the checks.
+    """
+    need_icarus()
+    from cocotb_tools.runner import get_results, get_runner
+
+    runner = get_runner("icarus")
+    runner.build(
+        sources=[*sorted(RTL.glob("*.v")), *extra_sources],
+        includes=[RTL],
+        hdl_toplevel=module,
+        build_dir=folder,
+        build_args=["-g2005", "-Wall", "-Wno-timescale"],
+        parameters=parameters or {},
+        log_file=folder.with_suffix(".build.log"),
+    )
+    warnings = folder.with_suffix(".build.log").read_text()
+    assert "warning" not in warnings, warnings
+    log = folder / "test.log"
+    try:
+        results = runner.test(
+            test_module=checks,
+            hdl_toplevel=module,
+            test_dir=folder,
+            seed=SEED,
+            log_file=log,
+            extra_env={"PYTHONPATH": str(ROOT), **(environment or {})},
+        )
+    except SystemExit:
+        pytest.fail(log.read_text(), pytrace=False)
+    ran, failed = get_results(results)
+    assert ran > 0, log.read_text()
+    assert failed == 0, log.read_text()

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks inside the simulator share: clock, reset, streams, pauses, a watch on them."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
+PERIOD_NS = 4
+LENGTHS = (1, 2, 7, 8, 9, 14, 47, 48, 49, 56, 59, 60, 61, 63, 64, 65, 112, 128, 1514, 9018)
+"""Around every edge: of a beat of either width, of the trailer, of a runt; full and jumbo."""
+
+
+def never() -> None:
+    """No pause at all."""
+
+
+def often() -> Iterator[bool]:
+    """Pause in about half of the cycles, in runs of random length."""
+    while True:
+        pause = random.random() < 0.5
+        for _ in range(random.randint(1, 6)):
+            yield pause
+
+
+PAUSES: tuple[Callable[[], Iterator[bool] | None], ...] = (never, often)
+
+
+async def start(dut: Any) -> None:
+    """Clock and reset."""
+    cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
+    dut.rst.value = 1
+    await ClockCycles(dut.clk, 3)
+    dut.rst.value = 0
+    await RisingEdge(dut.clk)
+
+
+def source(dut: Any, prefix: str, idle: Callable[[], Iterator[bool] | None]) -> AxiStreamSource:
+    """Sends frames, with idle cycles where asked for."""
+    made = AxiStreamSource(AxiStreamBus.from_prefix(dut, prefix), dut.clk, dut.rst)
+    made.log.setLevel(logging.WARNING)
+    return _paused(made, idle)
+
+
+def sink(dut: Any, prefix: str, stall: Callable[[], Iterator[bool] | None]) -> AxiStreamSink:
+    """Takes frames, with back-pressure where asked for."""
+    made = AxiStreamSink(AxiStreamBus.from_prefix(dut, prefix), dut.clk, dut.rst)
+    made.log.setLevel(logging.WARNING)
+    return _paused(made, stall)
+
+
+def _paused(made: Any, pauses: Callable[[], Iterator[bool] | None]) -> Any:
+    generator = pauses()
+    if generator is not None:
+        made.set_pause_generator(generator)
+    return made
+
+
+def random_frame(length: int, error: bool = False) -> AxiStreamFrame:
+    """Random bytes; the error is told with the last beat."""
+    return AxiStreamFrame(random.randbytes(length), tuser=[0] * (length - 1) + [int(error)])
+
+
+def random_lengths(count: int) -> list[int]:
+    """Every length of the list, then random ones, in random order."""
+    lengths = [*LENGTHS, *(random.randint(1, 300) for _ in range(count - len(LENGTHS)))]
+    random.shuffle(lengths)
+    return lengths
+
+
+async def first_beats(dut: Any, prefix: str, seen: list[int], now: Callable[[], int]) -> None:
+    """Note the time of every cycle that takes the first beat of a frame.
+
+    Args:
+        dut: The design.
+        prefix: Of the stream.
+        seen: Where the times go.
+        now: The time of the cycle that ends with this clock edge.
+    """
+    valid, ready, last = (getattr(dut, f"{prefix}_{n}") for n in ("tvalid", "tready", "tlast"))
+    first = True
+    while True:
+        await RisingEdge(dut.clk)
+        if valid.value == 1 and ready.value == 1:
+            if first:
+                seen.append(now())
+            first = last.value == 1

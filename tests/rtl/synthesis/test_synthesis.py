@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RTL synthesises: no latch, no undriven wire, and about the cells that the README tells."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+FPGA = Path(__file__).resolve().parents[3] / "hosts" / "fpga"
+
+
+def counts_in_readme(width: int) -> dict[str, int]:
+    """The table of hosts/fpga/README.md."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in (FPGA / "README.md").read_text().splitlines()
+        if re.match(r"\| (cells|LUT|flip-flop|shift|carry|wide|block|multiplier)", line)
+    ]
+    column = next(n for n, name in enumerate(rows[0]) if name.startswith(f"{width} bit"))
+    return {row[0]: int(row[column].replace(",", "")) for row in rows[1:]}
+
+
+@pytest.mark.slow
+def test_the_cells_are_those_of_the_readme() -> None:
+    """Another version of Yosys maps a little differently: 15 % and a few cells are allowed."""
+    if shutil.which("yosys") is None:
+        pytest.skip("yosys is not installed: run `make setup`")
+    spec = importlib.util.spec_from_file_location("synthesise", FPGA / "synthesise.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    found, told = script.synthesise(64, 1), counts_in_readme(64)
+    assert told.keys() == found.keys()
+    for kind, count in told.items():
+        assert abs(found[kind] - count) <= 0.15 * count + 20, kind
