@@ -4,31 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define DIRECTIONS 2u
-
-/* Paths: out and back for each group of each lane, then one for each direction
- * for what is not of the address plan.
- */
-static uint32_t
-groups(const struct bottleneck *b)
-{
-	return b->n_lanes * GROUPS_PER_LANE;
-}
-
-uint32_t
-bottleneck_path(const struct bottleneck *b, bool from_senders, uint32_t lane, uint32_t group)
-{
-	uint32_t direction = from_senders ? 0 : 1;
-
-	return direction * groups(b) + lane * GROUPS_PER_LANE + group;
-}
-
-static uint32_t
-unplanned_path(const struct bottleneck *b, bool from_senders)
-{
-	return DIRECTIONS * groups(b) + (from_senders ? 0 : 1);
-}
-
 int
 bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
 		uint32_t ingress_burst, const struct bottleneck_sink *sink)
@@ -43,7 +18,7 @@ bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lane
 	error = traffic_manager_init(&b->tm, &droptail_ops, n_lanes);
 	if (error)
 		return error;
-	error = delay_line_init(&b->delays, DIRECTIONS * (groups(b) + 1));
+	error = delays_init(&b->delays, n_lanes);
 	if (error)
 		traffic_manager_free(&b->tm);
 	return error;
@@ -63,46 +38,19 @@ discard_queue(struct bottleneck *b, uint32_t lane)
 void
 bottleneck_free(struct bottleneck *b)
 {
-	struct delayed delayed;
-	bool stale;
-
 	for (uint32_t lane = 0; lane < b->n_lanes; lane++)
 		discard_queue(b, lane);
-	while (delay_line_get(&b->delays, EVENT_NEVER - 1, &delayed, &stale))
-		rte_pktmbuf_free(delayed.handle);
-	delay_line_free(&b->delays);
+	delays_free(&b->delays);
 	traffic_manager_free(&b->tm);
-}
-
-static uint32_t
-path_of(const struct bottleneck *b, const struct rte_mbuf *mbuf, bool from_senders)
-{
-	uint32_t lane, group;
-
-	if (addresses_group(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len, from_senders,
-			    b->n_lanes, &lane, &group))
-		return bottleneck_path(b, from_senders, lane, group);
-	return unplanned_path(b, from_senders);
 }
 
 void
 bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,
 		   uint32_t n, uint64_t now_ns)
 {
-	bool from_senders = wire == PIPELINE_SENDERS;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t path = path_of(b, mbufs[i], from_senders);
-		uint64_t lost = b->delays.paths[path].lost_packets;
-
+	for (uint32_t i = 0; i < n; i++)
 		mbufs[i]->port = (uint16_t)wire;
-		if (delay_line_put(&b->delays, path, mbufs[i], now_ns) == DELAY_TAKEN)
-			continue;
-		rte_pktmbuf_free(mbufs[i]);
-		/* Random loss has its own count; anything else is our fault. */
-		if (b->delays.paths[path].lost_packets == lost)
-			b->drops.no_memory++;
-	}
+	delays_put(&b->delays, wire == PIPELINE_SENDERS, mbufs, n, now_ns);
 }
 
 /* Put the intrinsic header in front. False, and the packet is gone, without room. */
@@ -246,23 +194,6 @@ run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
 		finish_ingress(b, mbufs[i], ports[i], due_ns[i]);
 }
 
-static uint32_t
-take_due(struct bottleneck *b, struct delayed *arrivals, uint64_t now_ns)
-{
-	uint32_t n = 0;
-	bool stale;
-
-	while (n < b->ingress_burst && delay_line_get(&b->delays, now_ns, &arrivals[n], &stale)) {
-		if (!stale) {
-			n++;
-			continue;
-		}
-		rte_pktmbuf_free(arrivals[n].handle);
-		b->drops.discarded++;
-	}
-	return n;
-}
-
 void
 bottleneck_arrive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf *mbuf,
 		  uint64_t now_ns)
@@ -282,7 +213,7 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 	struct delayed arrivals[PIPELINE_BURST];
 	uint32_t n;
 
-	while ((n = take_due(b, arrivals, now_ns)) > 0)
+	while ((n = delays_take(&b->delays, arrivals, b->ingress_burst, now_ns)) > 0)
 		run_ingress(b, arrivals, n);
 	depart_until(b, now_ns);
 	flush_egress(b);
@@ -291,7 +222,7 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 uint64_t
 bottleneck_next_event(const struct bottleneck *b)
 {
-	return RTE_MIN(delay_line_next_event(&b->delays), traffic_manager_next_event(&b->tm));
+	return RTE_MIN(delays_next_event(&b->delays), traffic_manager_next_event(&b->tm));
 }
 
 void
@@ -299,8 +230,5 @@ bottleneck_reset_lane(struct bottleneck *b, uint32_t lane)
 {
 	discard_queue(b, lane);
 	traffic_manager_reset_stats(&b->tm, lane);
-	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
-		delay_line_clear(&b->delays, bottleneck_path(b, true, lane, group));
-		delay_line_clear(&b->delays, bottleneck_path(b, false, lane, group));
-	}
+	delays_clear_lane(&b->delays, lane);
 }

@@ -18,12 +18,11 @@
 
 #include <rte_mbuf.h>
 
-#include "addresses.h"
-#include "core/delay_line.h"
 #include "core/traffic_manager.h"
+#include "delays.h"
 #include "pipeline.h"
 
-#define NOT_SHAPED UINT32_MAX
+#define NOT_SHAPED NO_LANE
 
 /* Where packets and postcards go. */
 struct bottleneck_sink {
@@ -38,11 +37,10 @@ struct bottleneck_sink {
 
 /* Packets that ended inside; none of them but discarded should ever count. */
 struct bottleneck_drops {
-	uint64_t no_memory; /* the delay line could not grow */
 	uint64_t p4;	    /* P4 sent a packet to the drop port */
 	uint64_t bad_lane;  /* P4 chose a lane that is not there */
 	uint64_t headroom;  /* no room in front of the frame */
-	uint64_t discarded; /* of lanes that were reset */
+	uint64_t discarded; /* queued in lanes that were reset */
 };
 
 struct egress_entry {
@@ -53,7 +51,7 @@ struct egress_entry {
 struct bottleneck {
 	struct pipeline *pipeline;
 	struct traffic_manager tm;
-	struct delay_line delays;
+	struct delays delays;
 	struct bottleneck_sink sink;
 	struct bottleneck_drops drops;
 	uint32_t n_lanes;
@@ -68,10 +66,6 @@ struct bottleneck {
 int bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
 		    uint32_t ingress_burst, const struct bottleneck_sink *sink);
 void bottleneck_free(struct bottleneck *b);
-
-/* The delay line's path of a lane's group. */
-uint32_t bottleneck_path(const struct bottleneck *b, bool from_senders, uint32_t lane,
-			 uint32_t group);
 
 /* Frames off a wire, into the delay line. */
 void bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,

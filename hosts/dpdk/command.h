@@ -31,6 +31,8 @@ struct commands {
 
 json_t *command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 json_t *command_done(void);
+/* In the hosts role the bottleneck, and with it P4, is elsewhere. */
+json_t *command_not_here(const char *op);
 
 bool command_is_lane(const struct commands *c, json_int_t lane);
 bool command_are_flows(const struct commands *c, json_int_t first, json_int_t count);

@@ -12,26 +12,19 @@ struct lane_view {
 	char description[128];
 };
 
-static void
-add_path(struct lane_view *view, const struct delay_path *path)
-{
-	view->delay_packets += path->waiting_packets;
-	view->random_loss_packets += path->lost_packets;
-}
-
 static int
 run_view_lane(struct dataplane *dp, void *argument)
 {
 	struct lane_view *view = argument;
 	struct bottleneck *b = &dp->bottleneck;
 
+	view->state = dp->lanes[view->lane];
+	delays_count(dp->role->delays(dp), view->lane, &view->delay_packets,
+		     &view->random_loss_packets);
+	if (dp->pipeline == NULL)
+		return 0;
 	traffic_manager_stats(&b->tm, view->lane, &view->queue);
 	b->tm.ops->describe(b->tm.lanes[view->lane], view->description, sizeof(view->description));
-	view->state = dp->lanes[view->lane];
-	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
-		add_path(view, &b->delays.paths[bottleneck_path(b, true, view->lane, group)]);
-		add_path(view, &b->delays.paths[bottleneck_path(b, false, view->lane, group)]);
-	}
 	return 0;
 }
 
@@ -65,11 +58,35 @@ flows_json(struct pipeline *p, uint32_t first, uint32_t count)
 	return flows;
 }
 
+/* What a lane counts in either role. */
+static json_t *
+lane_json(const struct lane_view *view)
+{
+	return json_pack("{s:I, s:I, s:I, s:o}", "delay_packets", (json_int_t)view->delay_packets,
+			 "random_loss_packets", (json_int_t)view->random_loss_packets, "postcards",
+			 (json_int_t)view->state.postcards, "lateness",
+			 lateness_json(&view->state));
+}
+
+static json_t *
+queue_json(struct pipeline *p, const struct lane_view *view)
+{
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "queue", view->description,
+			 "queue_bytes", (json_int_t)view->queue.queue_bytes, "queue_packets",
+			 (json_int_t)view->queue.queue_packets, "peak_bytes",
+			 (json_int_t)view->queue.peak_bytes, "dropped_packets",
+			 (json_int_t)view->queue.dropped_packets, "histogram_bin_ns",
+			 (json_int_t)HISTOGRAM_BIN_NS, "histogram",
+			 register_json_histogram(p, view->lane));
+}
+
 json_t *
 command_counters(struct commands *c, json_t *request)
 {
+	struct pipeline *p = c->dp->pipeline;
 	struct lane_view view = {0};
 	json_int_t lane, first, count;
+	json_t *told, *queue;
 	json_error_t where;
 	const char *op;
 
@@ -82,16 +99,12 @@ command_counters(struct commands *c, json_t *request)
 		return command_no_such_flows(c);
 	view.lane = (uint32_t)lane;
 	mailbox_call(&c->dp->mailbox, run_view_lane, &view);
-	return json_pack("{s:b, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}}", "ok",
-			 1, "flows", flows_json(c->dp->pipeline, (uint32_t)first, (uint32_t)count),
-			 "lane", "queue", view.description, "queue_bytes",
-			 (json_int_t)view.queue.queue_bytes, "queue_packets",
-			 (json_int_t)view.queue.queue_packets, "peak_bytes",
-			 (json_int_t)view.queue.peak_bytes, "dropped_packets",
-			 (json_int_t)view.queue.dropped_packets, "delay_packets",
-			 (json_int_t)view.delay_packets, "random_loss_packets",
-			 (json_int_t)view.random_loss_packets, "histogram_bin_ns",
-			 (json_int_t)HISTOGRAM_BIN_NS, "histogram",
-			 register_json_histogram(c->dp->pipeline, view.lane), "lateness",
-			 lateness_json(&view.state));
+	told = lane_json(&view);
+	if (p == NULL)
+		return json_pack("{s:b, s:o}", "ok", 1, "lane", told);
+	queue = queue_json(p, &view);
+	json_object_update(told, queue);
+	json_decref(queue);
+	return json_pack("{s:b, s:o, s:o}", "ok", 1, "flows",
+			 flows_json(p, (uint32_t)first, (uint32_t)count), "lane", told);
 }

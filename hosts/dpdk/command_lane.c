@@ -33,6 +33,8 @@ command_program(struct commands *c, json_t *request)
 	char reason[192];
 	int error;
 
+	if (c->dp->pipeline == NULL)
+		return command_not_here("program");
 	if (COMMAND_UNPACK(request, where, "{s:s, s:I *}", "op", &op, "lane", &lane))
 		return command_refuse("program: %s", where.text);
 	if (!command_is_lane(c, lane))
@@ -51,27 +53,10 @@ command_program(struct commands *c, json_t *request)
 	return json_pack("{s:b, s:o}", "ok", 1, "applied", lane_json_write(&r.config));
 }
 
-struct delay_request {
-	uint32_t lane;
-	uint32_t group;
-	uint64_t forward_ns;
-	uint64_t reverse_ns;
-	uint32_t loss_ppb;
-	uint64_t seed;
-};
-
 static int
 run_delay(struct dataplane *dp, void *argument)
 {
-	const struct delay_request *r = argument;
-	struct bottleneck *b = &dp->bottleneck;
-	int error = delay_line_configure(&b->delays, bottleneck_path(b, true, r->lane, r->group),
-					 r->forward_ns, r->loss_ppb, r->seed);
-
-	if (error)
-		return error;
-	return delay_line_configure(&b->delays, bottleneck_path(b, false, r->lane, r->group),
-				    r->reverse_ns, 0, 0);
+	return delays_configure(dp->role->delays(dp), argument);
 }
 
 json_t *
@@ -94,7 +79,7 @@ command_delay(struct commands *c, json_t *request)
 		return command_refuse("delay: group 0 to %u, delays 0 to 60 s, loss_ppb 0 to 10^9",
 				      GROUPS_PER_LANE - 1);
 	error = mailbox_call(&c->dp->mailbox, run_delay,
-			     &(struct delay_request){
+			     &(struct group_delay){
 				     .lane = (uint32_t)lane,
 				     .group = (uint32_t)group,
 				     .forward_ns = (uint64_t)forward,
@@ -178,6 +163,8 @@ command_flows(struct commands *c, json_t *request)
 	const char *op;
 	size_t i;
 
+	if (c->dp->pipeline == NULL)
+		return command_not_here("flows");
 	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:o}", "op", &op, "lane", &lane, "entries",
 			   &entries))
 		return command_refuse("flows: %s", where.text);
@@ -203,7 +190,7 @@ run_reset_lane(struct dataplane *dp, void *argument)
 {
 	uint32_t lane = *(const uint32_t *)argument;
 
-	bottleneck_reset_lane(&dp->bottleneck, lane);
+	dp->role->reset_lane(dp, lane);
 	memset(&dp->lanes[lane], 0, sizeof(dp->lanes[lane]));
 	return 0;
 }
@@ -236,10 +223,10 @@ command_reset(struct commands *c, json_t *request)
 		return command_no_such_flows(c);
 	lane_id = (uint32_t)lane;
 	/* First no more packets of the lane's flows, then none on their way. */
-	error = remove_entries(c, lane_id);
+	error = c->dp->pipeline ? remove_entries(c, lane_id) : 0;
 	if (!error)
 		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &lane_id);
-	if (!error)
+	if (!error && c->dp->pipeline)
 		error = registers_reset(c->dp->pipeline, lane_id, (uint32_t)first, (uint32_t)count);
 	return error ? command_refuse("reset: %s", strerror(abs(error))) : command_done();
 }

@@ -26,6 +26,13 @@ command_done(void)
 	return json_pack("{s:b}", "ok", 1);
 }
 
+json_t *
+command_not_here(const char *op)
+{
+	return command_refuse("%s: the bottleneck is elsewhere: this data plane has role hosts",
+			      op);
+}
+
 bool
 command_is_lane(const struct commands *c, json_int_t lane)
 {
@@ -61,6 +68,18 @@ wire_description(const struct dataplane *dp, enum wire_id id)
 	return json_pack("{s:s, s:s}", "driver", driver_names[w->driver], "device", w->device);
 }
 
+static json_t *
+wire_descriptions(const struct dataplane *dp)
+{
+	json_t *wires = json_object();
+
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(&dp->config, (enum wire_id)id))
+			json_object_set_new(wires, wire_names[id],
+					    wire_description(dp, (enum wire_id)id));
+	return wires;
+}
+
 json_t *
 command_hello(struct commands *c, json_t *request)
 {
@@ -70,11 +89,10 @@ command_hello(struct commands *c, json_t *request)
 
 	if (COMMAND_UNPACK(request, where, "{s:s}", "op", &op))
 		return command_refuse("hello: %s", where.text);
-	return json_pack("{s:b, s:s, s:i, s:I, s:i, s:i, s:s, s:i, s:{s:o, s:o}}", "ok", 1,
-			 "version", NASHBED_VERSION, "pid", (int)getpid(), "epoch_ns",
-			 (json_int_t)dp->epoch_ns, "lanes", (int)dp->config.lanes, "flow_capacity",
-			 (int)dp->config.flow_capacity, "spec_digest",
-			 pipeline_digest(dp->pipeline), "postcard_bytes", (int)POSTCARD_BYTES,
-			 "ports", wire_names[WIRE_SENDERS], wire_description(dp, WIRE_SENDERS),
-			 wire_names[WIRE_RECEIVERS], wire_description(dp, WIRE_RECEIVERS));
+	return json_pack("{s:b, s:s, s:s, s:i, s:I, s:i, s:i, s:s*, s:i, s:o}", "ok", 1, "version",
+			 NASHBED_VERSION, "role", role_names[dp->config.role], "pid", (int)getpid(),
+			 "epoch_ns", (json_int_t)dp->epoch_ns, "lanes", (int)dp->config.lanes,
+			 "flow_capacity", (int)dp->config.flow_capacity, "spec_digest",
+			 dp->pipeline ? pipeline_digest(dp->pipeline) : NULL, "postcard_bytes",
+			 (int)POSTCARD_BYTES, "ports", wire_descriptions(dp));
 }

@@ -32,20 +32,24 @@ read_collector(const struct commands *c, json_t *request, struct collector_confi
 	       uint32_t *lane_id, const char **path)
 {
 	json_int_t lane, one_in = 1, bin_ns = 0, first = 0, count = 0;
+	json_int_t start_ns = (json_int_t)loop_now_ns(c->dp);
 	const char *op, *mode;
 	json_error_t where;
 
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:s, s:s, s?I, s?I, s?[I,I]}", "op", &op,
-			   "lane", &lane, "mode", &mode, "path", path, "n", &one_in, "bin_ns",
-			   &bin_ns, "flows", &first, &count))
+	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:s, s:s, s?I, s?I, s?[I,I], s?I}", "op",
+			   &op, "lane", &lane, "mode", &mode, "path", path, "n", &one_in, "bin_ns",
+			   &bin_ns, "flows", &first, &count, "start_ns", &start_ns))
 		return command_refuse("telemetry: %s", where.text);
 	if (!command_is_lane(c, lane))
 		return command_no_such_lane(c);
 	if (!command_are_flows(c, first, count))
 		return command_no_such_flows(c);
+	/* In the hosts role postcards have the switch's times, not ours. */
+	if (start_ns < 0)
+		return command_refuse("telemetry: start_ns must be 0 or more");
 	*lane_id = (uint32_t)lane;
 	*config = (struct collector_config){
-		.start_ns = loop_now_ns(c->dp),
+		.start_ns = (uint64_t)start_ns,
 		.first_flow = (uint32_t)first,
 		.n_flows = (uint32_t)count,
 		.one_in = (uint32_t)one_in,

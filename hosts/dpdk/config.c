@@ -10,7 +10,20 @@
 #include "lane_json.h"
 
 const char *const driver_names[] = {"af_xdp", "af_packet", "tap", "pci"};
-const char *const wire_names[] = {"senders", "receivers"};
+const char *const role_names[] = {"bottleneck", "hosts"};
+const char *const wire_names[] = {"senders", "receivers", "switch", "telemetry"};
+
+bool
+config_has_wire(const struct config *config, enum wire_id id)
+{
+	static const bool has[N_ROLES][N_WIRES] = {
+		[ROLE_BOTTLENECK] = {[WIRE_SENDERS] = true, [WIRE_RECEIVERS] = true},
+		[ROLE_HOSTS] =
+			{[WIRE_SENDERS] = true, [WIRE_SWITCH] = true, [WIRE_TELEMETRY] = true},
+	};
+
+	return has[config->role][id];
+}
 
 struct context {
 	const char *path;
@@ -127,15 +140,19 @@ read_wire(const struct context *c, json_t *ports, enum wire_id id, struct wire_c
 static int
 read_wires(const struct context *c, json_t *root, struct config *config)
 {
-	static const char *const keys[] = {"senders", "receivers", NULL};
+	const char *keys[N_WIRES + 1] = {NULL};
 	json_t *ports = json_object_get(root, "ports");
-	int error;
+	int error, n = 0;
 
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(config, (enum wire_id)id))
+			keys[n++] = wire_names[id];
 	if (!json_is_object(ports))
 		return refuse(c, "ports is missing");
 	error = check_keys(c, ports, "ports.", keys);
 	for (int id = 0; !error && id < N_WIRES; id++)
-		error = read_wire(c, ports, (enum wire_id)id, &config->wires[id]);
+		if (config_has_wire(config, (enum wire_id)id))
+			error = read_wire(c, ports, (enum wire_id)id, &config->wires[id]);
 	return error;
 }
 
@@ -147,6 +164,25 @@ read_replay_lane(const struct context *c, json_t *root, struct config *config)
 	if (lane_json_read(json_object_get(root, "bottleneck"), &config->replay_lane, reason,
 			   sizeof(reason)) < 0)
 		return refuse(c, "bottleneck: %s", reason);
+	return 0;
+}
+
+/* Left as it is where the key is absent. */
+static int
+read_role(const struct context *c, json_t *root, bool replay, struct config *config)
+{
+	uint32_t choice = ROLE_BOTTLENECK;
+
+	if (json_object_get(root, "role") != NULL &&
+	    get_choice(c, root, "role", role_names, N_ROLES, &choice) < 0)
+		return -EINVAL;
+	config->role = (enum role)choice;
+	if (config->role == ROLE_BOTTLENECK)
+		return get_text(c, root, "spec", config->spec, sizeof(config->spec));
+	if (replay)
+		return refuse(c, "role: a replay needs the bottleneck");
+	if (json_object_get(root, "spec") != NULL)
+		return refuse(c, "spec: role hosts runs no P4 program; remove it");
 	return 0;
 }
 
@@ -189,9 +225,13 @@ static int
 read_root(const struct context *c, json_t *root, bool replay, struct config *config)
 {
 	static const char *const keys[] = {
-		"spec",	      "control_socket", "core",	 "service_core",  "loop",
-		"huge_pages", "memory_mb",	"lanes", "flow_capacity", "queue_packets",
-		"ports",      "bottleneck",	NULL,
+		"spec",		 "control_socket",
+		"core",		 "service_core",
+		"loop",		 "huge_pages",
+		"memory_mb",	 "lanes",
+		"flow_capacity", "queue_packets",
+		"ports",	 "bottleneck",
+		"role",		 NULL,
 	};
 	int error;
 
@@ -199,7 +239,7 @@ read_root(const struct context *c, json_t *root, bool replay, struct config *con
 		return refuse(c, "expected one JSON object");
 	error = check_keys(c, root, "", keys);
 	if (!error)
-		error = get_text(c, root, "spec", config->spec, sizeof(config->spec));
+		error = read_role(c, root, replay, config);
 	if (!error)
 		error = read_numbers(c, root, config);
 	if (!error)
@@ -243,25 +283,35 @@ wire_json(const struct wire_config *wire)
 			 wire->driver == DRIVER_PCI ? "address" : "iface", wire->device);
 }
 
+static json_t *
+wires_json(const struct config *config)
+{
+	json_t *ports = json_object();
+
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(config, (enum wire_id)id))
+			json_object_set_new(ports, wire_names[id], wire_json(&config->wires[id]));
+	return ports;
+}
+
 void
 config_print(const struct config *config)
 {
-	json_t *root = json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "spec",
-				 config->spec, "control_socket", config->control_socket, "core",
-				 (int)config->core, "service_core", (int)config->service_core,
-				 "loop", config->sleep ? "sleep" : "poll", "huge_pages",
-				 config->huge_pages, "memory_mb", (int)config->memory_mb, "lanes",
-				 (int)config->lanes, "flow_capacity", (int)config->flow_capacity,
-				 "queue_packets", (int)config->queue_packets);
+	json_t *root =
+		json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "role",
+			  role_names[config->role], "control_socket", config->control_socket,
+			  "core", (int)config->core, "service_core", (int)config->service_core,
+			  "loop", config->sleep ? "sleep" : "poll", "huge_pages",
+			  config->huge_pages, "memory_mb", (int)config->memory_mb, "lanes",
+			  (int)config->lanes, "flow_capacity", (int)config->flow_capacity,
+			  "queue_packets", (int)config->queue_packets);
 
+	if (config->role == ROLE_BOTTLENECK)
+		json_object_set_new(root, "spec", json_string(config->spec));
 	if (config->replay_lane.rate_bps)
 		json_object_set_new(root, "bottleneck", lane_json_write(&config->replay_lane));
 	else
-		json_object_set_new(root, "ports",
-				    json_pack("{s:o, s:o}", wire_names[WIRE_SENDERS],
-					      wire_json(&config->wires[WIRE_SENDERS]),
-					      wire_names[WIRE_RECEIVERS],
-					      wire_json(&config->wires[WIRE_RECEIVERS])));
+		json_object_set_new(root, "ports", wires_json(config));
 	json_dumpf(root, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(root);

@@ -23,9 +23,20 @@ enum driver {
 	DRIVER_PCI,
 };
 
+/* What the data plane is: the bottleneck itself, or the hosts' part beside a
+ * switch that is.
+ */
+enum role {
+	ROLE_BOTTLENECK,
+	ROLE_HOSTS,
+	N_ROLES,
+};
+
 enum wire_id {
 	WIRE_SENDERS,
-	WIRE_RECEIVERS,
+	WIRE_RECEIVERS, /* bottleneck */
+	WIRE_SWITCH,	/* hosts: towards the switch's ingress */
+	WIRE_TELEMETRY, /* hosts: the switch's postcards */
 	N_WIRES,
 };
 
@@ -35,7 +46,8 @@ struct wire_config {
 };
 
 struct config {
-	char spec[PATH_BYTES];
+	enum role role;
+	char spec[PATH_BYTES]; /* bottleneck only */
 	char control_socket[PATH_BYTES];
 	uint32_t core;
 	uint32_t service_core;
@@ -51,7 +63,11 @@ struct config {
 
 /* Names for messages and answers. */
 extern const char *const driver_names[];
+extern const char *const role_names[];
 extern const char *const wire_names[];
+
+/* Whether the role has this wire. */
+bool config_has_wire(const struct config *config, enum wire_id id);
 
 /* Read and check. 0, or -EINVAL / -errno with one line that names the file, the
  * key and what is allowed.

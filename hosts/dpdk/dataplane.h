@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running data plane.
  *
- * Threads: the main thread is the data thread: it alone touches the bottleneck,
- * the wires' packets and lanes[]. The control thread answers the socket: it
+ * Threads: the main thread is the data thread: it alone touches the bottleneck
+ * or the hosts' part, the wires' packets and lanes[]. The control thread answers the socket: it
  * owns the P4 tables and registers, and has the data thread do the rest through
  * the mailbox (mailbox.h: release on the way there, acquire on the way back).
  * The postcard writer has its own rings (telemetry.h).
@@ -16,13 +16,16 @@
 #include "bottleneck.h"
 #include "config.h"
 #include "core/lateness.h"
+#include "hosts.h"
 #include "mailbox.h"
+#include "role.h"
 #include "telemetry.h"
 #include "wire.h"
 
 struct lane_state {
 	struct lateness lateness;
 	uint64_t max_gap_ns; /* the longest time between two looks at the wires */
+	uint64_t postcards;  /* made by the bottleneck, or arrived from the switch */
 };
 
 struct loop_stats {
@@ -35,8 +38,10 @@ struct dataplane {
 	struct config config;
 	uint64_t epoch_ns; /* CLOCK_MONOTONIC at switch time 0 */
 	struct rte_mempool *pool;
-	struct pipeline *pipeline;
+	const struct role_ops *role;
+	struct pipeline *pipeline; /* role bottleneck; NULL in the other */
 	struct bottleneck bottleneck;
+	struct hosts hosts; /* role hosts */
 	struct wire wires[N_WIRES];
 	struct telemetry *telemetry;
 	struct lane_state *lanes;

@@ -48,8 +48,11 @@ first_allowed_core(void)
 static bool
 any_pci(const struct config *config)
 {
-	return config->wires[WIRE_SENDERS].driver == DRIVER_PCI ||
-	       config->wires[WIRE_RECEIVERS].driver == DRIVER_PCI;
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(config, (enum wire_id)id) &&
+		    config->wires[id].driver == DRIVER_PCI)
+			return true;
+	return false;
 }
 
 static void
@@ -58,6 +61,8 @@ add_wires(struct arguments *a, const struct config *config)
 	for (int id = 0; id < N_WIRES; id++) {
 		char text[ARGUMENT_BYTES];
 
+		if (!config_has_wire(config, (enum wire_id)id))
+			continue;
 		wire_eal_argument(&config->wires[id], (enum wire_id)id, text, sizeof(text));
 		add(a, "%s", text);
 	}

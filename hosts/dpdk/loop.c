@@ -29,40 +29,28 @@ loop_now_ns(const struct dataplane *dp)
 	return (uint64_t)t.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)t.tv_nsec - dp->epoch_ns;
 }
 
-static void
-send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32_t lane,
-	   uint64_t departure_ns)
+void
+loop_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+	  uint64_t departure_ns)
 {
-	struct dataplane *dp = context;
-	enum wire_id id = port == PIPELINE_SENDERS ? WIRE_SENDERS : WIRE_RECEIVERS;
-
 	wire_push(&dp->wires[id], mbuf,
 		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
 }
 
-static void
-send_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+void
+loop_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
 {
 	struct dataplane *dp = context;
 
+	dp->lanes[lane].postcards++;
 	telemetry_add(dp->telemetry, lane, bytes);
-}
-
-struct bottleneck_sink
-loop_sink(struct dataplane *dp)
-{
-	return (struct bottleneck_sink){
-		.frame = send_frame,
-		.postcard = send_postcard,
-		.context = dp,
-	};
 }
 
 /* The clock is read once the frames are here: an earlier time would cut their
  * delay short by as long as this thread was held up in between.
  */
 static uint32_t
-receive(struct dataplane *dp, enum wire_id id, enum pipeline_port port)
+receive(struct dataplane *dp, enum wire_id id)
 {
 	struct rte_mbuf *mbufs[WIRE_BURST];
 	uint32_t total = 0;
@@ -71,7 +59,7 @@ receive(struct dataplane *dp, enum wire_id id, enum pipeline_port port)
 	do {
 		n = rte_eth_rx_burst(dp->wires[id].ethdev, 0, mbufs, WIRE_BURST);
 		if (n > 0)
-			bottleneck_receive(&dp->bottleneck, port, mbufs, n, loop_now_ns(dp));
+			dp->role->receive(dp, id, mbufs, n, loop_now_ns(dp));
 		total += n;
 	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
 	return total;
@@ -90,7 +78,7 @@ send_all(struct dataplane *dp, struct wire *wire)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frame_note *note = &wire->notes[i];
 
-		if (note->lane != NOT_SHAPED)
+		if (note->lane != NO_LANE)
 			lateness_add(&dp->lanes[note->lane].lateness, now_ns - note->departure_ns);
 	}
 	wire_sent(wire, n);
@@ -101,14 +89,17 @@ send_all(struct dataplane *dp, struct wire *wire)
 static uint64_t
 one_round(struct dataplane *dp)
 {
-	uint32_t moved = receive(dp, WIRE_SENDERS, PIPELINE_SENDERS);
+	uint32_t moved = 0;
 	uint64_t now_ns;
 
-	moved += receive(dp, WIRE_RECEIVERS, PIPELINE_RECEIVERS);
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(&dp->config, (enum wire_id)id))
+			moved += receive(dp, (enum wire_id)id);
 	now_ns = loop_now_ns(dp);
-	bottleneck_advance(&dp->bottleneck, now_ns);
-	moved += send_all(dp, &dp->wires[WIRE_RECEIVERS]);
-	moved += send_all(dp, &dp->wires[WIRE_SENDERS]);
+	dp->role->advance(dp, now_ns);
+	/* What goes on first, then what goes back. */
+	for (int id = N_WIRES - 1; id >= 0; id--)
+		moved += send_all(dp, &dp->wires[id]);
 	dp->loop.iterations++;
 	if (moved > 0)
 		dp->loop.busy++;
@@ -147,7 +138,7 @@ sleep_until_event(const struct dataplane *dp)
 {
 	struct pollfd fds[N_WIRES * WIRE_FDS_MAX + 1];
 	uint64_t now_ns = loop_now_ns(dp);
-	uint64_t next_ns = bottleneck_next_event(&dp->bottleneck);
+	uint64_t next_ns = dp->role->next_event(dp);
 	uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 	struct timespec timeout;
 	uint32_t n = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nashbed-dataplane: hosts' delay line and the embedded target's bottleneck. */
+/* nashbed-dataplane: the hosts' delay line, and the embedded target's bottleneck. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -50,6 +50,11 @@ static const char usage[] =
 	"example: nashbed-dataplane --config build/dp.json --replay a.pcap --out out\n";
 
 static struct dataplane dataplane;
+
+const struct role_ops *const role_ops[N_ROLES] = {
+	[ROLE_BOTTLENECK] = &role_bottleneck,
+	[ROLE_HOSTS] = &role_hosts,
+};
 
 static int
 complain(int code, const char *text)
@@ -128,6 +133,7 @@ pool_packets(const struct config *config, bool replay)
 	return config->queue_packets + (replay ? REPLAY_PACKETS : RING_PACKETS);
 }
 
+/* What a replay and a live bottleneck share. */
 static int
 open_common(struct dataplane *dp, bool replay, char *error)
 {
@@ -142,15 +148,15 @@ open_common(struct dataplane *dp, bool replay, char *error)
 			 pool_packets(&dp->config, replay), dp->config.memory_mb);
 		return EXIT_HOST;
 	}
-	dp->pipeline = pipeline_create(dp->config.spec, error, ERROR_BYTES);
-	return dp->pipeline ? EXIT_OK : EXIT_TARGET;
+	return EXIT_OK;
 }
 
 static int
 open_wires(struct dataplane *dp, char *error)
 {
 	for (int id = 0; id < N_WIRES; id++)
-		if (wire_open(&dp->wires[id], &dp->config.wires[id], (enum wire_id)id, dp->pool,
+		if (config_has_wire(&dp->config, (enum wire_id)id) &&
+		    wire_open(&dp->wires[id], &dp->config.wires[id], (enum wire_id)id, dp->pool,
 			      error, ERROR_BYTES) < 0)
 			return EXIT_HOST;
 	return EXIT_OK;
@@ -159,32 +165,32 @@ open_wires(struct dataplane *dp, char *error)
 static int
 open_live(struct dataplane *dp, char *error)
 {
-	struct bottleneck_sink sink = loop_sink(dp);
 	struct timespec t;
+	int code;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	dp->epoch_ns = (uint64_t)t.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)t.tv_nsec;
 	dp->lanes = calloc(dp->config.lanes, sizeof(*dp->lanes));
 	dp->telemetry = telemetry_create(dp->config.lanes, dp->config.service_core);
-	if (dp->lanes == NULL || dp->telemetry == NULL ||
-	    bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes, PIPELINE_BURST,
-			    &sink) < 0) {
+	if (dp->lanes == NULL || dp->telemetry == NULL) {
 		snprintf(error, ERROR_BYTES, "out of memory");
 		return EXIT_HOST;
 	}
-	return open_wires(dp, error);
+	dp->role = role_ops[dp->config.role];
+	code = dp->role->open(dp, error, ERROR_BYTES);
+	return code == EXIT_OK ? open_wires(dp, error) : code;
 }
 
 static void
 close_live(struct dataplane *dp)
 {
-	bottleneck_free(&dp->bottleneck);
+	dp->role->close(dp);
 	for (int id = 0; id < N_WIRES; id++)
-		wire_close(&dp->wires[id]);
+		if (config_has_wire(&dp->config, (enum wire_id)id))
+			wire_close(&dp->wires[id]);
 	telemetry_destroy(dp->telemetry);
 	free(dp->lanes);
 	mailbox_free(&dp->mailbox);
-	pipeline_destroy(dp->pipeline);
 	rte_eal_cleanup();
 }
 
@@ -221,6 +227,10 @@ run_replay(struct dataplane *dp, const struct options *o)
 	char error[ERROR_BYTES];
 	int code = open_common(dp, true, error);
 
+	if (code == EXIT_OK) {
+		dp->pipeline = pipeline_create(dp->config.spec, error, sizeof(error));
+		code = dp->pipeline ? EXIT_OK : EXIT_TARGET;
+	}
 	if (code == EXIT_OK)
 		code = replay_run(&dp->config, dp->pipeline, dp->pool, o->capture, o->out, error,
 				  sizeof(error));

@@ -19,6 +19,7 @@ Config = dict[str, Any]
 Run = subprocess.CompletedProcess[str]
 
 GOOD: Config = {
+    "role": "bottleneck",
     "spec": str(SPEC),
     "control_socket": "/run/nbt.sock",
     "core": 0,
@@ -32,6 +33,16 @@ GOOD: Config = {
     "ports": {
         "senders": {"driver": "af_xdp", "iface": "nbs1"},
         "receivers": {"driver": "pci", "address": "0000:01:00.0"},
+    },
+}
+
+
+HOSTS: Config = {name: value for name, value in GOOD.items() if name != "spec"} | {
+    "role": "hosts",
+    "ports": {
+        "senders": {"driver": "af_packet", "iface": "nbs1"},
+        "switch": {"driver": "af_packet", "iface": "nbi1"},
+        "telemetry": {"driver": "pci", "address": "0000:01:00.0"},
     },
 }
 
@@ -57,6 +68,34 @@ def test_check_prints_what_takes_effect(tmp_path: Path) -> None:
     run = check(tmp_path, json.dumps(GOOD))
     assert (run.returncode, run.stderr) == (0, "")
     assert json.loads(run.stdout) == GOOD
+
+
+def test_check_prints_the_hosts_role_too(tmp_path: Path) -> None:
+    run = check(tmp_path, json.dumps(HOSTS))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert json.loads(run.stdout) == HOSTS
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"role": "switch"}, "role 'switch'"),
+        ({"role": 1}, "role"),
+        ({"spec": str(SPEC)}, "spec: role hosts runs no P4 program; remove it"),
+        ({"ports": GOOD["ports"]}, "ports.receivers"),
+        ({"ports": {"senders": HOSTS["ports"]["senders"]}}, "ports.switch"),
+        ({"ports": HOSTS["ports"] | {"telemetry": {"driver": "tap"}}}, "iface"),
+    ],
+)
+def test_a_wrong_value_of_the_hosts_role_is_named(
+    tmp_path: Path, change: Config, named: str
+) -> None:
+    assert named in refusal(check(tmp_path, json.dumps(HOSTS | change)))
+
+
+def test_the_hosts_role_cannot_replay(tmp_path: Path) -> None:
+    run = check(tmp_path, json.dumps(HOSTS), "--replay", "in.pcap", "--out", tmp_path / "out")
+    assert "role: a replay needs the bottleneck" in refusal(run)
 
 
 def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:

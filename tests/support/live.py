@@ -47,12 +47,16 @@ class Bed:
         folder: Its files; also the data plane's working directory.
         driver: "af_packet", "af_xdp" or "tap".
         loop: "sleep" or "poll". A polling one takes a core: keep it short.
+        ends: End -> its interface and address.
+        dp_ports: End -> the data plane's interface at the same cable.
     """
 
     folder: Path
     driver: str = "af_packet"
     loop: str = "sleep"
     name: str = field(default_factory=lambda: f"nbt{secrets.token_hex(2)}")
+    ends: dict[str, tuple[str, str]] = field(default_factory=lambda: dict(ENDS))
+    dp_ports: dict[str, str] = field(default_factory=lambda: dict(DP_PORTS))
     core: int = field(default_factory=lambda: max(os.sched_getaffinity(0)))
     process: subprocess.Popen[str] | None = None
     log: Path = field(init=False)
@@ -76,17 +80,17 @@ class Bed:
 
     def build(self) -> None:
         """Namespaces and, unless the ports are TAPs, the veth pairs."""
-        for end in ("snd", "dp", "rcv"):
+        for end in ("dp", *self.ends):
             run("ip", "netns", "add", self.namespace(end))
             self.within(end, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
         if self.driver == "tap":
             return
-        for end, (iface, _) in ENDS.items():
-            peer = ("peer", "name", DP_PORTS[end], "netns", self.namespace("dp"))
+        for end, (iface, _) in self.ends.items():
+            peer = ("peer", "name", self.dp_ports[end], "netns", self.namespace("dp"))
             netns = ("netns", self.namespace(end))
             run("ip", "link", "add", "name", iface, *netns, "type", "veth", *peer)
-            self.within("dp", "ip", "link", "set", DP_PORTS[end], "up")
-            for where, what in ((end, iface), ("dp", DP_PORTS[end])):
+            self.within("dp", "ip", "link", "set", self.dp_ports[end], "up")
+            for where, what in ((end, iface), ("dp", self.dp_ports[end])):
                 offloads = ["tso", "gso", "gro", "lro", "tx", "rx"]
                 features = [word for each in offloads for word in (each, "off")]
                 self.within(where, "ethtool", "-K", what, *features)
@@ -126,7 +130,7 @@ class Bed:
         ready = self.process.stdout.readline()
         assert ready, f"the data plane did not start: {self.log.read_text()}"
         assert json.loads(ready)["event"] == "ready"
-        for end, (iface, address) in ENDS.items():
+        for end, (iface, address) in self.ends.items():
             self.join(end, iface, address)
 
     def join(self, end: str, iface: str, address: str) -> None:
@@ -177,7 +181,7 @@ class Bed:
             self.process.wait()
             assert self.process.stdout is not None
             self.process.stdout.close()
-        for end in ("snd", "dp", "rcv"):
+        for end in ("dp", *self.ends):
             netns = ["ip", "netns", "del", self.namespace(end)]
             subprocess.run(netns, check=False, capture_output=True)
         self.socket.unlink(missing_ok=True)

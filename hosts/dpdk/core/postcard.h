@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define POSTCARD_BYTES 40u
+#define POSTCARD_VERSION 1u
 #define BRIDGE_BYTES 16u
 #define INTRINSIC_BYTES 24u
 
@@ -72,6 +73,12 @@ postcard_decode(const uint8_t bytes[POSTCARD_BYTES], struct postcard *p)
 	p->lane_seq = (uint32_t)get_be(bytes + 32, 4);
 	p->payload_bytes = (uint16_t)get_be(bytes + 36, 2);
 	p->tcp_flags = bytes[38];
+}
+
+static inline uint16_t
+postcard_lane(const uint8_t bytes[POSTCARD_BYTES])
+{
+	return (uint16_t)get_be(bytes + 2, 2);
 }
 
 /* What the fixed function writes in front of a packet for either pass. */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "delays.h"
+
+#define DIRECTIONS 2u
+
+/* Paths: out and back for each group of each lane, then one for each direction
+ * for what is not of the address plan.
+ */
+static uint32_t
+groups(const struct delays *d)
+{
+	return d->n_lanes * GROUPS_PER_LANE;
+}
+
+static uint32_t
+path_of_group(const struct delays *d, bool from_senders, uint32_t lane, uint32_t group)
+{
+	uint32_t direction = from_senders ? 0 : 1;
+
+	return direction * groups(d) + lane * GROUPS_PER_LANE + group;
+}
+
+static uint32_t
+path_of_frame(const struct delays *d, bool from_senders, const struct rte_mbuf *mbuf)
+{
+	uint32_t lane, group;
+
+	if (addresses_group(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len, from_senders,
+			    d->n_lanes, &lane, &group))
+		return path_of_group(d, from_senders, lane, group);
+	return DIRECTIONS * groups(d) + (from_senders ? 0 : 1);
+}
+
+int
+delays_init(struct delays *d, uint32_t n_lanes)
+{
+	*d = (struct delays){.n_lanes = n_lanes};
+	return delay_line_init(&d->line, DIRECTIONS * (groups(d) + 1));
+}
+
+void
+delays_free(struct delays *d)
+{
+	struct delayed delayed;
+	bool stale;
+
+	while (delay_line_get(&d->line, EVENT_NEVER - 1, &delayed, &stale))
+		rte_pktmbuf_free(delayed.handle);
+	delay_line_free(&d->line);
+}
+
+int
+delays_configure(struct delays *d, const struct group_delay *delay)
+{
+	uint32_t out = path_of_group(d, true, delay->lane, delay->group);
+	uint32_t back = path_of_group(d, false, delay->lane, delay->group);
+	int error = delay_line_configure(&d->line, out, delay->forward_ns, delay->loss_ppb,
+					 delay->seed);
+
+	return error ? error : delay_line_configure(&d->line, back, delay->reverse_ns, 0, 0);
+}
+
+void
+delays_clear_lane(struct delays *d, uint32_t lane)
+{
+	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
+		delay_line_clear(&d->line, path_of_group(d, true, lane, group));
+		delay_line_clear(&d->line, path_of_group(d, false, lane, group));
+	}
+}
+
+void
+delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs, uint32_t n,
+	   uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t path = path_of_frame(d, from_senders, mbufs[i]);
+		uint64_t lost = d->line.paths[path].lost_packets;
+
+		if (delay_line_put(&d->line, path, mbufs[i], now_ns) == DELAY_TAKEN)
+			continue;
+		rte_pktmbuf_free(mbufs[i]);
+		/* Random loss has its own count; anything else is our fault. */
+		if (d->line.paths[path].lost_packets == lost)
+			d->no_memory++;
+	}
+}
+
+uint32_t
+delays_take(struct delays *d, struct delayed *out, uint32_t room, uint64_t now_ns)
+{
+	uint32_t n = 0;
+	bool stale;
+
+	while (n < room && delay_line_get(&d->line, now_ns, &out[n], &stale)) {
+		if (!stale) {
+			n++;
+			continue;
+		}
+		rte_pktmbuf_free(out[n].handle);
+		d->discarded++;
+	}
+	return n;
+}
+
+uint32_t
+delays_lane(const struct delays *d, uint32_t path)
+{
+	if (path >= DIRECTIONS * groups(d))
+		return NO_LANE;
+	return path % groups(d) / GROUPS_PER_LANE;
+}
+
+static void
+count_path(const struct delay_path *path, uint64_t *waiting, uint64_t *lost)
+{
+	*waiting += path->waiting_packets;
+	*lost += path->lost_packets;
+}
+
+void
+delays_count(const struct delays *d, uint32_t lane, uint64_t *waiting, uint64_t *lost)
+{
+	const struct delay_path *paths = d->line.paths;
+
+	*waiting = *lost = 0;
+	for (uint32_t group = 0; group < GROUPS_PER_LANE; group++) {
+		count_path(&paths[path_of_group(d, true, lane, group)], waiting, lost);
+		count_path(&paths[path_of_group(d, false, lane, group)], waiting, lost);
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames in the delay line: which path a frame takes goes by its addresses, so
+ * that every flow group of every lane has its base RTT. Both roles of the data
+ * plane begin with it.
+ */
+#ifndef NASHBED_DELAYS_H
+#define NASHBED_DELAYS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "addresses.h"
+#include "core/delay_line.h"
+
+#define NO_LANE UINT32_MAX
+
+struct delays {
+	struct delay_line line;
+	uint32_t n_lanes;
+	uint64_t no_memory; /* frames lost because the delay line could not grow */
+	uint64_t discarded; /* frames of lanes that were reset */
+};
+
+/* The delays of one group of a lane, out and back. */
+struct group_delay {
+	uint32_t lane;
+	uint32_t group;
+	uint64_t forward_ns;
+	uint64_t reverse_ns;
+	uint32_t loss_ppb; /* on the way out */
+	uint64_t seed;
+};
+
+/* 0 or -ENOMEM. */
+int delays_init(struct delays *d, uint32_t n_lanes);
+void delays_free(struct delays *d);
+
+/* 0, or delay_line_configure()'s error. */
+int delays_configure(struct delays *d, const struct group_delay *delay);
+
+/* Forget a lane's delays; its frames are discarded as they come out. */
+void delays_clear_lane(struct delays *d, uint32_t lane);
+
+/* Frames off a wire; they are the delay line's from here on. */
+void delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs, uint32_t n,
+		uint64_t now_ns);
+
+/* What is due by now, in the order of time; at most `room`. */
+uint32_t delays_take(struct delays *d, struct delayed *out, uint32_t room, uint64_t now_ns);
+
+/* The lane of a path, NO_LANE for frames that are not of the address plan. */
+uint32_t delays_lane(const struct delays *d, uint32_t path);
+
+/* Frames in a lane's delay lines now, and those it lost at random as configured. */
+void delays_count(const struct delays *d, uint32_t lane, uint64_t *waiting, uint64_t *lost);
+
+static inline uint64_t
+delays_next_event(const struct delays *d)
+{
+	return delay_line_next_event(&d->line);
+}
+
+#endif
