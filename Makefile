@@ -45,6 +45,10 @@ check-format:
 		echo "skipped: the C format check (clang-format is not here; make setup)"; \
 	fi
 
+.PHONY: bench
+bench: venv ## measured speed and memory: postcards to occupancy (100 million of them, 3 GB of disk)
+	$(BIN)/nashbed bench analysis
+
 .PHONY: doctor
 doctor: venv ## what is here, what will be skipped, and how to get it
 	$(BIN)/nashbed doctor

@@ -176,11 +176,9 @@ def schema(
     return EXIT_OK
 
 
+model.add_to(app)
 results.add_to(app)
 app.add_typer(bench.app)
-
-
-model.add_to(app)
 
 
 def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:

@@ -1,0 +1,59 @@
+"""Mixes worth measuring beside those that a search asks for, where lanes would stand idle.
+
+A search of one line asks for one position at a time, each chosen by the answer to the one before.
+With lanes to spare its bracket is cut into several parts at once: w positions a round leave a
+(w + 1)-th of it, so that N flows take about log(N) / log(w + 1) rounds instead of log2(N).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+Lead = Callable[[int], float | None]
+"""B's lead over A at a position; None where it is not known."""
+
+
+def fill(length: int, lead: Lead, wanted: Sequence[int], known: set[int], width: int) -> list[int]:
+    """Positions to be measured in one round.
+
+    Args:
+        length: Flows N; positions are 0 to N.
+        lead: What is known of the leads.
+        wanted: What the search asks for; always in the answer.
+        known: Positions that are measured, or cannot be.
+        width: How many positions fit into a round.
+
+    Returns:
+        The wanted positions, then the middles of the widest gaps of the bracket in which B's
+        lead ends, as many as fit. None of them is known.
+    """
+    chosen = list(wanted)
+    low, high = bracket(length, lead)
+    while len(chosen) < width:
+        place = _middle_of_widest(low, high, {*known, *chosen})
+        if place is None:
+            break
+        chosen.append(place)
+    return chosen
+
+
+def bracket(length: int, lead: Lead) -> tuple[int, int]:
+    """The last position where B leads, and the first one after it where it does not.
+
+    Positions 0 and N have flows of one strategy only, hence no lead; they are the bracket's ends
+    as long as nothing else is known.
+    """
+    leads = {p: found for p in range(1, length) if (found := lead(p)) is not None}
+    low = max((p for p, found in leads.items() if found > 0), default=0)
+    return low, min((p for p in leads if p > low), default=length)
+
+
+def _middle_of_widest(low: int, high: int, taken: set[int]) -> int | None:
+    """The middle of the widest run of free positions from low to high, the ends included."""
+    free = [p for p in range(low, high + 1) if p not in taken]
+    if not free:
+        return None
+    walls = sorted({low - 1, high + 1} | {p for p in taken if low <= p <= high})
+    left, right = max(pairwise(walls), key=lambda gap: gap[1] - gap[0])
+    return (left + right) // 2
