@@ -8,10 +8,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
-from .align import TrialData, load_trial
+from .align import load_trial
 from .errors import NotMeasuredError, RunError
 from .metrics import METRICS
 from .metrics.interval import Estimate, estimate
@@ -193,8 +194,13 @@ class RunMeasures:
 
     @cached_property
     def _states_by_setting(self) -> dict[str, dict[State, None]]:
-        """The mixes that were planned or run at each setting, once each."""
-        planned = [(p.setting, p.mix) for p in self.run.plan.trials] if self.run.plan else []
+        """The mixes that were planned or run at each setting, once each.
+
+        Of an adaptive run only those that were run: the others were never meant to be.
+        """
+        plan = self.run.plan
+        fixed = plan is not None and plan.search == "exhaustive"
+        planned = [(p.setting, p.mix) for p in plan.trials] if plan and fixed else []
         run = [(t.setting, t.record.mix) for t in self.run.trials]
         found: dict[str, dict[State, None]] = {}
         for setting, mix in [*planned, *run]:
@@ -207,13 +213,17 @@ def _mix_order(state: State) -> tuple[tuple[int, ...], State]:
     return tuple(reversed(sums)), state
 
 
-def measure_trial(trial: Trial, run: Run) -> TrialMeasures:
+def measure_trial(trial: Trial, scenario: Scenario) -> TrialMeasures:
     """Compute every registered metric of a trial.
+
+    Args:
+        trial: The trial.
+        scenario: The run's scenario.
 
     Raises:
         RunError: A table of the trial is damaged.
     """
-    data = load_trial(trial, run.scenario)
+    data = load_trial(trial, scenario)
     per_flow: dict[str, FloatArray] = {}
     total: dict[str, float] = {}
     missing: dict[str, str] = {}
@@ -227,20 +237,9 @@ def measure_trial(trial: Trial, run: Run) -> TrialMeasures:
             per_flow[metric.name] = value
         else:
             total[metric.name] = value
-    return _trial_measures(trial, run, data, per_flow, total, missing)
-
-
-def _trial_measures(
-    trial: Trial,
-    run: Run,
-    data: TrialData,
-    per_flow: dict[str, FloatArray],
-    total: dict[str, float],
-    missing: dict[str, str],
-) -> TrialMeasures:
     return TrialMeasures(
         trial=trial,
-        state=mix_state(trial.record.mix, tuple(run.scenario.strategies)),
+        state=mix_state(trial.record.mix, tuple(scenario.strategies)),
         strategy=data.strategy,
         group=data.group,
         rate_bps=data.rate_bps,
@@ -281,7 +280,7 @@ def _measure_run(path: Path, _fingerprint: tuple[tuple[str, int], ...]) -> RunMe
     broken = list(run.damaged)
     for trial in run.valid_trials:
         try:
-            measured.append(measure_trial(trial, run))
+            measured.append(measure_trial(trial, run.scenario))
         except RunError as error:
             broken.append(DamagedTrial(trial.id, error.message))
     return RunMeasures(run, tuple(measured), tuple(broken))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,8 @@ def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> P
     """
     samples = {}
     for cell in measures.cells(setting):
-        values = [_payoffs(trial, measures, utility) for trial in cell.trials]
+        groups = len(measures.group_names)
+        values = [payoffs_of(t, measures.strategies, groups, utility) for t in cell.trials]
         kept = [v for v in values if _complete(v, cell)]
         if kept:
             samples[cell.state] = np.stack(kept)
@@ -154,9 +156,21 @@ def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> P
     )
 
 
-def _payoffs(trial: TrialMeasures, measures: RunMeasures, utility: Utility) -> Payoffs:
-    groups = range(len(measures.group_names))
-    return np.array([[utility(trial, s, g) for s in measures.strategies] for g in groups])
+def payoffs_of(
+    trial: TrialMeasures, strategies: Sequence[str], groups: int, utility: Utility
+) -> Payoffs:
+    """Utilities of one trial.
+
+    Args:
+        trial: The trial.
+        strategies: Names of the strategies, S of them.
+        groups: Number of groups G.
+        utility: What a flow wants.
+
+    Returns:
+        Utility of a flow of each group and strategy, shape (G, S); NaN where there is none.
+    """
+    return np.array([[utility(trial, s, g) for s in strategies] for g in range(groups)])
 
 
 def _complete(values: Payoffs, cell: Cell) -> bool:

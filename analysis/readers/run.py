@@ -70,8 +70,9 @@ class Run:
 
     @property
     def planned_trials(self) -> int | None:
-        """How many repetitions were planned (None: no plan was written)."""
-        return len(self.plan.trials) if self.plan else None
+        """How many repetitions were planned (None: no plan, or a search chose them)."""
+        fixed = self.plan is not None and self.plan.search == "exhaustive"
+        return len(self.plan.trials) if self.plan and fixed else None
 
 
 def open_run(path: Path) -> Run:

@@ -133,15 +133,19 @@ def _setting_name(measures: RunMeasures, setting: Setting) -> str:
 def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
     scenario = measures.run.scenario
     groups = ", ".join(f"{g.count} {g.name} ({g.base_rtt})" for g in scenario.flows)
-    planned = measures.run.planned_trials
     count = f"{len(measures.trials)} valid of {len(measures.run.trials)} sealed"
+    if (planned := measures.run.planned_trials) is not None:
+        count += f", {planned} repetitions planned"
+    repetitions = f"{scenario.trials} of each setting and mix"
+    if scenario.equilibrium.search == "adaptive":
+        repetitions = f"up to {scenario.trials} of the mixes that the search chose"
     return [
         ("Flows", groups),
         ("Congestion controls", ", ".join(scenario.strategies)),
         ("Duration", f"{scenario.duration}, of which {scenario.warmup} warm-up"),
-        ("Repetitions", f"{scenario.trials} of each setting and mix"),
+        ("Repetitions", repetitions),
         ("What a flow wants", utility_text(scenario.equilibrium.utility)),
-        ("Trials", count if planned is None else f"{count}, {planned} repetitions planned"),
+        ("Trials", count),
         ("Postcards kept", _telemetry(measures)),
     ]
 

@@ -43,7 +43,12 @@ def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
         said.append(f"The run is {status}, not complete: `nashbed resume` runs what is missing.")
     missing = sum(e.missing_count for e in equilibria)
     total = sum(e.state_count for e in equilibria)
-    if missing:
+    if missing and measures.run.scenario.equilibrium.search == "adaptive":
+        said.append(
+            f"An adaptive search ran {total - missing} of {total} mixes: where they settle was "
+            "looked for, and other equilibria may be among the mixes that were not run."
+        )
+    elif missing:
         said.append(
             f"{missing} of {total} mixes have no valid trial; mixes beside them are undecided, "
             "not guessed."

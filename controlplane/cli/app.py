@@ -23,7 +23,7 @@ from ..run.runner import (
     resumed_run,
 )
 from ..session.locate import CONFIGS, DEFAULT_TESTBED
-from . import bench, model, results
+from . import adaptive, bench, model, results
 from . import doctor as checks
 from .finish import finish
 from .overview import plan_table
@@ -64,20 +64,19 @@ def run(
 ) -> int:
     """Run every trial of a scenario, then show the result and build its report."""
     loaded, bed = load_scenario(scenario), load_testbed(testbed)
-    plan = plan_run(loaded, bed)
-    check_host(bed.model, out, needed_disk_bytes(plan, loaded.model))
-    return _carry_out(new_run(out, loaded, bed, plan), no_report, as_json)
+    plan = plan_run(loaded, bed, adaptive.expect)
+    check_host(bed.model, out, needed_disk_bytes(plan))
+    return _carry_out(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
 
 
 @app.command(epilog="Example: nashbed resume results/20260101T120000Z-quickstart")
 def resume(run_dir: RunFolder, no_report: NoReport = False, as_json: AsJson = False) -> int:
     """Finish a run that was stopped or killed; finished trials are kept."""
-    found = resumed_run(run_dir)
+    found = resumed_run(run_dir, adaptive.make_chooser)
     check_strategies(
         found.scenario.model.strategies, found.scenario.name, available_congestion_controls()
     )
-    needed = needed_disk_bytes(found.plan, found.scenario.model, found.jobs)
-    check_host(found.testbed.model, run_dir, needed)
+    check_host(found.testbed.model, run_dir, needed_disk_bytes(found.plan, found.work))
     return _carry_out(found, no_report, as_json)
 
 
@@ -87,10 +86,10 @@ def validate(
 ) -> int:
     """Check a scenario and a testbed file; touches nothing."""
     loaded, bed = load_scenario(scenario), load_testbed(testbed)
-    plan = plan_run(loaded, bed)
+    plan = plan_run(loaded, bed, adaptive.expect)
     answer = {"ok": True, "scenario": loaded.model.name, "testbed": bed.model.name}
-    answer |= {"trials": len(plan.trials)}
-    _answer(answer, as_json, f"{scenario}: ok, {len(plan.trials)} trials on {bed.model.name}")
+    answer |= {"trials": plan.expected_trials}
+    _answer(answer, as_json, f"{scenario}: ok, {plan.expected_trials} trials on {bed.model.name}")
     return EXIT_OK
 
 
@@ -100,7 +99,7 @@ def plan(
 ) -> int:
     """Show what a run would do, how long it takes and how much disk it needs."""
     loaded, bed = load_scenario(scenario), load_testbed(testbed)
-    planned = plan_run(loaded, bed)
+    planned = plan_run(loaded, bed, adaptive.expect)
     _answer(planned.model_dump(mode="json"), as_json, plan_table(planned))
     return EXIT_OK
 

@@ -17,8 +17,11 @@ WIDTH = 110
 
 def plan_table(plan: Plan) -> str:
     """Settings with their trials, and what the whole run takes."""
-    table = Table(title=f"{plan.scenario}: {len(plan.trials)} trials")
-    for name in ("setting", "rate", "buffer", "base RTT", "mixes", "trials"):
+    chosen = plan.search == "adaptive"
+    number = f"about {plan.expected_trials} of up to" if chosen else ""
+    table = Table(title=f"{plan.scenario}: {number} {len(plan.trials)} trials".replace(":  ", ": "))
+    most = "at most" if chosen else "trials"
+    for name in ("setting", "rate", "buffer", "base RTT", "mixes", most):
         table.add_column(name)
     count = Counter(trial.setting.label for trial in plan.trials)
     first: dict[str, PlannedTrial] = {}

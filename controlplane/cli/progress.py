@@ -54,8 +54,11 @@ class Display(ABC):
         now = time.monotonic()
         current = max((takes - (now - r.since) for r in snapshot.running), default=0.0)
         lanes = max(1, self._plan.lanes)
-        later = estimate_seconds(snapshot.waiting, self._plan.trial_ns, lanes, self._capacity)
-        return max(0.0, current) + later
+        waiting = snapshot.waiting
+        later = estimate_seconds(waiting, self._plan.trial_ns, lanes, self._capacity)
+        known = snapshot.finished + len(snapshot.running) + len(waiting)
+        unknown = max(0, snapshot.total - known) / lanes * takes  # not chosen yet
+        return max(0.0, current) + later + unknown
 
 
 class PlainDisplay(Display):
@@ -124,6 +127,8 @@ def summary(snapshot: Snapshot, left_s: float) -> str:
     ]
     if snapshot.invalid:
         parts.append(f"{snapshot.invalid} invalid")
+    if snapshot.reduced:
+        parts.append(f"late: {Rate(snapshot.allowed_bps // 10**6 * 10**6)} at once for now")
     if snapshot.finished < snapshot.total:
         parts.append(f"about {duration_text(left_s)} left")
     return ", ".join(parts)

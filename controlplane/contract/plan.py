@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from pydantic import model_validator
 
 from .model import Model
 from .target import Applied, BottleneckProgram
@@ -40,10 +42,14 @@ class PlannedTrial(Model):
 class Plan(Model):
     """Every trial of a run, in the order in which they are started.
 
+    With an adaptive search these are the trials that may be chosen, and only some are run.
+
     Attributes:
         format: Version of this layout.
         scenario: Name of the scenario.
         trials: The trials.
+        search: Whether all of them are run, or those that the search chooses.
+        expected_trials: How many will be run; an estimate with an adaptive search.
         flows_per_trial: Flows of each trial.
         trial_ns: Length of one trial.
         lanes: Trials that run side by side.
@@ -54,8 +60,18 @@ class Plan(Model):
     format: Literal[1] = PLAN_FORMAT
     scenario: str
     trials: tuple[PlannedTrial, ...]
+    search: Literal["exhaustive", "adaptive"] = "exhaustive"
+    expected_trials: int
     flows_per_trial: int
     trial_ns: int
     lanes: int
     estimated_seconds: float
     estimated_disk_bytes: int
+
+    @model_validator(mode="before")
+    @classmethod
+    def _all_of_them(cls, data: Any) -> Any:
+        """Plans from before there was a choice run every trial."""
+        if isinstance(data, dict) and "expected_trials" not in data:
+            return {**data, "expected_trials": len(data.get("trials", ()))}
+        return data

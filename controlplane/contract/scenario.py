@@ -139,13 +139,15 @@ class Equilibrium(Model):
     """How equilibria are searched.
 
     Attributes:
-        search: Exhaustive: every mix of the sweep is run.
+        search: `exhaustive` runs every mix of the sweep. `adaptive` chooses mixes as results
+            arrive until the equilibria are found; `trials` is then how often a mix whose
+            verdict is unclear is run at most.
         utility: What a flow wants: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
             `{function: module:function}`.
         epsilon: Gain, as a share of the fair share, that is too small to switch for.
     """
 
-    search: Literal["exhaustive"] = "exhaustive"
+    search: Literal["exhaustive", "adaptive"] = "exhaustive"
     utility: UtilitySpec = "throughput"
     epsilon: Share = Share(100_000_000)
 
@@ -476,8 +478,17 @@ class Scenario(Model):
         _check_sweep(self)
         _check_buffers(self)
         _check_mixes(self)
+        _check_search(self)
         _check_named_strategies(self)
         return self
+
+
+def _check_search(scenario: Scenario) -> None:
+    if scenario.equilibrium.search == "adaptive" and scenario.sweep.mixes != "all":
+        raise ValueError(
+            "sweep.mixes: an adaptive search chooses the mixes; write `mixes: all`, or "
+            "equilibrium.search: exhaustive"
+        )
 
 
 def _check_names(scenario: Scenario) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..contract.errors import ConfigError
 from ..contract.plan import Plan, PlannedTrial
@@ -31,8 +31,19 @@ DEFAULT_SPEED = 1.25
 Resolve = Callable[[BottleneckProgram], Applied]
 
 
+Rounds = Sequence[int]
+"""Trials of each round of an adaptive search, as expected."""
+
+Expect = Callable[[Scenario, Sequence[Setting], int], Rounds]
+"""Says what an adaptive search will take: (scenario, settings, trials at once) -> rounds."""
+
+
 def make_plan(
-    scenario: Scenario, testbed: Testbed, can: Capabilities, resolve: Resolve | None = None
+    scenario: Scenario,
+    testbed: Testbed,
+    can: Capabilities,
+    resolve: Resolve | None = None,
+    expect: Expect | None = None,
 ) -> Plan:
     """Plan every trial of a scenario on a testbed.
 
@@ -41,6 +52,7 @@ def make_plan(
         testbed: Where to run it.
         can: What the testbed's target can do.
         resolve: Tells what it would really do; None: that is not looked at.
+        expect: Says what an adaptive search will take; None: every mix is counted.
 
     Raises:
         ConfigError: The target or the testbed cannot do what the scenario asks for.
@@ -52,15 +64,25 @@ def make_plan(
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     lanes = _lanes(scenario, testbed, can, settings)
     trial_ns = scenario.duration.ns
+    seconds = estimate_seconds(trials, trial_ns, lanes, testbed.capacity.rate)
+    disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
+    number = len(trials)
+    if scenario.equilibrium.search == "adaptive" and expect is not None:
+        at_once = trials_at_once(trials, lanes, testbed.capacity.rate)
+        rounds = expect(scenario, [setting for setting, _ in settings], at_once)
+        number = min(sum(rounds), len(trials))
+        seconds = sum(-(-n // at_once) for n in rounds) * _trial_seconds(trial_ns)
+        disk = disk * number // len(trials)
     return Plan(
         scenario=scenario.name,
         trials=tuple(trials),
+        search=scenario.equilibrium.search,
+        expected_trials=number,
         flows_per_trial=scenario.total_flows,
         trial_ns=trial_ns,
         lanes=min(lanes, len(trials)),
-        estimated_seconds=estimate_seconds(trials, trial_ns, lanes, testbed.capacity.rate),
-        estimated_disk_bytes=sum(trial_table_bytes(scenario, t.setting) for t in trials)
-        + _raw_bytes(scenario, trials, lanes),
+        estimated_seconds=seconds,
+        estimated_disk_bytes=disk + _raw_bytes(scenario, trials, lanes),
     )
 
 
@@ -188,7 +210,7 @@ def estimate_seconds(
         lanes: At most so many at once.
         capacity: At most this sum of rates at once.
     """
-    takes = Duration(trial_ns).seconds + OVERHEAD_S
+    takes = _trial_seconds(trial_ns)
     running: list[tuple[float, int]] = []
     now, rate = 0.0, 0
     for trial in trials:
@@ -198,6 +220,15 @@ def estimate_seconds(
         heapq.heappush(running, (now + takes, trial.setting.rate_bps))
         rate += trial.setting.rate_bps
     return max((end for end, _ in running), default=0.0)
+
+
+def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, capacity: Rate) -> int:
+    """Trials of the largest rate that run side by side."""
+    return max(1, min(lanes, capacity.bps // max(t.setting.rate_bps for t in trials)))
+
+
+def _trial_seconds(trial_ns: int) -> float:
+    return Duration(trial_ns).seconds + OVERHEAD_S
 
 
 def trial_packets(scenario: Scenario, setting: Setting) -> int:

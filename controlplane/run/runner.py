@@ -30,14 +30,17 @@ from ..targets import artefact_of, capabilities_of, resolve
 from .attempt import make_attempt
 from .lab import Lab, open_lab, quietly
 from .manifest import Status, new_manifest, with_lab, with_status
-from .planner import make_plan, trial_table_bytes
-from .resume import remaining
+from .planner import Expect, make_plan
 from .rundir import RunDirectory, check_manifest, create, open_existing
-from .scheduler import Job, Scheduler, Snapshot
+from .scheduler import Scheduler, Snapshot
 from .states import Step
 from .trial import Trial
+from .work import Chooser, ChosenWork, Job, PlannedWork, Work
 
 MakeSession = Callable[["Run"], Session]
+
+MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
+"""Makes the chooser of an adaptive run: (run directory, scenario, testbed, plan) -> chooser."""
 
 
 @dataclass
@@ -50,7 +53,7 @@ class Run:
         testbed: The testbed.
         plan: Every trial.
         manifest: The manifest as it stands.
-        jobs: What is still to be run.
+        work: What is still to be run.
     """
 
     directory: RunDirectory
@@ -58,7 +61,7 @@ class Run:
     testbed: Loaded[Testbed]
     plan: Plan
     manifest: Manifest
-    jobs: list[Job]
+    work: Work
 
     @property
     def id(self) -> str:
@@ -72,12 +75,18 @@ class Run:
         self.directory.write("manifest.json", self.manifest)
 
 
-def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> Plan:
-    """Plan a run, refusing what cannot be done; touches nothing."""
+def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed], expect: Expect) -> Plan:
+    """Plan a run, refusing what cannot be done; touches nothing.
+
+    Args:
+        scenario: What to run.
+        testbed: Where.
+        expect: Says what an adaptive search will take.
+    """
     check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
     check_utility(scenario.model, scenario.name)
     bed = testbed.model
-    return make_plan(scenario.model, bed, capabilities_of(bed), partial(resolve, bed))
+    return make_plan(scenario.model, bed, capabilities_of(bed), partial(resolve, bed), expect)
 
 
 def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
@@ -93,37 +102,65 @@ def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
     preflight.require_disk(folder, needed_bytes)
 
 
-def new_run(results: Path, scenario: Loaded[Scenario], testbed: Loaded[Testbed], plan: Plan) -> Run:
-    """Make the run directory of a new run."""
+def new_run(
+    results: Path,
+    scenario: Loaded[Scenario],
+    testbed: Loaded[Testbed],
+    plan: Plan,
+    choose: MakeChooser,
+) -> Run:
+    """Make the run directory of a new run.
+
+    Args:
+        results: Folder that it goes into.
+        scenario: What to run.
+        testbed: Where.
+        plan: Every trial, or those that may be chosen.
+        choose: Makes the chooser of an adaptive run.
+    """
     directory = create(results, scenario, testbed, plan)
     manifest = new_manifest(directory, scenario, testbed)
     directory.write("manifest.json", manifest)
-    jobs = remaining(plan, [], scenario.model.max_attempts)
-    return Run(directory, scenario, testbed, plan, manifest, jobs)
+    work = _work(directory, scenario.model, testbed.model, plan, choose)
+    return Run(directory, scenario, testbed, plan, manifest, work)
 
 
-def resumed_run(path: Path) -> Run:
-    """Open an existing run; finished trials are kept."""
+def resumed_run(path: Path, choose: MakeChooser) -> Run:
+    """Open an existing run; finished trials are kept.
+
+    Args:
+        path: The run directory.
+        choose: Makes the chooser of an adaptive run.
+    """
     directory = open_existing(path)
     scenario = load_scenario(path / "scenario.yaml")
     testbed = load_testbed(path / "testbed.yaml")
     manifest = check_manifest(directory, scenario, testbed)
     plan = directory.read("plan.json", Plan)
-    sealed = directory.sealed()
-    foreign = {r.id.rpartition("-a")[0] for r in sealed} - {t.key for t in plan.trials}
+    foreign = {r.id.rpartition("-a")[0] for r in directory.sealed()} - {t.key for t in plan.trials}
     if foreign:
         raise ConfigError(
             f"{directory.trials}: {min(foreign)} is no trial of this plan; move it away"
         )
-    jobs = remaining(plan, sealed, scenario.model.max_attempts)
-    return Run(directory, scenario, testbed, plan, manifest, jobs)
+    work = _work(directory, scenario.model, testbed.model, plan, choose)
+    return Run(directory, scenario, testbed, plan, manifest, work)
 
 
-def needed_disk_bytes(run_plan: Plan, scenario: Scenario, jobs: list[Job] | None = None) -> int:
-    """Upper estimate of what is still to be written."""
-    if jobs is None:
-        return run_plan.estimated_disk_bytes
-    return sum(trial_table_bytes(scenario, job.trial.setting) for job in jobs)
+def _work(
+    directory: RunDirectory, scenario: Scenario, testbed: Testbed, plan: Plan, choose: MakeChooser
+) -> Work:
+    sealed, attempts = directory.sealed(), scenario.max_attempts
+    if plan.search == "exhaustive":
+        return PlannedWork(plan, sealed, attempts)
+    return ChosenWork(choose(directory.path, scenario, testbed, plan), plan, sealed, attempts)
+
+
+def needed_disk_bytes(plan: Plan, work: Work | None = None) -> int:
+    """Upper estimate of what is still to be written: of all of a plan, or of what is left."""
+    if work is None:
+        return plan.estimated_disk_bytes
+    left = (work.total - work.finished) / max(1, work.total)
+    return int(plan.estimated_disk_bytes * left)
 
 
 def local_session(run: Run) -> Session:
@@ -167,8 +204,9 @@ def execute(
     """
     handler = log_to(run.directory.log)
     try:
-        if run.jobs:
-            _run_jobs(run, show, make_session, program)
+        first = run.work.start()
+        if first:
+            _run_jobs(run, first, show, make_session, program)
         run.set_status("complete")
     except BaseException as error:
         stopped = isinstance(error, Interrupted | KeyboardInterrupt)
@@ -182,6 +220,7 @@ def execute(
 
 def _run_jobs(
     run: Run,
+    first: list[Job],
     show: Callable[[Snapshot], None],
     make_session: MakeSession,
     program: Callable[[Testbed], Path],
@@ -191,27 +230,21 @@ def _run_jobs(
     try:
         run.manifest = with_lab(run.manifest, lab)
         run.directory.write("manifest.json", run.manifest)
-        _scheduler(run, lab).run(show)
+        _scheduler(run, first, lab).run(show)
     except BaseException:
         quietly("lab", lab.close)
         raise
     lab.close()
 
 
-def _scheduler(run: Run, lab: Lab) -> Scheduler:
+def _scheduler(run: Run, first: list[Job], lab: Lab) -> Scheduler:
     scenario = run.scenario.model
 
-    def execute_job(job: Job, lane: int, tell: Callable[[Step], None]) -> bool:
+    def execute_job(job: Job, lane: int, tell: Callable[[Step], None]) -> TrialRecord:
         folder = run.directory.aside(job.trial.attempt_id(job.attempt))
         attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
-        return Trial(lab, run.directory, attempt, scheduler.stop, tell).execute().valid
+        return Trial(lab, run.directory, attempt, scheduler.stop, tell).execute()
 
-    scheduler = Scheduler(
-        run.jobs,
-        lanes=min(run.plan.lanes, len(run.jobs)),
-        capacity_bps=run.testbed.model.capacity.rate.bps,
-        max_attempts=scenario.max_attempts,
-        execute=execute_job,
-        done=len(run.plan.trials) - len(run.jobs),
-    )
+    capacity = run.testbed.model.capacity.rate.bps
+    scheduler = Scheduler(first, run.work, run.plan.lanes, capacity, execute_job)
     return scheduler

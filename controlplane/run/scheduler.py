@@ -10,22 +10,12 @@ from dataclasses import dataclass, field
 
 from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
+from ..contract.trial import TrialRecord
 from ..session.log import LOG
+from .pace import Pace
 from .rundir import DiskFullError
 from .states import Step
-
-
-@dataclass(frozen=True)
-class Job:
-    """A trial to run.
-
-    Attributes:
-        trial: What is planned.
-        attempt: Which attempt at it.
-    """
-
-    trial: PlannedTrial
-    attempt: int
+from .work import Job, Work
 
 
 @dataclass
@@ -54,7 +44,9 @@ class Snapshot:
         waiting: Trials that are not yet started.
         finished: Trials that ended with a valid result or used up their attempts.
         invalid: Attempts that were found invalid.
-        total: Trials of the run.
+        total: Trials of the run; an estimate where they are chosen as results arrive.
+        allowed_bps: Largest sum of rates at once, now.
+        reduced: Whether that is less than the testbed's capacity: departures were late.
     """
 
     running: tuple[Running, ...]
@@ -62,10 +54,12 @@ class Snapshot:
     finished: int
     invalid: int
     total: int
+    allowed_bps: int
+    reduced: bool
 
 
-Execute = Callable[[Job, int, Callable[[Step], None]], bool]
-"""Runs a job on a lane; returns whether it was valid."""
+Execute = Callable[[Job, int, Callable[[Step], None]], TrialRecord]
+"""Runs a job on a lane; returns its sealed record."""
 
 
 class Scheduler:
@@ -75,31 +69,22 @@ class Scheduler:
     or a full disk ends the run: every other trial would fail as well.
 
     Args:
-        jobs: What to run, in this order as far as it fits.
+        first: What to begin with, in this order as far as it fits.
+        work: Told how jobs end; says which follow.
         lanes: Lanes side by side.
-        capacity_bps: Largest sum of rates.
-        max_attempts: Attempts at each trial.
+        capacity_bps: Largest sum of rates; less while departures are late (see `pace`).
         execute: Runs one job.
-        done: Trials that are finished already.
     """
 
     def __init__(
-        self,
-        jobs: list[Job],
-        lanes: int,
-        capacity_bps: int,
-        max_attempts: int,
-        execute: Execute,
-        done: int = 0,
+        self, first: list[Job], work: Work, lanes: int, capacity_bps: int, execute: Execute
     ) -> None:
         self.stop = threading.Event()
-        self._waiting = deque(jobs)
+        self._source = work
+        self._waiting = deque(first)
         self._running: dict[int, Running] = {}
-        self._capacity_bps = capacity_bps
-        self._max_attempts = max_attempts
+        self._pace = Pace(capacity_bps)
         self._execute = execute
-        self._total = len(jobs) + done
-        self._finished = done
         self._invalid = 0
         self._error: BaseException | None = None
         self._changed = threading.Condition()
@@ -148,9 +133,11 @@ class Scheduler:
             return Snapshot(
                 running=tuple(self._running.values()),
                 waiting=tuple(job.trial for job in self._waiting),
-                finished=self._finished,
+                finished=self._source.finished,
                 invalid=self._invalid,
-                total=self._total,
+                total=self._source.total,
+                allowed_bps=self._pace.allowed_bps,
+                reduced=self._pace.reduced,
             )
 
     def _work(self, lane: int) -> None:
@@ -158,25 +145,37 @@ class Scheduler:
             self._run_one(job, lane)
 
     def _run_one(self, job: Job, lane: int) -> None:
+        started = time.monotonic()
         try:
-            valid = self._execute(job, lane, lambda step: self._tell(lane, step))
-            self._settle(job, lane, valid)
+            record = self._execute(job, lane, lambda step: self._tell(lane, step))
+            failed = frozenset(gate.name for gate in record.gates if not gate.passed)
+            self._keep_pace(job, started, record.valid, failed)
+            self._settle(job, lane, record.valid)
         except Exception as error:
             LOG.exception("trial %s failed", job.trial.attempt_id(job.attempt))
-            if self._may_repeat(job, error):
-                self._settle(job, lane, valid=False)
+            further = self._repeat(job, error)
+            if further:
+                self._put(further, valid=False)
             else:
                 self._fail(error)
-                self._leave(lane)
+            self._leave(lane)
 
-    def _may_repeat(self, job: Job, error: Exception) -> bool:
+    def _repeat(self, job: Job, error: Exception) -> list[Job]:
         """A host's hiccup may be repeated, unless it was the last attempt."""
-        return (
-            isinstance(error, HostError)
-            and not isinstance(error, DiskFullError)
-            and job.attempt + 1 < self._max_attempts
-            and not self.stop.is_set()
-        )
+        hiccup = isinstance(error, HostError) and not isinstance(error, DiskFullError)
+        if not hiccup or self.stop.is_set():
+            return []
+        return [again for again in self._source.ended(job, False) if again.trial == job.trial]
+
+    def _keep_pace(self, job: Job, started: float, valid: bool, failed: frozenset[str]) -> None:
+        with self._changed:
+            if self._pace.ended(started, valid, failed):
+                LOG.warning(
+                    "%s failed %s: at most %d Mbit/s at once from now on",
+                    job.trial.attempt_id(job.attempt),
+                    ", ".join(sorted(failed)),
+                    self._pace.allowed_bps // 10**6,
+                )
 
     def _take(self, lane: int) -> Job | None:
         """Wait for a job that fits; None when there is nothing more to do."""
@@ -194,19 +193,22 @@ class Scheduler:
             return None
 
     def _fitting(self) -> Job | None:
+        """The first waiting job that fits; a single one always does, however slow the pace."""
+        if not self._running:
+            return self._waiting[0] if self._waiting else None
         used = sum(r.job.trial.setting.rate_bps for r in self._running.values())
-        room = self._capacity_bps - used
+        room = self._pace.allowed_bps - used
         return next((j for j in self._waiting if j.trial.setting.rate_bps <= room), None)
 
     def _settle(self, job: Job, lane: int, valid: bool) -> None:
-        with self._changed:
-            if not valid:
-                self._invalid += 1
-            if not valid and job.attempt + 1 < self._max_attempts:
-                self._waiting.append(Job(job.trial, job.attempt + 1))
-            else:
-                self._finished += 1
+        """Ask what follows before the lane is free: as long as one runs, the run goes on."""
+        self._put(self._source.ended(job, valid), valid)
         self._leave(lane)
+
+    def _put(self, jobs: list[Job], valid: bool) -> None:
+        with self._changed:
+            self._invalid += not valid
+            self._waiting.extend(jobs)
 
     def _leave(self, lane: int) -> None:
         with self._changed:

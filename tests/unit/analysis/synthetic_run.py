@@ -398,7 +398,7 @@ class RunWriter:
         )  # fmt: skip
         plan = Plan(
             scenario=self.scenario.name, trials=trials, flows_per_trial=self.scenario.total_flows,
-            trial_ns=self.scenario.duration.ns, lanes=1, estimated_seconds=1.0,
+            expected_trials=1, trial_ns=self.scenario.duration.ns, lanes=1, estimated_seconds=1.0,
             estimated_disk_bytes=1,
         )  # fmt: skip
         (self.path / "plan.json").write_text(plan.model_dump_json())

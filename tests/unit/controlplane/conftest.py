@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.cli.adaptive import make_chooser
 from nashbed.controlplane.config import Loaded, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
@@ -56,6 +57,6 @@ def make_run(tmp_path: Path) -> MakeRun:
         loaded: Loaded[Scenario] = parse_scenario(SCENARIO.replace(old, new), "small.yaml")
         bed = parse_testbed(TESTBED, "fake.yaml")
         plan = make_plan(loaded.model, bed.model, dpdk_capabilities(bed.model.dataplane))
-        return new_run(tmp_path / "results", loaded, bed, plan)
+        return new_run(tmp_path / "results", loaded, bed, plan, make_chooser)
 
     return make

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from nashbed.controlplane.cli.adaptive import make_chooser
 from nashbed.controlplane.contract.errors import ConfigError, HostError, NashbedError, TargetError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.tables import TABLES
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.rundir import DiskFullError
 from nashbed.controlplane.run.runner import Run, execute, resumed_run
+from nashbed.controlplane.run.work import Job, Work
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
 from tests.unit.controlplane.conftest import MakeRun
@@ -140,17 +142,32 @@ def test_a_full_disk_ends_the_run_and_it_can_be_resumed(
     with pytest.raises(DiskFullError, match="the disk is full; free some space, then"):
         run_fake(run)
     monkeypatch.delenv("FAKE_DATAPLANE")
-    records, _ = run_fake(resumed_run(run.directory.path))
+    records, _ = run_fake(resumed_run(run.directory.path, make_chooser))
     assert [r.valid for r in records] == [True] * 3
+
+
+class OnlyTheFirst:
+    """Work that ends after its first job."""
+
+    def __init__(self, work: Work) -> None:
+        self.total = self.finished = 1
+        self._first = work.start()[:1]
+
+    def start(self) -> list[Job]:
+        return self._first
+
+    def ended(self, job: Job, valid: bool) -> list[Job]:
+        return []
 
 
 def test_resume_keeps_finished_trials(make_run: MakeRun) -> None:
     run = make_run()
-    all_jobs, run.jobs = run.jobs, run.jobs[:1]
+    all_jobs = run.work.start()
+    run.work = OnlyTheFirst(run.work)
     kept, _ = run_fake(run)
     before = (run.directory.trials / kept[0].id / "trial.json").read_bytes()
-    again = resumed_run(run.directory.path)
-    assert [job.trial.key for job in again.jobs] == [job.trial.key for job in all_jobs[1:]]
+    again = resumed_run(run.directory.path, make_chooser)
+    assert [job.trial.key for job in again.work.start()] == [job.trial.key for job in all_jobs[1:]]
     records, _ = run_fake(again)
     assert len(records) == 3
     assert (run.directory.trials / kept[0].id / "trial.json").read_bytes() == before
@@ -159,8 +176,8 @@ def test_resume_keeps_finished_trials(make_run: MakeRun) -> None:
 def test_resume_of_a_finished_run_does_nothing(make_run: MakeRun) -> None:
     run = make_run("[0, 1, 3]", "[1]")
     run_fake(run)
-    again = resumed_run(run.directory.path)
-    assert again.jobs == []
+    again = resumed_run(run.directory.path, make_chooser)
+    assert again.work.start() == []
     records = execute(again, lambda s: None, make_session=lambda r: pytest.fail("not needed"))
     assert [r.id for r in records] == ["b2bdp-k01-r0-a0"]
 
@@ -172,7 +189,7 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
     run = make_run("sweep: {mixes: [0, 1, 3]}", ONE_ATTEMPT)
     records, _ = run_fake(run)
     assert [r.id for r in records] == ["b2bdp-k01-r0-a0"]
-    assert resumed_run(run.directory.path).jobs == []
+    assert resumed_run(run.directory.path, make_chooser).work.start() == []
 
 
 @pytest.mark.parametrize("damage", ["{", "", '{"format": 2}', "[]", "\x00\xff"])
@@ -181,7 +198,7 @@ def test_a_damaged_trial_is_one_clear_line(make_run: MakeRun, damage: str) -> No
     run_fake(run)
     (run.directory.trials / "b2bdp-k01-r0-a0" / "trial.json").write_text(damage)
     with pytest.raises(ConfigError, match=r"trial\.json: is damaged.*move .* away") as caught:
-        resumed_run(run.directory.path)
+        resumed_run(run.directory.path, make_chooser)
     assert "\n" not in caught.value.message
 
 
@@ -190,14 +207,14 @@ def test_a_changed_scenario_is_refused_on_resume(make_run: MakeRun) -> None:
     path = run.directory.path / "scenario.yaml"
     path.write_text(path.read_text().replace("400ms", "500ms"))
     with pytest.raises(ConfigError, match=r"scenario\.yaml: was changed after the run started"):
-        resumed_run(run.directory.path)
+        resumed_run(run.directory.path, make_chooser)
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"not a run directory \(manifest\.json is missing\)"):
-        resumed_run(tmp_path)
+        resumed_run(tmp_path, make_chooser)
     with pytest.raises(ConfigError, match="no such run directory"):
-        resumed_run(tmp_path / "none")
+        resumed_run(tmp_path / "none", make_chooser)
 
 
 def test_sampled_and_binned_scenarios_say_what_they_cannot_judge(make_run: MakeRun) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from nashbed.controlplane.contract.errors import (
@@ -13,12 +14,13 @@ from nashbed.controlplane.contract.errors import (
     Interrupted,
     TargetError,
 )
-from nashbed.controlplane.contract.plan import PlannedTrial
+from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.trial import GroupMix, Setting
 from nashbed.controlplane.run.rundir import DiskFullError
-from nashbed.controlplane.run.scheduler import Job, Scheduler, Snapshot
+from nashbed.controlplane.run.scheduler import Scheduler, Snapshot
 from nashbed.controlplane.run.states import ORDER, Step, Steps
+from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork
 
 MBIT = 10**6
 
@@ -34,6 +36,27 @@ def job(name: str, mbit: int = 100) -> Job:
     return Job(trial, 0)
 
 
+def planned(jobs: list[Job], attempts: int = 3) -> PlannedWork:
+    """Work of these trials alone."""
+    trials = tuple(job.trial for job in jobs)
+    plan = Plan(
+        scenario="s", trials=trials, expected_trials=len(trials), flows_per_trial=1, trial_ns=1,
+        lanes=1, estimated_seconds=1, estimated_disk_bytes=1,
+    )  # fmt: skip
+    return PlannedWork(plan, [], attempts)
+
+
+def record(valid: bool, *failed: str) -> SimpleNamespace:
+    """What the scheduler reads of a sealed trial."""
+    gates = tuple(SimpleNamespace(name=name, passed=False) for name in failed)
+    return SimpleNamespace(valid=valid, gates=gates)
+
+
+def scheduler_of(jobs: list[Job], lanes: int, mbit: int, execute) -> Scheduler:
+    work = planned(jobs)
+    return Scheduler(work.start(), work, lanes, mbit * MBIT, execute)
+
+
 class Lanes:
     """Executes jobs for a moment and watches what runs at the same time."""
 
@@ -45,7 +68,7 @@ class Lanes:
         self.most = 0
         self.done: list[tuple[str, int]] = []
 
-    def __call__(self, job: Job, lane: int, tell: Callable[[Step], None]) -> bool:
+    def __call__(self, job: Job, lane: int, tell: Callable[[Step], None]) -> SimpleNamespace:
         with self.lock:
             assert lane not in self.rates
             self.rates[lane] = job.trial.setting.rate_bps // MBIT
@@ -55,12 +78,12 @@ class Lanes:
         with self.lock:
             del self.rates[lane]
             self.done.append((job.trial.key, job.attempt))
-        return self.answer(job)
+        return record(self.answer(job))
 
 
 def run(jobs: list[Job], lanes: Lanes, count: int = 4, mbit: int = 250) -> list[Snapshot]:
     shown: list[Snapshot] = []
-    scheduler = Scheduler(jobs, count, mbit * MBIT, 3, lanes)
+    scheduler = scheduler_of(jobs, count, mbit, lanes)
     scheduler.run(shown.append, every_s=0.005)
     return shown
 
@@ -90,6 +113,48 @@ def test_an_invalid_trial_is_repeated_up_to_the_limit() -> None:
     shown = run([job("good"), job("bad")], lanes)
     assert sorted(lanes.done) == [("bad", 0), ("bad", 1), ("bad", 2), ("good", 0)]
     assert (shown[-1].finished, shown[-1].invalid) == (2, 3)
+
+
+def test_late_trials_slow_the_run_down_once_and_it_recovers() -> None:
+    """Both of the first pair are late from one cause: one cut, from 250 to 200 Mbit/s."""
+    late = iter([True, True])
+    shown: list[Snapshot] = []
+
+    def execute(job: Job, lane: int, tell: Callable[[Step], None]) -> SimpleNamespace:
+        time.sleep(0.02)
+        return record(False, "lateness") if next(late, False) else record(True)
+
+    scheduler = scheduler_of([job(f"j{i}", 125) for i in range(8)], 2, 250, execute)
+    scheduler.run(shown.append, every_s=0.002)
+    assert min(snapshot.allowed_bps for snapshot in shown) == 200 * MBIT
+    assert (shown[-1].finished, shown[-1].invalid, shown[-1].reduced) == (8, 2, False)
+
+
+def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
+    class Countdown:
+        """Three trials, one after the other."""
+
+        def __init__(self) -> None:
+            self.left = [job("c").trial, job("b").trial, job("a").trial]
+            self.told: list[tuple[str, str | None]] = []
+
+        def ask(self) -> list[PlannedTrial]:
+            return [self.left.pop()] if self.left else []
+
+        def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
+            self.told.append((trial.key, sealed))
+
+    jobs, chooser = [job("a"), job("b"), job("c"), job("d")], Countdown()
+    plan = Plan(
+        scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
+        flows_per_trial=1, trial_ns=1, lanes=2, estimated_seconds=1, estimated_disk_bytes=1,
+    )  # fmt: skip
+    work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(lambda job: job.trial.key != "b")
+    shown: list[Snapshot] = []
+    Scheduler(work.start(), work, 2, 10**9, lanes).run(shown.append, every_s=0.005)
+    assert lanes.done == [("a", 0), ("b", 0), ("b", 1), ("c", 0)]
+    assert chooser.told == [("a", "a-a0"), ("b", None), ("c", "c-a0")]
+    assert (shown[-1].finished, shown[-1].total, shown[-1].invalid) == (3, 3, 2)
 
 
 def raising(error: BaseException) -> Callable[[Job], bool]:
@@ -124,7 +189,7 @@ def test_the_first_error_stops_the_other_lanes() -> None:
         assert scheduler.stop.wait(10)
         raise Interrupted("stopped")
 
-    scheduler = Scheduler([job("b"), job("a"), job("c")], 2, 10**9, 3, execute)
+    scheduler = scheduler_of([job("b"), job("a"), job("c")], 2, 1000, execute)
     with pytest.raises(TargetError, match="dead"):
         scheduler.run(lambda snapshot: None)
 
@@ -142,7 +207,7 @@ def test_ctrl_c_stops_every_lane_and_waits_for_it() -> None:
         if len(snapshot.running) == 2 and not scheduler.stop.is_set():
             raise KeyboardInterrupt
 
-    scheduler = Scheduler([job("a"), job("b"), job("c")], 2, 10**9, 3, execute)
+    scheduler = scheduler_of([job("a"), job("b"), job("c")], 2, 1000, execute)
     with pytest.raises(Interrupted, match="finished trials are kept"):
         scheduler.run(show, every_s=0.005)
     assert sorted(ended) == ["a", "b"]

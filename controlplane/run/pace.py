@@ -1,0 +1,59 @@
+"""How much runs at once: what the machine carries, less while departures come late."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+BACK_OFF = 0.8
+RECOVER = 1.05
+SLOW_GATES = frozenset({"lateness", "loop_gap", "sampling", "no_other_loss"})
+"""Gates that fail when a machine has too much to do."""
+
+
+class Pace:
+    """The largest sum of rates that may run at once.
+
+    A trial that failed a gate for too much load takes a fifth off; each valid trial gives a
+    twentieth back. Trials that ran side by side fail together from one cause, so only one
+    that started after the last cut makes another.
+
+    Args:
+        capacity_bps: What the testbed is said to carry.
+        now: Clock in seconds.
+    """
+
+    def __init__(self, capacity_bps: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._most = self._allowed = float(capacity_bps)
+        self._now = now
+        self._cut_at = -1.0
+
+    @property
+    def allowed_bps(self) -> int:
+        """What may run at once now."""
+        return int(self._allowed)
+
+    @property
+    def reduced(self) -> bool:
+        """Whether it is less than what the testbed is said to carry."""
+        return self._allowed < self._most
+
+    def ended(self, started: float, valid: bool, failed_gates: frozenset[str]) -> bool:
+        """Take a trial's end into account.
+
+        Args:
+            started: When it started, by the clock.
+            valid: Whether it was valid.
+            failed_gates: Names of the gates that it failed.
+
+        Returns:
+            Whether the pace was cut because of it.
+        """
+        if valid:
+            self._allowed = min(self._most, self._allowed * RECOVER)
+            return False
+        if not failed_gates & SLOW_GATES or started <= self._cut_at:
+            return False
+        self._allowed *= BACK_OFF
+        self._cut_at = self._now()
+        return True
