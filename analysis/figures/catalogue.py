@@ -222,6 +222,25 @@ def _setting_sketches(
     measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
 ) -> Iterator[_Sketch]:
     label = setting.label
+    if sum(bool(cell.trials) for cell in measures.cells(setting)) > 1:
+        yield from _by_mix_sketches(measures, setting, equilibria)
+    yield _Sketch(
+        "share_against_share",
+        label,
+        "",
+        "Share of the queue against share of the throughput",
+        "One point per flow and trial. Equation (5) of Mishra et al. (2022) puts every flow on "
+        "the dashed line: it gets the share of the link that it holds of the queue. A flow to "
+        "the right of it meets a longer queue than average.",
+        lambda: share_against_share.draw(measures, setting),
+    )
+
+
+def _by_mix_sketches(
+    measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
+) -> Iterator[_Sketch]:
+    """What is drawn over the mixes: nothing to see where there is one."""
+    label = setting.label
     series = references(measures, setting)
     yield _Sketch(
         "throughput_by_mix",
@@ -251,16 +270,6 @@ def _setting_sketches(
         "congestion controls: the plane of mixes, paths of single best switches and of replicator "
         "dynamics. Utilities between measured mixes are interpolated.",
         lambda: dynamics.draw(equilibria),
-    )
-    yield _Sketch(
-        "share_against_share",
-        label,
-        "",
-        "Share of the queue against share of the throughput",
-        "One point per flow and trial. Equation (5) of Mishra et al. (2022) puts every flow on "
-        "the dashed line: it gets the share of the link that it holds of the queue. A flow to "
-        "the right of it meets a longer queue than average.",
-        lambda: share_against_share.draw(measures, setting),
     )
 
 

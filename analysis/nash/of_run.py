@@ -79,6 +79,11 @@ class SettingEquilibria:
         """A state in words."""
         return state_text(state, self.strategies, self.groups)
 
+    @property
+    def decided(self) -> bool:
+        """Whether anything is known of any mix; not so where a few mixes were picked by hand."""
+        return any(v.equilibrium != "undecided" for v in self.verdicts)
+
     def summary(self) -> str:
         """One line for a person: the equilibria, or why there is none to name."""
         if self.equilibria:

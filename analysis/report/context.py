@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
 from nashbed.controlplane.contract.trial import Gate, Setting
 
 from ..acceptance import AcceptanceResult
@@ -53,6 +54,12 @@ class Findings:
     acceptance: list[AcceptanceResult]
     correlation: RunCorrelation
 
+    @property
+    def sought(self) -> bool:
+        """Whether the run can say anything of equilibria: mixes picked by hand may not."""
+        every = self.measures.run.scenario.sweep.mixes == "all"
+        return every or any(found.decided for found in self.equilibria)
+
     def to_dict(self) -> Json:
         """Plain data for JSON: NaN never occurs in it."""
         run = self.measures.run
@@ -83,7 +90,8 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "run": run.manifest.run,
         "started": run.manifest.started_utc,
         "status": run.manifest.status,
-        "headline": _headline(findings),
+        "sought": findings.sought,
+        "headline": _headline(findings) if findings.sought else [],
         "figures": _figures([f for f in figures if not f.setting]),
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
@@ -152,7 +160,9 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
 
 def _telemetry(measures: RunMeasures) -> str:
     kept = measures.run.scenario.telemetry.postcards
-    return "every packet" if kept == "all" else str(kept)
+    if isinstance(kept, SampledPostcards):
+        return f"one packet in {kept.sample}"
+    return f"sums over {kept.bins}" if isinstance(kept, BinnedPostcards) else "every packet"
 
 
 def _applied(measures: RunMeasures, setting: Setting) -> Json:

@@ -67,8 +67,9 @@ def result_text(
 ) -> str:
     """The result as a person reads it."""
     text = as_text(result_table(rows, scenario))
-    text += "★ equilibrium   ε nobody gains more than "
-    text += f"{scenario.equilibrium.epsilon} of the fair share by switching\n"
+    if sought(rows, scenario):
+        text += "★ equilibrium   ε nobody gains more than "
+        text += f"{scenario.equilibrium.epsilon} of the fair share by switching\n"
     if any(row["trials_unconverged"] for row in rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
     text += "".join(_bound_line(bound) + "\n" for bound in bounds)
@@ -86,15 +87,22 @@ def result_table(rows: list[dict[str, Any]], scenario: Scenario) -> Table:
         table.add_column(f"{strategy}\nMbit/s per flow", justify="right")
     table.add_column("queueing\ndelay ms", justify="right")
     table.add_column("used", justify="right")
-    table.add_column("equi-\nlibrium", justify="center")
+    if sought(rows, scenario):
+        table.add_column("equi-\nlibrium", justify="center")
     table.add_column("valid", justify="right")
     before = None
     for row in rows:
         if before is not None and row["setting"] != before:
             table.add_section()
         before = row["setting"]
-        table.add_row(*_cells(row, scenario, _several(rows)))
+        table.add_row(*_cells(row, scenario, _several(rows), sought(rows, scenario)))
     return table
+
+
+def sought(rows: Rows, scenario: Scenario) -> bool:
+    """Whether the run can say anything of equilibria: mixes picked by hand may not."""
+    every = scenario.sweep.mixes == "all"
+    return every or any(row["equilibrium"] is not None for row in rows)
 
 
 def _several(rows: list[dict[str, Any]]) -> bool:
@@ -102,7 +110,7 @@ def _several(rows: list[dict[str, Any]]) -> bool:
     return len({(row["rate_bps"], tuple(row["base_rtt_ns"])) for row in rows}) > 1
 
 
-def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
+def _cells(row: dict[str, Any], scenario: Scenario, several: bool, mark: bool) -> list[str]:
     invalid = f" ({row['trials_invalid']} invalid)" if row["trials_invalid"] else ""
     moving = f" ~{row['trials_unconverged']}" if row["trials_unconverged"] else ""
     return [
@@ -111,7 +119,7 @@ def _cells(row: dict[str, Any], scenario: Scenario, several: bool) -> list[str]:
         *(_throughput(row, strategy) for strategy in scenario.strategies),
         _number(row["mean_queueing_delay"], 1e3, 1),
         _number(row["utilisation"], 100.0, 1, "%"),
-        _mark(row),
+        *([_mark(row)] if mark else []),
         f"{row['trials_valid']}/{scenario.trials}{invalid}{moving}",
     ]
 
