@@ -38,11 +38,16 @@ def plan_table(plan: Plan) -> str:
             str(len(mixes)),
             str(count[label]),
         )
+    applied = "".join(
+        f"{label}: {trial.expected.detail}\n"
+        for label, trial in first.items()
+        if trial.expected is not None and trial.expected.detail
+    )
     takes = duration_text(plan.estimated_seconds)
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
     tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
-    return as_text(table) + tail
+    return as_text(table) + applied + tail
 
 
 def as_text(what: RenderableType, width: int = WIDTH) -> str:

@@ -186,6 +186,13 @@ class Telemetry(Model):
     goodput: Duration = Duration(100_000_000)
     capture: bool = False
 
+    @property
+    def mode(self) -> Literal["all", "sample", "bins"]:
+        """Which way of keeping postcards this is."""
+        if isinstance(self.postcards, SampledPostcards):
+            return "sample"
+        return "bins" if isinstance(self.postcards, BinnedPostcards) else "all"
+
     @model_validator(mode="after")
     def _check(self) -> Telemetry:
         for key in ("tcp_info", "goodput"):

@@ -43,8 +43,8 @@ class Applied(Model):
         limit: Drop-tail limit.
         buffer_bytes: The limit as bytes (packets of 1514 bytes).
         overhead_bytes: Bytes counted for each packet besides the frame.
-        slot_bytes: Bytes that every packet takes of the rate, whatever its length (a rate in
-            packets per second); 0: its own.
+        slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
+            per second); 0: its own.
         detail: What the target was told in its own units, for a person; empty: the same.
     """
 

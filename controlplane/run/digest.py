@@ -51,8 +51,15 @@ def _telemetry(measured: Measured, edges: Edges) -> PostcardEvidence | None:
     if attempt.telemetry().mode == "bins":
         _bins(attempt, clock, edges)
         return None
-    applied = measured.applied
-    evidence = PostcardEvidence(clock.flows, applied.rate_bps, applied.overhead_bytes)
+    applied, can = measured.applied, measured.can
+    evidence = PostcardEvidence(
+        clock.flows,
+        applied.rate_bps,
+        applied.overhead_bytes,
+        applied.slot_bytes,
+        can.departure_tolerance_ns,
+        can.queue_tolerance_bytes,
+    )
     whole = attempt.telemetry().mode == "all"
 
     def see(piece: Piece) -> None:

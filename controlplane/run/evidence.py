@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .coverage import StreamCoverage
+from .link import EXACT_NS, LinkBusy
 from .postcards import Ints, Piece
 
 SYN = 0x02
-NS = 10**9
 
 
 class FlowTotals:
@@ -50,46 +50,17 @@ class SequenceGaps:
         self._last = int(piece.seq[-1])
 
 
-class LinkBusy:
-    """Whether every departure is when the link, never idle with a queue, is done with it.
-
-    departure = max(arrival, previous departure) + bits / rate, to the nanosecond that the
-    carried remainder may add.
-    """
-
-    def __init__(self, rate_bps: int, overhead_bytes: int) -> None:
-        self._rate = rate_bps
-        self._overhead = overhead_bytes
-        self._last: int | None = None
-        self.checked = 0
-        self.wrong = 0
-        self.worst_ns = 0
-
-    def feed(self, piece: Piece) -> None:
-        """Take a piece in."""
-        out = ~piece.dropped
-        enqueue, dequeue = piece.enqueue_ns[out], piece.dequeue_ns[out]
-        if len(dequeue) == 0:
-            return
-        bits = (piece.packet_bytes[out] + self._overhead) * 8
-        first = int(enqueue[0]) if self._last is None else self._last
-        previous = np.concatenate(([first], dequeue[:-1]))
-        takes = bits * NS // self._rate
-        deviation = dequeue - (np.maximum(enqueue, previous) + takes)
-        wrong = (deviation < 0) | (deviation > 1)
-        self.checked += len(dequeue)
-        self.wrong += int(np.count_nonzero(wrong))
-        self.worst_ns = max(self.worst_ns, int(np.max(np.abs(deviation))))
-        self._last = int(dequeue[-1])
-
-
 class QueueDepth:
     """Whether the queue that each departed packet met is what postcards say was in it.
 
     First in, first out: a packet meets those that came before it and have not yet left.
+
+    Args:
+        tolerance_bytes: How far the two may be apart; None: that is not judged.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tolerance_bytes: int | None = 0) -> None:
+        self._tolerance = np.inf if tolerance_bytes is None else tolerance_bytes
         self.checked = 0
         self.wrong = 0
         self._before_bytes = 0
@@ -110,7 +81,8 @@ class QueueDepth:
         left = np.where(gone > 0, sums[gone - 1], self._forgotten_bytes)
         depth = (through - size) - left
         self.checked += len(enqueue)
-        self.wrong += int(np.count_nonzero(depth != piece.queue_bytes[out]))
+        off = np.abs(depth - piece.queue_bytes[out])
+        self.wrong += int(np.count_nonzero(off > self._tolerance))
         self._keep(times, sums, int(enqueue[-1]))
         self._before_bytes = int(through[-1])
 
@@ -147,11 +119,17 @@ class PostcardEvidence:
         flows: Number of flows.
         rate_bps: Applied rate.
         overhead_bytes: Applied overhead.
+        slot_bytes: Applied slot.
+        departure_tolerance_ns: The target's.
+        queue_tolerance_bytes: The target's.
     """
 
     flows: int
     rate_bps: int
     overhead_bytes: int
+    slot_bytes: int = 0
+    departure_tolerance_ns: int = EXACT_NS
+    queue_tolerance_bytes: int | None = 0
     totals: FlowTotals = field(init=False)
     gaps: SequenceGaps = field(init=False)
     link: LinkBusy = field(init=False)
@@ -162,8 +140,10 @@ class PostcardEvidence:
         """Make the parts."""
         self.totals = FlowTotals(self.flows)
         self.gaps = SequenceGaps()
-        self.link = LinkBusy(self.rate_bps, self.overhead_bytes)
-        self.depth = QueueDepth()
+        self.link = LinkBusy(
+            self.rate_bps, self.overhead_bytes, self.slot_bytes, self.departure_tolerance_ns
+        )
+        self.depth = QueueDepth(self.queue_tolerance_bytes)
         self.streams = [StreamCoverage() for _ in range(self.flows)]
 
     def feed(self, piece: Piece) -> None:

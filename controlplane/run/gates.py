@@ -22,6 +22,8 @@ from .flows import TrialFlow
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
 MAX_MISSED_TICKS = 0.01
+MAX_LATE_DEPARTURES = 0.001
+"""As for the lateness of the hosts' departures: the 99.9th percentile is what is judged."""
 MIN_LATENESS_NS = 500_000
 MIN_LOOP_GAP_NS = 10_000_000
 
@@ -151,12 +153,17 @@ def loop_gap(facts: Facts) -> Gate:
 
 
 def link_busy(facts: Facts) -> Gate:
-    """The link sent at the applied rate whenever the queue was not empty."""
+    """The link sent at the applied rate whenever the queue was not empty.
+
+    A target whose departures are scheduled keeps this to the nanosecond. Where they are seen,
+    they keep it within the target's tolerance, but for as many as may be late in any trial.
+    """
     if facts.evidence is None:
         return _unknown("link_busy", "packets", "needs all postcards")
     link = facts.evidence.link
+    allowed = 0 if link.is_exact else int(link.checked * MAX_LATE_DEPARTURES)
     detail = f"{link.wrong} of {link.checked} departures off, worst {link.worst_ns} ns"
-    return _gate("link_busy", link.wrong == 0, link.wrong, 0, "packets", detail)
+    return _gate("link_busy", link.wrong <= allowed, link.wrong, allowed, "packets", detail)
 
 
 def sink_bytes(facts: Facts) -> Gate:

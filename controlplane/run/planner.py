@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Sequence
 
-from ..contract.errors import ConfigError
+from ..contract.errors import ConfigError, TargetError
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
@@ -60,7 +60,7 @@ def make_plan(
     settings = scenario_settings(scenario)
     for setting, program in settings:
         _check_setting(scenario, testbed, can, setting, program)
-    expected = {program: resolve(program) for _, program in settings} if resolve else {}
+    expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     lanes = _lanes(scenario, testbed, can, settings)
     trial_ns = scenario.duration.ns
@@ -84,6 +84,20 @@ def make_plan(
         estimated_seconds=seconds,
         estimated_disk_bytes=disk + _raw_bytes(scenario, trials, lanes),
     )
+
+
+def _expected(
+    scenario: Scenario, settings: list[tuple[Setting, BottleneckProgram]], resolve: Resolve
+) -> dict[BottleneckProgram, Applied]:
+    """What the target would do at each setting."""
+    found = {}
+    for setting, program in settings:
+        try:
+            found[program] = resolve(program)
+        except (ConfigError, TargetError) as error:
+            where = f"{scenario.name}: setting {setting.label}"
+            raise ConfigError(f"{where}: {error.message}") from error
+    return found
 
 
 def _order(
@@ -159,6 +173,11 @@ def _check_setting(
         )
     if program.limit.unit not in can.limit_units:
         raise ConfigError(f"{where}: target {can.target} cannot limit in {program.limit.unit}")
+    if scenario.telemetry.mode not in can.postcards:
+        raise ConfigError(
+            f"{where}: target {can.target} keeps postcards as {', '.join(can.postcards)}, not as "
+            f"{scenario.telemetry.mode} (telemetry.postcards)"
+        )
     if scenario.total_flows > can.flows:
         raise ConfigError(
             f"{where}: {scenario.total_flows} flows, but the flow table has {can.flows} entries "

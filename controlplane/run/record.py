@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..contract.target import Applied
+from ..contract.target import Applied, Capabilities
 from ..contract.trial import TrialRecord
 from ..session.log import LOG
 from ..targets import Counters, TelemetryTotals
@@ -24,6 +24,7 @@ class Measured:
 
     Attributes:
         attempt: What was run.
+        can: What the target can do.
         applied: What the target really did.
         t0_ns: Common start on CLOCK_MONOTONIC.
         epoch_ns: Switch clock 0 on CLOCK_MONOTONIC.
@@ -40,6 +41,7 @@ class Measured:
     """
 
     attempt: Attempt
+    can: Capabilities
     applied: Applied
     t0_ns: int
     epoch_ns: int

@@ -91,6 +91,7 @@ class Trial:
         counters, totals = self._drain()
         measured = Measured(
             attempt=self._attempt,
+            can=self._lab.target.capabilities(),
             applied=applied,
             t0_ns=t0_ns,
             epoch_ns=self._lab.epoch_ns,

@@ -154,7 +154,11 @@ class Target(ABC):
 
     @abstractmethod
     def resolve(self, program: BottleneckProgram) -> Applied:
-        """What the target would really do; needs no running target."""
+        """What the target would really do; needs no running target.
+
+        Raises:
+            ConfigError: It cannot do it; the reason, and what it can.
+        """
 
     @abstractmethod
     def load(self, artefact: Path) -> dict[str, Any]:

@@ -51,8 +51,18 @@ class RunningDataPlane:
         for group, delay in enumerate(lane.delays):
             self.call("delay", lane=lane.lane, group=group, **asdict(delay))
 
-    def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
-        """Have a lane's postcards written to a file."""
+    def start_telemetry(
+        self, lane: int, plan: TelemetryPlan, start_ns: int | None = None
+    ) -> TelemetryStream:
+        """Have a lane's postcards written to a file.
+
+        Args:
+            lane: The lane.
+            plan: How they are kept.
+            start_ns: A time on the postcards' clock before which no packet arrives; None: now,
+                where that clock is the data plane's own.
+        """
+        start = {} if start_ns is None else {"start_ns": start_ns}
         self.call(
             "telemetry",
             lane=lane,
@@ -61,6 +71,7 @@ class RunningDataPlane:
             bin_ns=plan.bin_ns,
             path=str(plan.path),
             flows=[plan.first_flow, plan.flows],
+            **start,
         )
         return _Stream(self, lane)
 

@@ -52,7 +52,11 @@ class Switch(ABC):
 
     @abstractmethod
     def resolve(self, program: BottleneckProgram) -> Applied:
-        """What the switch would really do (rounding, conversion); needs no running switch."""
+        """What the switch would really do (rounding, conversion); needs no running switch.
+
+        Raises:
+            ConfigError: It cannot do it; the reason, and what it can.
+        """
 
     @abstractmethod
     def load(self, artefact: Path) -> dict[str, Any]:

@@ -6,6 +6,8 @@ switch is the bottleneck. Runs, trials and gates see one Target.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,21 @@ from ..contract.errors import TargetError
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import DataPlane
 from . import answers
-from .base import Counters, LaneProgram, Target, TelemetryPlan, TelemetryStream
+from .base import (
+    Counters,
+    LaneProgram,
+    Target,
+    TelemetryPlan,
+    TelemetryStream,
+    TelemetryTotals,
+)
 from .dataplane import RunningDataPlane, dataplane_config
 from .host import DataPlaneHost
 from .switch import Switch, SwitchRegisters
+
+LAST_POSTCARDS_S = 2.0
+"""How long the last postcards may take from the switch to the collector."""
+POLL_S = 0.01
 
 
 class SwitchWithHosts(Target):
@@ -32,6 +45,7 @@ class SwitchWithHosts(Target):
         self._switch = switch
         self._hosts = RunningDataPlane(host)
         self._settings = dataplane
+        self._epoch_ns = 0
 
     def capabilities(self) -> Capabilities:
         """The switch's, within the lanes that the data plane delays and collects."""
@@ -45,9 +59,10 @@ class SwitchWithHosts(Target):
     def load(self, artefact: Path) -> dict[str, Any]:
         """Bring both up; the clock is the switch's, for its times are in the postcards."""
         told = self._switch.load(artefact)
+        self._epoch_ns = answers.whole(told, "epoch_ns")
         hello = self._hosts.start({"role": "hosts", **dataplane_config(self._settings)})
         return hello | {
-            "epoch_ns": answers.whole(told, "epoch_ns"),
+            "epoch_ns": self._epoch_ns,
             "spec_digest": str(told.get("artefact_digest", "")),
             "switch": told,
         }
@@ -59,8 +74,21 @@ class SwitchWithHosts(Target):
         return applied
 
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
-        """The hosts collect."""
-        return self._hosts.start_telemetry(lane, plan)
+        """The hosts collect what the switch sends."""
+        now_ns = max(0, time.monotonic_ns() - self._epoch_ns)
+        stream = self._hosts.start_telemetry(lane, plan, start_ns=now_ns)
+
+        def outstanding() -> bool:
+            return self._outstanding_postcards(lane, plan) > 0
+
+        return _SettledStream(stream, outstanding)
+
+    def _outstanding_postcards(self, lane: int, plan: TelemetryPlan) -> int:
+        """Postcards that the switch has made and that have not arrived."""
+        found = self._switch.read_registers(lane, plan.first_flow, plan.flows).flows
+        made = sum(found["departed_packets"]) + sum(found["dropped_packets"])
+        told = self._hosts.call("counters", lane=lane, flows=[plan.first_flow, plan.flows])
+        return made - answers.whole(answers.mapping(told, "lane"), "postcards")
 
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
         """Registers from the switch; delay line, lateness and ports from the hosts."""
@@ -86,6 +114,26 @@ class SwitchWithHosts(Target):
             self._hosts.close()
         finally:
             self._switch.close()
+
+
+class _SettledStream(TelemetryStream):
+    """Stops once the last postcards are here; what the gates make of others is their matter."""
+
+    def __init__(self, stream: TelemetryStream, outstanding: Callable[[], bool]) -> None:
+        self._stream = stream
+        self._outstanding = outstanding
+
+    def stop(self) -> TelemetryTotals:
+        try:
+            self._settle()
+        finally:
+            totals = self._stream.stop()
+        return totals
+
+    def _settle(self) -> None:
+        deadline = time.monotonic() + LAST_POSTCARDS_S
+        while self._outstanding() and time.monotonic() < deadline:
+            time.sleep(POLL_S)
 
 
 def _losses(found: SwitchRegisters) -> dict[str, int]:

@@ -19,9 +19,16 @@ from tests.fakes.traffic import postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
 CONFIG_KEYS = {
-    "spec", "control_socket", "core", "service_core", "loop", "huge_pages", "memory_mb",
+    "control_socket", "core", "service_core", "loop", "huge_pages", "memory_mb",
     "lanes", "flow_capacity", "queue_packets", "ports",
 }  # fmt: skip
+ROLES = {
+    "bottleneck": ({"spec"}, {"senders", "receivers"}),
+    "hosts": ({"role"}, {"senders", "switch", "telemetry"}),
+}
+"""Role -> its own keys, its ports."""
+HOSTS_RATE_BPS = 10**8
+"""In the hosts role the rate is the switch's matter; this is that of the tests' scenario."""
 
 
 class RefusedError(Exception):
@@ -47,8 +54,10 @@ class FakeDataPlane:
     """Lanes, entries and telemetry of the fake."""
 
     def __init__(self, config: dict[str, Any]) -> None:
-        need(set(config) == CONFIG_KEYS, f"config keys are {sorted(config)}")
-        need(set(config["ports"]) == {"senders", "receivers"}, "ports")
+        self.role = config.get("role", "bottleneck")
+        keys, ports = ROLES[self.role]
+        need(set(config) == CONFIG_KEYS | keys, f"config keys are {sorted(config)}")
+        need(set(config["ports"]) == ports, "ports")
         self.config = config
         self.epoch_ns = time.monotonic_ns()
         self.programs: dict[int, dict[str, Any]] = {}
@@ -80,10 +89,12 @@ class FakeDataPlane:
         return {
             "version": "fake", "pid": os.getpid(), "epoch_ns": self.epoch_ns,
             "lanes": self.config["lanes"], "flow_capacity": self.config["flow_capacity"],
-            "spec_digest": "00" * 32, "postcard_bytes": 40, "ports": {},
+            "postcard_bytes": 40, "ports": {}, "role": self.role,
+            **({"spec_digest": "00" * 32} if self.role == "bottleneck" else {}),
         }  # fmt: skip
 
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
+        need(self.role == "bottleneck", "program: this data plane has role hosts")
         exactly(request, "lane", "rate_bps", "limit", "overhead_bytes")
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
@@ -106,6 +117,7 @@ class FakeDataPlane:
         return {}
 
     def do_flows(self, request: dict[str, Any]) -> dict[str, Any]:
+        need(self.role == "bottleneck", "flows: this data plane has role hosts")
         exactly(request, "lane", "entries")
         lane = self.lane(request)
         need(len(request["entries"]) <= 512, "at most 512 entries")
@@ -120,7 +132,11 @@ class FakeDataPlane:
         return {"added": len(request["entries"])}
 
     def do_telemetry(self, request: dict[str, Any]) -> dict[str, Any]:
-        exactly(request, "lane", "mode", "n", "bin_ns", "path", "flows")
+        own = ("start_ns",) if self.role == "hosts" else ()
+        exactly(request, "lane", "mode", "n", "bin_ns", "path", "flows", *own)
+        if own:  # the postcards' clock is the switch's
+            whole(request["start_ns"], 0, 2**62, "start_ns")
+            self.epoch_ns = time.monotonic_ns() - request["start_ns"]
         lane = self.lane(request)
         need(request["mode"] in ("all", "sample", "bins"), "mode")
         need(lane not in self.telemetry, "already collecting")
@@ -140,7 +156,7 @@ class FakeDataPlane:
         if not self.happened(told):
             return {"seen": 0, "written": 0, "gaps": 0, "lost": 0}
         first, count = told["flows"]
-        rate = self.programs[lane]["rate_bps"]
+        rate = HOSTS_RATE_BPS if self.role == "hosts" else self.programs[lane]["rate_bps"]
         raw = postcards(lane, first, count, self.span(told), rate)
         if FAULT == "lost_postcard":
             raw = raw[[i for i in range(len(raw)) if i != 100]]
@@ -166,12 +182,15 @@ class FakeDataPlane:
         if not over:
             flows = {name: [0] * count for name in flows}
         late = 10**8 if FAULT == "lateness" else 20_000
-        return {
-            "flows": flows,
-            "lane": {
-                "queue": "fake", "queue_bytes": 0, "queue_packets": 0, "delay_packets": 0,
-                "peak_bytes": 0, "random_loss_packets": 0, "histogram_bin_ns": 1048576,
-                "histogram": [1],
+        made = sum(flows["departed_packets"]) + sum(flows["dropped_packets"])
+        queue = {
+            "queue": "fake", "queue_bytes": 0, "queue_packets": 0, "peak_bytes": 0,
+            "histogram_bin_ns": 1048576, "histogram": [1],
+        }  # fmt: skip
+        has_queue = self.role == "bottleneck"
+        return ({"flows": flows} if has_queue else {}) | {
+            "lane": (queue if has_queue else {}) | {
+                "delay_packets": 0, "random_loss_packets": 0, "postcards": made,
                 "lateness": {"count": 1, "mean_ns": 9, "p50_ns": 9, "p99_ns": 9,
                              "p999_ns": late, "max_ns": late},
             },
@@ -182,9 +201,9 @@ class FakeDataPlane:
         busy = bool(self.telemetry) and any(self.happened(t) for t in self.telemetry.values())
         port = {"rx_packets": 1, "tx_packets": 1, "rx_dropped": 0, "tx_dropped": 0,
                 "rx_no_mbuf": 0}  # fmt: skip
-        return {
-            "ports": {"senders": port, "receivers": port},
-            "unshaped": {"reverse_packets": 5, "malformed_packets": 0},
+        unshaped = {"unshaped": {"reverse_packets": 5, "malformed_packets": 0}}
+        return (unshaped if self.role == "bottleneck" else {}) | {
+            "ports": dict.fromkeys(ROLES[self.role][1], port),
             "rings": {"no_memory": 3 if FAULT == "ring_loss" and busy else 0, "discarded": 7},
             "loop": {"iterations": 1, "busy": 1,
                      "max_gap_ns": 10**9 if FAULT == "gap" and busy else 1000},

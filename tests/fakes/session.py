@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 class FakeSession(Session):
     """Starts the fakes; remembers what was called, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, ports: tuple[str, ...] = ("senders", "receivers")) -> None:
+        self._ports = ports
         self.calls: list[str] = []
         self._folder = tempfile.TemporaryDirectory(prefix="nashbed-fake-")
         self.processes: list[Process] = []
@@ -38,10 +39,7 @@ class FakeSession(Session):
         self.calls.append("open")
 
     def ports(self) -> dict[str, dict[str, Any]]:
-        return {
-            "senders": {"driver": "af_xdp", "iface": "nbs1"},
-            "receivers": {"driver": "af_xdp", "iface": "nbr1"},
-        }
+        return {name: {"driver": "af_xdp", "iface": f"nb{name[0]}1"} for name in self._ports}
 
     def start_dataplane(self, config: Path) -> Process:
         return self._start("dataplane", "dataplane.py", config)

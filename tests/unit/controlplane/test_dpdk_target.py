@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -25,59 +23,7 @@ from nashbed.controlplane.targets import (
     TelemetryTotals,
 )
 from nashbed.controlplane.targets.client import ControlClient
-from tests.fakes.dataplane import FakeDataPlane
-
-Answer = Callable[[bytes], bytes]
-
-
-class FakeProcess:
-    """Looks like the data plane's process; its server is a thread of ours."""
-
-    def __init__(self, config: Path, answer: Answer | None) -> None:
-        self.plane = FakeDataPlane(json.loads(config.read_text()))
-        self.requests: list[dict[str, Any]] = []
-        self.stopped = False
-        self._answer = answer
-        self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._server.bind(self.plane.config["control_socket"])
-        self._server.listen(1)
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        connection, _ = self._server.accept()
-        with connection, connection.makefile("rwb") as stream:
-            while line := stream.readline():
-                self.requests.append(json.loads(line))
-                honest = json.dumps(self.plane.answer(line)).encode() + b"\n"
-                stream.write(self._answer(honest) if self._answer else honest)
-                stream.flush()
-
-    def wait_event(self, event: str, timeout_s: float) -> dict[str, Any]:
-        return {"event": event}
-
-    def wait_exit(self, timeout_s: float) -> int:
-        return 0
-
-    def stop(self) -> None:
-        self.stopped = True
-        self._server.close()
-
-    def failure(self, problem: str) -> Exception:
-        return TargetError(f"dataplane {problem}")
-
-
-class FakeHost:
-    def __init__(self, scratch: Path, answer: Answer | None = None) -> None:
-        self.scratch = scratch
-        self.answer = answer
-        self.process: FakeProcess
-
-    def ports(self) -> dict[str, dict[str, Any]]:
-        return {"senders": {"driver": "tap", "iface": "a"}, "receivers": {"driver": "tap"}}
-
-    def start_dataplane(self, config: Path) -> FakeProcess:
-        self.process = FakeProcess(config, self.answer)
-        return self.process
+from tests.fakes.dataplane_host import Answer, FakeHost
 
 
 @pytest.fixture
