@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.cli import adaptive
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
@@ -162,7 +163,8 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> list[FakeSwitch]:
 def planned(folder: Path, old: str = "", new: str = "") -> Run:
     scenario = parse_scenario(SCENARIO.replace(old, new), "small.yaml")
     bed = parse_testbed(TESTBED, "switch.yaml")
-    return new_run(folder / "results", scenario, bed, plan_run(scenario, bed))
+    plan = plan_run(scenario, bed, adaptive.expect)
+    return new_run(folder / "results", scenario, bed, plan, adaptive.make_chooser)
 
 
 def run_all(run: Run, kind: list[FakeSwitch], fault: str = "") -> list[TrialRecord]:
@@ -238,5 +240,5 @@ def test_a_rate_that_cannot_be_converted_names_its_setting(
     scenario = parse_scenario(SCENARIO.replace("rate: 100mbit", "rate: 950mbit"), "small.yaml")
     bed = parse_testbed(TESTBED.replace("250mbit", "1gbit"), "switch.yaml")
     with pytest.raises(ConfigError) as caught:
-        plan_run(scenario, bed)
+        plan_run(scenario, bed, adaptive.expect)
     assert caught.value.message == "small: setting b2bdp: bottleneck.rate: too fast for a fake"
