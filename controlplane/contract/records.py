@@ -1,6 +1,7 @@
 """Binary records as numpy types: what the data plane and the flow generator write.
 
-The C structs are hosts/dpdk's and hosts/flows'; golden files hold them together with these.
+The C structs are hosts/dpdk's, hosts/flows' and hosts/probe's; golden files (for the probe: whole
+exchanges) hold them together with these.
 """
 
 from __future__ import annotations
@@ -95,6 +96,31 @@ BBR's gains are in 1/256; all bbr_ fields are zero where has_bbr is 0."""
 
 GOODPUT = np.dtype([("t_ns", "<i8"), ("flow", "<u4"), ("pad", "<u4"), ("bytes", "<u8")])
 """Bytes that a sink read from one flow in the interval that ends at t_ns."""
+
+PROBE_SCHEDULE = np.dtype(
+    [("at_ns", "<i8"), ("socket", "<u2"), ("frame_bytes", "<u2"), ("flags", "<u4")]
+)
+"""One frame that nashbed-probe is to send, 16 bytes; at_ns counts from its start."""
+
+PROBE_ECHO = 1
+"""Flag of a scheduled frame: the reflector sends it back."""
+
+PROBED = np.dtype(
+    [("sent_ns", "<i8"), ("reflected_ns", "<i8"), ("returned_ns", "<i8"), ("received_ns", "<i8")]
+)
+"""What became of a scheduled frame, 32 bytes, 0 where it did not happen (CLOCK_MONOTONIC)."""
+
+SEEN = np.dtype(
+    [
+        ("received_ns", "<i8"),
+        ("sequence", "<u4"),
+        ("source_port", "<u2"),
+        ("socket", "<u2"),
+        ("frame_bytes", "<u2"),
+        ("reserved", "<u2", (3,)),
+    ]
+)
+"""One datagram that a reflector received, 24 bytes."""
 
 
 def join_u48(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.int64]:

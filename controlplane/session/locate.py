@@ -11,6 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 DATAPLANE = ROOT / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
 FLOWS = ROOT / "build" / "hosts" / "flows" / "nashbed-flows"
+PROBE = ROOT / "build" / "hosts" / "probe" / "nashbed-probe"
+PKTGEN_SCRIPT = ROOT / "hosts" / "pktgen" / "nashbed.lua"
 P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
 DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"

@@ -6,14 +6,16 @@ import os
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..contract.errors import HostError, TargetError
 from ..contract.testbed import PciPort, Testbed
-from . import cleanup, facts, namespaces, preflight
+from . import cleanup, command, facts, namespaces, preflight
+from .command import Completed
 from .layout import Layout, Side, make_layout, sender_address
-from .locate import DATAPLANE, FLOWS, built
+from .locate import DATAPLANE, FLOWS, PROBE, built
 from .log import LOG
 from .process import Process
 from .shield import plan_shield, raise_shield
@@ -22,6 +24,21 @@ from .switch import connect_switch, switch_command
 
 CAPTURE_BYTES = 128
 """Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
+
+
+@dataclass(frozen=True)
+class PathEnds:
+    """What a load generator on the senders' side must know of the path.
+
+    Attributes:
+        interface: The senders' interface, in their namespace.
+        source_mac: Its hardware address.
+        destination_mac: That of the receivers' interface.
+    """
+
+    interface: str
+    source_mac: str
+    destination_mac: str
 
 
 class Session(ABC):
@@ -54,6 +71,21 @@ class Session(ABC):
     @abstractmethod
     def start_capture(self, lane: int, path: Path) -> Process:
         """Capture the headers of a lane's segments beside the senders, until it is stopped."""
+
+    @abstractmethod
+    def start_probe(self, side: Side, config: Path) -> Process:
+        """Start nashbed-probe on one side."""
+
+    @abstractmethod
+    def run_beside_senders(
+        self, args: Sequence[str], text: str | None, timeout_s: float
+    ) -> Completed:
+        """Run a load generator at the senders' interface to its end."""
+
+    @property
+    @abstractmethod
+    def path_ends(self) -> PathEnds:
+        """The senders' interface and both hardware addresses."""
 
     @abstractmethod
     def host_losses(self) -> dict[str, int]:
@@ -198,6 +230,29 @@ class LocalSession(Session):
         side = self.layout.senders
         args = capture_command(side.interface, lane, path)
         return self._start(f"capture of lane {lane}", side.namespace, args, None)
+
+    def start_probe(self, side: Side, config: Path) -> Process:
+        """Start nashbed-probe in a side's namespace."""
+        host = self.layout.senders if side == "snd" else self.layout.receivers
+        args = [str(built(PROBE)), "--config", str(config)]
+        return self._start(f"probe ({side})", host.namespace, args, None)
+
+    def run_beside_senders(
+        self, args: Sequence[str], text: str | None, timeout_s: float
+    ) -> Completed:
+        """Run a load generator in the senders' namespace to its end."""
+        wrapped = ["ip", "netns", "exec", self.layout.senders.namespace, *args]
+        return command.attempt(wrapped, text=text, timeout_s=timeout_s)
+
+    @property
+    def path_ends(self) -> PathEnds:
+        """The senders' interface and both hardware addresses."""
+        senders, receivers = self.layout.sides
+        return PathEnds(
+            senders.interface,
+            namespaces.hardware_address(senders),
+            namespaces.hardware_address(receivers),
+        )
 
     def _start(self, name: str, namespace: str, args: list[str], log: Path | None) -> Process:
         process = Process(

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.session.command import Completed
 from nashbed.controlplane.session.layout import Side
 from nashbed.controlplane.session.process import Process
-from nashbed.controlplane.session.session import Session
+from nashbed.controlplane.session.session import PathEnds, Session
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,6 +63,18 @@ class FakeSession(Session):
         process = Process(f"capture of lane {lane}", [sys.executable, "-c", script, str(path)])
         self.processes.append(process)
         return process
+
+    def start_probe(self, side: Side, config: Path) -> Process:
+        raise AssertionError("the probe's stand-in is in tests/fakes/path.py")
+
+    def run_beside_senders(
+        self, args: Sequence[str], text: str | None, timeout_s: float
+    ) -> Completed:
+        raise AssertionError("no run needs a load generator")
+
+    @property
+    def path_ends(self) -> PathEnds:
+        return PathEnds("nbs0", "02:6e:62:00:00:01", "02:6e:62:00:00:02")
 
     def host_losses(self) -> dict[str, int]:
         return {"softnet_dropped": 0, "nbs0_tx_dropped": 0}

@@ -1,0 +1,1 @@
+"""Calibration: a testbed is proved before it is believed."""

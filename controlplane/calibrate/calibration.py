@@ -1,0 +1,166 @@
+"""The whole calibration: measurement after measurement on one lab, and their verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..contract.certificate import Check
+from ..contract.target import BottleneckProgram, Capabilities, Limit
+from ..contract.units import PACKET_BYTES, Rate
+from .bench import Bench, Observation, Stimulus
+from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
+from .link_rate import judge_rate
+from .load import Step
+from .round_trips import judge_base_rtts, judge_full_queue, judge_open_path
+from .settings import Settings
+from .telemetry import judge_clock, judge_completeness
+
+OVERLOAD_PERCENT = 115
+QUEUE_S = 0.02
+LEAST_QUEUE_PACKETS = 30
+IDLE_S = 1.0
+OPEN_LOAD_S = 1.2
+PROBE_TAIL_S = 0.3
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One thing to measure.
+
+    Attributes:
+        title: For the display.
+        stimulus: What to do.
+        judge: What it shows.
+    """
+
+    title: str
+    stimulus: Stimulus
+    judge: Callable[[Observation], list[Check]]
+
+
+def plan_measurements(settings: Settings, bench: Bench, can: Capabilities) -> list[Measurement]:
+    """Everything that a calibration measures."""
+    return [
+        _open_path(settings, bench, can),
+        *(_overload(rate, settings, bench, can) for rate in settings.rates_bps),
+        *(_drop_point(limit, bench, can) for limit in settings.limits),
+    ]
+
+
+def calibrate(
+    bench: Bench, measurements: list[Measurement], tell: Callable[[str, int], None]
+) -> tuple[Check, ...]:
+    """Measure everything; returns the verdicts.
+
+    Args:
+        bench: Where to measure.
+        measurements: What.
+        tell: Told of each measurement before it begins: its title, and how many are done.
+    """
+    checks: list[Check] = []
+    for done, measurement in enumerate(measurements):
+        tell(measurement.title, done)
+        checks += _measure(bench, measurement)
+    tell("done", len(measurements))
+    return tuple(checks)
+
+
+def _measure(bench: Bench, measurement: Measurement) -> list[Check]:
+    """Measure until nothing was lost on the way, as often as that is worth trying.
+
+    A frame that a busy machine lost says nothing about the bottleneck. A bound that is missed
+    by a whole measurement is a result: it is not tried again.
+    """
+    for left in reversed(range(ATTEMPTS)):
+        observed = bench.measure(measurement.stimulus)
+        if left == 0 or not disturbed(observed):
+            break
+    return measurement.judge(observed)
+
+
+def disturbed(observed: Observation) -> bool:
+    """Whether frames were lost that the bottleneck has nothing to do with."""
+    arrived = sum(observed.counters.flows["arrived_packets"])
+    departed = sum(observed.counters.flows["departed_packets"])
+    sent = observed.sent + len(observed.schedule)
+    return observed.lost_elsewhere > 0 or arrived != sent or departed != len(observed.seen)
+
+
+def _open_path(settings: Settings, bench: Bench, can: Capabilities) -> Measurement:
+    load = str(Rate(settings.load_bps))
+    pps = _packets_per_second(settings.load_bps)
+    stimulus = Stimulus(
+        name="open-path",
+        bottleneck=BottleneckProgram(
+            rate_bps=settings.open_rate_bps, limit=_limit(can, can.max_buffer_bytes)
+        ),
+        burst=bench.lane.burst(_full_sized(pps, OPEN_LOAD_S), pps),
+        probe_seconds=IDLE_S + OPEN_LOAD_S + PROBE_TAIL_S,
+        lead_seconds=IDLE_S,
+    )
+
+    def judge(observed: Observation) -> list[Check]:
+        checks = judge_base_rtts(observed, bench.lane)
+        return [*checks, judge_open_path(load, observed, bench.lane)]
+
+    return Measurement(f"base RTTs, and the open path under {load}", stimulus, judge)
+
+
+def _overload(rate: int, settings: Settings, bench: Bench, can: Capabilities) -> Measurement:
+    setting = str(Rate(rate))
+    pps = _packets_per_second(rate * OVERLOAD_PERCENT // 100)
+    room = max(int(rate * QUEUE_S / 8), LEAST_QUEUE_PACKETS * PACKET_BYTES)
+    stimulus = Stimulus(
+        name=f"rate-{setting}",
+        bottleneck=BottleneckProgram(rate_bps=rate, limit=_limit(can, room)),
+        burst=bench.lane.burst(_full_sized(pps, settings.seconds), pps),
+        probe_seconds=settings.seconds,
+    )
+
+    def judge(observed: Observation) -> list[Check]:
+        return [
+            judge_rate(setting, observed),
+            judge_full_queue(setting, observed, bench.lane),
+            *judge_clock(setting, observed),
+            judge_completeness(setting, observed),
+        ]
+
+    return Measurement(f"rate and telemetry at {setting}", stimulus, judge)
+
+
+def _drop_point(limit: Limit, bench: Bench, can: Capabilities) -> Measurement:
+    setting = limit_name(limit)
+    steps = burst_steps(limit)
+    sizes = [step.frame_bytes for step in steps]
+    stimulus = Stimulus(
+        name=f"drop-{limit.unit}-{limit.value}",
+        bottleneck=BottleneckProgram(rate_bps=STOPPED_BPS, limit=limit),
+        burst=bench.lane.burst(steps, BURST_PPS),
+        drain=False,
+    )
+    tolerance = can.queue_tolerance_bytes or 0
+    return Measurement(
+        f"drop point at {setting}",
+        stimulus,
+        lambda observed: [judge_drop_point(setting, observed, sizes, tolerance)],
+    )
+
+
+def _full_sized(pps: int, seconds: float) -> tuple[Step, ...]:
+    return (Step(PACKET_BYTES, max(1, int(pps * seconds))),)
+
+
+def _packets_per_second(rate_bps: int) -> int:
+    return max(1, rate_bps // (8 * PACKET_BYTES))
+
+
+def _limit(can: Capabilities, room_bytes: int) -> Limit:
+    """A limit of so many bytes, in the finest unit that the target has."""
+    value = min(room_bytes, can.max_buffer_bytes)
+    if "bytes" in can.limit_units:
+        return Limit(unit="bytes", value=value)
+    if "packets" in can.limit_units:
+        return Limit(unit="packets", value=max(1, value // PACKET_BYTES))
+    return Limit(unit="cells", value=max(1, value // 80), cell_bytes=80)

@@ -1,0 +1,149 @@
+"""The buffer limit: one burst into a stopped bottleneck, and the drop point to the byte.
+
+The burst fills the queue with frames of mixed sizes until less than a full-sized frame has
+room, then offers every size from the largest down to the smallest. All that are too large are
+dropped, the first that fits fits exactly: what was accepted and what was refused then lie one
+byte (packet, cell) apart, and the drop point is between them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..contract.certificate import Check
+from ..contract.target import Limit
+from ..contract.units import PACKET_BYTES, Size
+from ..run.postcards import Piece
+from .bench import Observation
+from .lane import LOAD_FLOW
+from .load import Step
+from .verdict import within
+
+SMALLEST = 60
+STOPPED_BPS = 1000
+"""So slow that the first, full-sized frame takes 12 s: nothing leaves during a burst."""
+BURST_PPS = 20_000
+SEED = 20230814
+
+
+def units_of(limit: Limit, frame_bytes: int) -> int:
+    """What a frame takes of a limit, in the limit's unit."""
+    if limit.unit == "packets":
+        return 1
+    if limit.unit == "cells":
+        return -(-frame_bytes // limit.cell_bytes)
+    return frame_bytes
+
+
+def limit_name(limit: Limit) -> str:
+    """A limit for a person: `100kB`, `64pkt`, `1250 cells of 80 B`."""
+    if limit.unit == "packets":
+        return f"{limit.value}pkt"
+    if limit.unit == "cells":
+        return f"{limit.value} cells of {limit.cell_bytes} B"
+    return str(Size(limit.value))
+
+
+def burst_steps(limit: Limit) -> tuple[Step, ...]:
+    """The burst for a limit as applied."""
+    every_size = range(PACKET_BYTES, SMALLEST - 1, -1)
+    return tuple(Step(size) for size in [*_fill(limit), *every_size])
+
+
+def _fill(limit: Limit) -> Iterator[int]:
+    """Mixed sizes, a full-sized one first, until a full-sized one may not fit any more."""
+    sizes = random.Random(SEED)  # noqa: S311 - no secret
+    largest, smallest = units_of(limit, PACKET_BYTES), units_of(limit, SMALLEST)
+    room, size = limit.value, PACKET_BYTES
+    while room > largest:
+        if room - units_of(limit, size) >= smallest:
+            room -= units_of(limit, size)
+            yield size
+        size = sizes.randint(SMALLEST, PACKET_BYTES)
+
+
+@dataclass(frozen=True)
+class DropPoint:
+    """Where the queue began to drop, in the limit's unit.
+
+    Attributes:
+        accepted: Most that the queue held, with the packet that was accepted.
+        refused: Least that it would have held with a packet that was refused; None: none was.
+    """
+
+    accepted: int
+    refused: int | None
+
+
+def find_drop_point(limit: Limit, sizes: list[int], cards: Piece, tolerance: int) -> DropPoint:
+    """Rebuild the queue's fill from what was sent and the postcards of what was dropped.
+
+    A postcard tells the size of the dropped packet and the bytes in the queue that it met,
+    and these only grow: so each postcard belongs to exactly one frame.
+
+    Args:
+        limit: The limit as applied.
+        sizes: Frame sizes in the order of sending.
+        cards: All postcards; nothing had left the queue.
+        tolerance: How far the postcards' queue bytes may be off.
+    """
+    own = cards.dropped & (cards.flow == LOAD_FLOW)
+    drops = list(zip(cards.packet_bytes[own], cards.queue_bytes[own], strict=True))[::-1]
+    used = used_bytes = accepted = 0
+    refused: int | None = None
+    for size in sizes:
+        would = used + units_of(limit, size)
+        if drops and drops[-1][0] == size and abs(int(drops[-1][1]) - used_bytes) <= tolerance:
+            drops.pop()
+            refused = would if refused is None else min(refused, would)
+            continue
+        used, used_bytes = would, used_bytes + size
+        accepted = used
+    return DropPoint(accepted, refused)
+
+
+def judge_drop_point(
+    setting: str, observed: Observation, sizes: list[int], tolerance: int
+) -> Check:
+    """Whether the queue drops exactly at its limit.
+
+    Args:
+        setting: The limit that was asked for.
+        observed: The measurement.
+        sizes: Frame sizes in the order of sending.
+        tolerance: How far the postcards' queue bytes may be off (the target's capability).
+    """
+    limit = observed.applied.limit
+    problem = _problem(observed, sizes)
+    if problem:
+        return within("drop_point", setting, None, 0, limit.unit, problem)
+    found = find_drop_point(limit, sizes, observed.cards, tolerance)
+    held = observed.counters.flows["in_queue_bytes"][LOAD_FLOW]
+    detail = (
+        f"accepted up to {found.accepted} {limit.unit}, refused from {found.refused}; "
+        f"{held} bytes held by {len(sizes)} frames of mixed sizes"
+    )
+    if found.refused is None:
+        return within("drop_point", setting, None, 0, limit.unit, f"nothing was dropped; {detail}")
+    # The limit is the last value that is accepted; the refused one must be the next.
+    errors = (found.accepted - limit.value, found.refused - 1 - limit.value)
+    allowed = -(-tolerance // (limit.cell_bytes or 1)) if limit.unit != "packets" else 0
+    return within("drop_point", setting, max(errors, key=abs), allowed, limit.unit, detail)
+
+
+def _problem(observed: Observation, sizes: list[int]) -> str:
+    """What makes the measurement worthless; empty: nothing."""
+    registers = observed.counters.flows
+    arrived = registers["arrived_packets"][LOAD_FLOW]
+    if observed.sent != len(sizes) or arrived != len(sizes):
+        return f"{len(sizes)} frames planned, {observed.sent} sent, {arrived} arrived at the queue"
+    if registers["departed_packets"][LOAD_FLOW]:
+        return "packets left the stopped bottleneck during the burst"
+    dropped = int(np.count_nonzero(observed.cards.dropped))
+    if registers["dropped_packets"][LOAD_FLOW] != dropped:
+        return f"{registers['dropped_packets'][LOAD_FLOW]} drops counted, {dropped} postcards"
+    return ""

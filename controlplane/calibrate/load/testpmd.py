@@ -1,0 +1,81 @@
+"""dpdk-testpmd as a generator: exact in size and number, as fast as it can.
+
+`start tx_first N` sends exactly N bursts before it begins to forward, so with a burst of one
+packet the number of frames is exact; forwarding is `rxonly`, which sends nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...contract.errors import HostError
+from ...session.session import Session
+from .base import Burst, Load, Step
+
+TESTPMD = "dpdk-testpmd"
+START_S = 30.0
+_SENT = re.compile(r"TX-packets:\s*(\d+)")
+_FAILED = re.compile(r"(?im)^.*(?:\berror\b|bad arguments|invalid|cannot|EAL: Error).*$")
+
+
+class TestpmdLoad(Load):
+    """testpmd on the senders' interface, once for each burst.
+
+    Args:
+        session: Runs it beside the senders.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def describe(self) -> dict[str, str]:
+        """Its name; DPDK's version is the machine's."""
+        return {"generator": TESTPMD}
+
+    def send(self, burst: Burst) -> int:
+        """Send a burst; the pace is testpmd's own."""
+        args = arguments(burst, self._session.path_ends.interface, self._destination)
+        done = self._session.run_beside_senders(args, commands(burst), START_S + burst.seconds)
+        sent = sum(int(count) for count in _SENT.findall(_own_part(done.out)))
+        if done.code != 0:
+            words = _FAILED.findall(done.out + done.err) or [f"exit code {done.code}"]
+            raise HostError(f"{TESTPMD}: {words[-1].strip()}")
+        return sent
+
+    def close(self) -> None:
+        """Nothing is held between bursts."""
+
+    @property
+    def _destination(self) -> str:
+        return self._session.path_ends.destination_mac
+
+
+def arguments(burst: Burst, interface: str, destination_mac: str) -> list[str]:
+    """The command line: AF_PACKET on the kernel's interface, no huge pages."""
+    return [
+        *(TESTPMD, "--lcores", "0@0,1@0", "--no-huge", "-m", "256", "--no-pci", "--in-memory"),
+        f"--vdev=net_af_packet0,iface={interface},qdisc_bypass=1",
+        *("--", "--interactive", "--nb-cores=1", "--forward-mode=rxonly", "--no-flush-rx"),
+        *("--total-num-mbufs=8192", "--burst=1", "--stats-period=0"),
+        f"--eth-peer=0,{destination_mac}",
+        f"--tx-ip={burst.src},{burst.dst}",
+        f"--tx-udp={burst.sport},{burst.dport}",
+    ]
+
+
+def commands(burst: Burst) -> str:
+    """What is typed: for each step its size, its number, and a stop that tells what was sent."""
+    return "".join(_step(step) for step in burst.steps) + "quit\n"
+
+
+def _step(step: Step) -> str:
+    return f"set txpkts {step.frame_bytes}\nstart tx_first {step.count}\nstop\n"
+
+
+def _own_part(out: str) -> str:
+    """Each stop tells the port's and all ports' sums: keep the port's."""
+    return "\n".join(
+        re.findall(r"Forward statistics for port 0.*?-{10,}\n(?=\n|$)", out, re.S)
+    ) or ("\n".join(re.findall(r"Forward statistics for port 0(.*?)(?:\+{5,}|$)", out, re.S)))

@@ -1,0 +1,131 @@
+"""A calibration from a testbed file to a certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..config import Loaded
+from ..contract.certificate import Certificate
+from ..contract.errors import NashbedError
+from ..contract.testbed import Testbed
+from ..run.lab import Lab, open_lab, quietly
+from ..run.runner import check_host
+from ..session.locate import PROBE, artefact, built
+from ..session.log import LOG, close_log, log_to
+from ..session.session import LocalSession, Session
+from ..targets import artefact_of, capabilities_of
+from .bench import Bench
+from .calibration import calibrate, plan_measurements
+from .certificate import make_certificate, refuse_foreign, write_certificate
+from .lane import Lane
+from .load import Load
+from .load.choose import MakeLoad
+from .settings import Settings
+
+WORK_BYTES = 200_000_000
+Tell = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What is to be calibrated.
+
+    Attributes:
+        testbed: The testbed.
+        settings: At what.
+        out: Where the certificate goes.
+        work: Where the log and raw measurements go.
+        make_load: Makes the load generator once the session is open.
+    """
+
+    testbed: Loaded[Testbed]
+    settings: Settings
+    out: Path
+    work: Path
+    make_load: MakeLoad
+
+    @property
+    def id(self) -> str:
+        """Four hexadecimal digits from the certificate's place."""
+        return hashlib.sha256(str(self.out.resolve()).encode()).hexdigest()[:4]
+
+
+def check(what: Calibration) -> None:
+    """Everything that is checked before anything is touched."""
+    refuse_foreign(what.out, what.testbed.model)
+    check_host(what.testbed.model, what.work, WORK_BYTES)
+    built(PROBE)
+
+
+def local_session(what: Calibration) -> Session:
+    """A session on this machine."""
+    return LocalSession(
+        what.id,
+        what.work,
+        what.testbed.model,
+        lanes=1,
+        groups=len(what.settings.base_rtts_ns),
+        window_bytes=1,
+    )
+
+
+def execute(
+    what: Calibration,
+    tell: Tell,
+    make_session: Callable[[Calibration], Session] = local_session,
+    find_artefact: Callable[[str], Path] = artefact,
+) -> Certificate:
+    """Calibrate and write the certificate; the machine is given back whatever happens.
+
+    Args:
+        what: What to calibrate.
+        tell: Told of each measurement: title, how many are done, of how many.
+        make_session: Makes the session; tests give one without a real machine.
+        find_artefact: Finds the compiled P4 program.
+
+    Raises:
+        NashbedError: The machine or the target failed. No certificate is written.
+    """
+    handler = log_to(what.work / "calibrate.log")
+    try:
+        place = find_artefact(artefact_of(what.testbed.model))
+        lab = open_lab(make_session(what), what.testbed.model, place)
+        try:
+            certificate = _calibrate(what, lab, tell)
+        except BaseException:
+            quietly("lab", lab.close)
+            raise
+        lab.close()
+        write_certificate(what.out, certificate)
+        return certificate
+    except BaseException as error:
+        LOG.error("calibration ended: %s", error, exc_info=not isinstance(error, NashbedError))
+        raise
+    finally:
+        close_log(handler)
+
+
+def _calibrate(what: Calibration, lab: Lab, tell: Tell) -> Certificate:
+    lane = Lane(what.settings.base_rtts_ns)
+    load = what.make_load(lab.session, what.work)
+    try:
+        return _certify(what, Bench(lab, lane, load, what.work), lab, load, tell)
+    finally:
+        quietly("load generator", load.close)
+
+
+def _certify(what: Calibration, bench: Bench, lab: Lab, load: Load, tell: Tell) -> Certificate:
+    can = capabilities_of(what.testbed.model)
+    measurements = plan_measurements(what.settings, bench, can)
+    with np.errstate(all="raise"):
+        checks = calibrate(
+            bench, measurements, lambda title, done: tell(title, done, len(measurements))
+        )
+    for each in checks:
+        LOG.info("%s at %s: %s", each.name, each.setting, each.detail)
+    return make_certificate(what.testbed, lab, load.describe(), checks)

@@ -1,0 +1,78 @@
+"""The certificate of a calibrated testbed: what was measured, and against which bounds."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from .model import Model
+from .testbed import Capacity
+from .trial import Gate
+
+CERTIFICATE_FORMAT: Final = 1
+
+
+class Check(Gate):
+    """One verdict of a calibration.
+
+    Attributes:
+        setting: What it was measured at, such as `100mbit` or `100kB`.
+    """
+
+    setting: str
+
+
+class Certificate(Model):
+    """What `nashbed calibrate` found out about a testbed.
+
+    Attributes:
+        format: Version of this layout.
+        testbed: Name of the testbed.
+        testbed_digest: SHA-256 of the testbed file; the certificate expires when it changes.
+        target: Name of the target.
+        artefact_digest: Digest of the P4 artefact that was calibrated; as above.
+        dataplane_version: Version of the data plane that was calibrated; as above.
+        created_utc: Wall-clock time (ISO 8601).
+        load: The load generator, with its version.
+        passed: Whether every check was passed.
+        checks: The verdicts.
+        software: Component -> version.
+        git: Commit and whether the tree was clean; empty outside a git checkout.
+        kernel: Kernel release and version.
+        cpu: CPU model and number of cores.
+        host: Everything else worth keeping.
+        capacity: What the testbed was found to carry with all gates passing; null: not measured.
+    """
+
+    format: Literal[1] = CERTIFICATE_FORMAT
+    testbed: str
+    testbed_digest: str
+    target: str
+    artefact_digest: str
+    dataplane_version: str
+    created_utc: str
+    load: dict[str, str]
+    passed: bool
+    checks: tuple[Check, ...]
+    software: dict[str, str]
+    git: dict[str, str]
+    kernel: str
+    cpu: str
+    host: dict[str, Any]
+    capacity: Capacity | None = None
+
+
+class Standing(Model):
+    """What a testbed's certificate says for a run.
+
+    Attributes:
+        state: `certified`; `failed`: a check was missed; `expired`: something changed since;
+            `none`: it was never calibrated.
+        detail: One line for a person.
+        digest: SHA-256 of the certificate; empty without one.
+        age_s: How old the certificate was; null without one.
+    """
+
+    state: Literal["certified", "failed", "expired", "none"]
+    detail: str
+    digest: str = ""
+    age_s: float | None = None

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "clock.h"
+#include "config.h"
+#include "json_fields.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MINUTE_NS (60 * NS_PER_S)
+
+static int
+read_role(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	const char *text = json_string_value(value);
+
+	(void)field;
+	if (text == NULL || (strcmp(text, "prober") != 0 && strcmp(text, "reflector") != 0))
+		return json_place_error(place, "must be \"prober\" or \"reflector\"");
+	*(enum role *)target = strcmp(text, "prober") == 0 ? ROLE_PROBER : ROLE_REFLECTOR;
+	return 0;
+}
+
+static int
+read_address(const struct json_place *place, const struct json_field *field, const json_t *value,
+	     void *target)
+{
+	struct sockaddr_in *address = target;
+	const char *text = json_string_value(value);
+
+	(void)field;
+	address->sin_family = AF_INET;
+	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1)
+		return json_place_error(place, "must be an IPv4 address like \"10.64.0.1\"");
+	return 0;
+}
+
+static int
+read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
+{
+	int64_t number;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
+	return 0;
+}
+
+#define FIELD(type, key, member, reader, least, most, may_miss)                                    \
+	{                                                                                          \
+		.name = key, .offset = offsetof(struct type, member), .read = reader,              \
+		.min = least, .max = most, .optional = may_miss,                                   \
+	}
+
+static const struct json_field socket_fields[] = {
+	FIELD(socket_config, "local", local, read_address, 0, 0, false),
+	FIELD(socket_config, "local_port", local, read_port, 1, UINT16_MAX, false),
+	FIELD(socket_config, "remote", remote, read_address, 0, 0, true),
+	FIELD(socket_config, "remote_port", remote, read_port, 1, UINT16_MAX, true),
+};
+
+static int
+read_sockets(const struct json_place *place, const struct json_field *field, const json_t *value,
+	     void *target)
+{
+	struct config *config = (struct config *)((char *)target - field->offset);
+	struct json_place inner = *place;
+
+	config->socket_count = json_array_size(value);
+	if (!json_is_array(value) || config->socket_count == 0 ||
+	    config->socket_count > MAX_SOCKETS)
+		return json_place_error(place, "must be a list of 1 to %d sockets", MAX_SOCKETS);
+	inner.key = NULL;
+	for (size_t i = 0; i < config->socket_count; i++) {
+		snprintf(inner.prefix, sizeof(inner.prefix), "sockets[%zu]", i);
+		if (json_fields_read(&inner, json_array_get(value, i), socket_fields,
+				     COUNT(socket_fields), &config->sockets[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static const struct json_field config_fields[] = {
+	FIELD(config, "role", role, read_role, 0, 0, false),
+	FIELD(config, "out", out, json_read_string, 0, 0, false),
+	FIELD(config, "schedule", schedule, json_read_string, 0, 0, true),
+	FIELD(config, "linger_ns", linger_ns, json_read_i64, 0, MINUTE_NS, true),
+	FIELD(config, "sockets", sockets, read_sockets, 0, 0, false),
+};
+
+/* What one role needs and the other must not have. */
+static int
+check_role(const struct config *config, struct json_place *place)
+{
+	bool prober = config->role == ROLE_PROBER;
+
+	place->key = "schedule";
+	if (prober != (config->schedule != NULL))
+		return json_place_error(place, "a prober has one, a reflector none");
+	place->key = NULL;
+	for (size_t i = 0; i < config->socket_count; i++) {
+		const struct sockaddr_in *remote = &config->sockets[i].remote;
+
+		snprintf(place->prefix, sizeof(place->prefix), "sockets[%zu]", i);
+		if (prober != (remote->sin_family != 0 && remote->sin_port != 0))
+			return json_place_error(place, "a prober's has remote and remote_port, "
+						       "a reflector's has not");
+	}
+	return 0;
+}
+
+int
+config_load(struct config *config, const char *path, struct failure *failure)
+{
+	struct json_place place = {.file = path, .failure = failure};
+	json_error_t error;
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	int result;
+
+	*config = (struct config){.linger_ns = NS_PER_S};
+	if (root == NULL)
+		return failure_set(failure, EXIT_STATUS_CONFIG, "%s: not JSON: %s", path,
+				   error.text);
+	result = json_fields_read(&place, root, config_fields, COUNT(config_fields), config);
+	json_decref(root);
+	return result < 0 ? -1 : check_role(config, &place);
+}
+
+void
+config_free(struct config *config)
+{
+	free(config->out);
+	free(config->schedule);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The beginning of a prober's datagram. Both ends are this program on machines of one byte
+ * order; the mark keeps another sender's load from being taken for ours.
+ */
+#ifndef PROBE_MESSAGE_H
+#define PROBE_MESSAGE_H
+
+#include <stdint.h>
+
+#define HEADER_BYTES 42u /* Ethernet, IPv4, UDP */
+#define MESSAGE_MARK 0x6e626531u
+
+struct message {
+	uint32_t mark;
+	uint32_t sequence;
+	uint32_t flags;
+	uint32_t reserved;
+	int64_t reflected_ns; /* from here on only in an echo */
+	int64_t returned_ns;
+};
+
+/* What every frame holds; an echo holds all of it. */
+#define NUMBER_BYTES 16u
+#define LEAST_FRAME_BYTES 60u
+#define LEAST_ECHO_BYTES (HEADER_BYTES + (uint32_t)sizeof(struct message))
+#define MOST_FRAME_BYTES 1514u
+
+#endif

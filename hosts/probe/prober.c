@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "inbox.h"
+#include "prober.h"
+#include "record_file.h"
+#include "records.h"
+#include "udp_socket.h"
+
+/* While frames are late, echoes are looked for only now and then. */
+#define ECHO_EVERY 32u
+
+struct prober {
+	const struct config *config;
+	struct failure *failure;
+	struct pollfd fds[MAX_SOCKETS];
+	struct scheduled *schedule;
+	struct probed *probed;
+	size_t count;
+	size_t next;
+	int64_t start_ns;
+	int64_t latest_ns; /* how late the latest frame was sent */
+};
+
+static int
+check_schedule(struct prober *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct scheduled *s = &p->schedule[i];
+		uint32_t least = s->flags & FLAG_ECHO ? LEAST_ECHO_BYTES : LEAST_FRAME_BYTES;
+
+		if (s->socket >= p->config->socket_count || s->frame_bytes < least ||
+		    s->frame_bytes > MOST_FRAME_BYTES || s->at_ns < 0 ||
+		    (i > 0 && s->at_ns < s[-1].at_ns))
+			return failure_set(p->failure, EXIT_STATUS_CONFIG,
+					   "%s: record %zu: socket 0 to %zu, frame %u to %u bytes, "
+					   "times must not go back",
+					   p->config->schedule, i, p->config->socket_count - 1,
+					   least, MOST_FRAME_BYTES);
+	}
+	return 0;
+}
+
+static int
+load_schedule(struct prober *p)
+{
+	const char *path = p->config->schedule;
+	FILE *file = fopen(path, "rb");
+	struct stat status;
+	int result = -1;
+
+	if (file == NULL || fstat(fileno(file), &status) < 0) {
+		failure_set(p->failure, EXIT_STATUS_CONFIG, "%s: %s", path, strerror(errno));
+	} else if (status.st_size == 0 || status.st_size % (off_t)sizeof(*p->schedule) != 0) {
+		failure_set(p->failure, EXIT_STATUS_CONFIG, "%s: %lld bytes are no schedule", path,
+			    (long long)status.st_size);
+	} else {
+		p->count = (size_t)status.st_size / sizeof(*p->schedule);
+		p->schedule = calloc(p->count, sizeof(*p->schedule));
+		p->probed = calloc(p->count, sizeof(*p->probed));
+		if (p->schedule == NULL || p->probed == NULL ||
+		    fread(p->schedule, sizeof(*p->schedule), p->count, file) != p->count)
+			failure_set(p->failure, EXIT_STATUS_HOST, "%s: cannot be read", path);
+		else
+			result = check_schedule(p);
+	}
+	if (file != NULL)
+		fclose(file);
+	return result;
+}
+
+static int
+open_sockets(struct prober *p)
+{
+	for (size_t i = 0; i < p->config->socket_count; i++) {
+		p->fds[i] = (struct pollfd){
+			.fd = udp_socket_open(&p->config->sockets[i], p->failure),
+			.events = POLLIN,
+		};
+		if (p->fds[i].fd < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* "ready", then a line on standard input is the order to start. */
+static int
+await_start(struct prober *p)
+{
+	char order[16];
+
+	printf("{\"event\":\"ready\"}\n");
+	fflush(stdout);
+	if (read(STDIN_FILENO, order, sizeof(order)) <= 0)
+		return failure_set(p->failure, EXIT_STATUS_HOST, "no order to start");
+	p->start_ns = clock_now_ns() + NS_PER_MS;
+	return 0;
+}
+
+static int
+take_echo(void *owner, const struct datagram *datagram)
+{
+	struct prober *p = owner;
+	const struct message *echo = &datagram->message;
+	struct probed *probed;
+
+	if (echo->mark != MESSAGE_MARK || echo->sequence >= p->count)
+		return 0;
+	probed = &p->probed[echo->sequence];
+	probed->reflected_ns = echo->reflected_ns;
+	probed->returned_ns = echo->returned_ns;
+	probed->received_ns = datagram->received_ns;
+	return 0;
+}
+
+static int
+take_echoes(struct prober *p, int64_t wait_ns)
+{
+	struct timespec wait = {wait_ns / NS_PER_S, wait_ns % NS_PER_S};
+
+	if (ppoll(p->fds, (nfds_t)p->config->socket_count, &wait, NULL) <= 0)
+		return 0;
+	for (size_t i = 0; i < p->config->socket_count; i++)
+		if (p->fds[i].revents != 0 &&
+		    inbox_drain(p->fds[i].fd, i, take_echo, p, p->failure) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+send_next(struct prober *p)
+{
+	static uint8_t frame[MOST_FRAME_BYTES];
+	const struct scheduled *s = &p->schedule[p->next];
+	struct message message = {
+		.mark = MESSAGE_MARK,
+		.sequence = (uint32_t)p->next,
+		.flags = s->flags,
+	};
+	size_t bytes = s->frame_bytes - HEADER_BYTES;
+	struct probed *probed = &p->probed[p->next++];
+
+	memcpy(frame, &message, bytes < sizeof(message) ? NUMBER_BYTES : sizeof(message));
+	probed->sent_ns = clock_now_ns();
+	if (probed->sent_ns - (p->start_ns + s->at_ns) > p->latest_ns)
+		p->latest_ns = probed->sent_ns - (p->start_ns + s->at_ns);
+	/* What an earlier frame met (its port was closed) is told by the next call: once more. */
+	if (send(p->fds[s->socket].fd, frame, bytes, 0) < 0 &&
+	    send(p->fds[s->socket].fd, frame, bytes, 0) < 0)
+		return failure_set(p->failure, EXIT_STATUS_HOST, "send: %s", strerror(errno));
+	return 0;
+}
+
+static int
+run(struct prober *p)
+{
+	int64_t end_ns = p->start_ns + p->schedule[p->count - 1].at_ns + p->config->linger_ns;
+	int64_t now_ns;
+	int result = 0;
+
+	while (result == 0 && p->next < p->count) {
+		int64_t due_ns = p->start_ns + p->schedule[p->next].at_ns;
+
+		now_ns = clock_now_ns();
+		if (due_ns > now_ns)
+			result = take_echoes(p, due_ns - now_ns);
+		else
+			result = send_next(p);
+		if (result == 0 && p->next % ECHO_EVERY == 0)
+			result = take_echoes(p, 0);
+	}
+	while (result == 0 && (now_ns = clock_now_ns()) < end_ns)
+		result = take_echoes(p, end_ns - now_ns);
+	return result;
+}
+
+static int
+write_out(struct prober *p)
+{
+	struct record_file out;
+
+	if (record_file_open(&out, p->config->out, PROBED_FILE, p->failure) < 0)
+		return -1;
+	for (size_t i = 0; i < p->count; i++)
+		if (record_file_append(&out, &p->probed[i], sizeof(p->probed[i]), p->failure) < 0)
+			break;
+	return record_file_close(&out, p->failure);
+}
+
+static int
+probe(struct prober *p)
+{
+	/* The default slack of 50 us would be every frame's lateness. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (load_schedule(p) < 0 || open_sockets(p) < 0 || await_start(p) < 0 || run(p) < 0 ||
+	    write_out(p) < 0)
+		return -1;
+	printf("{\"event\":\"done\",\"sent\":%zu,\"latest_ns\":%lld}\n", p->next,
+	       (long long)p->latest_ns);
+	return 0;
+}
+
+int
+prober_run(const struct config *config, struct failure *failure)
+{
+	struct prober p = {.config = config, .failure = failure};
+	int result = probe(&p);
+
+	free(p.schedule);
+	free(p.probed);
+	return result;
+}
