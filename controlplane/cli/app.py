@@ -23,7 +23,7 @@ from ..run.runner import (
     resumed_run,
 )
 from ..session.locate import CONFIGS, DEFAULT_TESTBED
-from . import adaptive, bench, calibrate, model, results
+from . import adaptive, bench, calibrate, model, results, timestamps
 from . import doctor as checks
 from .finish import finish
 from .overview import plan_table
@@ -178,6 +178,7 @@ def schema(
 model.add_to(app)
 calibrate.add_to(app)
 results.add_to(app)
+timestamps.add_to(app)
 app.add_typer(bench.app)
 
 

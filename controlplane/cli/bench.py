@@ -51,3 +51,29 @@ def analysis(
     answer = {"ok": met, "part": "analysis", **found.to_dict()}
     sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
     return EXIT_OK if met else EXIT_ACCEPTANCE
+
+
+@app.command(epilog="Example: nashbed bench timestamps --packets 4000000")
+def timestamps(
+    packets: Annotated[int, typer.Option(min=1000, help="How many in each capture.")] = 4_000_000,
+    repetitions: Annotated[int, typer.Option(min=1, help="How often.")] = 3,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", help="Where the captures go; they are removed.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON on standard output.")
+    ] = False,
+) -> int:
+    """Captures on disk to the stamp of every packet, each format, on one core."""
+    from nashbed.analysis.bench_timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
+
+    found = bench_timestamps(packets, repetitions, folder)
+    met = all(each.fast_enough for each in found)
+    lines = [
+        f"{each.form:9} {each.per_s_median / 1e6:5.2f} million packets per second "
+        f"({each.file_bytes / 1e6:.0f} MB, n = {repetitions}; at least 1 wanted)"
+        for each in found
+    ]
+    answer = {"ok": met, "part": "timestamps", "formats": [each.to_dict() for each in found]}
+    sys.stdout.write((json.dumps(answer, indent=1) if as_json else "\n".join(lines)) + "\n")
+    return EXIT_OK if met else EXIT_ACCEPTANCE

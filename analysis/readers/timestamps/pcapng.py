@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pcapng: any time resolution (base 10 and base 2), any number of interfaces and sections."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .frames import CHUNK, MAX_FRAME, Capture, Frames
+from .times import WORD, Times, rescaled
+
+SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+MAGIC = 0x1A2B3C4D
+SMALLEST = 12
+LARGEST = 1 << 24
+PACKET_BYTES = 28
+"""Of a packet block, before the frame."""
+OPTION_END, OPTION_RESOLUTION, OPTION_FCS, OPTION_OFFSET = 0, 9, 13, 14
+DEFAULT_RESOLUTION = 6
+BASE_2 = 0x80
+LATEST_S = 1 << 62
+"""Seconds and offsets beyond it do not fit 64 bits together; they are nobody's."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What an interface description says.
+
+    Attributes:
+        link: Link type.
+        per_second: Units of time in a second.
+        offset_s: Seconds to add to each time.
+        fcs_bytes: Length of the FCS in its frames; None: it does not say.
+    """
+
+    link: int
+    per_second: int
+    offset_s: int
+    fcs_bytes: int | None
+
+
+def resolution(value: int) -> int:
+    """Units in a second by if_tsresol: a negative power of 2 (top bit) or of 10."""
+    exponent = value & ~BASE_2
+    return 1 << exponent if value & BASE_2 else 10**exponent
+
+
+class Reader:
+    """Goes through the blocks of a file.
+
+    Args:
+        capture: The file.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._order = "<"
+        self._interfaces: list[Interface] = []
+        self._first = 0
+
+    def read(self) -> Iterator[Frames]:
+        """Stream the frames; blocks without a time are passed over.
+
+        Raises:
+            RunError: The file is damaged.
+        """
+        at, size = 0, len(self._capture)
+        while at < size:
+            positions, at = self._blocks(at)
+            if positions:
+                for frames in self._frames(np.array(positions, dtype=np.int64)):
+                    yield frames
+                    self._first += len(frames)
+            self._capture.forget(at)
+
+    def _blocks(self, at: int) -> tuple[list[int], int]:
+        """Positions of packet blocks up to a chunk's worth, or to the next description."""
+        capture = self._capture
+        found: list[int] = []
+        file, size = capture.file, len(capture)
+        unpack = struct.Struct(f"{self._order}II").unpack_from
+        while at < size and len(found) < CHUNK:
+            if at + SMALLEST > size:
+                raise capture.cut_off(at)
+            kind, length = unpack(file, at)
+            if kind in (SECTION, INTERFACE):
+                if found:
+                    return found, at
+                at = self._describe(kind, at)
+                unpack = struct.Struct(f"{self._order}II").unpack_from
+                continue
+            if length < SMALLEST or length % 4 or length > LARGEST:
+                raise capture.damaged(f"the block at byte {at} claims {length} bytes")
+            if kind in (PACKET, OLD_PACKET):
+                found.append(at)
+            at += length
+            if at > size:
+                raise capture.cut_off(at - length)
+        return found, at
+
+    def _describe(self, kind: int, at: int) -> int:
+        """Take a section's or an interface's description; returns the position behind it."""
+        capture = self._capture
+        if kind == SECTION:
+            self._order = self._section_order(at)
+            self._interfaces = []
+        (length,) = struct.unpack_from(f"{self._order}I", capture.file, at + 4)
+        if length < SMALLEST + 8 or length % 4 or length > LARGEST:
+            raise capture.damaged(f"the block at byte {at} claims {length} bytes")
+        if at + length > len(capture):
+            raise capture.cut_off(at)
+        if kind == INTERFACE:
+            self._interfaces.append(self._interface(capture.file[at + 8 : at + length - 4]))
+        return int(at + length)
+
+    def _section_order(self, at: int) -> str:
+        magic = self._capture.file[at + 8 : at + 12]
+        for order in "<>":
+            if magic == struct.pack(f"{order}I", MAGIC):
+                return order
+        raise self._capture.damaged(f"the section at byte {at} has no byte order")
+
+    def _interface(self, body: bytes) -> Interface:
+        (link,) = struct.unpack_from(f"{self._order}H", body)
+        options = dict(_options(body[8:], self._order))
+        value = options.get(OPTION_RESOLUTION, bytes([DEFAULT_RESOLUTION]))
+        offset = options.get(OPTION_OFFSET, bytes(8))
+        fcs = options.get(OPTION_FCS)
+        if len(value) < 1 or len(offset) < 8:
+            raise self._capture.damaged("an interface's time options are too short")
+        return Interface(
+            link=link,
+            per_second=resolution(value[0]),
+            offset_s=struct.unpack(f"{self._order}q", offset[:8])[0],
+            fcs_bytes=fcs[0] if fcs else None,
+        )
+
+    def _frames(self, at: NDArray[np.int64]) -> Iterator[Frames]:
+        """Frames of packet blocks, split where the link type or the FCS changes."""
+        capture, u4, u2 = self._capture, f"{self._order}u4", f"{self._order}u2"
+        layout = np.dtype(
+            [(n, u4) for n in ("kind", "length", "interface", "high", "low", "kept", "wire")]
+        )
+        short = np.flatnonzero(at > len(capture) - PACKET_BYTES)
+        if len(short):
+            raise capture.cut_off(int(at[short[0]]))
+        head = capture.at(at, layout)
+        if np.any(head["length"] < PACKET_BYTES + 4):
+            raise capture.damaged("a packet block has no room for its header")
+        kept = head["kept"].astype(np.int64)
+        lies = np.flatnonzero((kept > head["length"] - PACKET_BYTES - 4) | (kept > MAX_FRAME))
+        if len(lies):
+            raise capture.damaged(
+                f"the block at byte {at[lies[0]]} claims a frame that is not in it"
+            )
+        old = np.dtype([("interface", u2), ("drops", u2)])
+        number = np.where(
+            head["kind"] == OLD_PACKET, capture.at(at + 8, old)["interface"], head["interface"]
+        ).astype(np.int64)
+        if len(self._interfaces) <= number.max():
+            raise capture.damaged(
+                f"a packet names interface {number.max()}, which is not described"
+            )
+        ticks = (head["high"].astype(np.uint64) << np.uint64(32)) | head["low"].astype(np.uint64)
+        whole = Frames(
+            capture=capture,
+            first=self._first,
+            start=at + PACKET_BYTES,
+            kept=kept,
+            wire=head["wire"].astype(np.int64),
+            times=self._times(ticks, number),
+            port=number.astype(np.int32),
+            marks=np.zeros(len(at), np.uint16),
+            link=0,
+        )
+        yield from self._by_kind(whole, number)
+
+    def _times(self, ticks: NDArray[np.uint64], number: NDArray[np.int64]) -> Times:
+        """Times in the unit that all interfaces of these packets divide."""
+        used = [int(n) for n in np.unique(number)]
+        per_second = math.lcm(*(self._interfaces[n].per_second for n in used))
+        if len(used) > 1 and per_second > WORD:
+            raise self._capture.damaged("interfaces have resolutions without a common unit")
+        seconds = np.zeros(len(ticks), np.int64)
+        fraction = np.zeros(len(ticks), np.uint64)
+        for n in used:
+            mine, interface = number == n, self._interfaces[n]
+            times = self._split(ticks[mine], interface)
+            if len(used) > 1:
+                times = rescaled(times, per_second)
+            seconds[mine], fraction[mine] = times.seconds, times.fraction
+        return Times(seconds, fraction, per_second)
+
+    def _split(self, ticks: NDArray[np.uint64], interface: Interface) -> Times:
+        """64-bit ticks to seconds and the rest."""
+        per_second, offset = interface.per_second, interface.offset_s
+        if per_second >= WORD:
+            whole, fraction = np.zeros_like(ticks), ticks
+        else:
+            whole, fraction = np.divmod(ticks, np.uint64(per_second))
+        if abs(offset) > LATEST_S or (len(whole) and int(whole.max()) > LATEST_S):
+            raise self._capture.damaged("tells times beyond any calendar")
+        return Times(whole.astype(np.int64) + offset, fraction, per_second)
+
+    def _by_kind(self, frames: Frames, number: NDArray[np.int64]) -> Iterator[Frames]:
+        kinds = [(i.link, i.fcs_bytes) for i in self._interfaces]
+        codes = np.array([kinds.index(kind) for kind in kinds])[number]
+        edges = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(frames)]
+        for begin, end in itertools.pairwise(edges):
+            part = frames.take(slice(begin, end))
+            link, fcs_bytes = kinds[codes[begin]]
+            yield replace(part, link=link, fcs_bytes=fcs_bytes, first=self._first)
+
+
+def _options(body: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(f"{order}HH", body, at)
+        if code == OPTION_END:
+            return
+        yield code, body[at + 4 : at + 4 + length]
+        at += 4 + (length + 3) // 4 * 4

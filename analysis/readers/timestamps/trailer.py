@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every trailer decoder answers, and the table that a new one goes into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .frames import Frames
+from .times import Times
+
+ETHERNET_HEADER = 14
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """Hardware time stamps of n frames.
+
+    Attributes:
+        times: When; the frame's first bit, by the device's clock.
+        device: Device number, shape (n,); NOWHERE: the format tells none.
+        port: Port number, likewise.
+        marks: What is told about each, of Mark, shape (n,).
+        original_fcs: As on the wire, read big-endian, shape (n,); 0: the format keeps none.
+        trailer_bytes: What was appended to the frame, shape (n,), a new FCS included.
+        sound: Where the bytes can be a trailer of this format at all; elsewhere the rest is
+            meaningless, shape (n,).
+    """
+
+    times: Times
+    device: NDArray[np.int32]
+    port: NDArray[np.int32]
+    marks: NDArray[np.uint16]
+    original_fcs: NDArray[np.uint32]
+    trailer_bytes: NDArray[np.int64]
+    sound: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TrailerFormat:
+    """A trailer's layout.
+
+    Attributes:
+        name: As on the command line.
+        title: As in a report.
+        fcs_choices: Lengths of a new FCS behind it that are to be tried.
+        decode: Reads the trailers of frames, given the length of the new FCS.
+    """
+
+    name: str
+    title: str
+    fcs_choices: tuple[int, ...]
+    decode: Callable[[Frames, int], Stamps]
+
+
+def tail_positions(
+    frames: Frames, before_end: int, least: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Where a structure that ends each frame starts, and which frames are long enough for it.
+
+    Args:
+        frames: The frames.
+        before_end: Bytes from the start of the structure to the frame's end.
+        least: Bytes of the whole trailer behind an Ethernet header.
+
+    Returns:
+        Positions (of frames that are too short: 0, to be ignored) and which are long enough.
+    """
+    enough = frames.kept >= ETHERNET_HEADER + least
+    return np.where(enough, frames.start + frames.kept - before_end, 0), enough
