@@ -57,6 +57,7 @@ def examine() -> list[Check]:
         _cores(),
         _af_xdp(),
         _compiler(),
+        _simple_switch(),
         _optional("clang-format", "the C format check of `make check`"),
         _optional("iverilog", "the tests of the FPGA cores (tests/rtl)"),
         _optional("yosys", "the cell counts of the FPGA cores"),
@@ -149,6 +150,12 @@ def _compiler() -> Check:
     place = shutil.which("p4c-dpdk")
     remedy = "`make p4` is skipped; the committed .spec is used. p4c: https://github.com/p4lang/p4c"
     return Check("p4c-dpdk", place is not None, place or "not found", False, remedy)
+
+
+def _simple_switch() -> Check:
+    place = shutil.which("simple_switch")
+    remedy = "testbed bmv2 and its tests are skipped; it comes with p4lang's behavioral-model"
+    return Check("simple_switch", place is not None, place or "not found", False, remedy)
 
 
 def _optional(tool: str, what: str) -> Check:
