@@ -22,6 +22,7 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         equilibria: Its equilibria.
     """
     found = [
+        *_testbed(measures),
         *_completeness(measures, equilibria),
         *_repetitions(measures),
         *_convergence(measures),
@@ -34,6 +35,17 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         "An equilibrium here is of the measured means: a switch that gains less than the "
         "uncertainty of the means can go either way.",
     ]
+
+
+def _testbed(measures: RunMeasures) -> list[str]:
+    """What is proved about the testbed by its calibration."""
+    known = measures.run.manifest.certificate
+    if known is None:
+        return ["Whether the testbed was calibrated is not recorded."]
+    if known.state == "certified":
+        return []
+    detail = known.detail.replace("`", "")
+    return [f"The testbed is not certified ({known.state}): {detail}."]
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:

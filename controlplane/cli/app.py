@@ -12,6 +12,7 @@ import typer
 from ..config import available_congestion_controls, check_strategies, load_scenario, load_testbed
 from ..config.schemas import write_schemas
 from ..contract.errors import EXIT_HOST, EXIT_OK
+from ..run.certificate import standing
 from ..run.replay import replay as run_replay
 from ..run.runner import (
     Run,
@@ -100,7 +101,9 @@ def plan(
     """Show what a run would do, how long it takes and how much disk it needs."""
     loaded, bed = load_scenario(scenario), load_testbed(testbed)
     planned = plan_run(loaded, bed, adaptive.expect)
-    _answer(planned.model_dump(mode="json"), as_json, plan_table(planned))
+    found = standing(bed)
+    answer = planned.model_dump(mode="json") | {"certificate": found.model_dump(mode="json")}
+    _answer(answer, as_json, f"{plan_table(planned)}\n{found.detail}")
     return EXIT_OK
 
 
@@ -186,6 +189,9 @@ def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:
     """Run the jobs with a display, then tell the result."""
     display = make_display(what.plan, what.testbed.model.capacity.rate)
     display.say(f"run directory: {what.directory.path}")
+    certificate = what.manifest.certificate
+    if certificate is not None and certificate.state != "certified":
+        display.say(certificate.detail)
     try:
         with display:
             execute(what, display.show)

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..calibrate.certificate import certificate_path
 from ..calibrate.load.choose import choose_load
 from ..calibrate.runner import Calibration, Tell, check, execute
 from ..calibrate.settings import make_settings
@@ -23,6 +22,7 @@ from ..config import load_testbed
 from ..contract.certificate import Certificate
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError, HostError
 from ..contract.units import Duration, Rate
+from ..run.certificate import certificate_path
 from ..session.locate import CONFIGS
 from ..targets import capabilities_of
 from .overview import as_text
@@ -71,7 +71,7 @@ def calibrate(
 
     Exit code 20 when a bound was missed; the certificate then says which.
     """
-    bed = load_testbed(testbed_path(testbed))
+    bed = load_testbed(find_testbed(testbed))
     settings = make_settings(
         bed.model,
         capabilities_of(bed.model),
@@ -91,7 +91,7 @@ def calibrate(
     return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
 
 
-def testbed_path(name: str) -> Path:
+def find_testbed(name: str) -> Path:
     """A testbed file: a path, or a bare name of one that is shipped."""
     if "/" in name or name.endswith((".yaml", ".yml")):
         return Path(name)

@@ -70,9 +70,11 @@ class Standing(Model):
         detail: One line for a person.
         digest: SHA-256 of the certificate; empty without one.
         age_s: How old the certificate was; null without one.
+        dataplane_version: Version of the data plane that was calibrated.
     """
 
     state: Literal["certified", "failed", "expired", "none"]
     detail: str
     digest: str = ""
     age_s: float | None = None
+    dataplane_version: str = ""

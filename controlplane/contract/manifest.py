@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+from .certificate import Standing
 from .model import Model
 
 MANIFEST_FORMAT: Final = 1
@@ -30,6 +31,7 @@ class Manifest(Model):
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
         ports: Port -> driver, interface and MAC address.
         host: Everything else worth keeping (offloads, rps_cpus, huge pages, memory).
+        certificate: What the testbed's certificate was worth; null: not recorded.
         status: Where the run stands.
     """
 
@@ -50,4 +52,5 @@ class Manifest(Model):
     sysctls: dict[str, str]
     ports: dict[str, dict[str, Any]]
     host: dict[str, Any]
+    certificate: Standing | None = None
     status: Literal["running", "interrupted", "failed", "complete"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ..config import Loaded
+from ..contract.certificate import Standing
 from ..contract.manifest import Manifest
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..session import facts
+from .certificate import after_load
 from .lab import Lab
 from .rundir import RunDirectory
 from .trial import utc_now
@@ -18,7 +20,10 @@ Status = Literal["running", "interrupted", "failed", "complete"]
 
 
 def new_manifest(
-    directory: RunDirectory, scenario: Loaded[Scenario], testbed: Loaded[Testbed]
+    directory: RunDirectory,
+    scenario: Loaded[Scenario],
+    testbed: Loaded[Testbed],
+    certificate: Standing,
 ) -> Manifest:
     """The manifest before anything ran."""
     return Manifest(
@@ -38,6 +43,7 @@ def new_manifest(
         sysctls={},
         ports={},
         host=facts.host(),
+        certificate=certificate,
         status="running",
     )
 
@@ -45,8 +51,10 @@ def new_manifest(
 def with_lab(manifest: Manifest, lab: Lab) -> Manifest:
     """Add what the loaded target and the session tell."""
     software = manifest.software | {"dataplane": str(lab.hello.get("version", "unknown"))}
+    known = manifest.certificate
     return manifest.model_copy(
         update={
+            "certificate": known and after_load(known, lab.hello),
             "artefact_digest": str(lab.hello.get("spec_digest", "")),
             "software": software,
             "sysctls": lab.session.sysctls,

@@ -28,6 +28,7 @@ from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
 from ..targets import artefact_of, capabilities_of, resolve
 from .attempt import make_attempt
+from .certificate import standing
 from .lab import Lab, open_lab, quietly
 from .manifest import Status, new_manifest, with_lab, with_status
 from .planner import Expect, make_plan
@@ -118,8 +119,9 @@ def new_run(
         plan: Every trial, or those that may be chosen.
         choose: Makes the chooser of an adaptive run.
     """
+    certificate = standing(testbed)
     directory = create(results, scenario, testbed, plan)
-    manifest = new_manifest(directory, scenario, testbed)
+    manifest = new_manifest(directory, scenario, testbed, certificate)
     directory.write("manifest.json", manifest)
     work = _work(directory, scenario.model, testbed.model, plan, choose)
     return Run(directory, scenario, testbed, plan, manifest, work)
