@@ -31,18 +31,26 @@ class VirtualPort(Model):
     driver: Literal["af_xdp", "af_packet", "tap"]
 
 
-class PciPort(Model):
-    """A NIC given to DPDK, cabled to another NIC of this machine.
+class Nic(Model):
+    """A NIC given to DPDK, cabled to a switch.
 
     Attributes:
         driver: Always `pci`.
         address: PCI address of the NIC that DPDK takes (bound to vfio-pci).
-        host_iface: The kernel's interface at the other end of the cable; it is moved into
-            the hosts' namespace for the run.
     """
 
     driver: Literal["pci"]
     address: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$")]
+
+
+class PciPort(Nic):
+    """A NIC given to DPDK, cabled to another NIC of this machine.
+
+    Attributes:
+        host_iface: The kernel's interface at the other end of the cable; it is moved into
+            the hosts' namespace for the run.
+    """
+
     host_iface: InterfaceName
 
 
@@ -59,6 +67,7 @@ class KernelPort(Model):
 
 
 Port = Annotated[VirtualPort | PciPort, Field(discriminator="driver")]
+SwitchPort = Annotated[VirtualPort | Nic, Field(discriminator="driver")]
 HostPort = Annotated[VirtualPort | PciPort | KernelPort, Field(discriminator="driver")]
 
 
@@ -75,10 +84,10 @@ class Ports(Model):
 
     senders: Port
     receivers: HostPort | None = None
-    switch: Port | None = None
-    telemetry: Port | None = None
+    switch: SwitchPort | None = None
+    telemetry: SwitchPort | None = None
 
-    def present(self) -> dict[str, VirtualPort | PciPort | KernelPort]:
+    def present(self) -> dict[str, VirtualPort | Nic | KernelPort]:
         """The ports that there are, by name."""
         return {
             name: port
@@ -86,7 +95,7 @@ class Ports(Model):
             if (port := getattr(self, name)) is not None
         }
 
-    def of_dataplane(self) -> dict[str, VirtualPort | PciPort]:
+    def of_dataplane(self) -> dict[str, VirtualPort | Nic]:
         """The ports that the data plane opens, by name."""
         return {n: p for n, p in self.present().items() if not isinstance(p, KernelPort)}
 

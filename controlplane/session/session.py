@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.errors import HostError, TargetError
-from ..contract.testbed import PciPort, Testbed
+from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
 from .command import Completed
 from .layout import Layout, Side, make_layout, sender_address
@@ -185,7 +185,7 @@ class LocalSession(Session):
         }
         return {
             name: {"driver": "pci", "address": port.address}
-            if isinstance(port, PciPort)
+            if isinstance(port, Nic)
             else {"driver": port.driver, "iface": interfaces[name]}
             for name, port in self._testbed.ports.of_dataplane().items()
         }
