@@ -53,6 +53,10 @@ bench: venv ## measured speed and memory: postcards to occupancy (100 million of
 doctor: venv ## what is here, what will be skipped, and how to get it
 	$(BIN)/nashbed doctor
 
+.PHONY: targets
+targets: venv ## write the README's table of targets from their capability data
+	$(BIN)/nashbed targets --into README.md
+
 .PHONY: setup
 setup: packages hugepages venv build ## Debian packages, huge pages, Python environment, C build
 

@@ -29,6 +29,7 @@ from . import doctor as checks
 from .finish import finish
 from .overview import plan_table
 from .progress import make_display
+from .targets import capability_table, shipped_capabilities, write_into
 
 EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
 20 an acceptance bound was missed, 130 stopped by Ctrl-C."""
@@ -164,6 +165,22 @@ def doctor(
     detail = {"checks": [c.to_dict() for c in found], "removed": removed}
     _answer(answer | detail, as_json, checks.as_text(found, removed))
     return EXIT_OK if answer["ok"] else EXIT_HOST
+
+
+@app.command(epilog="Example: nashbed targets --json")
+def targets(
+    into: Annotated[
+        Path | None, typer.Option("--into", help="Write the table between this file's markers.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what each target can do."""
+    found = shipped_capabilities()
+    table = capability_table(found)
+    if into is not None:
+        write_into(into, table)
+    _answer({"ok": True, "targets": [can.model_dump() for can in found]}, as_json, table)
+    return EXIT_OK
 
 
 @app.command(hidden=True, epilog="Example: nashbed schema --out configs/schema")
