@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How one clock stands to another, and times carried over from the one to the other."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from .envelope import LARGEST_DRIFT, Envelope, lower_envelope
+from .timebase import ClockError, Instants, TimeBase
+
+LEAST_PACKETS = 32
+LEAST_SPAN_PS = 10**10
+"""10 ms: a shorter common time tells no drift."""
+PARTS = 4
+PS = 1e-12
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """other = reference + offset + drift * (reference - start), where start is `origin_s`.
+
+    Attributes:
+        reference: The clock that is believed.
+        other: The clock that is described.
+        origin_s: Second of the reference at which the offset holds.
+        other_origin_s: Second of the other clock that its fitted times are counted from.
+        offset_ps: Picoseconds besides the difference of these two seconds.
+        drift: By how much the other clock is faster, dimensionless.
+        offset_error_ps: The offset is believed to this.
+        drift_error: The drift is believed to this.
+        packets: How many both saw.
+        span_s: For how long.
+    """
+
+    reference: TimeBase
+    other: TimeBase
+    origin_s: int
+    other_origin_s: int
+    offset_ps: float
+    drift: float
+    offset_error_ps: float
+    drift_error: float
+    packets: int
+    span_s: float
+
+    def to_reference(self, times: Instants) -> Instants:
+        """Times of the other clock as the reference would have told them.
+
+        Raises:
+            ClockError: They are of some third clock.
+        """
+        if times.base != self.other:
+            raise ClockError(f"times of {times.base} are not of {self.other}, which was aligned")
+        ps = times.ps + (times.origin_s - self.other_origin_s) * 10**12
+        since = (ps - self.offset_ps) / (1 + self.drift)
+        correction = self.offset_ps + self.drift * since
+        return Instants(self.reference, self.origin_s, ps - np.rint(correction).astype(np.int64))
+
+    def text(self) -> str:
+        """One line for a report."""
+        offset_s = (self.other_origin_s - self.origin_s) + self.offset_ps * PS
+        return (
+            f"{self.other} is {offset_s:+.9f} s (± {self.offset_error_ps / 1e3:.0f} ns) from "
+            f"{self.reference} and {self.drift * 1e6:+.4f} ppm (± {self.drift_error * 1e6:.4f}) "
+            f"fast, by {self.packets} packets over {self.span_s:.1f} s"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignment:
+    """Find offset and drift from the times of the same packets on two clocks.
+
+    The packets' shortest way from the reference to the other source is taken to last
+    `transit_ps`: what is not known of it is in the offset. Queueing only lengthens the way, so
+    the lower envelope of the differences is free of it as long as some packets met none, early
+    and late.
+
+    The errors are the largest departures of the estimates that quarters of the packets give:
+    a quarter knows less than the whole, so this errs on the safe side.
+
+    Args:
+        reference: Times of n packets at the one source.
+        other: Times of the same packets, in the same order, at the other.
+        transit_ps: Their shortest way from the one to the other.
+
+    Raises:
+        ClockError: Too few packets, too short, or no clocks at all.
+    """
+    if len(reference) != len(other):
+        raise ClockError(f"{len(reference)} times cannot be held against {len(other)}")
+    _check_common(reference, other)
+    x = reference.ps.astype(np.float64)
+    difference = (other.ps - reference.ps).astype(np.float64) - transit_ps
+    whole = lower_envelope(x, difference)
+    if abs(whole.slope) > 0.99 * LARGEST_DRIFT:
+        raise ClockError(
+            f"{other.base} and {reference.base} drift apart by more than "
+            f"{LARGEST_DRIFT * 1e6:.0f} ppm: these are not times of the same packets"
+        )
+    parts = [lower_envelope(x[n::PARTS], difference[n::PARTS]) for n in range(PARTS)]
+    middle = float(x.mean())
+    return Alignment(
+        reference=reference.base,
+        other=other.base,
+        origin_s=reference.origin_s,
+        other_origin_s=other.origin_s,
+        offset_ps=whole.at_zero,
+        drift=whole.slope,
+        offset_error_ps=max(abs(_at(p, middle) - _at(whole, middle)) for p in parts)
+        + max(abs(p.slope - whole.slope) for p in parts) * middle,
+        drift_error=max(abs(p.slope - whole.slope) for p in parts),
+        packets=len(x),
+        span_s=float(x.max() - x.min()) * PS,
+    )
+
+
+def _at(line: Envelope, x: float) -> float:
+    return line.at_zero + line.slope * x
+
+
+def _check_common(reference: Instants, other: Instants) -> None:
+    names = f"{reference.base} and {other.base}"
+    if len(reference) == 0:
+        raise ClockError(f"{names} have no packets in common; were both on the same path?")
+    if len(reference) < LEAST_PACKETS:
+        raise ClockError(
+            f"{names} have {len(reference)} packets in common; at least {LEAST_PACKETS} are needed"
+        )
+    if int(reference.ps.max() - reference.ps.min()) < LEAST_SPAN_PS:
+        raise ClockError(f"{names} have packets in common for less than 10 ms: no drift to tell")

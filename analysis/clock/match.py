@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same packets in two captures, by what no switch and no network card changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..readers.timestamps import Frames, Stamps, Times, TimestampSource
+from ..readers.timestamps.times import rescaled
+from .timebase import Instants, TimeBase
+
+HEADERS = np.dtype(
+    [
+        ("skip", "V12"),
+        ("ether_type", ">u2"),
+        ("version_ihl", "u1"),
+        ("tos", "u1"),
+        ("total", ">u2"),
+        ("id", ">u2"),
+        ("fragment", ">u2"),
+        ("ttl", "u1"),
+        ("protocol", "u1"),
+        ("checksum", ">u2"),
+        ("src", ">u4"),
+        ("dst", ">u4"),
+        ("sport", ">u2"),
+        ("dport", ">u2"),
+        ("seq", ">u4"),
+        ("ack", ">u4"),
+        ("offset_flags", ">u2"),
+        ("window", ">u2"),
+    ]
+)
+"""Ethernet, IPv4 without options, TCP up to its window."""
+KEY = ("total", "id", "src", "dst", "sport", "dport", "seq", "ack", "offset_flags", "window")
+"""Not the checksums (they may be left to a card), not what routers change (TTL, ToS)."""
+IPV4, TCP = 0x0800, 6
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """TCP packets of one capture.
+
+    Attributes:
+        times: When, by the capture's clock.
+        number: Number of each in the file, from 0, shape (n,).
+        key: The same for the same packet everywhere, shape (n,).
+        src: Sender's IPv4 address, shape (n,).
+        sport: Sender's port, shape (n,).
+        dst: Receiver's IPv4 address, shape (n,).
+        seq: TCP sequence number, shape (n,).
+        payload: Bytes of TCP payload, shape (n,).
+        flags: TCP flags, shape (n,).
+    """
+
+    times: Instants
+    number: NDArray[np.int64]
+    key: NDArray[np.uint64]
+    src: NDArray[np.uint32]
+    sport: NDArray[np.uint16]
+    dst: NDArray[np.uint32]
+    seq: NDArray[np.uint32]
+    payload: NDArray[np.int64]
+    flags: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Seen:
+        """Some of them."""
+        return Seen(
+            self.times.take(which),
+            **{n: getattr(self, n)[which] for n in self.__dataclass_fields__ if n != "times"},
+        )
+
+
+def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
+    """Read the IPv4 TCP packets of a capture; the rest is passed over. 60 bytes for each stay.
+
+    Args:
+        source: The capture.
+        clock: Whose clock its times are of; None: one of its own.
+    """
+    parts = [_of_chunk(frames, stamps) for frames, stamps in source.chunks()]
+    per_second = max((times.per_second for times, _, _ in parts), default=1)
+    scaled = [rescaled(times, per_second) for times, _, _ in parts]
+    times = Times(
+        np.concatenate([t.seconds for t in scaled]),
+        np.concatenate([t.fraction for t in scaled]),
+        per_second,
+    )
+    number = np.concatenate([n for _, n, _ in parts])
+    head = np.concatenate([h for _, _, h in parts])
+    flags = (head["offset_flags"] & 0xFF).astype(np.uint8)
+    headers = 20 + (head["offset_flags"] >> 12).astype(np.int64) * 4
+    return Seen(
+        times=Instants.of(clock or TimeBase(str(source.path)), times),
+        number=number,
+        key=_keys(head),
+        src=head["src"].astype(np.uint32),
+        sport=head["sport"].astype(np.uint16),
+        dst=head["dst"].astype(np.uint32),
+        seq=head["seq"].astype(np.uint32),
+        payload=head["total"].astype(np.int64) - headers,
+        flags=flags,
+    )
+
+
+def common(one: Seen, other: Seen) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where the packets that both saw are in each, in the order of the first.
+
+    A packet that a capture holds twice is nobody's: which of the two it is cannot be told.
+    """
+    mine, theirs = _unique(one.key), _unique(other.key)
+    _, at_one, at_other = np.intersect1d(
+        one.key[mine], other.key[theirs], assume_unique=True, return_indices=True
+    )
+    order = np.argsort(mine[at_one])
+    return mine[at_one][order], theirs[at_other][order]
+
+
+def _of_chunk(frames: Frames, stamps: Stamps) -> tuple[Times, NDArray[np.int64], NDArray[np.void]]:
+    long = np.flatnonzero(frames.kept - stamps.trailer_bytes >= HEADERS.itemsize)
+    head = frames.capture.at(frames.start[long], HEADERS)
+    tcp = (head["ether_type"] == IPV4) & (head["version_ihl"] == 0x45) & (head["protocol"] == TCP)
+    which = long[tcp]
+    return stamps.times.take(which), frames.first + which, head[tcp]
+
+
+def _keys(head: NDArray[np.void]) -> NDArray[np.uint64]:
+    """64 well-mixed bits of the key fields."""
+    key = np.zeros(len(head), np.uint64)
+    for name in KEY:
+        key = (key ^ head[name].astype(np.uint64)) * MULTIPLIER
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def _unique(key: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Where the keys are that occur once."""
+    _, at, count = np.unique(key, return_index=True, return_counts=True)
+    once: NDArray[np.intp] = at[count == 1]
+    return once

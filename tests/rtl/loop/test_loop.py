@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop closed: a replay's packets go through the FPGA's ports before and behind the queue."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nashbed.analysis.clock import TimeBase
+from nashbed.analysis.clock.match import common, read_seen
+from nashbed.analysis.readers.timestamps import TimestampSource
+from tests.rtl.simulate import need_icarus, simulate
+from tests.support.capture import raw_capture
+from tests.support.replay import Bottleneck, Replayed, need_dataplane, replay, time_of
+from tests.support.timestamps import EPOCH, pcap
+from tests.support.tshark import need_tshark, tshark
+
+WRAPPER = Path(__file__).parents[1] / "timestamper" / "two_ports.v"
+PACKETS = 300
+RATE = 2_000_000_000
+PERIOD_NS = 4
+"""Of the simulated clock."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What came out of it.
+
+    Attributes:
+        replayed: The postcards of the replay.
+        before: Capture at the port before the bottleneck.
+        behind: Capture at the port behind it.
+    """
+
+    replayed: Replayed
+    before: Path
+    behind: Path
+
+
+def frame(number: int, payload: bytes) -> bytes:
+    """A TCP segment whose sequence number is the packet's number."""
+    tcp = struct.pack(">HHIIBBHHH", 10000, 5001, number, 1, 0x50, 0x10, 500, 0, 0) + payload
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), number, 0x4000, 64, 6, 0)
+    addresses = bytes([10, 64, 0, 1, 10, 65, 0, 1])
+    return b"\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00" + ip + addresses + tcp
+
+
+def arrivals() -> list[tuple[int, bytes]]:
+    """Faster than the bottleneck, in no step with the clock, and apart by more than a frame."""
+    rng, time, packets = random.Random(7), 0, []
+    for number in range(PACKETS):
+        time += rng.randint(310, 900)
+        packets.append((time, frame(number, rng.randbytes(rng.randint(6, 260)))))
+    return packets
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory: pytest.TempPathFactory) -> Loop:
+    need_icarus()
+    need_dataplane()
+    folder = tmp_path_factory.mktemp("loop")
+    packets = arrivals()
+    bottleneck = Bottleneck(rate_bps=RATE, limit=6000)
+    replayed = replay(folder / "replay", raw_capture(packets), bottleneck)
+    cards = replayed.postcards[replayed.postcards["kind"] == 0]
+    leaving = zip(time_of(cards, "dequeue").tolist(), cards["tcp_seq"].tolist(), strict=True)
+    start = packets[0][0]  # the replay's clock begins with its first packet
+    plan = [packets, [(start + time, packets[seq][1]) for time, seq in leaving]]
+    frames = [[(time, data.hex()) for time, data in port] for port in plan]
+    (folder / "plan.json").write_text(json.dumps({"epoch_s": EPOCH, "frames": frames}))
+    environment = {"LOOP_FOLDER": str(folder)}
+    simulate("two_ports", "tests.rtl.loop.checks", folder / "sim", {}, (WRAPPER,), environment)
+    paths = []
+    for port in (0, 1):
+        left = json.loads((folder / f"port{port}.json").read_text())
+        paths.append(folder / f"port{port}.pcap")
+        paths[-1].write_bytes(pcap((EPOCH, 0, bytes.fromhex(f)) for f in left))
+    return Loop(replayed, paths[0], paths[1])
+
+
+@pytest.mark.slow
+@pytest.mark.dataplane
+def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
+    """Within one clock cycle of each stamp, for every packet that left; drops are seen too."""
+    clock = TimeBase("timestamper")
+    before = read_seen(TimestampSource(loop.before), clock)
+    behind = read_seen(TimestampSource(loop.behind), clock)
+    at_before, at_behind = common(before, behind)
+    delay_ps = behind.times.take(at_behind) - before.times.take(at_before)
+
+    cards = loop.replayed.postcards
+    left = cards[cards["kind"] == 0]
+    stay_ns = dict(
+        zip(
+            left["tcp_seq"].tolist(),
+            (time_of(left, "dequeue") - time_of(left, "enqueue")).tolist(),
+            strict=True,
+        )
+    )
+    by_seq = dict(zip(before.seq[at_before].tolist(), delay_ps.tolist(), strict=True))
+    assert by_seq.keys() == stay_ns.keys()
+    away_ps = np.array([by_seq[seq] - stay_ns[seq] * 1000 for seq in stay_ns])
+    assert np.abs(away_ps).max() < PERIOD_NS * 1000 + 2  # and 2^-40 s of each stamp
+    assert np.abs(away_ps).max() > 0, "arrivals are in no step with the clock"
+
+    dropped = cards[cards["kind"] == 1]["tcp_seq"].tolist()
+    assert len(dropped) > 10, "the queue must overflow in this test"
+    assert len(left) > 100
+    assert set(before.seq.tolist()) - set(behind.seq.tolist()) == set(dropped)
+    assert max(stay_ns.values()) > 10 * min(stay_ns.values())
+
+
+@pytest.mark.slow
+@pytest.mark.dataplane
+def test_tshark_reads_the_same_from_every_frame(loop: Loop) -> None:
+    need_tshark()
+    names = ("timestamp.seconds", "timestamp.fractional_seconds", "device", "port", "original_fcs")
+    for path in (loop.before, loop.behind):
+        rows = tshark(path, [f"exablaze.{name}" for name in names], "exablaze_eth", False)
+        ((_, ours),) = TimestampSource(path).chunks()
+        assert len(rows) == len(ours.times) > 100
+        for n, (seconds, part, device, port, fcs) in enumerate(rows):
+            s, fraction, per_second = ours.times.exact(n)
+            assert (s, int(ours.device[n]), int(ours.port[n])) == (
+                int(seconds), int(device), int(port)
+            )  # fmt: skip
+            assert int(ours.original_fcs[n]) == int(fcs, 0)
+            assert abs(float(part) - fraction / per_second) < 1e-12
