@@ -115,12 +115,8 @@ $(HOSTS_BUILD)/build.ninja:
 	meson setup $(HOSTS_BUILD) hosts --buildtype=release
 
 .PHONY: p4
-p4: ## compile p4src again (where p4c-dpdk is on PATH)
-	@if command -v p4c-dpdk > /dev/null; then \
-		$(PYTHON) p4src/build.py; \
-	else \
-		echo "skipped: p4c-dpdk is not on PATH; the committed p4src/dpdk/*.spec is used"; \
-	fi
+p4: ## compile p4src again (what has its compiler on PATH)
+	@$(PYTHON) p4src/build.py
 
 .PHONY: rtl
 rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)

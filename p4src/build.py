@@ -17,15 +17,43 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 P4SRC = Path(__file__).resolve().parent
+OLDEST = (1, 2, 5)
+"""The oldest release of p4c that the programs were compiled with."""
+
+
+def spec_text(compiled: str, stamp: str) -> str:
+    """A .spec with the stamp as its first line, a comment."""
+    body = "\n".join(line.rstrip() for line in compiled.splitlines()).strip()
+    return f"; {stamp}\n{body}\n"
+
+
+def json_text(compiled: str, stamp: str) -> str:
+    """BMv2 JSON with the stamp as a key of its own, which bmv2 does not look at.
+
+    Without what is of the machine that compiled, or of no use to bmv2: paths, and for
+    each statement its place in the sources.
+    """
+    content = without(json.loads(compiled), "source_info") | {"program": "bottleneck.p4"}
+    return json.dumps({"stamp": stamp} | content, indent=1) + "\n"
+
+
+def without(node: Any, key: str) -> Any:
+    """A JSON document without a key, wherever it is."""
+    if isinstance(node, dict):
+        return {name: without(value, key) for name, value in node.items() if name != key}
+    return [without(each, key) for each in node] if isinstance(node, list) else node
 
 
 @dataclass(frozen=True)
@@ -38,7 +66,7 @@ class Artefact:
         output: Compiled file in that folder.
         compiler: Name of the compiler on PATH.
         arguments: Its arguments before the source file.
-        comment: What starts a comment line in the artefact.
+        text: What is committed, of the compiler's output and the stamp.
     """
 
     target: str
@@ -46,7 +74,7 @@ class Artefact:
     output: str
     compiler: str
     arguments: tuple[str, ...]
-    comment: str
+    text: Callable[[str, str], str]
 
     @property
     def path(self) -> Path:
@@ -62,7 +90,15 @@ ARTEFACTS = (
         compiler="p4c-dpdk",
         # pna.p4 itself declares what no program uses.
         arguments=("--arch", "pna", "--Wdisable=unused"),
-        comment=";",
+        text=spec_text,
+    ),
+    Artefact(
+        target="bmv2",
+        main="bottleneck.p4",
+        output="bottleneck.json",
+        compiler="p4c-bm2-ss",
+        arguments=("--arch", "v1model"),
+        text=json_text,
     ),
 )
 
@@ -87,18 +123,17 @@ def stamp_of(artefact: Artefact) -> str:
     """The digest an artefact carries; empty where there is none."""
     if not artefact.path.exists():
         return ""
-    first = artefact.path.read_text().splitlines()[0]
-    marker = "sources sha256:"
-    return first.split(marker)[1].split()[0] if marker in first else ""
+    found = re.search(r"sources sha256:(\w+)", artefact.path.read_text())
+    return found.group(1) if found else ""
 
 
 def compiled(artefact: Artefact, compiler: str) -> str:
     """The stamped text of a fresh artefact.
 
     Raises:
-        SystemExit: The compiler failed; its output was shown.
+        SystemExit: The compiler is too old, or failed; its output was shown.
     """
-    version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
+    commit = commit_of(compiler)
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / artefact.output
         source = P4SRC / artefact.target / artefact.main
@@ -108,11 +143,26 @@ def compiled(artefact: Artefact, compiler: str) -> str:
             sys.exit(f"{' '.join(command)} failed:\n{run.stderr}")
         if run.stderr.strip():
             print(run.stderr, file=sys.stderr)
-        body = "\n".join(line.rstrip() for line in output.read_text().splitlines()).strip()
-    commit = re.search(r"SHA: (\w+)", version.stdout + version.stderr)
-    release = commit.group(1) if commit else "of unknown version"
-    head = f"{artefact.comment} sources sha256:{digest(artefact)} {artefact.compiler} {release}"
-    return f"{head}\n{body}\n"
+        body = output.read_text()
+    stamp = f"sources sha256:{digest(artefact)} {artefact.compiler} {commit}"
+    return artefact.text(body, stamp)
+
+
+def commit_of(compiler: str) -> str:
+    """The commit that a compiler was built from.
+
+    Raises:
+        SystemExit: It is of a release that is too old, or is no p4c.
+    """
+    run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    told = re.search(r"Version (\d+)\.(\d+)\.(\d+)\S* \(SHA: (\w+)", run.stdout + run.stderr)
+    if told is None:
+        sys.exit(f"{compiler} --version does not tell a release of p4c: is it one?")
+    release = tuple(int(part) for part in told.groups()[:3])
+    if release < OLDEST:
+        found, oldest = (".".join(map(str, each)) for each in (release, OLDEST))
+        sys.exit(f"{compiler} is of p4c {found}; the programs need {oldest} or later")
+    return told.group(4)
 
 
 def build() -> int:
