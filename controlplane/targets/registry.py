@@ -9,6 +9,7 @@ from ..contract.errors import ConfigError
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
 from .base import Target
+from .bmv2 import bmv2_capabilities, bmv2_resolve, bmv2_target
 from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve
 from .host import TargetHost
 
@@ -36,6 +37,12 @@ TARGETS: dict[str, TargetKind] = {
         resolve=lambda testbed, program: dpdk_resolve(program),
         make=lambda host, testbed: DpdkTarget(host, testbed.dataplane),
         artefact=lambda testbed: "dpdk/bottleneck.spec",
+    ),
+    "bmv2": TargetKind(
+        capabilities=lambda testbed: bmv2_capabilities(),
+        resolve=lambda testbed, program: bmv2_resolve(program),
+        make=bmv2_target,
+        artefact=lambda testbed: "bmv2/bottleneck.json",
     ),
 }
 

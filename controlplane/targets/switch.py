@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.target import Applied, BottleneckProgram, Capabilities
-from .base import LaneProgram
+from .base import LaneProgram, TelemetryPlan
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,9 @@ class Switch(ABC):
         Returns:
             What the switch really does.
         """
+
+    def correct(self, lane: int, plan: TelemetryPlan) -> None:  # noqa: B027 - most have nothing to do
+        """Correct a lane's raw postcards, all of them written, by what only all of them tell."""
 
     @abstractmethod
     def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:

@@ -81,7 +81,10 @@ class SwitchWithHosts(Target):
         def outstanding() -> bool:
             return self._outstanding_postcards(lane, plan) > 0
 
-        return _SettledStream(stream, outstanding)
+        def correct() -> None:
+            self._switch.correct(lane, plan)
+
+        return _SettledStream(stream, outstanding, correct)
 
     def _outstanding_postcards(self, lane: int, plan: TelemetryPlan) -> int:
         """Postcards that the switch has made and that have not arrived."""
@@ -119,15 +122,22 @@ class SwitchWithHosts(Target):
 class _SettledStream(TelemetryStream):
     """Stops once the last postcards are here; what the gates make of others is their matter."""
 
-    def __init__(self, stream: TelemetryStream, outstanding: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        stream: TelemetryStream,
+        outstanding: Callable[[], bool],
+        correct: Callable[[], None],
+    ) -> None:
         self._stream = stream
         self._outstanding = outstanding
+        self._correct = correct
 
     def stop(self) -> TelemetryTotals:
         try:
             self._settle()
         finally:
             totals = self._stream.stop()
+        self._correct()
         return totals
 
     def _settle(self) -> None:
