@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.conformance.bmv2 import Bmv2
 from tests.conformance.dpdk import Dpdk
 from tests.conformance.target import Outcome, Packet, Target
 from tests.model.classifier import FlowKey
@@ -14,9 +15,11 @@ from tests.support.replay import Bottleneck
 
 PARAMETERS = [
     pytest.param(Dpdk(), id="dpdk", marks=pytest.mark.dataplane),
+    pytest.param(Bmv2(), id="bmv2", marks=pytest.mark.root),
 ]
 
-Run = Callable[[list[Packet], list[FlowKey], Bottleneck], Outcome]
+Run = Callable[..., Outcome]
+"""Of packets, flows, bottleneck and, where they are needed, presets."""
 
 
 @pytest.fixture(params=PARAMETERS)
@@ -33,7 +36,12 @@ def target(request: pytest.FixtureRequest) -> Target:
 def run(target: Target, tmp_path: Path) -> Run:
     """Target.run in a folder of the test's own."""
 
-    def run(packets: list[Packet], flows: list[FlowKey], bottleneck: Bottleneck) -> Outcome:
-        return target.run(tmp_path, packets, flows, bottleneck)
+    def run(
+        packets: list[Packet],
+        flows: list[FlowKey],
+        bottleneck: Bottleneck,
+        presets: dict[str, int] | None = None,
+    ) -> Outcome:
+        return target.run(tmp_path, packets, flows, bottleneck, presets)
 
     return run

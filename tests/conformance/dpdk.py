@@ -22,6 +22,7 @@ class Dpdk:
         overhead=True,
         exact_times=True,
         shortest_frame=0,
+        longest_frame=2048,
         histogram_bin_ns=1 << 20,
         histogram_bins=4096,
         peak_per_flow=True,
@@ -32,9 +33,15 @@ class Dpdk:
         return "" if BINARY.exists() else f"{BINARY} is not built: make build"
 
     def run(
-        self, folder: Path, packets: list[Packet], flows: list[FlowKey], bottleneck: Bottleneck
+        self,
+        folder: Path,
+        packets: list[Packet],
+        flows: list[FlowKey],
+        bottleneck: Bottleneck,
+        presets: dict[str, int] | None = None,
     ) -> Outcome:
         """See Target.run."""
+        assert not presets, "a replay starts with empty registers"
         capture = raw_capture([(packet.time_ns, packet.frame) for packet in packets])
         replayed = replay(folder, capture, bottleneck)
         found = [FlowKey(*(each[name] for name in KEY_NAMES)) for each in replayed.summary["flows"]]

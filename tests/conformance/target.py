@@ -41,18 +41,22 @@ class Capabilities:
         exact_times: Whether arrivals and departures are at the nanosecond given
             and computed; else vectors about times do not run.
         shortest_frame: Bytes of the shortest frame that can be put in.
+        longest_frame: Bytes of the longest.
         histogram_bin_ns: Width of its delay histogram's bins; 0 where it has none.
         histogram_bins: Their number; the last one takes everything beyond.
         peak_per_flow: Whether it keeps each flow's peak of queue bytes.
+        presets: Whether its registers can be given values before the first packet.
     """
 
     limit_units: frozenset[str] = frozenset({"bytes"})
     overhead: bool = False
     exact_times: bool = False
     shortest_frame: int = 60
+    longest_frame: int = 1514
     histogram_bin_ns: int = 0
     histogram_bins: int = 0
     peak_per_flow: bool = False
+    presets: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,12 @@ class Target(Protocol):
         """Why it cannot be run here; empty where it can."""
 
     def run(
-        self, folder: Path, packets: list[Packet], flows: list[FlowKey], bottleneck: Bottleneck
+        self,
+        folder: Path,
+        packets: list[Packet],
+        flows: list[FlowKey],
+        bottleneck: Bottleneck,
+        presets: dict[str, int] | None = None,
     ) -> Outcome:
         """Put packets through one bottleneck until its queue is empty.
 
@@ -119,6 +128,7 @@ class Target(Protocol):
                 senders'.
             flows: Flow i of the table is flows[i], and all are on lane 0.
             bottleneck: Rate and queue.
+            presets: Registers (of flow 0, or of the lane) -> their values at the start.
         """
 
 

@@ -76,3 +76,20 @@ def test_dropped_packets_have_no_delay(run: Run, target: Target) -> None:
     needs(target, target.capabilities.histogram_bin_ns > 0, "no histogram")
     outcome = run(burst([tcp(size=1000)] * 50), [tcp_key()], Bottleneck(limit=4000))
     assert sum(outcome.histogram) == 4
+
+
+def test_registers_wrap(run: Run, target: Target) -> None:
+    needs(target, target.capabilities.presets, "its registers start at 0")
+    presets = {"arrived_bytes": 2**64 - 1000, "departed_bytes": 2**64 - 1, "departed_packets": 7}
+    outcome = run(burst([tcp(size=1514)] * 2), [tcp_key()], Bottleneck(), presets)
+    registers = outcome.flows[0]
+    assert registers["arrived_bytes"] == 2028
+    assert registers["departed_bytes"] == 3027
+    assert (registers["arrived_packets"], registers["departed_packets"]) == (2, 9)
+
+
+def test_the_number_of_a_postcard_wraps(run: Run, target: Target) -> None:
+    needs(target, target.capabilities.presets, "its registers start at 0")
+    presets = {"lane_postcards": 2**32 - 2}
+    outcome = run(burst([tcp(size=1000)] * 4), [tcp_key()], Bottleneck(), presets)
+    assert list(outcome.postcards["lane_seq"]) == [2**32 - 2, 2**32 - 1, 0, 1]

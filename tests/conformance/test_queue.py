@@ -43,6 +43,33 @@ def test_a_packet_larger_than_the_limit_never_fits(run: Run) -> None:
     assert dropped_of(outcome) == [0, 2]
 
 
+def test_drops_are_reported_one_by_one(run: Run) -> None:
+    sizes = [1000, 1514, 60, 700, 61, 1000]
+    outcome = run(burst(numbered(sizes)), ONE_FLOW, Bottleneck(limit=1121))
+    assert dropped_of(outcome) == [1, 3, 5]
+    assert list(outcome.dropped["packet_bytes"]) == [1514, 700, 1000]
+    assert list(outcome.dropped["payload_bytes"]) == [1460, 646, 946]
+    assert list(outcome.dropped["queue_bytes"]) == [1000, 1060, 1121]
+    # It was never in the queue: it leaves when it comes.
+    arrival, end = (time_of(outcome.dropped, field) for field in ("enqueue", "dequeue"))
+    assert list(arrival) == list(end)
+    assert outcome.frames == [numbered(sizes)[i] for i in (0, 2, 4)]
+
+
+def test_occupancy_and_delay_of_a_full_sized_burst(run: Run) -> None:
+    # Full-sized packets take the same time on every target: 1514 bytes at 10 Mbit/s.
+    slot_ns = 1514 * 8 * 100
+    outcome = run(burst(numbered([1514] * 12)), ONE_FLOW, Bottleneck(10_000_000, limit=15_140))
+    assert list(outcome.departed["queue_bytes"]) == [1514 * i for i in range(10)]
+    arrivals, departures = (time_of(outcome.departed, field) for field in ("enqueue", "dequeue"))
+    # Nothing is on the link for less than its time (a rate in whole packets per second is off
+    # by up to half a packet), and the n-th waits for all before it.
+    least = slot_ns * np.arange(1, 11) * 0.999
+    assert np.all(departures - arrivals[0] >= least)
+    assert np.all(np.diff(departures) > 0)
+    assert np.all(np.diff(arrivals) >= 0)
+
+
 def test_the_packet_limit(run: Run, target: Target) -> None:
     needs(target, "packets" in target.capabilities.limit_units, "no limit in packets")
     sizes = [60, 1514, 60, 1514, 60, 60]

@@ -25,7 +25,7 @@ from tests.conformance.packets import (
     tcp_key,
     udp,
 )
-from tests.conformance.target import Count, Packet, Target
+from tests.conformance.target import Count, Packet, Target, needs
 from tests.model.classifier import FlowKey, Sound, classify
 from tests.support.replay import Bottleneck
 
@@ -64,12 +64,19 @@ def check(run: Run, reason: str, frames: list[bytes]) -> None:
     ours = [tcp(size=1000, seq=i) for i in range(5)]
     packets = [*burst(ours), *(Packet(1000 + i, frame) for i, frame in enumerate(frames))]
     outcome = run(packets, [tcp_key()], Bottleneck(limit=4000))
-    assert outcome.out[: len(frames)] == packets[5:]
-    assert outcome.frames[len(frames) :] == ours[:4]
+    assert outcome.frames == frames + ours[:4]
     assert len(outcome.postcards) == 5
     expected = dict.fromkeys(["reverse", "unknown", "malformed"], Count())
     expected[reason] = Count(len(frames), sum(map(len, frames)))
     assert outcome.unshaped == expected
+
+
+def test_what_is_unshaped_takes_no_time(run: Run, target: Target) -> None:
+    needs(target, target.capabilities.exact_times, "times are not exact")
+    others = [*UNKNOWN.values(), *MALFORMED.values()]
+    packets = burst([tcp(size=1000)] * 5) + [Packet(1000 + i, f) for i, f in enumerate(others)]
+    outcome = run(packets, [tcp_key()], Bottleneck(limit=4000))
+    assert outcome.out[: len(others)] == packets[5:]
 
 
 @pytest.mark.parametrize("kind", UNKNOWN)
