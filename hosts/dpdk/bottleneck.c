@@ -4,6 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_prefetch.h>
+
+/* Packets between asking for one and touching it. */
+#define PREFETCH_AHEAD 4u
+
 int
 bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
 		uint32_t ingress_burst, const struct bottleneck_sink *sink)
@@ -72,13 +77,13 @@ put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 
 static void
 finish_egress(struct bottleneck *b, const struct pipeline_slot *slot,
-	      const struct egress_entry *entry)
+	      const struct queue_packet *packet)
 {
 	if (slot->has_postcard)
-		b->sink.postcard(b->sink.context, entry->lane, slot->postcard);
+		b->sink.postcard(b->sink.context, packet->lane, slot->postcard);
 	if (slot->port == PIPELINE_EGRESS) {
-		b->sink.frame(b->sink.context, PIPELINE_RECEIVERS, slot->mbuf, entry->lane,
-			      entry->departure_ns);
+		b->sink.frame(b->sink.context, PIPELINE_RECEIVERS, slot->mbuf, packet->lane,
+			      packet->dequeue_ns);
 		return;
 	}
 	if (slot->port != PIPELINE_TELEMETRY)
@@ -86,32 +91,59 @@ finish_egress(struct bottleneck *b, const struct pipeline_slot *slot,
 	rte_pktmbuf_free(slot->mbuf);
 }
 
+/* A packet that has stood in a long queue is in no cache: ask for it some packets
+ * before it is touched, first what says where its bytes are, then the bytes.
+ */
+static void
+prefetch_egress(const struct bottleneck *b, uint32_t i)
+{
+	const struct rte_mbuf *mbuf;
+
+	if (i + 2 * PREFETCH_AHEAD < b->n_egress)
+		rte_prefetch0(b->egress[i + 2 * PREFETCH_AHEAD].packet.handle);
+	if (i + PREFETCH_AHEAD >= b->n_egress)
+		return;
+	mbuf = b->egress[i + PREFETCH_AHEAD].packet.handle;
+	rte_prefetch0((const uint8_t *)mbuf->buf_addr + mbuf->data_off - INTRINSIC_BYTES);
+}
+
+/* Fill the pipeline's slots; a packet without room for the header is dropped. */
+static uint32_t
+load_egress(struct bottleneck *b, struct pipeline_slot *slots)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->n_egress; i++) {
+		const struct egress_entry *entry = &b->egress[i];
+
+		prefetch_egress(b, i);
+		if (!put_intrinsic(b, entry->packet.handle, entry->pass, &entry->packet))
+			continue;
+		slots[n].mbuf = entry->packet.handle;
+		b->egress[n++] = *entry;
+	}
+	return n;
+}
+
 static void
 flush_egress(struct bottleneck *b)
 {
 	struct pipeline_slot *slots = pipeline_slots(b->pipeline);
-	uint32_t n = b->n_egress;
+	uint32_t n;
 
-	if (n == 0)
+	if (b->n_egress == 0)
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		slots[i].mbuf = b->egress[i];
-	pipeline_run(b->pipeline, n);
+	n = load_egress(b, slots);
 	b->n_egress = 0;
+	pipeline_run(b->pipeline, n);
 	for (uint32_t i = 0; i < n; i++)
-		finish_egress(b, &slots[i], &b->egress_entries[i]);
+		finish_egress(b, &slots[i], &b->egress[i].packet);
 }
 
 static void
 push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
 {
-	if (!put_intrinsic(b, q->handle, pass, q))
-		return;
-	b->egress[b->n_egress] = q->handle;
-	b->egress_entries[b->n_egress] = (struct egress_entry){
-		.lane = q->lane,
-		.departure_ns = q->dequeue_ns,
-	};
+	b->egress[b->n_egress] = (struct egress_entry){.packet = *q, .pass = pass};
 	if (++b->n_egress == PIPELINE_BURST)
 		flush_egress(b);
 }

@@ -43,9 +43,10 @@ struct bottleneck_drops {
 	uint64_t discarded; /* queued in lanes that were reset */
 };
 
+/* A packet past the traffic manager. */
 struct egress_entry {
-	uint32_t lane;
-	uint64_t departure_ns;
+	struct queue_packet packet;
+	enum pass pass;
 };
 
 struct bottleneck {
@@ -57,8 +58,7 @@ struct bottleneck {
 	uint32_t n_lanes;
 	uint32_t ingress_burst;
 	/* Packets past the traffic manager, not yet through P4 egress. */
-	struct rte_mbuf *egress[PIPELINE_BURST];
-	struct egress_entry egress_entries[PIPELINE_BURST];
+	struct egress_entry egress[PIPELINE_BURST];
 	uint32_t n_egress;
 };
 

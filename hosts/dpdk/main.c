@@ -14,6 +14,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
+#include "bench.h"
 #include "control.h"
 #include "core/nanoseconds.h"
 #include "dataplane.h"
@@ -33,17 +34,20 @@ struct options {
 	const char *config;
 	const char *capture;
 	const char *out;
+	const char *bench;
 	bool check;
 };
 
 static const char usage[] =
 	"usage: nashbed-dataplane --config FILE [--check]\n"
 	"       nashbed-dataplane --config FILE --replay CAPTURE --out DIR\n"
+	"       nashbed-dataplane --config FILE --bench PACKETS[,FLOWS[,BURST]]\n"
 	"\n"
 	"  --config FILE     the generated JSON configuration\n"
 	"  --check           read it, print what takes effect, and end\n"
 	"  --replay CAPTURE  put a capture through the bottleneck in virtual time\n"
 	"  --out DIR         where a replay writes\n"
+	"  --bench N,F,B     time N packets of F flows, B at once, through it in memory\n"
 	"\n"
 	"exit: 0 ok, 2 configuration, 3 P4 program, 4 host, 5 internal\n"
 	"\n"
@@ -71,9 +75,13 @@ static int
 read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'}, {"check", no_argument, NULL, 'k'},
-		{"replay", required_argument, NULL, 'r'}, {"out", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, 'h'},	  {0},
+		{"config", required_argument, NULL, 'c'},
+		{"check", no_argument, NULL, 'k'},
+		{"replay", required_argument, NULL, 'r'},
+		{"out", required_argument, NULL, 'o'},
+		{"bench", required_argument, NULL, 'b'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
 	};
 	int option;
 
@@ -91,6 +99,9 @@ read_options(int argc, char **argv, struct options *o)
 		case 'o':
 			o->out = optarg;
 			break;
+		case 'b':
+			o->bench = optarg;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(EXIT_OK);
@@ -99,7 +110,8 @@ read_options(int argc, char **argv, struct options *o)
 			return EXIT_CONFIG;
 		}
 	}
-	if (optind < argc || o->config == NULL || (o->capture != NULL) != (o->out != NULL)) {
+	if (optind < argc || o->config == NULL || (o->capture != NULL) != (o->out != NULL) ||
+	    (o->bench != NULL && o->capture != NULL)) {
 		fputs(usage, stderr);
 		return EXIT_CONFIG;
 	}
@@ -222,16 +234,39 @@ run_live(struct dataplane *dp)
 }
 
 static int
-run_replay(struct dataplane *dp, const struct options *o)
+read_bench(const char *text, struct bench_request *request)
 {
+	char end;
+
+	*request = (struct bench_request){.flows = 50, .burst = 32};
+	if (sscanf(text, "%" SCNu64 ",%u,%u%c", &request->packets, &request->flows, &request->burst,
+		   &end) > 3 ||
+	    request->packets == 0 || request->flows == 0 || request->flows > 60000 ||
+	    request->burst == 0 || request->burst > PIPELINE_BURST)
+		return complain(EXIT_CONFIG, "--bench: write PACKETS[,FLOWS[,BURST]], with 1 to "
+					     "60000 flows and 1 to 64 packets at once");
+	return EXIT_OK;
+}
+
+/* What needs no clock and no port: a replay, or a measurement of our own speed. */
+static int
+run_offline(struct dataplane *dp, const struct options *o)
+{
+	struct bench_request bench;
 	char error[ERROR_BYTES];
-	int code = open_common(dp, true, error);
+	int code = o->bench ? read_bench(o->bench, &bench) : EXIT_OK;
+
+	if (code != EXIT_OK)
+		return code;
+	code = open_common(dp, true, error);
 
 	if (code == EXIT_OK) {
 		dp->pipeline = pipeline_create(dp->config.spec, error, sizeof(error));
 		code = dp->pipeline ? EXIT_OK : EXIT_TARGET;
 	}
-	if (code == EXIT_OK)
+	if (code == EXIT_OK && o->bench != NULL)
+		code = bench_run(&dp->config, dp->pipeline, dp->pool, &bench, error, sizeof(error));
+	else if (code == EXIT_OK)
 		code = replay_run(&dp->config, dp->pipeline, dp->pool, o->capture, o->out, error,
 				  sizeof(error));
 	if (code != EXIT_OK)
@@ -250,11 +285,12 @@ main(int argc, char **argv)
 
 	if (code != EXIT_OK)
 		return code;
-	if (config_read(o.config, o.capture != NULL, &dataplane.config, error, sizeof(error)) < 0)
+	if (config_read(o.config, o.capture != NULL || o.bench != NULL, &dataplane.config, error,
+			sizeof(error)) < 0)
 		return complain(EXIT_CONFIG, error);
 	if (o.check) {
 		config_print(&dataplane.config);
 		return EXIT_OK;
 	}
-	return o.capture ? run_replay(&dataplane, &o) : run_live(&dataplane);
+	return o.capture || o.bench ? run_offline(&dataplane, &o) : run_live(&dataplane);
 }
