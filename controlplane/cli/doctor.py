@@ -6,42 +6,19 @@ import os
 import re
 import shutil
 import socket
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ..config import available_congestion_controls, load_testbed
 from ..contract.errors import NashbedError
 from ..session import cleanup, namespaces, preflight
 from ..session.locate import DATAPLANE, DEFAULT_TESTBED, FLOWS, spec
 from ..session.state import read_states
+from .check import Check
+from .doctor_p4 import p4_checks
 
 AF_XDP = 44
 OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
 WANTED_CONTROLS = ("cubic", "bbr", "reno")
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked for.
-
-    Attributes:
-        name: What.
-        ok: Whether it is here.
-        detail: What was found.
-        needed: Whether a run is impossible without it.
-        remedy: What is skipped without it, and how to get it.
-    """
-
-    name: str
-    ok: bool
-    detail: str
-    needed: bool
-    remedy: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def examine() -> list[Check]:
@@ -56,8 +33,7 @@ def examine() -> list[Check]:
         _huge_pages(),
         _cores(),
         _af_xdp(),
-        _compiler(),
-        _simple_switch(),
+        *p4_checks(),
         _optional("clang-format", "the C format check of `make check`"),
         _optional("iverilog", "the tests of the FPGA cores (tests/rtl)"),
         _optional("yosys", "the cell counts of the FPGA cores"),
@@ -144,18 +120,6 @@ def _af_xdp() -> Check:
         there = False
     remedy = "use configs/testbeds/af_packet.yaml or tap.yaml"
     return Check("AF_XDP", there, "in this kernel" if there else "not usable", False, remedy)
-
-
-def _compiler() -> Check:
-    place = shutil.which("p4c-dpdk")
-    remedy = "`make p4` is skipped; the committed .spec is used. p4c: https://github.com/p4lang/p4c"
-    return Check("p4c-dpdk", place is not None, place or "not found", False, remedy)
-
-
-def _simple_switch() -> Check:
-    place = shutil.which("simple_switch")
-    remedy = "testbed bmv2 and its tests are skipped; it comes with p4lang's behavioral-model"
-    return Check("simple_switch", place is not None, place or "not found", False, remedy)
 
 
 def _optional(tool: str, what: str) -> Check:
