@@ -11,6 +11,7 @@ BIN = $(VENV)/bin
 STAMPS = build/stamps
 HOSTS_BUILD = build/hosts
 PACKAGES = configs/debian-packages.txt
+BFRT = controlplane/targets/tofino
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
 HUGE_PAGES ?= 600
 
@@ -122,6 +123,11 @@ p4: ## compile p4src again (what has its compiler on PATH)
 rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)
 	$(BIN)/pytest -q tests/rtl
 	$(PYTHON) hosts/fpga/synthesise.py --width 64
+
+.PHONY: proto
+proto: venv ## generate the BfRt client's messages from its .proto file
+	$(BIN)/python -m grpc_tools.protoc -I $(BFRT) --python_out=$(BFRT) --pyi_out=$(BFRT) \
+		$(BFRT)/bfruntime.proto
 
 .PHONY: schema
 schema: venv ## write the JSON schemas of scenario and testbed files

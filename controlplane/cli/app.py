@@ -21,13 +21,14 @@ from ..run.runner import (
     needed_disk_bytes,
     new_run,
     plan_run,
+    preview_run,
     resumed_run,
 )
 from ..session.locate import CONFIGS, DEFAULT_TESTBED
 from . import adaptive, bench, calibrate, model, results, timestamps
 from . import doctor as checks
 from .finish import finish
-from .overview import plan_table
+from .overview import plan_table, preview_text
 from .progress import make_display
 from .targets import capability_table, shipped_capabilities, write_into
 
@@ -102,9 +103,10 @@ def plan(
     """Show what a run would do, how long it takes and how much disk it needs."""
     loaded, bed = load_scenario(scenario), load_testbed(testbed)
     planned = plan_run(loaded, bed, adaptive.expect)
-    found = standing(bed)
+    found, told = standing(bed), preview_run(planned, bed.model)
     answer = planned.model_dump(mode="json") | {"certificate": found.model_dump(mode="json")}
-    _answer(answer, as_json, f"{plan_table(planned)}\n{found.detail}")
+    answer |= {"target": told} if told else {}
+    _answer(answer, as_json, f"{plan_table(planned)}\n{found.detail}{preview_text(told)}")
     return EXIT_OK
 
 

@@ -50,6 +50,12 @@ def plan_table(plan: Plan) -> str:
     return as_text(table) + applied + tail
 
 
+def preview_text(preview: dict[str, list[str]]) -> str:
+    """What the target would be told; empty where there is nothing to say."""
+    parts = [f"\n\nTarget, {part}:\n  " + "\n  ".join(lines) for part, lines in preview.items()]
+    return "".join(parts)
+
+
 def as_text(what: RenderableType, width: int = WIDTH) -> str:
     """Something of rich's as plain text."""
     target = io.StringIO()

@@ -26,7 +26,7 @@ from ..session import cleanup, preflight
 from ..session.locate import DATAPLANE, FLOWS, artefact, built
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
-from ..targets import artefact_of, capabilities_of, resolve
+from ..targets import artefact_of, capabilities_of, preview, resolve
 from .attempt import make_attempt
 from .certificate import standing
 from .lab import Lab, open_lab, quietly
@@ -88,6 +88,17 @@ def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed], expect: Expec
     check_utility(scenario.model, scenario.name)
     bed = testbed.model
     return make_plan(scenario.model, bed, capabilities_of(bed), partial(resolve, bed), expect)
+
+
+def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
+    """What the target would be told, as lines: for all lanes, and for one of each setting.
+
+    Empty where the target is told no more than the plan says.
+    """
+    programs = {trial.setting.label: trial.program for trial in plan.trials}
+    told = {"every lane": list(preview(testbed))}
+    told |= {f"setting {label}": list(preview(testbed, p)) for label, p in programs.items()}
+    return {part: lines for part, lines in told.items() if lines}
 
 
 def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:

@@ -11,7 +11,7 @@ from .base import (
     TelemetryTotals,
 )
 from .dpdk import DpdkTarget
-from .registry import artefact_of, capabilities_of, make_target, resolve
+from .registry import artefact_of, capabilities_of, make_target, preview, resolve
 from .switch import Switch, SwitchRegisters
 from .with_hosts import SwitchWithHosts
 
@@ -31,5 +31,6 @@ __all__ = [
     "artefact_of",
     "capabilities_of",
     "make_target",
+    "preview",
     "resolve",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..contract.errors import ConfigError
@@ -12,6 +12,15 @@ from .base import Target
 from .bmv2 import bmv2_capabilities, bmv2_resolve, bmv2_target
 from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve
 from .host import TargetHost
+from .tofino import (
+    TofinoSwitch,
+    preview_session,
+    preview_setting,
+    tofino_capabilities,
+    tofino_resolve,
+    tofino_section,
+)
+from .with_hosts import SwitchWithHosts
 
 
 @dataclass(frozen=True)
@@ -23,12 +32,14 @@ class TargetKind:
         resolve: What it would really do.
         make: Makes it; nothing is touched before its `load`.
         artefact: Its compiled program, below p4src: a file, or a folder.
+        preview: What it would be told, as lines: for all lanes, and for one of a setting.
     """
 
     capabilities: Callable[[Testbed], Capabilities]
     resolve: Callable[[Testbed, BottleneckProgram], Applied]
     make: Callable[[TargetHost, Testbed], Target]
     artefact: Callable[[Testbed], str]
+    preview: Callable[[Testbed, BottleneckProgram | None], Sequence[str]] = lambda *_: ()
 
 
 TARGETS: dict[str, TargetKind] = {
@@ -44,6 +55,17 @@ TARGETS: dict[str, TargetKind] = {
         make=bmv2_target,
         artefact=lambda testbed: "bmv2/bottleneck.json",
     ),
+    "tofino": TargetKind(
+        capabilities=tofino_capabilities,
+        resolve=tofino_resolve,
+        make=lambda host, testbed: SwitchWithHosts(
+            TofinoSwitch(tofino_section(testbed), testbed.capacity.lanes), host, testbed.dataplane
+        ),
+        artefact=lambda testbed: f"tofino/{tofino_section(testbed).chip}/bf-rt.json",
+        preview=lambda testbed, program: (
+            preview_setting(testbed, program) if program else preview_session(testbed)
+        ),
+    ),
 }
 
 
@@ -55,6 +77,16 @@ def capabilities_of(testbed: Testbed) -> Capabilities:
 def resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
     """What a testbed's target would really do; needs no running target."""
     return _kind(testbed).resolve(testbed, program)
+
+
+def preview(testbed: Testbed, program: BottleneckProgram | None = None) -> Sequence[str]:
+    """What a testbed's target would be told, as lines for a person; needs no running target.
+
+    Args:
+        testbed: The testbed.
+        program: A setting's intent; None: what all lanes share.
+    """
+    return _kind(testbed).preview(testbed, program)
 
 
 def make_target(host: TargetHost, testbed: Testbed) -> Target:

@@ -10,7 +10,9 @@ from nashbed.controlplane.contract.switch_tofino import SwitchTofino
 
 VETHS = "{senders: {driver: af_packet}, switch: {driver: af_xdp}, telemetry: {driver: af_packet}}"
 EMBEDDED = "{senders: {driver: af_xdp}, receivers: {driver: af_xdp}}"
-TOFINO = "switch: {grpc: 'lab:50052', ports: {senders: 1, receivers: 2, telemetry: 3}}"
+SPEED = "speed: 25gbit"
+CABLES = f"senders: {{port: 1, {SPEED}}}, receivers: {{port: 2, {SPEED}}}"
+TOFINO = f"switch: {{grpc: 'lab:50052', ports: {{{CABLES}, telemetry: {{port: 3, {SPEED}}}}}}}"
 NICS = VETHS.replace("}}", "}, receivers: {driver: kernel, host_iface: enp4s0}}")
 
 
@@ -25,7 +27,7 @@ def test_each_target_has_a_section_of_its_own() -> None:
     assert list(bmv2.ports.of_dataplane()) == ["senders", "switch", "telemetry"]
     tofino = parse_testbed(written("tofino", TOFINO, NICS), "t").model
     assert isinstance(tofino.switch, SwitchTofino)
-    assert tofino.switch.ports.telemetry == 3
+    assert tofino.switch.ports.telemetry.port == 3
     assert "receivers" not in tofino.ports.of_dataplane()
 
 
@@ -40,6 +42,9 @@ def test_each_target_has_a_section_of_its_own() -> None:
         ("bmv2", "switch: {thriftport: 1}", VETHS, "t:3: switch.thriftport: unknown key; did you"),
         ("bmv2", "switch: 3", VETHS, "t:3: switch: 3 stands where keys are expected"),
         ("tofino", "switch: {grpc: lab:1}", NICS, "t:3: switch: key 'ports' is missing; add it"),
+        ("tofino", TOFINO.replace("3,", "2,"), NICS, "t:3: switch.ports: senders, receivers and"),
+        ("tofino", TOFINO.replace("3,", "130,"), NICS, "t:3: switch.ports.telemetry: must be in"),
+        ("tofino", TOFINO.replace("{grpc", "{burst: 1kB, grpc"), NICS, "t:3: switch.burst: 1kB"),
         ("tofino", TOFINO, VETHS, "t:4: ports: key 'receivers' is missing; add it: target tofino"),
         ("bmv2", "switch: {}", EMBEDDED, "t:4: ports: key 'switch' is missing; add it: target"),
         ("dpdk", "", VETHS, "t:4: ports: key 'receivers' is missing; add it: target dpdk has"),

@@ -1,0 +1,14 @@
+"""The tofino target: a switch driven over BfRt gRPC."""
+
+from .capabilities import tofino_capabilities, tofino_resolve, tofino_section
+from .preview import preview_session, preview_setting
+from .switch import TofinoSwitch
+
+__all__ = [
+    "TofinoSwitch",
+    "preview_session",
+    "preview_setting",
+    "tofino_capabilities",
+    "tofino_resolve",
+    "tofino_section",
+]

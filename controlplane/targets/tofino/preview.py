@@ -1,0 +1,40 @@
+"""What would be programmed for a setting, as lines; needs no switch."""
+
+from __future__ import annotations
+
+from ...contract.target import BottleneckProgram
+from ...contract.testbed import Testbed
+from . import capabilities, programming
+from .chip import CHIPS, pipe_of
+from .programming import QueueAddress
+
+
+def preview_session(testbed: Testbed) -> list[str]:
+    """What all lanes share.
+
+    Where the switch's port groups have a queue is read from the switch; here it is named.
+    """
+    settings = capabilities.tofino_section(testbed)
+    chip = CHIPS[settings.chip]
+    ports = (settings.ports.senders, settings.ports.receivers, settings.ports.telemetry)
+    deflected = _symbolic(settings.ports.telemetry.port, programming.DEFLECTED_QUEUE)
+    changes = [programming.add_port(port, chip) for port in ports]
+    changes += programming.session(settings, deflected)
+    return [str(change) for change in changes]
+
+
+def preview_setting(testbed: Testbed, program: BottleneckProgram, lane: int = 0) -> list[str]:
+    """What a setting programs for a lane."""
+    settings = capabilities.tofino_section(testbed)
+    chip = CHIPS[settings.chip]
+    shaper = capabilities.shaper_for(settings, chip, program)
+    cells = capabilities.cells_for(chip, program)
+    queue = _symbolic(settings.ports.receivers.port, programming.lane_queue(lane))
+    lines = [str(c) for c in programming.lane(settings, lane, queue, shaper, cells)]
+    number = programming.lane_queue(lane)
+    return [*lines, f"set Ingress.flow_table [each flow's addresses, ports and protocol] to_queue "
+                    f"lane={lane}, flow=its number, queue={number}"]  # fmt: skip
+
+
+def _symbolic(port: int, queue: int) -> QueueAddress:
+    return QueueAddress(pipe_of(port), f"port {port}'s group", f"its queue {queue}")

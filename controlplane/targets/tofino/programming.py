@@ -1,0 +1,216 @@
+"""Intent -> changes of tables, in the order in which the chip wants them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from ...contract.switch_tofino import SwitchPort, SwitchTofino
+from ..base import FlowEntry
+from .change import Change
+from .chip import CHIPS, Chip, Shaper, pipe_of
+from .info import Value
+
+MIRROR_SESSION = 1
+"""As in p4src/tofino/intrinsic.p4."""
+MIRROR_BYTES = 64
+"""Of a mirrored packet: 32 bytes of header, and too little of the frame to matter."""
+TELEMETRY_QUEUE = 0
+DEFLECTED_QUEUE = 1
+"""Queues of the telemetry port: postcards, and dropped packets on their way to one."""
+FIRST_LANE_QUEUE = 1
+"""Of the receivers' port; what is not shaped goes through queue 0."""
+GENERATOR_APP = 0
+TICK_NS = 1_000_000
+TICK_BYTES = 64
+INGRESS_POOL = "IG_APP_POOL_0"
+_FEC = {"none": "BF_FEC_TYP_NONE", "fc": "BF_FEC_TYP_FC", "rs": "BF_FEC_TYP_RS"}
+_NEGOTIATION = {
+    "default": "PM_AN_DEFAULT",
+    "on": "PM_AN_FORCE_ENABLE",
+    "off": "PM_AN_FORCE_DISABLE",
+}
+
+
+@dataclass(frozen=True)
+class QueueAddress:
+    """Where the traffic manager has a queue of a port.
+
+    Attributes:
+        pipe: The port's pipe.
+        pg_id: Its port group within the pipe.
+        pg_queue: The queue within the port group.
+    """
+
+    pipe: int
+    pg_id: Value
+    pg_queue: Value
+
+    @property
+    def key(self) -> dict[str, Value]:
+        """Key of the tables of queues."""
+        return {"pg_id": self.pg_id, "pg_queue": self.pg_queue}
+
+
+def add_port(port: SwitchPort, chip: Chip) -> Change:
+    """Bring a port up."""
+    data: dict[str, Value] = {
+        "$SPEED": chip.speeds[port.speed.bps],
+        "$FEC": _FEC[port.fec],
+        "$AUTO_NEGOTIATION": _NEGOTIATION[port.auto_negotiation],
+        "$PORT_ENABLE": True,
+    }
+    return Change("add", "$PORT", {"$DEV_PORT": port.port}, data)
+
+
+def wires(settings: SwitchTofino, chip: Chip) -> list[Change]:
+    """What each port is, in the P4 program."""
+    senders, receivers, _ = settings.ports.numbers
+    table = "Ingress.wires"
+    generator = generator_port(settings, chip)
+    return [
+        Change("set", table, {"port": senders}, {"receivers_port": receivers}, "from_senders"),
+        Change("set", table, {"port": receivers}, {"senders_port": senders}, "from_receivers"),
+        Change("set", table, {"port": generator}, {}, "tick"),
+    ]
+
+
+def mirror_session(settings: SwitchTofino) -> Change:
+    """Where postcards go."""
+    data: dict[str, Value] = {
+        "$session_enable": True,
+        "$direction": "EGRESS",
+        "$ucast_egress_port": settings.ports.telemetry.port,
+        "$ucast_egress_port_valid": True,
+        "$egress_port_queue": TELEMETRY_QUEUE,
+        "$max_pkt_len": MIRROR_BYTES,
+    }
+    return Change("set", "$mirror.cfg", {"$sid": MIRROR_SESSION}, data, "$normal")
+
+
+def deflection(chip: Chip, queue: QueueAddress) -> Change:
+    """Where the traffic manager sends the packets that it drops, in their pipe."""
+    data: dict[str, Value] = {"mirror_drop_pg_id": queue.pg_id}
+    data["mirror_drop_pg_queue"] = queue.pg_queue
+    if chip.name == "tofino2":
+        data["mirror_drop_enable"] = True
+    return Change("modify", chip.table("tm.pipe.cfg"), data=data, pipe=queue.pipe)
+
+
+def admission(settings: SwitchTofino, chip: Chip) -> list[Change]:
+    """Let the queues be where packets are dropped: ingress admits whatever they may hold."""
+    port = settings.ports.senders.port
+    pool: dict[str, Value] = {"size_cells": chip.usable_cells}
+    limit: dict[str, Value] = {
+        "pool_id": INGRESS_POOL,
+        "pool_max_cells": chip.usable_cells,
+        "dynamic_baf": "DISABLE",
+    }
+    return [
+        Change("modify", chip.table("tm.pool.cfg"), {"pool": INGRESS_POOL}, pool),
+        Change("modify", chip.table("tm.port.dpg"), {"dev_port": port}, limit),
+    ]
+
+
+def ticks(settings: SwitchTofino, chip: Chip) -> list[Change]:
+    """A packet every millisecond, by which the chip's clock is read."""
+    app: dict[str, Value] = {"app_id": GENERATOR_APP}
+    port: dict[str, Value] = {"dev_port": generator_port(settings, chip)}
+    data: dict[str, Value] = {
+        "timer_nanosec": TICK_NS,
+        "app_enable": False,
+        "pkt_len": TICK_BYTES,
+        "pkt_buffer_offset": 0,
+        "pipe_local_source_port": chip.generator_port,
+        "increment_source_port": False,
+        "batch_count_cfg": 0,
+        "packets_per_batch_cfg": 0,
+        "ibg": 0,
+        "ipg": 0,
+    }
+    table, action = chip.table("pktgen.app_cfg"), "trigger_timer_periodic"
+    return [
+        Change("modify", chip.table("pktgen.port_cfg"), port, {"pktgen_enable": True}),
+        Change("modify", table, app, data, action),
+        Change("modify", table, app, {"app_enable": True}, action),
+    ]
+
+
+def generator_port(settings: SwitchTofino, chip: Chip) -> int:
+    """The packet generator's port in the senders' pipe."""
+    return pipe_of(settings.ports.senders.port) * 128 + chip.generator_port
+
+
+def bottleneck(
+    settings: SwitchTofino, chip: Chip, queue: QueueAddress, shaper: Shaper, cells: int
+) -> list[Change]:
+    """A queue's rate and limit: a static limit of its own, tail drop, no share of a pool."""
+    rate: dict[str, Value] = {
+        "unit": "BPS",
+        "provisioning": "MIN_ERROR",
+        "max_rate": round(shaper.rate_bps / 1000),
+        "max_burst_size": chip.burst_bytes(settings.burst.bytes),
+    }
+    limit: dict[str, Value] = {
+        "guaranteed_cells": cells,
+        "hysteresis_cells": 0,
+        "tail_drop_enable": True,
+    }
+    table = chip.table
+    key, pipe = queue.key, queue.pipe
+    return [
+        Change("modify", table("tm.queue.buffer"), key, limit, "buffer_only", pipe),
+        Change("modify", table("tm.queue.sched_shaping"), key, rate, pipe=pipe),
+        Change("modify", table("tm.queue.sched_cfg"), key, {"max_rate_enable": True}, pipe=pipe),
+    ]
+
+
+def lane_limit(lane: int, cells: int) -> Change:
+    """What P4 reports as the queue that a dropped packet met."""
+    return Change("set", "Egress.limits", {"lane": lane}, {"limit_cells": cells}, "set_limit")
+
+
+def flow_entry(lane: int, flow: FlowEntry) -> Change:
+    """One entry of the flow table."""
+    data: dict[str, Value] = {
+        "lane": lane,
+        "flow": flow.flow,
+        "queue": lane_queue(lane),
+    }
+    return Change("set", "Ingress.flow_table", flow_key(flow), data, "to_queue")
+
+
+def flow_key(flow: FlowEntry) -> dict[str, Value]:
+    """Key of a flow's entry."""
+    return {
+        "src_addr": int(IPv4Address(flow.src)),
+        "dst_addr": int(IPv4Address(flow.dst)),
+        "src_port": flow.sport,
+        "dst_port": flow.dport,
+        "protocol": flow.proto,
+    }
+
+
+def lane_queue(lane: int) -> int:
+    """The queue of the receivers' port that a lane is."""
+    return FIRST_LANE_QUEUE + lane
+
+
+def session(settings: SwitchTofino, deflected: QueueAddress) -> list[Change]:
+    """Everything that all lanes share, after the ports are up."""
+    chip = CHIPS[settings.chip]
+    return [
+        *admission(settings, chip),
+        deflection(chip, deflected),
+        mirror_session(settings),
+        *wires(settings, chip),
+        *ticks(settings, chip),
+    ]
+
+
+def lane(
+    settings: SwitchTofino, number: int, queue: QueueAddress, shaper: Shaper, cells: int
+) -> list[Change]:
+    """A lane's queue and what P4 knows of it, without its flows."""
+    chip = CHIPS[settings.chip]
+    return [*bottleneck(settings, chip, queue, shaper, cells), lane_limit(number, cells)]

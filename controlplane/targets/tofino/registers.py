@@ -1,0 +1,121 @@
+"""What P4 and the traffic manager counted: queries, and the numbers in their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...contract.errors import TargetError
+from .change import Change, Query
+
+BYTE_COUNT_BITS = 30
+"""Bits of a byte count's low word (p4src/tofino/intrinsic.p4)."""
+HISTOGRAM_BINS = 4096
+HISTOGRAM_BIN_NS = 2**20
+UNSHAPED = ("reverse", "unknown", "malformed", "foreign")
+"""Reasons why a packet is not shaped, from index 1 on (p4src/tofino/ingress.p4)."""
+_PACKETS = "$COUNTER_SPEC_PKTS"
+
+
+@dataclass(frozen=True)
+class FlowCount:
+    """A count of each flow, in packets by a counter and in bytes by a register.
+
+    Attributes:
+        name: What is counted.
+        gress: The control that counts.
+    """
+
+    name: str
+    gress: str
+
+    @property
+    def counter(self) -> str:
+        """The counter of packets."""
+        return f"{self.gress}.{self.name}_packets"
+
+    @property
+    def register(self) -> str:
+        """The register of bytes."""
+        return f"{self.gress}.{self.name}_bytes"
+
+    def queries(self, flows: range) -> list[Query]:
+        """The entries of some flows: all counters, then all registers."""
+        return [counter_query(self.counter, flow) for flow in flows] + [
+            Query(self.register, {"$REGISTER_INDEX": flow}) for flow in flows
+        ]
+
+    def values(self, entries: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
+        """Packets and bytes of each flow, from the answers to `queries`."""
+        half = len(entries) // 2
+        return {
+            f"{self.name}_packets": [packets(entry) for entry in entries[:half]],
+            f"{self.name}_bytes": [byte_count(e, self.register) for e in entries[half:]],
+        }
+
+    def zeros(self, flows: range) -> list[Change]:
+        """Changes that set both to 0."""
+        words: dict[str, int | str | bool] = {
+            f"{self.register}.low": 0,
+            f"{self.register}.high": 0,
+        }
+        return [zero_counter(self.counter, flow) for flow in flows] + [
+            Change("modify", self.register, {"$REGISTER_INDEX": flow}, words) for flow in flows
+        ]
+
+
+FLOW_COUNTS = (
+    FlowCount("arrived", "Ingress"),
+    FlowCount("departed", "Egress"),
+    FlowCount("dropped", "Egress"),
+)
+
+
+def counter_query(counter: str, index: int) -> Query:
+    """One entry of a counter."""
+    return Query(counter, {"$COUNTER_INDEX": index})
+
+
+def zero_counter(counter: str, index: int) -> Change:
+    """A change that sets a counter's packets to 0."""
+    return Change("modify", counter, {"$COUNTER_INDEX": index}, {_PACKETS: 0})
+
+
+def histogram_indices(lane: int) -> range:
+    """Where a lane's bins are."""
+    return range(lane * HISTOGRAM_BINS, (lane + 1) * HISTOGRAM_BINS)
+
+
+def packets(entry: dict[str, Any]) -> int:
+    """Packets of a counter, of all pipes."""
+    return _sum(entry, _PACKETS)
+
+
+def byte_count(entry: dict[str, Any], register: str) -> int:
+    """Bytes of a register of two words, of all pipes."""
+    high, low = _sum(entry, f"{register}.high"), _sum(entry, f"{register}.low")
+    return (high << BYTE_COUNT_BITS) + low
+
+
+def in_queue_bytes(flows: dict[str, list[int]]) -> list[int]:
+    """Each flow's bytes between arrival and departure or drop.
+
+    Ingress and egress share no register here, so it is the difference of readings taken one
+    after the other: exact when the queue is empty, and never below 0.
+    """
+    parts = (flows["arrived_bytes"], flows["departed_bytes"], flows["dropped_bytes"])
+    return [max(0, a - d - x) for a, d, x in zip(*parts, strict=True)]
+
+
+def whole(entry: dict[str, Any], name: str) -> int:
+    """A whole number out of an entry."""
+    value = entry.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TargetError(f"switch: {name} is {value!r}, expected a whole number")
+    return value
+
+
+def _sum(entry: dict[str, Any], name: str) -> int:
+    values: Iterable[Any] = entry[name] if isinstance(entry.get(name), list) else [entry.get(name)]
+    return sum(whole({name: value}, name) for value in values)

@@ -1,0 +1,279 @@
+"""The adapter: a Tofino switch as a Switch."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from ...contract.errors import TargetError
+from ...contract.switch_tofino import SwitchPort, SwitchTofino
+from ...contract.target import Applied, BottleneckProgram, Capabilities
+from ..base import FlowEntry, LaneProgram
+from ..switch import Switch, SwitchRegisters
+from . import capabilities, programming, registers
+from .change import Query
+from .chip import CHIPS, Shaper, full_packet_cells, pipe_of
+from .client import BfRtClient, MissingEntryError
+from .clock import READINGS, Reading, epoch_ns, switch_ns
+from .info import Info
+from .programming import QueueAddress
+from .registers import whole
+from .undo import UndoLog
+
+PORT_UP_S = 30.0
+POLL_S = 0.2
+CLOCK = "Ingress.clock"
+
+
+class TofinoSwitch(Switch):
+    """A Tofino 1 or 2, driven over BfRt gRPC.
+
+    Everything that it is told is taken back by `close`, in the reverse order: the switch
+    may have other users afterwards.
+
+    Args:
+        settings: The testbed's `switch` section.
+        lanes: Lanes that run side by side: each has its part of the buffer.
+        client: The connection; made from the settings by default.
+    """
+
+    def __init__(
+        self, settings: SwitchTofino, lanes: int = 1, client: BfRtClient | None = None
+    ) -> None:
+        self._settings = settings
+        self._lanes = lanes
+        self._chip = CHIPS[settings.chip]
+        self._client = client or BfRtClient(settings.grpc, settings.device, settings.p4_name)
+        self._undo: UndoLog | None = None
+        self._queues: dict[int, QueueAddress] = {}
+        self._cells: dict[int, int] = {}
+        self._flows: dict[int, tuple[FlowEntry, ...]] = {}
+        self._dropped_before: dict[int, int] = {}
+        self._lock = threading.Lock()
+
+    def capabilities(self) -> Capabilities:
+        """What the switch can do."""
+        return capabilities.switch_capabilities(self._settings, self._lanes)
+
+    def resolve(self, program: BottleneckProgram) -> Applied:
+        """What the switch would do: shaper steps and cells."""
+        return capabilities.resolve(self._settings, program)
+
+    def load(self, artefact: Path) -> dict[str, Any]:
+        """Connect, check program and chip, bring the ports up, set up what lanes share.
+
+        Args:
+            artefact: The bf-rt.json that p4c made of our sources: the switch's must be it.
+        """
+        self._client.open()
+        self._undo = UndoLog(self._client)
+        self._check_program(artefact)
+        self._check_chip()
+        for port in self._ports():
+            self._bring_up(port)
+        deflected = self._queue(self._settings.ports.telemetry.port, programming.DEFLECTED_QUEUE)
+        self._undo.apply(programming.session(self._settings, deflected))
+        return {
+            "epoch_ns": self._epoch_ns(),
+            "artefact_digest": hashlib.sha256(artefact.read_bytes()).hexdigest(),
+            "program": self._settings.p4_name,
+            "chip": self._settings.chip,
+        }
+
+    def program(self, lane: LaneProgram) -> Applied:
+        """Set a lane's queue and flows; what is applied is read back."""
+        shaper = capabilities.shaper_for(self._settings, self._chip, lane.bottleneck)
+        cells = capabilities.cells_for(self._chip, lane.bottleneck)
+        with self._lock:
+            undo = self._loaded()
+            self._share_buffer(lane.lane, cells)
+            port = self._settings.ports.receivers.port
+            queue = self._queue(port, programming.lane_queue(lane.lane))
+            self._queues[lane.lane] = queue
+            undo.apply(programming.lane(self._settings, lane.lane, queue, shaper, cells))
+            self._flows[lane.lane] = lane.flows
+            undo.apply([programming.flow_entry(lane.lane, flow) for flow in lane.flows])
+        return self._applied(queue, shaper)
+
+    def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:
+        """Read a lane's counts from the chip."""
+        found = self._flow_registers(range(first_flow, first_flow + flows))
+        counted = self._queue_counters(lane)
+        bins = [registers.counter_query("Egress.delay_histogram", index)
+                for index in registers.histogram_indices(lane)]  # fmt: skip
+        return SwitchRegisters(
+            flows=found,
+            queue_packets=-(-whole(counted, "usage_cells") // full_packet_cells(self._chip)),
+            lane={
+                "histogram_bin_ns": registers.HISTOGRAM_BIN_NS,
+                "histogram": [registers.packets(entry) for entry in self._client.read(bins)],
+                "watermark_cells": whole(counted, "watermark_cells"),
+            },
+            unshaped=self._unshaped(),
+            losses=self._losses(lane, whole(counted, "drop_count_packets"), found),
+        )
+
+    def reset(self, lane: int, first_flow: int, flows: int) -> None:
+        """Remove the lane's flow entries and zero its registers."""
+        with self._lock:
+            entries = self._flows.pop(lane, ())
+            gone = [programming.flow_entry(lane, flow) for flow in entries]
+            self._loaded().take_back(gone)
+            self._cells.pop(lane, None)
+        indices = range(first_flow, first_flow + flows)
+        changes = [zero for count in registers.FLOW_COUNTS for zero in count.zeros(indices)]
+        changes += [
+            registers.zero_counter("Egress.delay_histogram", index)
+            for index in registers.histogram_indices(lane)
+        ]
+        self._client.write(changes)
+        if lane in self._queues:
+            counted = self._queue_counters(lane)
+            self._dropped_before[lane] = whole(counted, "drop_count_packets")
+
+    def close(self) -> None:
+        """Leave the switch as it was found."""
+        undo, self._undo = self._undo, None
+        try:
+            if undo is not None:
+                undo.undo()
+        finally:
+            self._client.close()
+
+    def _loaded(self) -> UndoLog:
+        if self._undo is None:
+            raise TargetError("switch: it is not loaded")
+        return self._undo
+
+    def _ports(self) -> tuple[SwitchPort, ...]:
+        ports = self._settings.ports
+        return ports.senders, ports.receivers, ports.telemetry
+
+    def _check_program(self, artefact: Path) -> None:
+        """The tables that we know must be the switch's, to the number."""
+        ours = Info(artefact.read_bytes())
+        if not ours.same_tables(self._client.info):
+            raise TargetError(
+                f"switch at {self._settings.grpc}: program {self._settings.p4_name!r} is another "
+                f"build than {artefact}; compile p4src/tofino and load that"
+            )
+
+    def _check_chip(self) -> None:
+        [found] = self._client.read([Query(self._chip.table("tm.cfg"), from_hardware=False)])
+        cell, total = whole(found, "cell_size_bytes"), whole(found, "total_cells")
+        if cell != self._chip.cell_bytes or total < self._chip.usable_cells:
+            raise TargetError(
+                f"switch at {self._settings.grpc}: its buffer has {total} cells of {cell} B, "
+                f"{self._chip.name} has {self._chip.usable_cells} or more of "
+                f"{self._chip.cell_bytes} B; see switch.chip"
+            )
+
+    def _bring_up(self, port: SwitchPort) -> None:
+        """Add a port, or find it as it should be; wait for its link."""
+        query = Query("$PORT", {"$DEV_PORT": port.port}, from_hardware=False)
+        try:
+            [found] = self._client.read([query])
+        except MissingEntryError:
+            self._loaded().apply([programming.add_port(port, self._chip)])
+        else:
+            self._check_port(port, found)
+        deadline = time.monotonic() + PORT_UP_S
+        while not self._client.read([query])[0].get("$PORT_UP"):
+            if time.monotonic() > deadline:
+                raise TargetError(
+                    f"switch at {self._settings.grpc}: port {port.port} has no link within "
+                    f"{PORT_UP_S:g} s; check cable, speed {port.speed} and FEC {port.fec}"
+                )
+            time.sleep(POLL_S)
+
+    def _check_port(self, port: SwitchPort, found: dict[str, Any]) -> None:
+        speed = self._chip.speeds[port.speed.bps]
+        if found.get("$SPEED") != speed:
+            raise TargetError(
+                f"switch at {self._settings.grpc}: port {port.port} is up with "
+                f"{found.get('$SPEED')}, the testbed says {speed}; remove the port or change one"
+            )
+
+    def _queue(self, port: int, queue: int) -> QueueAddress:
+        """Where the traffic manager has a queue of a port, as the switch tells."""
+        query = Query(self._chip.table("tm.port.cfg"), {"dev_port": port}, from_hardware=False)
+        [found] = self._client.read([query])
+        queues = found.get("egress_qid_queues")
+        if not isinstance(queues, list) or queue >= len(queues):
+            raise TargetError(f"switch at {self._settings.grpc}: port {port} has no queue {queue}")
+        return QueueAddress(pipe_of(port), whole(found, "pg_id"), queues[queue])
+
+    def _epoch_ns(self) -> int:
+        readings = []
+        for _ in range(READINGS):
+            [entry] = self._client.read([Query(CLOCK, {"$REGISTER_INDEX": 0})])
+            readings.append(Reading(time.monotonic_ns(), switch_ns(entry, CLOCK)))
+        epoch = epoch_ns(readings)
+        if epoch is None:
+            raise TargetError(
+                f"switch at {self._settings.grpc}: its clock stands still: packets of the "
+                f"generator do not arrive ({self._chip.table('pktgen.app_cfg')})"
+            )
+        return epoch
+
+    def _share_buffer(self, lane: int, cells: int) -> None:
+        """Static limits must fit in the buffer together, or they are none."""
+        others = sum(c for number, c in self._cells.items() if number != lane)
+        if others + cells > self._chip.usable_cells:
+            raise TargetError(
+                f"switch: {cells} cells for lane {lane} and {others} for the others are more than "
+                f"{self._chip.usable_cells}; let fewer lanes run side by side (capacity.lanes)"
+            )
+        self._cells[lane] = cells
+
+    def _applied(self, queue: QueueAddress, shaper: Shaper) -> Applied:
+        """Read the queue back: what the chip has is what counts."""
+        tables = ("tm.queue.sched_shaping", "tm.queue.buffer", "tm.queue.sched_cfg")
+        rate, limit, enabled = self._client.read(
+            [Query(self._chip.table(name), queue.key, queue.pipe) for name in tables]
+        )
+        if enabled.get("max_rate_enable") is not True or limit.get("tail_drop_enable") is not True:
+            raise TargetError(f"switch at {self._settings.grpc}: shaping or tail drop is off")
+        kbits = whole(rate, "max_rate")
+        cells = whole(limit, "guaranteed_cells")
+        told = capabilities.applied(self._settings, self._chip, shaper, cells)
+        if abs(kbits - shaper.rate_bps / 1000) <= 1:
+            return told
+        return told.model_copy(
+            update={"rate_bps": kbits * 1000, "detail": f"{told.detail}; read back {kbits} kbit/s"}
+        )
+
+    def _flow_registers(self, flows: range) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for count in registers.FLOW_COUNTS:
+            found |= count.values(self._client.read(count.queries(flows)))
+        found["in_queue_bytes"] = registers.in_queue_bytes(found)
+        found["peak_queue_bytes"] = [0] * len(flows)
+        return found
+
+    def _queue_counters(self, lane: int) -> dict[str, Any]:
+        queue = self._queues[lane]
+        query = Query(self._chip.table("tm.counter.queue"), queue.key, queue.pipe)
+        return self._client.read([query])[0]
+
+    def _unshaped(self) -> dict[str, int]:
+        queries = [
+            registers.counter_query("Ingress.unshaped", index)
+            for index in range(1, 1 + len(registers.UNSHAPED))
+        ]
+        counted = [registers.packets(entry) for entry in self._client.read(queries)]
+        return {f"{n}_packets": c for n, c in zip(registers.UNSHAPED, counted, strict=True)}
+
+    def _losses(self, lane: int, dropped: int, flows: dict[str, list[int]]) -> dict[str, int]:
+        """Drops that ingress made, and drops that deflection did not report."""
+        port = self._settings.ports.senders.port
+        query = Query(self._chip.table("tm.counter.ig_port"), {"dev_port": port})
+        [ingress] = self._client.read([query])
+        since = dropped - self._dropped_before.get(lane, 0)
+        return {
+            "ingress_dropped": whole(ingress, "drop_count_packets"),
+            f"lane_{lane}_unreported_drops": max(0, since - sum(flows["dropped_packets"])),
+        }

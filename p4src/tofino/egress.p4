@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What left the queue or was dropped at it is counted per flow, its delay goes
+// into the lane's histogram, and its postcard is mirrored. The mirrored packet
+// comes through egress once more and is written as the collector reads it.
+#ifndef NASHBED_TOFINO_EGRESS_P4
+#define NASHBED_TOFINO_EGRESS_P4
+
+control Egress(inout headers_t hdr,
+               inout egress_metadata_t meta,
+               in egress_intrinsic_metadata_t intrinsic,
+               in egress_intrinsic_metadata_from_parser_t from_parser,
+               inout egress_intrinsic_metadata_for_deparser_t to_deparser,
+               inout egress_intrinsic_metadata_for_output_port_t to_port) {
+    Counter<bit<32>, flow_index_t>(FLOW_CAPACITY, CounterType_t.PACKETS) departed_packets;
+    Counter<bit<32>, flow_index_t>(FLOW_CAPACITY, CounterType_t.PACKETS) dropped_packets;
+    Counter<bit<32>, histogram_index_t>(HISTOGRAM_CELLS, CounterType_t.PACKETS) delay_histogram;
+    Register<byte_count_t, flow_index_t>(FLOW_CAPACITY) departed_bytes;
+    Register<byte_count_t, flow_index_t>(FLOW_CAPACITY) dropped_bytes;
+    Register<bit<32>, lane_index_t>(LANE_CAPACITY) lane_postcards;
+    CellsToBytes() cells_to_bytes;
+    MirrorWhatLeaves() mirror_what_leaves;
+
+    RegisterAction<byte_count_t, flow_index_t, bit<32>>(departed_bytes) count_departure = {
+        void apply(inout byte_count_t count) {
+            if (count.low >= meta.room) {
+                count.low = count.low - meta.room;
+                count.high = count.high + 1;
+            } else {
+                count.low = count.low + meta.frame_bytes;
+            }
+        }
+    };
+
+    RegisterAction<byte_count_t, flow_index_t, bit<32>>(dropped_bytes) count_drop = {
+        void apply(inout byte_count_t count) {
+            if (count.low >= meta.room) {
+                count.low = count.low - meta.room;
+                count.high = count.high + 1;
+            } else {
+                count.low = count.low + meta.frame_bytes;
+            }
+        }
+    };
+
+    RegisterAction<bit<32>, lane_index_t, bit<32>>(lane_postcards) next_postcard = {
+        void apply(inout bit<32> number, out bit<32> before) {
+            before = number;
+            number = number + 1;
+        }
+    };
+
+    // A deflected packet carries the depth of the queue it was deflected to. The
+    // one it was dropped at was full: its limit is what can be told.
+    action set_limit(bit<24> limit_cells) {
+        meta.queue_cells = limit_cells;
+    }
+
+    table limits {
+        key = {
+            hdr.bridge.lane : exact @name("lane");
+        }
+        actions = {
+            set_limit;
+            @defaultonly NoAction;
+        }
+        const default_action = NoAction;
+        size = LANE_CAPACITY;
+    }
+
+    action departure() {
+        meta.pass = PASS_DEPARTED;
+        meta.queue_cells = (bit<24>)intrinsic.enq_qdepth;
+        meta.dequeue_ns = from_parser.global_tstamp;
+        meta.stay_ns = from_parser.global_tstamp - hdr.stamp.ingress_ns;
+    }
+
+    action drop() {
+        meta.pass = PASS_DROPPED;
+        meta.dequeue_ns = hdr.stamp.ingress_ns;
+        to_deparser.drop_ctl = 1;  // the packet, not its mirror
+    }
+
+    action write_postcard() {
+        hdr.report_ethernet.setValid();
+        hdr.report_ethernet.dst_addr = REPORT_DST_ADDR;
+        hdr.report_ethernet.src_addr = REPORT_SRC_ADDR;
+        hdr.report_ethernet.ether_type = ETHERTYPE_POSTCARD;
+        hdr.postcard.setValid();
+        hdr.postcard.version = POSTCARD_VERSION;
+        hdr.postcard.lane = (lane_t)hdr.mirror.lane;
+        hdr.postcard.flow = (flow_id_t)hdr.mirror.flow;
+        hdr.postcard.packet_bytes = (bytes_t)hdr.mirror.frame_bytes;
+        hdr.postcard.enqueue_ns = hdr.mirror.enqueue_ns;
+        hdr.postcard.dequeue_ns = hdr.mirror.dequeue_ns;
+        hdr.postcard.tcp_seq = hdr.mirror.tcp_seq;
+        hdr.postcard.lane_seq = hdr.mirror.lane_seq;
+        hdr.postcard.payload_bytes = hdr.mirror.payload_bytes;
+        hdr.postcard.tcp_flags = hdr.mirror.tcp_flags;
+        hdr.postcard.reserved = 0;
+    }
+
+    apply {
+        if (hdr.stamp.isValid()) {
+            meta.mirror_session = MIRROR_SESSION;
+            meta.flow = (flow_index_t)hdr.bridge.flow;
+            meta.lane = (lane_index_t)hdr.bridge.lane;
+            meta.frame_bytes = (bit<32>)hdr.stamp.frame_bytes;
+            meta.room = BYTE_COUNT_WRAP - meta.frame_bytes;
+            meta.lane_seq = next_postcard.execute(meta.lane);
+            if (intrinsic.deflection_flag == 0) {
+                departure();
+                departed_packets.count(meta.flow);
+                count_departure.execute(meta.flow);
+                // HISTOGRAM_SHIFT and HISTOGRAM_BINS_LOG2, as slices.
+                meta.bin[15:12] = meta.lane[3:0];
+                if (meta.stay_ns[47:32] == 0) {
+                    meta.bin[11:0] = meta.stay_ns[31:20];
+                } else {
+                    meta.bin[11:0] = (bit<12>)HISTOGRAM_LAST_BIN;
+                }
+                delay_histogram.count(meta.bin);
+            } else {
+                drop();
+                limits.apply();
+                dropped_packets.count(meta.flow);
+                count_drop.execute(meta.flow);
+            }
+            mirror_what_leaves.apply(to_deparser);
+        } else if (hdr.mirror.isValid()) {
+            write_postcard();
+            if (hdr.mirror.pass == PASS_DEPARTED) {
+                hdr.postcard.kind = POSTCARD_DEPARTED;
+            } else {
+                hdr.postcard.kind = POSTCARD_DROPPED;
+            }
+            cells_to_bytes.apply((bit<32>)hdr.mirror.queue_cells, hdr.postcard.queue_bytes);
+        }
+    }
+}
+
+#endif
