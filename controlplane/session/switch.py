@@ -12,6 +12,7 @@ from pathlib import Path
 from ..contract.errors import HostError, InternalError
 from ..contract.switch_bmv2 import SwitchBmv2
 from ..contract.testbed import Testbed
+from . import command
 from .layout import Layout
 from .process import Process
 from .waiting import poll
@@ -42,9 +43,21 @@ def switch_command(
     log = [] if settings.log_level == "off" else ["--log-console", "-L", settings.log_level]
     return [
         *(settings.program, *ports, "--thrift-port", str(settings.thrift_port), *log),
-        *("--notifications-addr", f"ipc://{scratch}/notifications.ipc", str(artefact)),
+        *_notifications(settings.program, scratch),
+        str(artefact),
         *(["--", *options] if options else []),
     ]
+
+
+def _notifications(program: str, scratch: Path) -> tuple[str, ...]:
+    """Its notification socket among our own files, where it was built to have one (nanomsg).
+
+    The default is a file in /tmp that would stay there.
+    """
+    option = "--notifications-addr"
+    if option not in command.attempt([program, "--help"]).out:
+        return ()
+    return (option, f"ipc://{scratch}/notifications.ipc")
 
 
 def connect_switch(

@@ -180,6 +180,9 @@ def raw_socket(interface: str) -> socket.socket:
 
 def main(words: list[str]) -> None:
     """As much of simple_switch's command line as it is started with."""
+    if words == ["--help"]:
+        print("-i PORT@INTERFACE ... --thrift-port PORT PROGRAM")
+        return
     found = [words[i + 1] for i, word in enumerate(words) if word == "-i"]
     interfaces = [each.partition("@")[2] for each in sorted(found)]
     port = int(words[words.index("--thrift-port") + 1])

@@ -34,6 +34,11 @@ def bmv2() -> Testbed:
     return load_testbed(CONFIGS / "testbeds" / "bmv2.yaml").model
 
 
+def with_switch(testbed: Testbed, **changes: object) -> Testbed:
+    assert testbed.switch is not None
+    return testbed.model_copy(update={"switch": testbed.switch.model_copy(update=changes)})
+
+
 def test_the_switch_program_stands_between_data_plane_and_receivers(bmv2: Testbed) -> None:
     layout = make_layout("ab12", bmv2, cores=2, lanes=1, groups=1)
     assert layout.namespaces == ("nbab12-snd", "nbab12-rcv", "nbab12-dp", "nbab12-sw")
@@ -70,28 +75,34 @@ def test_a_switch_elsewhere_needs_nothing_here_but_nics(tmp_path: Path) -> None:
         session.connect_switch(1.0)
 
 
-def test_the_command_line(bmv2: Testbed) -> None:
+def program(folder: Path, usage: str) -> str:
+    """A simple_switch that tells its options."""
+    path = folder / "simple_switch"
+    path.write_text(f"#!/bin/sh\necho '{usage}'\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_command_line(bmv2: Testbed, tmp_path: Path) -> None:
+    """A build without notifications does not know the option for them."""
     layout = make_layout("ab12", bmv2, cores=2, lanes=1, groups=1)
+    place = program(tmp_path, "--thrift-port arg  --notifications-addr arg")
+    bmv2 = with_switch(bmv2, program=place)
     words = switch_command(bmv2, layout, Path("a.json"), Path("/run/x"), ("--priority-queues", "2"))
     assert words == [
-        *("simple_switch", "-i", "0@nbi0", "-i", "1@nbr1", "-i", "2@nbt0"),
+        *(place, "-i", "0@nbi0", "-i", "1@nbr1", "-i", "2@nbt0"),
         *("--thrift-port", "9090", "--notifications-addr", "ipc:///run/x/notifications.ipc"),
         *("a.json", "--", "--priority-queues", "2"),
     ]
-    assert bmv2.switch is not None
-    loud = bmv2.switch.model_copy(update={"log_level": "debug", "thrift_port": 9095})
-    words = switch_command(
-        bmv2.model_copy(update={"switch": loud}), layout, Path("a.json"), Path("/run/x"), ()
-    )
-    assert words[7:12] == ["--thrift-port", "9095", "--log-console", "-L", "debug"]
-    assert words[-1] == "a.json"
+    program(tmp_path, "--thrift-port arg")
+    loud = with_switch(bmv2, log_level="debug", thrift_port=9095)
+    words = switch_command(loud, layout, Path("a.json"), Path("/run/x"), ())
+    assert words[7:] == ["--thrift-port", "9095", "--log-console", "-L", "debug", "a.json"]
 
 
 def test_a_missing_program_says_how_to_get_it(bmv2: Testbed) -> None:
-    assert bmv2.switch is not None
-    other = bmv2.switch.model_copy(update={"program": "no_such_switch"})
     with pytest.raises(HostError) as caught:
-        preflight.require_switch(bmv2.model_copy(update={"switch": other}))
+        preflight.require_switch(with_switch(bmv2, program="no_such_switch"))
     assert caught.value.message == (
         "no_such_switch: not on PATH, and testbed 'bmv2' runs it; it comes with p4lang's "
         "behavioral-model (package p4lang-bmv2): install it, or name it in switch.program"
