@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..contract.certificate import Check
-from ..contract.target import BottleneckProgram, Capabilities, Limit
+from ..contract.errors import NashbedError
+from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ..contract.units import PACKET_BYTES, Rate
 from .bench import Bench, Observation, Stimulus
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
@@ -40,12 +41,24 @@ class Measurement:
     judge: Callable[[Observation], list[Check]]
 
 
-def plan_measurements(settings: Settings, bench: Bench, can: Capabilities) -> list[Measurement]:
-    """Everything that a calibration measures."""
+Resolve = Callable[[BottleneckProgram], Applied]
+
+
+def plan_measurements(
+    settings: Settings, bench: Bench, can: Capabilities, resolve: Resolve
+) -> list[Measurement]:
+    """Everything that a calibration measures.
+
+    Args:
+        settings: At what.
+        bench: Where.
+        can: What the target can do.
+        resolve: What the target would really do.
+    """
     return [
         _open_path(settings, bench, can),
         *(_overload(rate, settings, bench, can) for rate in settings.rates_bps),
-        *(_drop_point(limit, bench, can) for limit in settings.limits),
+        *(_drop_point(limit, bench, can, resolve) for limit in settings.limits),
     ]
 
 
@@ -130,13 +143,14 @@ def _overload(rate: int, settings: Settings, bench: Bench, can: Capabilities) ->
     return Measurement(f"rate and telemetry at {setting}", stimulus, judge)
 
 
-def _drop_point(limit: Limit, bench: Bench, can: Capabilities) -> Measurement:
+def _drop_point(limit: Limit, bench: Bench, can: Capabilities, resolve: Resolve) -> Measurement:
     setting = limit_name(limit)
-    steps = burst_steps(limit)
+    bottleneck = _slowest(limit, resolve)
+    steps = burst_steps(resolve(bottleneck).limit)
     sizes = [step.frame_bytes for step in steps]
     stimulus = Stimulus(
         name=f"drop-{limit.unit}-{limit.value}",
-        bottleneck=BottleneckProgram(rate_bps=STOPPED_BPS, limit=limit),
+        bottleneck=bottleneck,
         burst=bench.lane.burst(steps, BURST_PPS),
         drain=False,
     )
@@ -146,6 +160,18 @@ def _drop_point(limit: Limit, bench: Bench, can: Capabilities) -> Measurement:
         stimulus,
         lambda observed: [judge_drop_point(setting, observed, sizes, tolerance)],
     )
+
+
+def _slowest(limit: Limit, resolve: Resolve) -> BottleneckProgram:
+    """A bottleneck as close to a standstill as the target goes."""
+    programs = [BottleneckProgram(rate_bps=rate, limit=limit) for rate in STOPPED_BPS]
+    for program in programs[:-1]:
+        try:
+            resolve(program)
+        except NashbedError:
+            continue
+        return program
+    return programs[-1]
 
 
 def _full_sized(pps: int, seconds: float) -> tuple[Step, ...]:

@@ -24,8 +24,9 @@ from .load import Step
 from .verdict import within
 
 SMALLEST = 60
-STOPPED_BPS = 1000
-"""So slow that the first, full-sized frame takes 12 s: nothing leaves during a burst."""
+STOPPED_BPS = (100, 1_000, 10_000, 100_000, 1_000_000)
+"""The slowest that the target takes is used. At 100 bit/s the first, full-sized frame takes two
+minutes: nothing leaves during a burst."""
 BURST_PPS = 20_000
 SEED = 20230814
 
@@ -83,19 +84,22 @@ def find_drop_point(limit: Limit, sizes: list[int], cards: Piece, tolerance: int
     """Rebuild the queue's fill from what was sent and the postcards of what was dropped.
 
     A postcard tells the size of the dropped packet and the bytes in the queue that it met,
-    and these only grow: so each postcard belongs to exactly one frame.
+    and these only grow: so each postcard belongs to exactly one frame. What left before the
+    first drop (a switch that knows no standstill lets the first frame go) is as good as never
+    sent.
 
     Args:
         limit: The limit as applied.
         sizes: Frame sizes in the order of sending.
-        cards: All postcards; nothing had left the queue.
+        cards: All postcards; nothing had left the queue after the first drop.
         tolerance: How far the postcards' queue bytes may be off.
     """
-    own = cards.dropped & (cards.flow == LOAD_FLOW)
-    drops = list(zip(cards.packet_bytes[own], cards.queue_bytes[own], strict=True))[::-1]
+    own = cards.flow == LOAD_FLOW
+    lost = own & cards.dropped
+    drops = list(zip(cards.packet_bytes[lost], cards.queue_bytes[lost], strict=True))[::-1]
     used = used_bytes = accepted = 0
     refused: int | None = None
-    for size in sizes:
+    for size in sizes[int(np.count_nonzero(own & ~cards.dropped)) :]:
         would = used + units_of(limit, size)
         if drops and drops[-1][0] == size and abs(int(drops[-1][1]) - used_bytes) <= tolerance:
             drops.pop()
@@ -141,9 +145,11 @@ def _problem(observed: Observation, sizes: list[int]) -> str:
     arrived = registers["arrived_packets"][LOAD_FLOW]
     if observed.sent != len(sizes) or arrived != len(sizes):
         return f"{len(sizes)} frames planned, {observed.sent} sent, {arrived} arrived at the queue"
-    if registers["departed_packets"][LOAD_FLOW]:
-        return "packets left the stopped bottleneck during the burst"
-    dropped = int(np.count_nonzero(observed.cards.dropped))
+    cards = observed.cards
+    left, lost = cards.dequeue_ns[~cards.dropped], cards.enqueue_ns[cards.dropped]
+    if len(left) and len(lost) and np.max(left) > np.min(lost):
+        return "packets left the bottleneck after it had begun to drop: it is too fast"
+    dropped = len(lost)
     if registers["dropped_packets"][LOAD_FLOW] != dropped:
         return f"{registers['dropped_packets'][LOAD_FLOW]} drops counted, {dropped} postcards"
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..run.runner import check_host
 from ..session.locate import PROBE, artefact, built
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
-from ..targets import artefact_of, capabilities_of
+from ..targets import artefact_of, capabilities_of, resolve
 from .bench import Bench
 from .calibration import calibrate, plan_measurements
 from .certificate import make_certificate, refuse_foreign, write_certificate
@@ -121,7 +122,9 @@ def _calibrate(what: Calibration, lab: Lab, tell: Tell) -> Certificate:
 
 def _certify(what: Calibration, bench: Bench, lab: Lab, load: Load, tell: Tell) -> Certificate:
     can = capabilities_of(what.testbed.model)
-    measurements = plan_measurements(what.settings, bench, can)
+    measurements = plan_measurements(
+        what.settings, bench, can, partial(resolve, what.testbed.model)
+    )
     with np.errstate(all="raise"):
         checks = calibrate(
             bench, measurements, lambda title, done: tell(title, done, len(measurements))

@@ -50,6 +50,8 @@ class Faults:
         clock_back: Whether one time goes back.
         lost_card: Whether a postcard is lost.
         lost_frames: How many frames each of the first measurements loses before the bottleneck.
+        first_leaves: Whether the first frame of a burst leaves at once, as from a switch that
+            serves one packet a second and knows no standstill.
         dies: Whether the target dies when it is programmed for the second time.
     """
 
@@ -61,6 +63,7 @@ class Faults:
     clock_back: bool = False
     lost_card: bool = False
     lost_frames: tuple[int, ...] = ()
+    first_leaves: bool = False
     dies: bool = False
 
 
@@ -125,8 +128,10 @@ class World:
         assert self.program is not None
         bottleneck = self.program.bottleneck
         limit = bottleneck.limit
-        return droptail(
-            [Arrival(self.arrival_ns(f) - self.epoch_ns, f.size) for f in frames],
+        arrivals = [Arrival(self.arrival_ns(f) - self.epoch_ns, f.size) for f in frames]
+        gone = arrivals[: self.faults.first_leaves]
+        return [Outcome(False, 0, each.time_ns + 1) for each in gone] + droptail(
+            arrivals[len(gone) :],
             int(bottleneck.rate_bps * self.faults.rate),
             limit.value + self.faults.limit_bytes,
             limit.unit,

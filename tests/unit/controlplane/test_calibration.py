@@ -127,6 +127,10 @@ def test_each_lie_is_found(calibrate: Calibrate, faults: Faults, found: set[str]
         assert missed(certificate) == found
 
 
+def test_a_switch_without_a_standstill_is_no_lie(calibrate: Calibrate) -> None:
+    assert "drop_point" not in missed(calibrate(Faults(first_leaves=True)))
+
+
 def test_a_disturbed_measurement_is_repeated(calibrate: Calibrate) -> None:
     certificate = calibrate(Faults(lost_frames=(3, 2)))
     assert certificate.passed
@@ -155,7 +159,7 @@ def test_the_burst_finds_any_limit_exactly(value: int, unit: Any) -> None:
     )
     sizes = [step.frame_bytes for step in burst_steps(limit)]
     arrivals = [Arrival(i * 50_000, size) for i, size in enumerate(sizes)]
-    outcomes = droptail(arrivals, STOPPED_BPS, limit.value, unit, 80)
+    outcomes = droptail(arrivals, STOPPED_BPS[0], limit.value, unit, 80)
     held = sum(
         {"bytes": size, "packets": 1, "cells": -(-size // 80)}[unit]
         for size, outcome in zip(sizes, outcomes, strict=True)
