@@ -1,28 +1,33 @@
-"""The link's rate, by the receivers' clock alone."""
+"""The link's rate: by the postcards where it is busy, and by the receivers' clock throughout."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..contract.certificate import Check
 from ..contract.target import Applied
 from ..run.postcards import Piece
 from .bench import Observation
-from .probe import Records
 from .verdict import within
 
 NS = 10**9
 RATE_ERROR_PERCENT = 0.2
 EDGE = 10
-"""A measured stretch is compared between its first and its last tenth."""
+"""Lateness is compared between the first and the last tenth of a measurement."""
 LEAST_PACKETS = 200
+
+Ints = NDArray[np.int64]
 
 
 def judge_rate(setting: str, observed: Observation) -> Check:
-    """Whether a link that is never idle sends the applied rate."""
+    """Whether a link that is never idle sends the applied rate, as its receivers see it.
+
+    Between busy postcards the switch's clock tells the rate exactly. Whether frames really came
+    at that pace is the receivers' clock's matter: see `pace`.
+    """
 
     def verdict(percent: float | None, detail: str) -> Check:
         return within("rate", setting, percent, RATE_ERROR_PERCENT, "%", detail)
@@ -34,13 +39,12 @@ def judge_rate(setting: str, observed: Observation) -> Check:
     stretches = busy_stretches(observed.cards)
     if not stretches:
         return verdict(None, "the load did not keep the link busy")
-    drifts = [drift(observed.seen[part], observed.applied) for part in stretches]
-    span_ns = sum(each.span_ns for each in drifts)
-    percent = (span_ns / (span_ns + sum(each.drift_ns for each in drifts)) - 1) * 100
-    rate = observed.applied.rate_bps * (1 + percent / 100)
+    dequeue, size = observed.cards.dequeue_ns[out], observed.cards.packet_bytes[out]
+    told = busy_rate_bps(dequeue, size, stretches, observed.applied)
+    rate = told * pace(dequeue, observed.seen["received_ns"])
     frames = sum(part.stop - part.start for part in stretches)
-    detail = f"{rate / 1e6:.4f} Mbit/s, {frames} frames, {len(stretches)} busy stretches"
-    return verdict(percent, detail)
+    detail = f"{rate / 1e6:.4f} Mbit/s by the receivers, {told / 1e6:.4f} by {frames} postcards"
+    return verdict((rate / observed.applied.rate_bps - 1) * 100, detail)
 
 
 def busy_stretches(cards: Piece) -> list[slice]:
@@ -51,37 +55,36 @@ def busy_stretches(cards: Piece) -> list[slice]:
     return [slice(a, b) for a, b in itertools.pairwise(bounds) if b - a >= LEAST_PACKETS]
 
 
-@dataclass(frozen=True)
-class Drift:
-    """How far arrivals moved against the link's schedule.
-
-    Attributes:
-        span_ns: By the schedule, over so long.
-        drift_ns: They became later by so much.
-    """
-
-    span_ns: float
-    drift_ns: float
-
-
-def drift(seen: Records, applied: Applied) -> Drift:
-    """The drift of back-to-back arrivals against the applied rate.
-
-    Each arrival has a lateness against the link's schedule. A frame may be late by milliseconds
-    when the machine is held up, but a wrong rate makes lateness drift: so the medians of its
-    first and its last tenth are compared, and no single late frame counts.
+def busy_rate_bps(dequeue_ns: Ints, size: Ints, stretches: list[slice], applied: Applied) -> float:
+    """What the link sent where it was busy, by the switch's clock.
 
     Args:
-        seen: SEEN records of frames that left back to back.
-        applied: The rate, and what counts for a packet.
+        dequeue_ns: Departures.
+        size: Their frames' bytes.
+        stretches: Where the link was never idle.
+        applied: What counts for a packet.
     """
-    size = seen["frame_bytes"].astype(np.int64) + applied.overhead_bytes
+    counted = size + applied.overhead_bytes
     if applied.slot_bytes:
-        size = np.full_like(size, applied.slot_bytes)
-    due_ns = (np.cumsum(size) - size[0]) * 8 * NS / applied.rate_bps
-    late_ns = (seen["received_ns"] - seen["received_ns"][0]) - due_ns
-    edge = max(1, len(seen) // EDGE)
-    return Drift(
-        span_ns=float(np.median(due_ns[-edge:]) - np.median(due_ns[:edge])),
-        drift_ns=float(np.median(late_ns[-edge:]) - np.median(late_ns[:edge])),
-    )
+        counted = np.full_like(size, applied.slot_bytes)
+    bits = sum(int(counted[part][1:].sum()) * 8 for part in stretches)
+    spent_ns = sum(int(dequeue_ns[part][-1] - dequeue_ns[part][0]) for part in stretches)
+    return bits * NS / spent_ns
+
+
+def pace(dequeue_ns: Ints, received_ns: Ints) -> float:
+    """How fast frames arrived for how fast they are said to have left; 1 is the truth.
+
+    A frame may be late by milliseconds when the machine is held up, but where it is not sent
+    at the pace that is told, lateness grows: so the medians of the first and the last tenth are
+    compared, and no single late frame counts.
+
+    Args:
+        dequeue_ns: Departures in order, on the switch's clock.
+        received_ns: Arrivals of the same frames, on the receivers' clock.
+    """
+    edge = max(1, len(dequeue_ns) // EDGE)
+    late_ns = received_ns - dequeue_ns
+    grown_ns = float(np.median(late_ns[-edge:]) - np.median(late_ns[:edge]))
+    span_ns = float(np.median(dequeue_ns[-edge:]) - np.median(dequeue_ns[:edge]))
+    return span_ns / (span_ns + grown_ns)

@@ -17,27 +17,28 @@ from tests.fakes.session import FakeSession
 BURST = Burst("10.64.0.1", 10000, "10.65.0.1", 5001, (Step(1514, 7), Step(60), Step(999, 2)), 20000)
 
 
-def stop(received: int, sent: int) -> str:
-    """What `stop` prints."""
-    counts = f"""\
-  RX-packets: {received:<14} RX-dropped: 0             RX-total: {received}
-  TX-packets: {sent:<14} TX-dropped: 0             TX-total: {sent}
-"""
+def show(sent: int) -> str:
+    """What `stop`, then `show port stats 0` print."""
     return f"""\
-testpmd> stop
-Telling cores to stop...
-Waiting for lcores to finish...
-
+testpmd> show port stats 0
   ---------------------- Forward statistics for port 0  ----------------------
-{counts}\
+  RX-packets: 3              RX-dropped: 0             RX-total: 3
+  TX-packets: 2              TX-dropped: 0             TX-total: 2
   ----------------------------------------------------------------------------
 
-  +++++++++++++++ Accumulated forward statistics for all ports+++++++++++++++
-{counts}\
-  ++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++++
-
 Done.
-"""
+
+  ######################## NIC statistics for port 0  ########################
+  RX-packets: 3          RX-missed: 0          RX-bytes:  270
+  RX-errors: 0
+  RX-nombuf:  0         
+  TX-packets: {sent}         TX-errors: 0          TX-bytes:  1174610
+
+  Throughput (since last show)
+  Rx-pps:            0          Rx-bps:            0
+  Tx-pps:            0          Tx-bps:            0
+  ############################################################################
+"""  # noqa: W291 - as it prints
 
 
 class TestpmdSession(FakeSession):
@@ -60,7 +61,7 @@ class TestpmdSession(FakeSession):
 
 
 def test_a_burst_is_typed_step_by_step() -> None:
-    session = TestpmdSession(0, stop(3, 7) + stop(0, 1) + stop(0, 2))
+    session = TestpmdSession(0, show(10))
     load = TestpmdLoad(session)
     assert load.send(BURST) == 10
     assert (
@@ -70,7 +71,7 @@ def test_a_burst_is_typed_step_by_step() -> None:
             "set txpkts 1514\nstart tx_first 7\nstop\n"
             "set txpkts 60\nstart tx_first 1\nstop\n"
             "set txpkts 999\nstart tx_first 2\nstop\n"
-            "quit\n"
+            "show port stats 0\nquit\n"
         )
     )
     assert list(session.args) == arguments(BURST, "nbs0", "02:6e:62:00:00:02")
@@ -86,7 +87,12 @@ def test_the_flow_is_on_the_command_line() -> None:
 
 
 def test_what_it_could_not_send_is_not_counted() -> None:
-    assert TestpmdLoad(TestpmdSession(0, stop(0, 6))).send(BURST) == 6
+    assert TestpmdLoad(TestpmdSession(0, show(6))).send(BURST) == 6
+
+
+def test_no_count_is_a_failure() -> None:
+    with pytest.raises(HostError, match="does not tell how many packets it sent"):
+        TestpmdLoad(TestpmdSession(0, "testpmd> quit\n")).send(BURST)
 
 
 def test_its_failure_is_one_line() -> None:
