@@ -80,7 +80,8 @@ class Generators:
     def _await_end(self, role: str, end_ns: int) -> dict[str, Any]:
         process = self._processes[role]
         left_s = max(0.0, (end_ns - time.monotonic_ns()) / 1e9) + END_MARGIN_S
-        report = process.wait_event("done", left_s, self._stop_event)
+        watch = self._session.require_targets
+        report = process.wait_event("done", left_s, self._stop_event, watch)
         code = process.wait_exit(END_MARGIN_S)
         if code != 0:
             raise HostError(f"{process.name} ended with exit code {code}")

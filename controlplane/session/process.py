@@ -23,7 +23,7 @@ from .state import ChildProcess, StateFile
 
 STOP_GRACE_S = 3.0
 _ERRORS: dict[int, type[NashbedError]] = {3: TargetError, 4: HostError}
-_TARGETS = ("dataplane", "switch")
+TARGETS = ("dataplane", "switch")
 """Processes whose failure is the target's, not the host's."""
 
 
@@ -79,7 +79,11 @@ class Process:
             raise self.failure("has closed its input") from error
 
     def wait_event(
-        self, event: str, timeout_s: float, stop: threading.Event | None = None
+        self,
+        event: str,
+        timeout_s: float,
+        stop: threading.Event | None = None,
+        watch: Callable[[], None] | None = None,
     ) -> dict[str, Any]:
         """Wait for a line with this `event`; other events on the way are logged.
 
@@ -87,6 +91,7 @@ class Process:
             event: Value of the line's `event`.
             timeout_s: How long to wait, in seconds.
             stop: Ends the wait early when set.
+            watch: Called again and again meanwhile; what it raises ends the wait.
 
         Raises:
             NashbedError: It ended, reported an error, or stayed silent.
@@ -96,6 +101,8 @@ class Process:
         while True:
             if stop is not None and stop.is_set():
                 raise Interrupted(f"{self.name}: stopped while waiting for {event!r}")
+            if watch is not None:
+                watch()
             try:
                 message = self._events.get(timeout=0.1)
             except queue.Empty:
@@ -139,7 +146,7 @@ class Process:
             thread.join(1.0)
         words = f": {self._last_words[-1]}" if self._last_words else ""
         ended = f" (exit code {code})" if code is not None else ""
-        kind = _ERRORS.get(code or 0, TargetError if self.name in _TARGETS else HostError)
+        kind = _ERRORS.get(code or 0, TargetError if self.name in TARGETS else HostError)
         return kind(f"{self.name} {problem}{ended}{words}")
 
     def _note(self, args: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from .command import Completed
 from .layout import Layout, Side, make_layout, sender_address
 from .locate import DATAPLANE, FLOWS, PROBE, built
 from .log import LOG
-from .process import Process
+from .process import TARGETS, Process
 from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
 from .switch import connect_switch, switch_command
@@ -86,6 +86,10 @@ class Session(ABC):
     @abstractmethod
     def path_ends(self) -> PathEnds:
         """The senders' interface and both hardware addresses."""
+
+    @abstractmethod
+    def require_targets(self) -> None:
+        """Raise the failure of a program of the target that has ended; called in mid-trial."""
 
     @abstractmethod
     def host_losses(self) -> dict[str, int]:
@@ -261,6 +265,10 @@ class LocalSession(Session):
         self._processes.append(process)
         return process
 
+    def require_targets(self) -> None:
+        """Raise the failure of a program of the target that has ended."""
+        require_running(self._processes)
+
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
         losses = {f"softnet_{k}": v for k, v in facts.softnet().items()}
@@ -292,6 +300,13 @@ class LocalSession(Session):
         self._state.remove()
         self._state = None
         LOG.info("restored the machine")
+
+
+def require_running(processes: Sequence[Process]) -> None:
+    """Raise the failure of the first program of a target that has ended."""
+    for process in processes:
+        if process.name in TARGETS and process.poll() is not None:
+            raise process.failure("ended in mid-trial")
 
 
 def leave_core(core: int) -> set[int]:

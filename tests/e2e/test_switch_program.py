@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,11 +21,12 @@ import pytest
 from nashbed.controlplane.cli import adaptive
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import NashbedError, TargetError
+from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.run.runner import Run, execute, new_run, plan_run
 from nashbed.controlplane.session.session import LocalSession
 from nashbed.controlplane.session.waiting import poll
-from nashbed.controlplane.targets import SwitchWithHosts, registry
+from nashbed.controlplane.targets import LaneProgram, SwitchWithHosts, registry
 from nashbed.controlplane.targets.host import TargetHost
 from tests.e2e.conftest import SCENARIO, USUAL, WIDE_GATES, leftovers
 from tests.e2e.soft_target import PROGRAM, SoftSwitch
@@ -110,6 +114,26 @@ def test_a_switch_program_that_dies_ends_the_run_and_leaves_nothing(
         execute(run, lambda snapshot: None)
     assert "dying as asked" in caught.value.message
     assert run.manifest.status == "failed"
+    assert list(run.directory.trials.iterdir()) == []
+
+
+def test_its_death_is_noticed_at_once(
+    use: Callable[[MakeSwitch], None], planned: Callable[..., Run]
+) -> None:
+    """Two seconds into a trial of a minute; nobody waits for that minute's end."""
+
+    class Dying(SoftSwitch):
+        def program(self, lane: LaneProgram) -> Applied:
+            assert self.process is not None
+            threading.Timer(2.0, os.kill, (self.process.pid, signal.SIGTERM)).start()
+            return super().program(lane)
+
+    use(Dying)
+    run = planned(duration="60s", warmup="1s")
+    began = time.monotonic()
+    with pytest.raises(TargetError, match=r"switch ended in mid-trial \(exit code -15\)"):
+        execute(run, lambda snapshot: None)
+    assert time.monotonic() - began < 40
     assert list(run.directory.trials.iterdir()) == []
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from nashbed.controlplane.session.command import Completed
 from nashbed.controlplane.session.layout import Side
 from nashbed.controlplane.session.process import Process
-from nashbed.controlplane.session.session import PathEnds, Session
+from nashbed.controlplane.session.session import PathEnds, Session, require_running
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -75,6 +75,9 @@ class FakeSession(Session):
     @property
     def path_ends(self) -> PathEnds:
         return PathEnds("nbs0", "02:6e:62:00:00:01", "02:6e:62:00:00:02")
+
+    def require_targets(self) -> None:
+        require_running(self.processes)
 
     def host_losses(self) -> dict[str, int]:
         return {"softnet_dropped": 0, "nbs0_tx_dropped": 0}
