@@ -92,6 +92,7 @@ class FakeBfRt:
         self.bound: set[int] = set()
         self.subscribed: set[int] = set()
         self.refuse: Callable[[str, str], str | None] = lambda verb, table: None
+        self.before_read: Callable[[], None] = lambda: None
         self.link_up = True
         self.generator_works = True
         self.clock_behind_ns = 12_345_678
@@ -111,6 +112,10 @@ class FakeBfRt:
     def stop(self) -> None:
         self._server.stop(None).wait(5)
 
+    def vanish(self) -> None:
+        """End without waiting, in the middle of a request."""
+        self._server.stop(None)
+
     def entry(self, table: str, pipe: int = ALL_PIPES, **key: Any) -> Stored | None:
         """What is stored, by full table name."""
         return self.entries.get((table, tuple(sorted(key.items())), pipe))
@@ -119,6 +124,14 @@ class FakeBfRt:
         """Store something as the data plane would."""
         place = (table, tuple(sorted(key.items())), pipe)
         self.entries.setdefault(place, Stored()).data.update(data)
+
+    def put_flow(self, name: str, flow: int, packets: int, size: int) -> None:
+        """Count packets and bytes of a flow: in the first pipe, as P4 does."""
+        register, counter = self.named(f"{name}_bytes"), self.named(f"{name}_packets")
+        field = register.split(".", 1)[1]
+        words = {f"{field}.low": [size % 2**30, 0], f"{field}.high": [size >> 30, 0]}
+        self.put(register, words, **{"$REGISTER_INDEX": flow})
+        self.put(counter, {"$COUNTER_SPEC_PKTS": packets}, **{"$COUNTER_INDEX": flow})
 
     def named(self, name: str) -> str:
         """Full name of a program's table."""
@@ -139,7 +152,9 @@ class FakeBfRt:
                 data["mirror_drop_enable"] = False
             self.put(f"{self.prefix}.tm.pipe.cfg", data, pipe)
         self.put(f"{self.prefix}.tm.pool.cfg", {"size_cells": 90_000}, pool="IG_APP_POOL_0")
-        data = {"app_enable": False, "timer_nanosec": 0, "pkt_len": 0, "pkt_buffer_offset": 0}
+        numbers = ("timer_nanosec", "pkt_len", "pkt_buffer_offset", "pipe_local_source_port",
+                   "batch_count_cfg", "packets_per_batch_cfg", "ibg", "ipg")  # fmt: skip
+        data = dict.fromkeys(numbers, 0) | {"app_enable": False, "increment_source_port": False}
         self.put(f"{self.prefix}.pktgen.app_cfg", data, app_id=0)
         self.entries[
             (f"{self.prefix}.pktgen.app_cfg", (("app_id", 0),), ALL_PIPES)
@@ -254,6 +269,7 @@ class FakeBfRt:
 
     def _read(self, request: pb.ReadRequest, context: Any) -> Iterator[pb.ReadResponse]:
         self._check_request(request, context)
+        self.before_read()
         found: list[pb.Entity] = []
         results = [
             self._attempt(lambda e: found.append(self._found(e)), entity)

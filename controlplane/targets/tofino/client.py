@@ -51,13 +51,13 @@ class BfRtClient:
         device: int,
         program: str,
         client_id: int = 0x6E62,
-        timeout_s: float = TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> None:
         self._address = address
         self._device = device
         self._program = program
         self._client_id = client_id
-        self._timeout_s = timeout_s
+        self._timeout_s = TIMEOUT_S if timeout_s is None else timeout_s
         self._lock = threading.Lock()
         self._requests: queue.SimpleQueue[pb.StreamMessageRequest | None] = queue.SimpleQueue()
         self._channel = grpc.insecure_channel(address, options=_OPTIONS)
