@@ -13,7 +13,7 @@ from .bench import Bench, Observation, Stimulus
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
 from .link_rate import judge_rate
 from .load import Step
-from .round_trips import judge_base_rtts, judge_full_queue, judge_open_path
+from .round_trips import judge_base_rtts, judge_full_queue, judge_open_path, tolerance_ms
 from .settings import Settings
 from .telemetry import judge_clock, judge_completeness
 
@@ -115,8 +115,8 @@ def _open_path(settings: Settings, bench: Bench, can: Capabilities) -> Measureme
     )
 
     def judge(observed: Observation) -> list[Check]:
-        checks = judge_base_rtts(observed, bench.lane)
-        return [*checks, judge_open_path(load, observed, bench.lane)]
+        checks = judge_base_rtts(observed, bench.lane, tolerance_ms(can))
+        return [*checks, judge_open_path(load, observed, bench.lane, tolerance_ms(can))]
 
     return Measurement(f"base RTTs, and the open path under {load}", stimulus, judge)
 
@@ -135,7 +135,7 @@ def _overload(rate: int, settings: Settings, bench: Bench, can: Capabilities) ->
     def judge(observed: Observation) -> list[Check]:
         return [
             judge_rate(setting, observed),
-            judge_full_queue(setting, observed, bench.lane),
+            judge_full_queue(setting, observed, bench.lane, tolerance_ms(can)),
             *judge_clock(setting, observed),
             judge_completeness(setting, observed),
         ]

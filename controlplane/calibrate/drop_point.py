@@ -27,7 +27,7 @@ SMALLEST = 60
 STOPPED_BPS = (100, 1_000, 10_000, 100_000, 1_000_000)
 """The slowest that the target takes is used. At 100 bit/s the first, full-sized frame takes two
 minutes: nothing leaves during a burst."""
-BURST_PPS = 20_000
+BURST_PPS = 10_000
 SEED = 20230814
 
 

@@ -8,17 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.certificate import Check
+from ..contract.target import Capabilities
 from ..contract.units import Duration
 from .bench import Observation
 from .lane import Lane
 from .verdict import within
 
 MS = 1e6
-BASE_RTT_ERROR_MS = 0.2
-GROWTH_MS = 0.2
+LEAST_TOLERANCE_MS = 0.2
 LEAST_PROBES = 20
 
 Ints = NDArray[np.int64]
+
+
+def tolerance_ms(can: Capabilities) -> float:
+    """How far a delay may be off: 0.2 ms, or what the target's departures may be late by."""
+    return max(LEAST_TOLERANCE_MS, can.departure_tolerance_ns / MS)
 
 
 @dataclass(frozen=True)
@@ -63,29 +68,31 @@ def round_trips(observed: Observation, lane: Lane, group: int) -> RoundTrips:
     return RoundTrips(probed["sent_ns"], away - held - stays, stays)
 
 
-def judge_base_rtts(observed: Observation, lane: Lane) -> list[Check]:
+def judge_base_rtts(observed: Observation, lane: Lane, allowed_ms: float) -> list[Check]:
     """Whether each group's idle path takes its base RTT."""
     return [
         _judge_base_rtt(
-            round_trips(observed, lane, group).between(0, observed.load_ns[0] - rtt), rtt
+            round_trips(observed, lane, group).between(0, observed.load_ns[0] - rtt),
+            rtt,
+            allowed_ms,
         )
         for group, rtt in enumerate(lane.base_rtts_ns)
     ]
 
 
-def _judge_base_rtt(trips: RoundTrips, base_ns: int) -> Check:
+def _judge_base_rtt(trips: RoundTrips, base_ns: int, allowed_ms: float) -> Check:
     name, setting = "base_rtt", str(Duration(base_ns))
     error_ms = _median_ms(trips.rtt_ns - base_ns)
     if error_ms is None:
         detail = f"only {len(trips.rtt_ns)} probes came back"
-        return within(name, setting, None, BASE_RTT_ERROR_MS, "ms", detail)
+        return within(name, setting, None, allowed_ms, "ms", detail)
     low, high = (np.percentile(trips.rtt_ns, [1, 99]) / MS).tolist()
     detail = f"median {base_ns / MS + error_ms:.3f} ms of {len(trips.rtt_ns)} probes, "
     detail += f"1 % below {low:.3f}, 1 % above {high:.3f}"
-    return within(name, setting, error_ms, BASE_RTT_ERROR_MS, "ms", detail)
+    return within(name, setting, error_ms, allowed_ms, "ms", detail)
 
 
-def judge_open_path(setting: str, observed: Observation, lane: Lane) -> Check:
+def judge_open_path(setting: str, observed: Observation, lane: Lane, allowed_ms: float) -> Check:
     """Whether the path's delay stays what it is under load, with the bottleneck out of the way.
 
     A second queue that shapes, or a link slower than the load, would show as growth.
@@ -96,10 +103,10 @@ def judge_open_path(setting: str, observed: Observation, lane: Lane) -> Check:
         trips = round_trips(observed, lane, group)
         idle.append(trips.between(0, begin_ns - rtt).rtt_ns - rtt)
         loaded.append(trips.between(begin_ns, end_ns - rtt).rtt_ns - rtt)
-    return _judge_growth("no_second_queue", setting, idle, loaded)
+    return _judge_growth(setting, idle, loaded, allowed_ms)
 
 
-def judge_full_queue(setting: str, observed: Observation, lane: Lane) -> Check:
+def judge_full_queue(setting: str, observed: Observation, lane: Lane, allowed_ms: float) -> Check:
     """Whether a round trip through a full queue is base RTT and the stay that postcards tell."""
     trips = [round_trips(observed, lane, group) for group in range(lane.groups)]
     rest = [t.rtt_ns - rtt for t, rtt in zip(trips, lane.base_rtts_ns, strict=True)]
@@ -108,17 +115,18 @@ def judge_full_queue(setting: str, observed: Observation, lane: Lane) -> Check:
     stay_ms = float(np.max([np.max(t.stay_ns, initial=0) for t in trips])) / MS
     name = "stay_explains_delay"
     if error_ms is None:
-        return within(name, setting, None, BASE_RTT_ERROR_MS, "ms", "too few probes came back")
+        return within(name, setting, None, allowed_ms, "ms", "too few probes came back")
     detail = f"round trip = base RTT + stay (up to {stay_ms:.1f} ms) + {error_ms:.3f} ms"
-    return within(name, setting, error_ms, BASE_RTT_ERROR_MS, "ms", detail)
+    return within(name, setting, error_ms, allowed_ms, "ms", detail)
 
 
-def _judge_growth(name: str, setting: str, idle: list[Ints], loaded: list[Ints]) -> Check:
+def _judge_growth(setting: str, idle: list[Ints], loaded: list[Ints], allowed_ms: float) -> Check:
+    name = "no_second_queue"
     before, under = _median_ms(np.concatenate(idle)), _median_ms(np.concatenate(loaded))
     if before is None or under is None:
-        return within(name, setting, None, GROWTH_MS, "ms", "too few probes came back")
+        return within(name, setting, None, allowed_ms, "ms", "too few probes came back")
     detail = f"path's own delay {before:.3f} ms idle, {under:.3f} ms under load (medians)"
-    return within(name, setting, under - before, GROWTH_MS, "ms", detail)
+    return within(name, setting, under - before, allowed_ms, "ms", detail)
 
 
 def _median_ms(values: Ints) -> float | None:

@@ -71,6 +71,7 @@ class Standing(Model):
         digest: SHA-256 of the certificate; empty without one.
         age_s: How old the certificate was; null without one.
         dataplane_version: Version of the data plane that was calibrated.
+        artefact_digest: Digest of the P4 artefact that was calibrated, as the target told it.
     """
 
     state: Literal["certified", "failed", "expired", "none"]
@@ -78,3 +79,4 @@ class Standing(Model):
     digest: str = ""
     age_s: float | None = None
     dataplane_version: str = ""
+    artefact_digest: str = ""

@@ -55,6 +55,7 @@ def standing(testbed: Loaded[Testbed]) -> Standing:
         digest=hashlib.sha256(path.read_bytes()).hexdigest(),
         age_s=age_s,
         dataplane_version=found.dataplane_version,
+        artefact_digest=found.artefact_digest,
     )
     changed = _changed(found, testbed)
     if changed:
@@ -66,17 +67,22 @@ def standing(testbed: Loaded[Testbed]) -> Standing:
 
 
 def after_load(known: Standing, hello: dict[str, Any]) -> Standing:
-    """A standing once the data plane has told its version.
+    """A standing once the target has told what it runs.
 
     Args:
         known: What was known before.
         hello: What the target says about itself.
     """
-    was, now = known.dataplane_version, str(hello.get("version", ""))
-    if known.state not in ("certified", "failed") or was == now:
+    if known.state not in ("certified", "failed"):
         return known
-    detail = f"the data plane was version {was} when the testbed was calibrated and is {now} now"
-    return _worth_less(known, "expired", f"{detail}: calibrate again")
+    was, now = known.dataplane_version, str(hello.get("version", ""))
+    if was != now:
+        detail = f"the data plane was version {was} when it was calibrated and is {now} now"
+        return _worth_less(known, "expired", f"{detail}: calibrate again")
+    if known.artefact_digest != str(hello.get("spec_digest", "")):
+        detail = "the target runs another P4 program than was calibrated: calibrate again"
+        return _worth_less(known, "expired", detail)
+    return known
 
 
 def age_text(seconds: float) -> str:

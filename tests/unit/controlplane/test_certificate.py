@@ -106,8 +106,11 @@ def test_a_missed_bound_is_named(bed: Loaded[Testbed], certify: Certify) -> None
 def test_another_data_plane_expires_it(bed: Loaded[Testbed], certify: Certify) -> None:
     certify()
     known = standing(bed)
-    assert after_load(known, {"version": "1"}) == known
-    found = after_load(known, {"version": "2"})
+    same = {"version": "1", "spec_digest": known.artefact_digest}
+    assert after_load(known, same) == known
+    other = after_load(known, same | {"spec_digest": "another"})
+    assert (other.state, "another P4 program" in other.detail) == ("expired", True)
+    found = after_load(known, same | {"version": "2"})
     assert found.state == "expired"
     assert found.detail.startswith("the data plane was version 1 ")
     none = Standing(state="none", detail="")
