@@ -59,6 +59,21 @@ class Alignment:
         correction = self.offset_ps + self.drift * since
         return Instants(self.reference, self.origin_s, ps - np.rint(correction).astype(np.int64))
 
+    def inverted(self) -> Alignment:
+        """The same, seen from the other clock."""
+        return Alignment(
+            reference=self.other,
+            other=self.reference,
+            origin_s=self.other_origin_s,
+            other_origin_s=self.origin_s,
+            offset_ps=-self.offset_ps / (1 + self.drift),
+            drift=-self.drift / (1 + self.drift),
+            offset_error_ps=self.offset_error_ps,
+            drift_error=self.drift_error,
+            packets=self.packets,
+            span_s=self.span_s,
+        )
+
     def text(self) -> str:
         """One line for a report."""
         offset_s = (self.other_origin_s - self.origin_s) + self.offset_ps * PS
@@ -101,7 +116,7 @@ def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignmen
     if abs(whole.slope) > 0.99 * LARGEST_DRIFT:
         raise ClockError(
             f"{other.base} and {reference.base} drift apart by more than "
-            f"{LARGEST_DRIFT * 1e6:.0f} ppm: these are not times of the same packets"
+            f"{LARGEST_DRIFT * 1e6:.0f} ppm: other packets, or none met an empty queue"
         )
     parts = [lower_envelope(x[n::PARTS], difference[n::PARTS]) for n in range(PARTS)]
     middle = float(x.mean())

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..readers.timestamps import Frames, Stamps, Times, TimestampSource
 from ..readers.timestamps.times import rescaled
+from ..readers.timestamps.trailer import ETHERNET_HEADER
 from .timebase import Instants, TimeBase
 
 HEADERS = np.dtype(
@@ -54,7 +55,7 @@ class Seen:
         dst: Receiver's IPv4 address, shape (n,).
         seq: TCP sequence number, shape (n,).
         payload: Bytes of TCP payload, shape (n,).
-        flags: TCP flags, shape (n,).
+        frame_bytes: Bytes of the Ethernet frame without FCS, shape (n,).
     """
 
     times: Instants
@@ -65,7 +66,7 @@ class Seen:
     dst: NDArray[np.uint32]
     seq: NDArray[np.uint32]
     payload: NDArray[np.int64]
-    flags: NDArray[np.uint8]
+    frame_bytes: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.key)
@@ -95,7 +96,7 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
     )
     number = np.concatenate([n for _, n, _ in parts])
     head = np.concatenate([h for _, _, h in parts])
-    flags = (head["offset_flags"] & 0xFF).astype(np.uint8)
+    total = head["total"].astype(np.int64)
     headers = 20 + (head["offset_flags"] >> 12).astype(np.int64) * 4
     return Seen(
         times=Instants.of(clock or TimeBase(str(source.path)), times),
@@ -105,8 +106,8 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
         sport=head["sport"].astype(np.uint16),
         dst=head["dst"].astype(np.uint32),
         seq=head["seq"].astype(np.uint32),
-        payload=head["total"].astype(np.int64) - headers,
-        flags=flags,
+        payload=total - headers,
+        frame_bytes=total + ETHERNET_HEADER,
     )
 
 

@@ -12,6 +12,7 @@ from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..bounds import matches
+from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
 from ..nash import SettingEquilibria
@@ -32,6 +33,7 @@ from . import (
     rtt_over_time,
     share_against_share,
     synchronisation,
+    tap_delay,
     throughput_by_mix,
 )
 from .style import house_style, save
@@ -88,6 +90,7 @@ def draw_all(
     correlation: RunCorrelation,
     folder: Path,
     formats: Sequence[str] = ("svg", "png", "pdf"),
+    taps: Sequence[TapComparison] = (),
 ) -> list[DrawnFigure]:
     """Draw every figure of a run.
 
@@ -99,11 +102,12 @@ def draw_all(
         correlation: How its telemetry goes with its throughput.
         folder: Where the files go; it is made.
         formats: Suffixes: svg, png, pdf.
+        taps: Trials that were captured before and behind the bottleneck.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     with house_style():
-        for sketch in _sketches(measures, equilibria, correlation):
+        for sketch in (*_sketches(measures, equilibria, correlation), *_tap_sketches(taps)):
             figure = sketch.draw()
             if figure is None:
                 continue
@@ -136,6 +140,20 @@ def _sketches(
         for trial in detailed:
             if trial.trial.setting.label == setting.label:
                 yield from _trial_sketches(measures, trial)
+
+
+def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
+    for found in taps:
+        yield _Sketch(
+            "tap_delay",
+            "",
+            found.trial,
+            f"Queueing delay by captures and by postcards, {found.trial}",
+            "Above: the stay of each packet by the switch's postcards, and its delay by the "
+            "captures before and behind the bottleneck. Below: their difference; dotted: 5th and "
+            "95th percentile.",
+            partial(tap_delay.draw, found),
+        )
 
 
 def _run_sketches(

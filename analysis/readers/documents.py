@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.testbed import Taps
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -47,11 +48,32 @@ def read_scenario(path: Path) -> Scenario:
     """
     remedy = "restore it from the scenario that was run, or run again"
     try:
-        raw = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-        return Scenario.model_validate(raw)
+        return Scenario.model_validate(_yaml(path))
     except (OSError, UnicodeDecodeError, YAMLError, ValidationError) as error:
         problem = error if isinstance(error, ValidationError) else _plain(error)
         raise damaged(path, problem, remedy) from error
+
+
+def read_taps(path: Path) -> Taps | None:
+    """Read the hardware taps of the run's own copy of its testbed file; None: it has none.
+
+    Raises:
+        RunError: The file is damaged.
+    """
+    if not path.is_file():
+        return None
+    remedy = "restore it from the testbed file that was used, or run again"
+    try:
+        raw = _yaml(path)
+        named = raw.get("capture") if isinstance(raw, dict) else None
+        return None if named is None else Taps.model_validate(named)
+    except (OSError, UnicodeDecodeError, YAMLError, ValidationError) as error:
+        problem = error if isinstance(error, ValidationError) else _plain(error)
+        raise damaged(path, problem, remedy) from error
+
+
+def _yaml(path: Path) -> Any:
+    return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
 
 
 def _check_version(path: Path, raw: Any, version: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..acceptance import check_measures
+from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
 from ..errors import RunError
 from ..figures import draw_all
@@ -48,7 +49,8 @@ def build_report(
     acceptance = check_measures(measures, equilibria)
     folder = run_dir / "report" if out is None else out
     try:
-        findings = Findings(measures, equilibria, acceptance, correlate_run(measures))
+        taps = compare_run(measures.run)
+        findings = Findings(measures, equilibria, acceptance, correlate_run(measures), taps)
         return _write(folder, findings, formats)
     except OSError as error:
         said = error.strerror or error
@@ -61,13 +63,19 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
     wanted = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
     drawn_as = ["svg", *wanted] if "html" in formats and "svg" not in wanted else wanted
     figures = draw_all(
-        findings.measures, findings.equilibria, findings.correlation, fresh, drawn_as
+        findings.measures,
+        findings.equilibria,
+        findings.correlation,
+        fresh,
+        drawn_as,
+        findings.taps.compared,
     )
     context = page_context(findings, figures) if "html" in formats else None
     for path in fresh.glob("*.svg") if "svg" not in wanted else ():
         path.unlink()
     shutil.rmtree(folder / "figures", ignore_errors=True)
     fresh.rename(folder / "figures")
+    write_mismatches(findings.taps.compared, folder)
     _write_aside(folder / "summary.json", json.dumps(findings.to_dict(), indent=1) + "\n")
     if context is None:
         return folder

@@ -12,6 +12,7 @@ from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostc
 from nashbed.controlplane.contract.trial import Gate, Setting
 
 from ..acceptance import AcceptanceResult
+from ..clock.of_run import RunTaps
 from ..correlation import RunCorrelation, correlation_dict
 from ..figures import DrawnFigure
 from ..figures.style import colour_of
@@ -34,6 +35,7 @@ from ..text import (
 )
 from .correlation import correlation_context, without_nan
 from .limits import limits
+from .taps import taps_context, taps_dict
 
 Json = dict[str, Any]
 
@@ -47,12 +49,14 @@ class Findings:
         equilibria: The equilibria of each setting.
         acceptance: The verdict on each acceptance bound.
         correlation: How telemetry goes with throughput.
+        taps: What captures before and behind the bottleneck say.
     """
 
     measures: RunMeasures
     equilibria: list[SettingEquilibria]
     acceptance: list[AcceptanceResult]
     correlation: RunCorrelation
+    taps: RunTaps
 
     @property
     def sought(self) -> bool:
@@ -70,6 +74,7 @@ class Findings:
             "equilibria": [found.to_dict() for found in self.equilibria],
             "acceptance": [result.to_dict() for result in self.acceptance],
             "correlation": without_nan(correlation_dict(self.correlation)),
+            "taps": taps_dict(self.taps),
             "damaged": [{"trial": d.id, "problem": d.problem} for d in self.measures.damaged],
         }
 
@@ -98,6 +103,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "strategies": [_strategy(measures, name) for name in measures.strategies],
         "settings": [_setting(findings, found, figures) for found in findings.equilibria],
         "correlation": correlation_context(findings.correlation),
+        "taps": taps_context(findings.taps),
         "acceptance": [_acceptance(result) for result in findings.acceptance],
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contract.addresses import FIRST_SENDER_PORT, SINK_PORT
 from ..contract.records import PROBE_ECHO, PROBE_SCHEDULE
 from ..contract.target import BottleneckProgram
-from ..session.layout import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
+from ..session.layout import receiver_address, sender_address
 from ..targets import FlowEntry, GroupDelay, LaneProgram
 from .load import Burst, Step
 from .probe import Socket

@@ -178,13 +178,14 @@ class Telemetry(Model):
         tcp_info: Sampling interval of the senders' TCP state.
         goodput: Interval of the sinks' byte counts.
         capture: Keep the headers of every segment as the senders see it (capture.pcap); for
-            RTTs packet by packet, at rates that a capture keeps up with.
+            RTTs packet by packet, at rates that a capture keeps up with. `both`: as the receivers
+            see it, too (behind.pcap); for queueing delays independent of the switch.
     """
 
     postcards: Literal["all"] | SampledPostcards | BinnedPostcards = "all"
     tcp_info: Duration = Duration(50_000_000)
     goodput: Duration = Duration(100_000_000)
-    capture: bool = False
+    capture: bool | Literal["both"] = False
 
     @property
     def mode(self) -> Literal["all", "sample", "bins"]:

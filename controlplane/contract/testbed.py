@@ -154,6 +154,27 @@ class Capacity(Model):
     lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)]
 
 
+class Tap(Model):
+    """Hardware that captures at one place.
+
+    Attributes:
+        file: Its capture; `{run}` and `{trial}` are replaced, relative to the run directory.
+        format: Of its time stamps (auto: found out; file: the capture's own times).
+        clock: Name of its clock; taps with the same name share one. Empty: a clock of its own.
+    """
+
+    file: Annotated[str, Field(min_length=1)]
+    format: Literal["auto", "file", "exablaze", "metamako", "expcap"] = "auto"
+    clock: str = ""
+
+
+class Taps(Model):
+    """Where hardware captures: before and behind the bottleneck."""
+
+    before: Tap
+    behind: Tap
+
+
 TargetName = Literal["dpdk", "bmv2", "tofino"]
 Switch = SwitchBmv2 | SwitchTofino
 SWITCHES: dict[str, type[SwitchBmv2] | type[SwitchTofino]] = {
@@ -173,6 +194,7 @@ class Testbed(Model):
         dataplane: How the data plane runs.
         switch: The switch that is the bottleneck, where the data plane is not (bmv2, tofino).
         ports: The data plane's ports.
+        capture: Hardware taps; without them `telemetry.capture: both` captures in software.
         capacity: What it carries at once.
     """
 
@@ -184,6 +206,7 @@ class Testbed(Model):
     dataplane: DataPlane = DataPlane()
     switch: Switch | None = None
     ports: Ports
+    capture: Taps | None = None
     capacity: Capacity
 
     @field_validator("switch", mode="before")

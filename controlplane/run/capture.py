@@ -1,16 +1,18 @@
-"""The capture of an attempt: headers of every segment as the senders see it."""
+"""The captures of an attempt: headers of every segment as the hosts see it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ..contract.errors import HostError
+from ..session.layout import Side
 from ..session.log import LOG
 from ..session.process import Process
 from ..session.session import Session
 from ..session.waiting import poll
 
-FILE = "capture.pcap"
+FILES: dict[Side, str] = {"snd": "capture.pcap", "rcv": "behind.pcap"}
+"""Side of the bottleneck -> file in the trial's folder."""
 HEADER_BYTES = 24
 READY_TIMEOUT_S = 10.0
 
@@ -21,15 +23,16 @@ class Capture:
     Args:
         session: Starts the process.
         lane: The lane whose segments are kept.
-        folder: Where capture.pcap goes.
+        folder: Where the file goes.
+        side: Beside which hosts: before or behind the bottleneck.
 
     Raises:
         HostError: The capture cannot be started.
     """
 
-    def __init__(self, session: Session, lane: int, folder: Path) -> None:
-        self._path = folder / FILE
-        self._process: Process | None = session.start_capture(lane, self._path)
+    def __init__(self, session: Session, lane: int, folder: Path, side: Side) -> None:
+        self._path = folder / FILES[side]
+        self._process: Process | None = session.start_capture(lane, self._path, side)
         try:
             poll(self._ready, READY_TIMEOUT_S, lambda: self._failure("writes no file"))
         except BaseException:

@@ -6,9 +6,10 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..contract.addresses import FIRST_SENDER_PORT, SINK_PORT
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import Scenario
-from ..session.layout import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
+from ..session.layout import receiver_address, sender_address
 from ..targets import FlowEntry, GroupDelay
 from .seeds import derive
 

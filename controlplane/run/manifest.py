@@ -10,7 +10,7 @@ from ..contract.manifest import Manifest
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..session import facts
+from ..session import facts, ptp
 from .certificate import after_load
 from .lab import Lab
 from .rundir import RunDirectory
@@ -42,7 +42,7 @@ def new_manifest(
         clocksource=facts.clocksource(),
         sysctls={},
         ports={},
-        host=facts.host(),
+        host={**facts.host(), "ptp": ptp.state()},
         certificate=certificate,
         status="running",
     )

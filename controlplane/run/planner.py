@@ -263,7 +263,8 @@ def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
     postcards = kept_records(scenario, setting) * TABLE_BYTES_PER_PACKET
     captured = 0
     if scenario.telemetry.capture:
-        captured = 2 * trial_packets(scenario, setting) * CAPTURED_BYTES
+        places = 2 if scenario.telemetry.capture == "both" else 1
+        captured = 2 * places * trial_packets(scenario, setting) * CAPTURED_BYTES
     return captured + postcards + samples * SAMPLE_BYTES + intervals * GOODPUT_BYTES + 100_000
 
 

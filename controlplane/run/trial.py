@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from ..contract.errors import HostError, TargetError
 from ..contract.trial import TrialRecord
+from ..session.layout import Side
 from ..session.waiting import poll
 from ..targets import Counters, TelemetryStream, TelemetryTotals
 from .attempt import Attempt
@@ -50,7 +51,7 @@ class Trial:
         self._steps = Steps(attempt.id, tell)
         self._generators = Generators(lab.session, attempt, stop)
         self._stream: TelemetryStream | None = None
-        self._capture: Capture | None = None
+        self._captures: list[Capture] = []
 
     def execute(self) -> TrialRecord:
         """Run all steps; restores the lane whatever happens.
@@ -80,7 +81,7 @@ class Trial:
         applied = self._lab.target.program(self._attempt.program())
         self._steps.enter(Step.START_TELEMETRY)
         self._stream = self._start_telemetry()
-        self._capture = self._start_capture()
+        self._start_captures()
         self._steps.enter(Step.START_FLOWS)
         before = self._losses(self._counters())
         ready = self._generators.start()
@@ -127,11 +128,11 @@ class Trial:
     def _start_telemetry(self) -> TelemetryStream:
         return self._lab.target.start_telemetry(self._attempt.lane, self._attempt.telemetry())
 
-    def _start_capture(self) -> Capture | None:
-        attempt = self._attempt
-        if not attempt.scenario.telemetry.capture:
-            return None
-        return Capture(self._lab.session, attempt.lane, attempt.folder)
+    def _start_captures(self) -> None:
+        attempt, wanted = self._attempt, self._attempt.scenario.telemetry.capture
+        sides: tuple[Side, ...] = ("snd", "rcv") if wanted == "both" else ("snd",) if wanted else ()
+        for side in sides:
+            self._captures.append(Capture(self._lab.session, attempt.lane, attempt.folder, side))
 
     def _counters(self) -> Counters:
         attempt = self._attempt
@@ -152,15 +153,15 @@ class Trial:
         counters = poll(empty, wait_s, lambda: late, interval_s=0.05)
         assert self._stream is not None
         stream, self._stream = self._stream, None
-        if self._capture is not None:
-            self._capture.stop()
+        for capture in self._captures:
+            capture.stop()
         return counters, stream.stop()
 
     def _restore(self, keep: bool) -> None:
         """Leave nothing behind: no process, no postcards under way, an empty lane."""
         quietly("flow generators", self._generators.stop)
-        if self._capture is not None:
-            quietly("capture", self._capture.stop)
+        for capture in self._captures:
+            quietly("capture", capture.stop)
         if self._stream is not None:
             quietly("telemetry", self._stream.stop)
         quietly("lane", self._reset)

@@ -19,8 +19,6 @@ from ..contract.testbed import KernelPort, PciPort, Testbed, VirtualPort
 
 Side = Literal["snd", "rcv"]
 SIDES: tuple[Side, Side] = ("snd", "rcv")
-SINK_PORT = 5001
-FIRST_SENDER_PORT = 10000
 MTU = 1500
 
 

@@ -69,8 +69,8 @@ class Session(ABC):
         """Start a flow generator on one side."""
 
     @abstractmethod
-    def start_capture(self, lane: int, path: Path) -> Process:
-        """Capture the headers of a lane's segments beside the senders, until it is stopped."""
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+        """Capture the headers of a lane's segments beside the hosts of a side, until stopped."""
 
     @abstractmethod
     def start_probe(self, side: Side, config: Path) -> Process:
@@ -224,16 +224,16 @@ class LocalSession(Session):
         args = [str(built(FLOWS)), "--config", str(config)]
         return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
 
-    def start_capture(self, lane: int, path: Path) -> Process:
-        """Capture the headers of a lane's segments at the senders' interface.
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+        """Capture the headers of a lane's segments at a side's interface.
 
         Raises:
             HostError: tcpdump is not installed.
         """
         preflight.require_capture()
-        side = self.layout.senders
-        args = capture_command(side.interface, lane, path)
-        return self._start(f"capture of lane {lane}", side.namespace, args, None)
+        host = self.layout.senders if side == "snd" else self.layout.receivers
+        args = capture_command(host.interface, lane, path)
+        return self._start(f"capture of lane {lane} ({side})", host.namespace, args, None)
 
     def start_probe(self, side: Side, config: Path) -> Process:
         """Start nashbed-probe in a side's namespace."""
@@ -325,7 +325,7 @@ def capture_command(interface: str, lane: int, path: Path) -> list[str]:
     """Make the command line of tcpdump on one lane: headers alone, written at once.
 
     Args:
-        interface: The senders' interface.
+        interface: The hosts' interface.
         lane: The lane; its senders share a network.
         path: The capture file.
     """

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from nashbed.controlplane.contract.addresses import FIRST_SENDER_PORT
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.records import POSTCARD, PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
 from nashbed.controlplane.contract.target import Applied, Capabilities
 from nashbed.controlplane.session.command import Completed
-from nashbed.controlplane.session.layout import FIRST_SENDER_PORT, Side
+from nashbed.controlplane.session.layout import Side
 from nashbed.controlplane.session.session import PathEnds
 from nashbed.controlplane.targets import (
     Counters,

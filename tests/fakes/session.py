@@ -57,8 +57,8 @@ class FakeSession(Session):
     def start_flows(self, side: Side, config: Path, lane: int) -> Process:
         return self._start(f"{side} of lane {lane}", "flows.py", config)
 
-    def start_capture(self, lane: int, path: Path) -> Process:
-        self.calls.append(f"start capture of lane {lane}")
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+        self.calls.append(f"start capture of lane {lane} ({side})")
         script = "import sys, time; open(sys.argv[1], 'wb').write(bytes(24)); time.sleep(60)"
         process = Process(f"capture of lane {lane}", [sys.executable, "-c", script, str(path)])
         self.processes.append(process)

@@ -252,3 +252,19 @@ def test_the_manifest_says_what_was_applied(make_run: MakeRun) -> None:
     assert manifest["sysctls"] == {"net.ipv4.tcp_ecn": "0"}
     assert manifest["software"]["dataplane"] == "fake"
     assert manifest["kernel"].startswith(os.uname().release)
+
+
+@pytest.mark.parametrize(
+    ("capture", "files"), [("true", ["capture.pcap"]), ("both", ["behind.pcap", "capture.pcap"])]
+)
+def test_captures_on_one_side_or_both(make_run: MakeRun, capture: str, files: list[str]) -> None:
+    wanted = f"{ONE_ATTEMPT}\ntelemetry: {{capture: {capture}}}"
+    run = make_run("sweep: {mixes: [0, 1, 3]}", wanted)
+    _, session = run_fake(run)
+    (folder,) = run.directory.trials.iterdir()
+    assert sorted(path.name for path in folder.glob("*.pcap")) == files
+    started = [call for call in session.calls if call.startswith("start capture")]
+    sides = {"capture.pcap": "snd", "behind.pcap": "rcv"}
+    assert sorted(started) == sorted(f"start capture of lane 0 ({sides[f]})" for f in files)
+    manifest = run.directory.read("manifest.json", Manifest)
+    assert manifest.host["ptp"]["state"] in ("absent", "running", "synchronised")

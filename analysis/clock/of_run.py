@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The captures of a whole run: every trial that has some before and behind the bottleneck."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import RunError
+from ..readers import Run
+from .queueing import TapComparison, compare
+from .taps import taps_of
+
+MAX_TRIALS = 12
+"""Trials of a run that are compared: each is read whole."""
+COLUMNS = ("flow", "tcp_seq", "problem", "postcard_ns", "capture_ns")
+
+
+@dataclass(frozen=True)
+class RunTaps:
+    """What captures say of a run.
+
+    Attributes:
+        compared: The trials that could be compared.
+        problems: One line for each that could not.
+        left_out: Trials with captures beyond the first MAX_TRIALS.
+    """
+
+    compared: tuple[TapComparison, ...]
+    problems: tuple[str, ...]
+    left_out: int
+
+    def __bool__(self) -> bool:
+        return bool(self.compared or self.problems)
+
+
+def compare_run(run: Run) -> RunTaps:
+    """Compare the valid trials of a run that were captured on both sides."""
+    compared: list[TapComparison] = []
+    problems: list[str] = []
+    left_out = 0
+    for trial in run.valid_trials:
+        try:
+            taps = taps_of(run, trial)
+            if taps is None:
+                continue
+            if len(compared) + len(problems) == MAX_TRIALS:
+                left_out += 1
+                continue
+            compared.append(compare(trial, taps))
+        except RunError as error:
+            problems.append(error.message)
+    return RunTaps(tuple(compared), tuple(dict.fromkeys(problems)), left_out)
+
+
+def write_mismatches(found: Sequence[TapComparison], folder: Path) -> list[Path]:
+    """List every mismatch of each trial in a CSV file of its own; returns the files."""
+    paths = []
+    for comparison in found:
+        if comparison.mismatches:
+            paths.append(folder / f"mismatches-{comparison.trial}.csv")
+            with paths[-1].open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(COLUMNS)
+                for each in comparison.mismatches:
+                    writer.writerow([getattr(each, name) for name in COLUMNS])
+    return paths

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The captures before and behind the bottleneck of a trial: hardware's, or the hosts' own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nashbed.controlplane.contract.testbed import Tap as HardwareTap
+
+from ..readers import Run, Trial
+from ..readers.documents import read_taps
+from ..readers.timestamps import TimestampSource
+from .match import Seen, read_seen
+from .timebase import TimeBase
+
+BEFORE, BEHIND = "capture.pcap", "behind.pcap"
+"""What `telemetry.capture: both` leaves in a trial's folder."""
+HOST_CLOCK = TimeBase("the hosts' kernel clock")
+SOFTWARE_TOLERANCE_NS = 1_000_000
+"""A host may be late by this much in taking a packet's time; more is a mismatch."""
+HARDWARE_TOLERANCE_NS = 1_000
+
+
+@dataclass(frozen=True)
+class Tap:
+    """One place of capture.
+
+    Attributes:
+        path: The capture.
+        form: Format of its time stamps; None: found out.
+        clock: Whose clock they are of.
+    """
+
+    path: Path
+    form: str | None
+    clock: TimeBase
+
+    def read(self) -> Seen:
+        """Its TCP packets; the clock must not have run backwards.
+
+        Raises:
+            RunError: The capture cannot be read.
+        """
+        found = read_seen(TimestampSource(self.path, self.form), self.clock)
+        found.times.check_monotonic()
+        return found
+
+
+@dataclass(frozen=True)
+class Taps:
+    """Both places.
+
+    Attributes:
+        before: Before the bottleneck.
+        behind: Behind it.
+        software: Whether the hosts captured: then the delay line is between the two as well.
+    """
+
+    before: Tap
+    behind: Tap
+    software: bool
+
+    @property
+    def tolerance_ns(self) -> int:
+        """By how much a delay may differ from the postcard's without being a mismatch."""
+        return SOFTWARE_TOLERANCE_NS if self.software else HARDWARE_TOLERANCE_NS
+
+
+def taps_of(run: Run, trial: Trial) -> Taps | None:
+    """Find the captures of a trial; None: it has none on both sides.
+
+    Raises:
+        RunError: The run's testbed file is damaged.
+    """
+    hardware = read_taps(run.path / "testbed.yaml")
+    if hardware is not None:
+        return Taps(
+            before=_hardware(run, trial, hardware.before),
+            behind=_hardware(run, trial, hardware.behind),
+            software=False,
+        )
+    before, behind = trial.path / BEFORE, trial.path / BEHIND
+    if not (before.is_file() and behind.is_file()):
+        return None
+    return Taps(Tap(before, "file", HOST_CLOCK), Tap(behind, "file", HOST_CLOCK), software=True)
+
+
+def _hardware(run: Run, trial: Trial, tap: HardwareTap) -> Tap:
+    path = run.path / tap.file.replace("{run}", run.path.name).replace("{trial}", trial.id)
+    form = None if tap.format == "auto" else tap.format
+    return Tap(path, form, TimeBase(tap.clock or f"the clock of {path.name}"))

@@ -1,0 +1,70 @@
+"""The page's section on clocks and captures, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..clock.of_run import RunTaps
+from ..clock.queueing import Mismatch, TapComparison
+from ..text import NONE, number
+
+Json = dict[str, Any]
+SHOWN = 10
+"""Mismatches of a trial that the page itself lists; the file has all."""
+
+
+def taps_context(found: RunTaps) -> Json | None:
+    """Everything the section shows; None: nothing was captured on both sides."""
+    if not found:
+        return None
+    return {
+        "trials": [_trial(each) for each in found.compared],
+        "problems": list(found.problems),
+        "left_out": found.left_out,
+    }
+
+
+def taps_dict(found: RunTaps) -> list[Json]:
+    """The same for summary.json: base units."""
+    return [
+        {
+            "trial": each.trial,
+            "software": each.software,
+            "packets": len(each.stay_ns),
+            "bias_s": each.bias_ns / 1e9,
+            "spread_s": [edge / 1e9 for edge in each.spread_ns],
+            "mismatches": len(each.mismatches),
+            "clocks": list(each.clocks),
+            "alignments": [_alignment(a.to_dict()) for a in each.alignments],
+        }
+        for each in found.compared
+    ]
+
+
+def _alignment(numbers: Json) -> Json:
+    return {**numbers, "reference": numbers["reference"]["name"], "other": numbers["other"]["name"]}
+
+
+def _trial(found: TapComparison) -> Json:
+    low, high = found.spread_ns
+    return {
+        "id": found.trial,
+        "kind": "hosts" if found.software else "hardware",
+        "packets": len(found.stay_ns),
+        "bias": f"{number(found.bias_ns / 1e3)} µs",
+        "spread": f"{number(low / 1e3)} to {number(high / 1e3)} µs",
+        "mismatches": len(found.mismatches),
+        "tolerance": f"{number(found.tolerance_ns / 1e3)} µs",
+        "shown": [_mismatch(each) for each in found.mismatches[:SHOWN]],
+        "clocks": list(found.clocks),
+    }
+
+
+def _mismatch(each: Mismatch) -> Json:
+    return {
+        "flow": each.flow,
+        "seq": each.tcp_seq,
+        "problem": each.problem,
+        "postcard": NONE if each.postcard_ns is None else f"{each.postcard_ns / 1e6:.3f} ms",
+        "capture": NONE if each.capture_ns is None else f"{each.capture_ns / 1e6:.3f} ms",
+    }
