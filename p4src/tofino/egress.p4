@@ -51,7 +51,7 @@ control Egress(inout headers_t hdr,
 
     // A deflected packet carries the depth of the queue it was deflected to. The
     // one it was dropped at was full: its limit is what can be told.
-    action set_limit(bit<24> limit_cells) {
+    action set_limit(bit<32> limit_cells) {
         meta.queue_cells = limit_cells;
     }
 
@@ -69,9 +69,10 @@ control Egress(inout headers_t hdr,
 
     action departure() {
         meta.pass = PASS_DEPARTED;
-        meta.queue_cells = (bit<24>)intrinsic.enq_qdepth;
+        meta.queue_cells = (bit<32>)intrinsic.enq_qdepth;
         meta.dequeue_ns = from_parser.global_tstamp;
-        meta.stay_ns = from_parser.global_tstamp - hdr.stamp.ingress_ns;
+        meta.now_ns = from_parser.global_tstamp[31:0];
+        meta.arrived_ns = hdr.stamp.ingress_ns[31:0];
     }
 
     action drop() {
@@ -103,7 +104,7 @@ control Egress(inout headers_t hdr,
         if (hdr.stamp.isValid()) {
             meta.mirror_session = MIRROR_SESSION;
             meta.flow = (flow_index_t)hdr.bridge.flow;
-            meta.lane = (lane_index_t)hdr.bridge.lane;
+            meta.lane = hdr.bridge.lane[3:0];
             meta.frame_bytes = (bit<32>)hdr.stamp.frame_bytes;
             meta.room = BYTE_COUNT_WRAP - meta.frame_bytes;
             meta.lane_seq = next_postcard.execute(meta.lane);
@@ -111,13 +112,11 @@ control Egress(inout headers_t hdr,
                 departure();
                 departed_packets.count(meta.flow);
                 count_departure.execute(meta.flow);
-                // HISTOGRAM_SHIFT and HISTOGRAM_BINS_LOG2, as slices.
-                meta.bin[15:12] = meta.lane[3:0];
-                if (meta.stay_ns[47:32] == 0) {
-                    meta.bin[11:0] = meta.stay_ns[31:20];
-                } else {
-                    meta.bin[11:0] = (bit<12>)HISTOGRAM_LAST_BIN;
-                }
+                // The low words suffice: 2^32 ns is where the histogram ends. The
+                // bin is HISTOGRAM_SHIFT and HISTOGRAM_BINS_LOG2 as slices.
+                meta.stay_ns = meta.now_ns - meta.arrived_ns;
+                meta.bin[15:12] = meta.lane;
+                meta.bin[11:0] = meta.stay_ns[31:20];
                 delay_histogram.count(meta.bin);
             } else {
                 drop();
@@ -133,7 +132,7 @@ control Egress(inout headers_t hdr,
             } else {
                 hdr.postcard.kind = POSTCARD_DROPPED;
             }
-            cells_to_bytes.apply((bit<32>)hdr.mirror.queue_cells, hdr.postcard.queue_bytes);
+            cells_to_bytes.apply(hdr.mirror.queue_cells, hdr.postcard.queue_bytes);
         }
     }
 }

@@ -39,8 +39,8 @@ control Ingress(inout headers_t hdr,
 
     RegisterAction<clock_t, bit<1>, bit<32>>(clock) note_time = {
         void apply(inout clock_t now) {
-            now.high = (bit<32>)from_parser.global_tstamp[47:32];
-            now.low = from_parser.global_tstamp[31:0];
+            now.high = meta.clock_high;
+            now.low = meta.clock_low;
         }
     };
 
@@ -130,6 +130,8 @@ control Ingress(inout headers_t hdr,
     }
 
     apply {
+        meta.clock_high = (bit<32>)from_parser.global_tstamp[47:32];
+        meta.clock_low = from_parser.global_tstamp[31:0];
         wires.apply();
         measure();
         if (hdr.tcp.isValid()) {

@@ -8,16 +8,17 @@
 
 #include "../common/types.p4"
 
-const bit<8> PASS_SHAPED = 0;    // from ingress: stamp, bridge, frame
-const bit<8> PASS_DEPARTED = 1;  // mirrored: the packet left the queue
-const bit<8> PASS_DROPPED = 2;   // mirrored: it was dropped at the queue and deflected
+typedef bit<4> pass_t;             // the first bits of everything that egress sees
+const pass_t PASS_SHAPED = 0;    // from ingress: stamp, bridge, frame
+const pass_t PASS_DEPARTED = 1;  // mirrored: the packet left the queue
+const pass_t PASS_DROPPED = 2;   // mirrored: it was dropped at the queue and deflected
 
 // In front of the bridge. The frame's length is measured once, so that arrivals,
 // departures and drops count the same bytes: egress would see its own headers
 // and the FCS in the length that the chip tells.
 header stamp_h {
-    bit<8>    pass;         // PASS_SHAPED
-    bit<8>    reserved;
+    pass_t    pass;         // PASS_SHAPED
+    bit<12>   reserved;
     bit<16>   frame_bytes;  // on the wire, without FCS
     time_ns_t ingress_ns;   // the chip's clock as the packet enters ingress; wraps after 78 hours
 }
@@ -25,11 +26,11 @@ header stamp_h {
 // In front of a mirrored packet: 32 bytes, the most that Tofino 1 has room for.
 // The second egress pass makes a postcard of it.
 header mirror_h {
-    bit<8>    pass;         // PASS_DEPARTED or PASS_DROPPED
-    bit<8>    lane;
+    pass_t    pass;         // PASS_DEPARTED or PASS_DROPPED
+    bit<4>    lane;
     bit<16>   flow;
     bit<16>   frame_bytes;
-    bit<24>   queue_cells;  // in the queue at enqueue
+    bit<32>   queue_cells;  // in the queue at enqueue
     time_ns_t enqueue_ns;
     time_ns_t dequeue_ns;   // the chip's clock as the packet enters egress
     bit<32>   tcp_seq;
@@ -51,8 +52,8 @@ const bit<48> REPORT_SRC_ADDR = 0x026e62000010;
 #define LANE_CAPACITY 16
 #define HISTOGRAM_CELLS (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
 typedef bit<16> histogram_index_t;            // as wide as HISTOGRAM_CELLS needs
-typedef bit<16> flow_index_t;
-typedef bit<8>  lane_index_t;
+typedef bit<16> flow_index_t;                // as wide as mirror_h has it
+typedef bit<4>  lane_index_t;               // as wide as LANE_CAPACITY needs
 
 // A byte count of 62 bits: the low word wraps at 2^30, one access a packet.
 struct byte_count_t {

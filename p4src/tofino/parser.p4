@@ -29,21 +29,25 @@ struct ingress_metadata_t {
     bit<16> payload_bytes;
     bit<32> frame_bytes;
     bit<32> room;              // left in a byte count's low word before this frame fills it
+    bit<32> clock_high;
+    bit<32> clock_low;
     flow_index_t flow;
 }
 
 struct egress_metadata_t {
     MirrorId_t        mirror_session;
-    bit<8>            pass;
-    bit<24>           queue_cells;
+    pass_t            pass;
+    lane_index_t      lane;
+    flow_index_t      flow;
+    bit<32>           queue_cells;
     bit<32>           lane_seq;
     bit<32>           frame_bytes;
     bit<32>           room;
+    bit<32>           now_ns;        // low words of the clock: what a stay is measured by
+    bit<32>           arrived_ns;
+    bit<32>           stay_ns;
     time_ns_t         dequeue_ns;
-    time_ns_t         stay_ns;
     histogram_index_t bin;
-    lane_index_t      lane;
-    flow_index_t      flow;
 }
 
 parser IngressParser(packet_in pkt,
@@ -53,7 +57,7 @@ parser IngressParser(packet_in pkt,
     state start {
         pkt.extract(intrinsic);
         pkt.advance(PORT_METADATA_SIZE);
-        meta = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        meta = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
         transition parse_ethernet;
     }
 
@@ -98,8 +102,8 @@ parser EgressParser(packet_in pkt,
                     out egress_intrinsic_metadata_t intrinsic) {
     state start {
         pkt.extract(intrinsic);
-        meta = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-        transition select(pkt.lookahead<bit<8>>()) {
+        meta = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        transition select(pkt.lookahead<pass_t>()) {
             PASS_SHAPED: parse_shaped;
             PASS_DEPARTED: parse_mirrored;
             PASS_DROPPED: parse_mirrored;

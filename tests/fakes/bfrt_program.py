@@ -28,7 +28,7 @@ def program_tables(chip: str) -> bytes:
     tables = [
         _match(numbers, "Ingress.wires", {"port": PORT_BITS}, wires),
         _match(numbers, "Ingress.flow_table", FLOW, flows),
-        _match(numbers, "Egress.limits", {"lane": 16}, {"Egress.set_limit": {"limit_cells": 24}}),
+        _match(numbers, "Egress.limits", {"lane": 16}, {"Egress.set_limit": {"limit_cells": 32}}),
     ]
     for name in ("Ingress.unshaped", "Ingress.arrived_packets", "Egress.departed_packets",
                  "Egress.dropped_packets", "Egress.delay_histogram"):  # fmt: skip

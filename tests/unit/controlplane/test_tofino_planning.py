@@ -240,7 +240,7 @@ def test_constants_are_the_p4_programs() -> None:
     assert MIRROR_BYTES % 4 == 0
 
 
-WIDTHS = {"lane_t": 16, "flow_id_t": 32, "time_ns_t": 48, "bytes_t": 32}
+WIDTHS = {"pass_t": 4, "lane_t": 16, "flow_id_t": 32, "time_ns_t": 48, "bytes_t": 32}
 
 
 def header_bytes(file: str, header: str) -> int:
