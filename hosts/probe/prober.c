@@ -16,8 +16,10 @@
 #include "records.h"
 #include "udp_socket.h"
 
-/* While frames are late, echoes are looked for only now and then. */
-#define ECHO_EVERY 32u
+/* Frames that one call sends at most. */
+#define BATCH 32u
+/* A wait is at least this long: a fast schedule is sent some frames at a time. */
+#define REST_NS (100 * NS_PER_US)
 
 struct prober {
 	const struct config *config;
@@ -136,28 +138,76 @@ take_echoes(struct prober *p, int64_t wait_ns)
 	return 0;
 }
 
-static int
-send_next(struct prober *p)
+static void
+note_sent(struct prober *p, size_t number, int64_t now_ns)
 {
-	static uint8_t frame[MOST_FRAME_BYTES];
-	const struct scheduled *s = &p->schedule[p->next];
-	struct message message = {
-		.mark = MESSAGE_MARK,
-		.sequence = (uint32_t)p->next,
-		.flags = s->flags,
-	};
-	size_t bytes = s->frame_bytes - HEADER_BYTES;
-	struct probed *probed = &p->probed[p->next++];
+	int64_t late_ns = now_ns - (p->start_ns + p->schedule[number].at_ns);
 
-	memcpy(frame, &message, bytes < sizeof(message) ? NUMBER_BYTES : sizeof(message));
-	probed->sent_ns = clock_now_ns();
-	if (probed->sent_ns - (p->start_ns + s->at_ns) > p->latest_ns)
-		p->latest_ns = probed->sent_ns - (p->start_ns + s->at_ns);
-	/* What an earlier frame met (its port was closed) is told by the next call: once more. */
-	if (send(p->fds[s->socket].fd, frame, bytes, 0) < 0 &&
-	    send(p->fds[s->socket].fd, frame, bytes, 0) < 0)
-		return failure_set(p->failure, EXIT_STATUS_HOST, "send: %s", strerror(errno));
+	p->probed[number].sent_ns = now_ns;
+	if (late_ns > p->latest_ns)
+		p->latest_ns = late_ns;
+}
+
+/* Frames that are due, on one socket, so that one call sends them all. A frame that comes back
+ * goes alone: its time of sending is to be its own.
+ */
+static size_t
+due_together(const struct prober *p, int64_t now_ns)
+{
+	const struct scheduled *first = &p->schedule[p->next];
+	size_t n = 1;
+
+	if (first->flags & FLAG_ECHO)
+		return n;
+	while (n < BATCH && p->next + n < p->count && first[n].socket == first->socket &&
+	       !(first[n].flags & FLAG_ECHO) && p->start_ns + first[n].at_ns <= now_ns)
+		n++;
+	return n;
+}
+
+static int
+send_all(struct prober *p, int fd, struct mmsghdr *headers, size_t count)
+{
+	size_t done = 0;
+	int sent;
+
+	while (done < count) {
+		sent = sendmmsg(fd, headers + done, (unsigned int)(count - done), 0);
+		/* What an earlier frame met (its port was closed) is told by the next call. */
+		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
+			return failure_set(p->failure, EXIT_STATUS_HOST, "send: %s",
+					   strerror(errno));
+		if (sent > 0)
+			done += (size_t)sent;
+	}
 	return 0;
+}
+
+static int
+send_due(struct prober *p, int64_t now_ns)
+{
+	static uint8_t frames[BATCH][MOST_FRAME_BYTES];
+	struct mmsghdr headers[BATCH] = {0};
+	struct iovec parts[BATCH];
+	size_t n = due_together(p, now_ns);
+	int fd = p->fds[p->schedule[p->next].socket].fd;
+
+	for (size_t i = 0; i < n; i++, p->next++) {
+		const struct scheduled *s = &p->schedule[p->next];
+		size_t bytes = s->frame_bytes - HEADER_BYTES;
+		struct message message = {
+			.mark = MESSAGE_MARK,
+			.sequence = (uint32_t)p->next,
+			.flags = s->flags,
+		};
+
+		memcpy(frames[i], &message,
+		       bytes < sizeof(message) ? NUMBER_BYTES : sizeof(message));
+		parts[i] = (struct iovec){frames[i], bytes};
+		headers[i].msg_hdr = (struct msghdr){.msg_iov = &parts[i], .msg_iovlen = 1};
+		note_sent(p, p->next, clock_now_ns());
+	}
+	return send_all(p, fd, headers, n);
 }
 
 static int
@@ -171,12 +221,12 @@ run(struct prober *p)
 		int64_t due_ns = p->start_ns + p->schedule[p->next].at_ns;
 
 		now_ns = clock_now_ns();
-		if (due_ns > now_ns)
-			result = take_echoes(p, due_ns - now_ns);
+		if (due_ns <= now_ns)
+			result = send_due(p, now_ns);
+		else if (due_ns - now_ns < REST_NS)
+			result = take_echoes(p, REST_NS);
 		else
-			result = send_next(p);
-		if (result == 0 && p->next % ECHO_EVERY == 0)
-			result = take_echoes(p, 0);
+			result = take_echoes(p, due_ns - now_ns);
 	}
 	while (result == 0 && (now_ns = clock_now_ns()) < end_ns)
 		result = take_echoes(p, end_ns - now_ns);

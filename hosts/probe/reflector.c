@@ -14,6 +14,11 @@
 #include "reflector.h"
 #include "udp_socket.h"
 
+/* Between two looks at the sockets, to meet many datagrams at once. What an echo waits for it is
+ * between its two stamps.
+ */
+#define REST_NS (500 * NS_PER_US)
+
 struct reflector {
 	const struct config *config;
 	struct failure *failure;
@@ -99,6 +104,7 @@ serve(struct reflector *r)
 
 	do {
 		poll(r->fds, (nfds_t)count + 1, -1);
+		nanosleep(&(struct timespec){.tv_nsec = REST_NS}, NULL);
 		if (drain_ready(r) < 0)
 			return -1;
 	} while (r->fds[count].revents == 0);
