@@ -11,7 +11,7 @@ from pathlib import Path
 from ..config import available_congestion_controls, load_testbed
 from ..contract.errors import NashbedError
 from ..session import cleanup, namespaces, preflight
-from ..session.locate import DATAPLANE, DEFAULT_TESTBED, FLOWS, spec
+from ..session.locate import DATAPLANE, DEFAULT_TESTBED, FLOWS, PROBE, spec
 from ..session.state import read_states
 from .check import Check
 from .doctor_p4 import p4_checks
@@ -28,6 +28,7 @@ def examine() -> list[Check]:
         *(_tool(tool) for tool in preflight.TOOLS),
         _dataplane(),
         _flows(),
+        _probe(),
         _artefact(),
         _controls(),
         _huge_pages(),
@@ -76,6 +77,10 @@ def _dataplane() -> Check:
 
 def _flows() -> Check:
     return _file("flow generator", FLOWS, "`make build`")
+
+
+def _probe() -> Check:
+    return _file("probe of `nashbed calibrate`", PROBE, "`make build`")
 
 
 def _file(name: str, path: Path, remedy: str) -> Check:
