@@ -47,8 +47,9 @@ check-format:
 	fi
 
 .PHONY: bench
-bench: venv ## measured speed and memory: postcards to occupancy (100 million of them, 3 GB of disk)
-	$(BIN)/nashbed bench analysis
+bench: venv build ## measured speed and memory: the packet path, and postcards to occupancy (3 GB of disk)
+	-$(BIN)/nashbed bench replay
+	-$(BIN)/nashbed bench analysis
 
 .PHONY: doctor
 doctor: venv ## what is here, what will be skipped, and how to get it

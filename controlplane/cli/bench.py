@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ..bench.replay import bench_replay
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 
 app = typer.Typer(
@@ -23,6 +24,28 @@ app = typer.Typer(
 @app.callback()
 def _parts() -> None:
     """Measure speed and memory of this installation."""
+
+
+@app.command(epilog="Example: nashbed bench replay --packets 5000000 --json")
+def replay(
+    packets: Annotated[int, typer.Option(min=1000, help="How many each time.")] = 2_000_000,
+    repetitions: Annotated[int, typer.Option(min=1, help="How often.")] = 7,
+    flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
+    burst: Annotated[int, typer.Option(min=1, max=64, help="Packets that arrive at once.")] = 32,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON on standard output.")
+    ] = False,
+) -> int:
+    """Packets through P4 ingress, queue, P4 egress and postcard, in memory, on one core."""
+    found = bench_replay(packets, repetitions, flows, burst)
+    text = (
+        f"{packets} packets of {flows} flows, {burst} at once, n = {repetitions}: median "
+        f"{found.mpps_median:.2f} million per second ({found.mpps_low:.2f} to "
+        f"{found.mpps_high:.2f}; at least 2 wanted), {found.ns_per_packet:.0f} ns a packet"
+    )
+    answer = {"ok": found.fast_enough, "part": "replay", **found.to_dict()}
+    sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
+    return EXIT_OK if found.fast_enough else EXIT_ACCEPTANCE
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")

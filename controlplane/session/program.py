@@ -13,7 +13,7 @@ REPLAY_TIMEOUT_S = 24 * 3600.0
 _ERRORS: dict[int, type[NashbedError]] = {2: ConfigError, 3: TargetError, 4: HostError}
 
 
-def run_dataplane(args: Sequence[str]) -> None:
+def run_dataplane(args: Sequence[str]) -> Completed:
     """Run it and wait; raises the error of its exit code with its last words.
 
     Args:
@@ -23,6 +23,7 @@ def run_dataplane(args: Sequence[str]) -> None:
     if done.code != 0:
         kind = _ERRORS.get(done.code, InternalError)
         raise kind(_last_words(done))
+    return done
 
 
 def _last_words(done: Completed) -> str:

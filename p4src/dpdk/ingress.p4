@@ -18,7 +18,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
     action to_queue(lane_t lane, flow_id_t flow) {
         hdr.bridge.setValid();
         hdr.bridge.lane = lane;
-        hdr.bridge.payload_bytes = (bit<16>)meta.payload_bytes;
+        hdr.bridge.payload_bytes = meta.payload_bytes;
         hdr.bridge.flow = flow;
         hdr.bridge.tcp_seq = meta.tcp_seq;
         hdr.bridge.tcp_flags = meta.tcp_flags;
@@ -76,17 +76,17 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
             // A later fragment has no layer-4 header to classify by.
             pass_unknown();
         } else {
-            meta.ip_bytes = (bit<32>)hdr.ipv4.total_bytes;
-            meta.frame_bytes = meta.ip_bytes + ETHERNET_BYTES;
-            meta.headers_bytes = meta.l4_header_bytes + IPV4_BYTES;
+            meta.frame_bytes = (bit<32>)hdr.ipv4.total_bytes;
+            meta.frame_bytes = meta.frame_bytes + ETHERNET_BYTES;
+            meta.headers_bytes = meta.l4_header_bytes + (bit<16>)IPV4_BYTES;
             if (meta.l4_header_bytes < meta.l4_minimum_bytes) {
                 pass_malformed();
-            } else if (meta.ip_bytes < meta.headers_bytes) {
+            } else if (hdr.ipv4.total_bytes < meta.headers_bytes) {
                 pass_malformed();
             } else if (hdr.intrinsic.packet_bytes < meta.frame_bytes) {
                 pass_malformed();
             } else {
-                meta.payload_bytes = meta.ip_bytes - meta.headers_bytes;
+                meta.payload_bytes = hdr.ipv4.total_bytes - meta.headers_bytes;
                 if (flow_table.apply().hit) {
                     arrived.count(hdr.bridge.flow, hdr.intrinsic.packet_bytes);
                     meta.flow_bytes = in_queue_bytes.read(hdr.bridge.flow);

@@ -22,19 +22,18 @@ struct metadata_t {
     // ingress
     bit<8>  tcp_flags;
     bit<32> tcp_seq;
-    bit<32> l4_minimum_bytes;  // 0: no layer-4 header of ours
-    bit<32> l4_header_bytes;
-    bit<32> ip_bytes;
+    bit<16> l4_minimum_bytes;  // 0: no layer-4 header of ours
+    bit<16> l4_header_bytes;
+    bit<16> headers_bytes;
+    bit<16> payload_bytes;
     bit<32> frame_bytes;
-    bit<32> headers_bytes;
-    bit<32> payload_bytes;
     bit<32> unshaped;          // UNSHAPED_*
     // egress
     bit<32> lane_index;
     bit<32> lane_seq;
-    bit<32> bin;
+    bit<64> first_bin;         // of the lane's histogram
+    bit<64> bin;
     bit<64> enqueue_ns;
-    bit<64> qdelay_ns;
     bit<64> peak_bytes;
     // both
     bit<64> flow_bytes;
@@ -88,9 +87,9 @@ parser BottleneckParser(packet_in pkt,
 
     state parse_tcp {
         pkt.extract(hdr.tcp);
-        meta.l4_minimum_bytes = TCP_BYTES;
-        meta.l4_header_bytes = (bit<32>)(hdr.tcp.data_offset_reserved >> 4);
-        meta.l4_header_bytes = meta.l4_header_bytes << 2;
+        meta.l4_minimum_bytes = (bit<16>)TCP_BYTES;
+        meta.l4_header_bytes = (bit<16>)(hdr.tcp.data_offset_reserved & 0xf0);
+        meta.l4_header_bytes = meta.l4_header_bytes >> 2;
         meta.src_port = hdr.tcp.src_port;
         meta.dst_port = hdr.tcp.dst_port;
         meta.tcp_seq = hdr.tcp.seq;
@@ -100,8 +99,8 @@ parser BottleneckParser(packet_in pkt,
 
     state parse_udp {
         pkt.extract(hdr.udp);
-        meta.l4_minimum_bytes = UDP_BYTES;
-        meta.l4_header_bytes = UDP_BYTES;
+        meta.l4_minimum_bytes = (bit<16>)UDP_BYTES;
+        meta.l4_header_bytes = (bit<16>)UDP_BYTES;
         meta.src_port = hdr.udp.src_port;
         meta.dst_port = hdr.udp.dst_port;
         meta.tcp_seq = 0;

@@ -1,0 +1,1 @@
+"""How fast this installation is: measured, with every repetition told."""
