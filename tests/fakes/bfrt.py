@@ -305,8 +305,12 @@ class FakeBfRt:
         message = self.refuse(verb, table["name"])
         if message is not None:
             raise invalid(message)
-        key, pipe = self._key(table, entry), entry.entry_tgt.pipe_id
+        pipe = entry.entry_tgt.pipe_id
         self._check_pipe(table, entry)
+        if verb == "DELETE" and not entry.key.fields and not entry.is_default_entry:
+            self._clear(table)
+            return
+        key = self._key(table, entry)
         place = (table["name"], tuple(sorted(key.items())), pipe)
         if verb == "DELETE":
             if self.entries.pop(place, None) is None:
@@ -317,6 +321,12 @@ class FakeBfRt:
         self._check_state(verb, place, table)
         self._accept(place, action, data)
         self.done.append(Done(verb, table["name"], key, action, data, pipe))
+
+    def _clear(self, table: dict[str, Any]) -> None:
+        if table["name"].startswith((self.prefix, "$")):
+            raise RefusedError(grpc.StatusCode.UNIMPLEMENTED, f"{table['name']} cannot be cleared")
+        for place in [place for place in self.entries if place[0] == table["name"]]:
+            del self.entries[place]
 
     def _check_state(self, verb: str, place: Any, table: dict[str, Any]) -> None:
         exists = place in self.entries or "$REGISTER_INDEX" in dict(place[1])

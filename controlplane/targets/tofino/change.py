@@ -7,7 +7,7 @@ from typing import Literal
 
 from .info import Value
 
-Verb = Literal["add", "modify", "set", "delete"]
+Verb = Literal["add", "modify", "set", "delete", "clear"]
 ALL_PIPES = 0xFFFF
 
 
@@ -16,7 +16,8 @@ class Change:
     """One change.
 
     Attributes:
-        verb: `add` a new entry, `modify` one that is there, `set` either way, `delete`.
+        verb: `add` a new entry, `modify` one that is there, `set` either way, `delete`; `clear`
+            deletes all entries of the table and has no key.
         table: Its table; the P4 pipeline's name may be left out.
         key: Key field -> value.
         data: Data field -> value.

@@ -22,6 +22,7 @@ _VERBS = {
     "modify": pb.Update.MODIFY,
     "set": pb.Update.INSERT_OR_MODIFY,
     "delete": pb.Update.DELETE,
+    "clear": pb.Update.DELETE,
 }
 # A bf-rt.json of a large program is longer than gRPC's default of 4 MiB.
 _OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20),)
@@ -200,8 +201,11 @@ class BfRtClient:
 
     def _update(self, change: Change) -> pb.Update:
         table = self.info.table(change.table)
-        entry = self._entry(table, change.key, change.pipe)
-        if change.verb != "delete":
+        if change.verb == "clear":  # a deletion that names no entry
+            entry = pb.TableEntry(table_id=table.id, entry_tgt=self._target(change.pipe))
+        else:
+            entry = self._entry(table, change.key, change.pipe)
+        if change.verb not in ("delete", "clear"):
             entry.data.CopyFrom(table.entry_data(change.data, change.action))
         return pb.Update(type=_VERBS[change.verb], entity=pb.Entity(table_entry=entry))
 

@@ -199,7 +199,10 @@ def lane_queue(lane: int) -> int:
 def session(settings: SwitchTofino, deflected: QueueAddress) -> list[Change]:
     """Everything that all lanes share, after the ports are up."""
     chip = CHIPS[settings.chip]
+    # Flows that a killed run has left behind.
+    leftovers = [Change("clear", "Ingress.flow_table"), Change("clear", "Egress.limits")]
     return [
+        *leftovers,
         *admission(settings, chip),
         deflection(chip, deflected),
         mirror_session(settings),

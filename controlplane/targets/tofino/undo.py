@@ -23,7 +23,7 @@ class UndoLog:
     def apply(self, changes: Sequence[Change]) -> None:
         """Make changes; what an entry was before our first change of it is remembered."""
         for change in changes:
-            if _place(change) not in self._undo:
+            if change.verb != "clear" and _place(change) not in self._undo:
                 self._undo[_place(change)] = self._inverse(change)
         self._client.write(changes)
 

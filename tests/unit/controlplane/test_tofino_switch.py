@@ -230,6 +230,13 @@ def test_close_leaves_the_switch_as_it_was_found(server: FakeBfRt) -> None:
     poll(lambda: True if not server.subscribed else None, 10, AssertionError)
 
 
+def test_flows_of_a_killed_run_are_removed(server: FakeBfRt, switch: TofinoSwitch) -> None:
+    table = server.named("Ingress.flow_table")
+    server.put(table, {"lane": 3}, src_addr=1, dst_addr=2, src_port=3, dst_port=4, protocol=6)
+    loaded(server, switch)
+    assert not [place for place in server.entries if place[0] == table]
+
+
 def test_a_port_that_is_up_already_stays(server: FakeBfRt) -> None:
     for port in (SENDERS, RECEIVERS, TELEMETRY):
         server.put("$PORT", {"$SPEED": "BF_SPEED_25G"}, **{"$DEV_PORT": port})
