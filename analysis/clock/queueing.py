@@ -192,6 +192,8 @@ def _captured(trial: Trial, taps: Taps) -> _Captured:
     came[at_behind] = at_before
     flow = behind.sport.astype(np.int64) - FIRST_SENDER_PORT
     back_before, back_behind = _acks(every_before, trial), _acks(every_behind, trial)
+    for each in (before, behind, back_before, back_behind):
+        each.times.check_monotonic()  # of one direction: a host writes the two down in any order
     at_before, at_behind = common(back_before, back_behind)
     return _Captured(
         key=_keys(flow, behind.seq),

@@ -151,7 +151,7 @@ def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
             f"Queueing delay by captures and by postcards, {found.trial}",
             "Above: the stay of each packet by the switch's postcards, and its delay by the "
             "captures before and behind the bottleneck. Below: their difference; dotted: 5th and "
-            "95th percentile.",
+            "95th percentile. Rare packets beyond the frame are in the mismatches.",
             partial(tap_delay.draw, found),
         )
 

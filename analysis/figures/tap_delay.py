@@ -37,8 +37,8 @@ def draw(found: TapComparison) -> Figure | None:
     below.axhline(found.bias_ns / 1e3, color=MUTED, linewidth=1.0, label="median difference")
     for edge in found.spread_ns:
         below.axhline(edge / 1e3, color=MUTED, linewidth=0.8, linestyle=":")
-    low, high = np.percentile(difference_us, (0.1, 99.9))
-    room = max(0.1 * (high - low), 1e-3)
+    low, high = np.percentile(difference_us, (1, 99))
+    room = max(high - low, 1e-3)
     below.set(xlabel="time (s)", ylabel="captures less\npostcards (µs)")
     below.set_ylim(low - room, high + room)
     legend_below(figure, above, 3, below)
