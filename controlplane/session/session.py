@@ -20,7 +20,7 @@ from .log import LOG
 from .process import TARGETS, Process
 from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
-from .switch import connect_switch, switch_command
+from .switch import connect_switch, favour_group, switch_command
 
 CAPTURE_BYTES = 128
 """Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
@@ -204,6 +204,7 @@ class LocalSession(Session):
         """Start the switch program in its namespace; it stays off the loop's core as we do."""
         args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
         self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
+        favour_group(self._switch.pid)
         return self._switch
 
     def connect_switch(self, timeout_s: float) -> socket.socket:

@@ -19,8 +19,9 @@ MAX_BUFFER_BYTES = 16 * 10**6
 FLOWS = 4096
 LANES = 1
 CLOCK_STEP_NS = 1000
-DEPARTURE_TOLERANCE_NS = 2_000_000
-"""Its threads sleep until a packet is due, and then wait for a core."""
+DEPARTURE_TOLERANCE_NS = 10_000_000
+"""Its threads sleep until a packet is due, and then wait for a core: two ticks of a kernel of
+250 Hz, and what the rest of its path takes. A wrong rate adds up to more in any long queue."""
 
 
 @dataclass(frozen=True)

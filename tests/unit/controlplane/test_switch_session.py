@@ -19,7 +19,12 @@ from nashbed.controlplane.session.switch import switch_command
 TOFINO = """\
 name: lab
 target: tofino
-switch: {grpc: 'tofino.lab:50052', ports: {senders: 1, receivers: 2, telemetry: 3}}
+switch:
+  grpc: tofino.lab:50052
+  ports:
+    senders: {port: 1, speed: 10gbit}
+    receivers: {port: 2, speed: 10gbit}
+    telemetry: {port: 3, speed: 10gbit}
 ports:
   senders: {driver: af_xdp}
   switch: {driver: pci, address: "0000:03:00.0"}
@@ -90,14 +95,14 @@ def test_the_command_line(bmv2: Testbed, tmp_path: Path) -> None:
     bmv2 = with_switch(bmv2, program=place)
     words = switch_command(bmv2, layout, Path("a.json"), Path("/run/x"), ("--priority-queues", "2"))
     assert words == [
-        *(place, "-i", "0@nbi0", "-i", "1@nbr1", "-i", "2@nbt0"),
+        *("nice", "-n", "-20", place, "-i", "0@nbi0", "-i", "1@nbr1", "-i", "2@nbt0"),
         *("--thrift-port", "9090", "--notifications-addr", "ipc:///run/x/notifications.ipc"),
         *("a.json", "--", "--priority-queues", "2"),
     ]
     program(tmp_path, "--thrift-port arg")
     loud = with_switch(bmv2, log_level="debug", thrift_port=9095)
     words = switch_command(loud, layout, Path("a.json"), Path("/run/x"), ())
-    assert words[7:] == ["--thrift-port", "9095", "--log-console", "-L", "debug", "a.json"]
+    assert words[10:] == ["--thrift-port", "9095", "--log-console", "-L", "debug", "a.json"]
 
 
 def test_a_missing_program_says_how_to_get_it(bmv2: Testbed) -> None:
