@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.protocol.TMultiplexedProtocol import TMultiplexedProtocol
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
@@ -75,7 +75,7 @@ class ThriftRuntime:
         transport = TSocket()
         transport.setHandle(connection)
         self._transport = TBufferedTransport(transport)
-        protocol = TBinaryProtocol(self._transport)
+        protocol = TBinaryProtocolAccelerated(self._transport)  # arrays of thousands of cells
         self._types = bindings.standard_types
         self._sswitch_types = bindings.sswitch_types
         self._standard = bindings.standard.Client(TMultiplexedProtocol(protocol, "standard"))
