@@ -9,6 +9,7 @@ from ..contract.certificate import Check
 from ..contract.errors import NashbedError
 from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ..contract.units import PACKET_BYTES, Rate
+from ..session.log import LOG
 from .bench import Bench, Observation, Stimulus
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
 from .link_rate import judge_rate
@@ -24,6 +25,7 @@ IDLE_S = 1.0
 OPEN_LOAD_S = 1.2
 PROBE_TAIL_S = 0.3
 ATTEMPTS = 3
+MOST_EMPTYING_S = 120
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,11 @@ def plan_measurements(
     return [
         _open_path(settings, bench, can),
         *(_overload(rate, settings, bench, can) for rate in settings.rates_bps),
-        *(_drop_point(limit, bench, can, resolve) for limit in settings.limits),
+        *(
+            _drop_point(limit, bench, can, resolve)
+            for limit in settings.limits
+            if _is_soon_empty(limit, resolve)
+        ),
     ]
 
 
@@ -75,7 +81,10 @@ def calibrate(
     checks: list[Check] = []
     for done, measurement in enumerate(measurements):
         tell(measurement.title, done)
-        checks += _measure(bench, measurement)
+        found = _measure(bench, measurement)
+        for each in found:
+            LOG.info("%s at %s: %s %s", each.name, each.setting, each.value, each.detail)
+        checks += found
     tell("done", len(measurements))
     return tuple(checks)
 
@@ -172,6 +181,16 @@ def _slowest(limit: Limit, resolve: Resolve) -> BottleneckProgram:
             continue
         return program
     return programs[-1]
+
+
+def _is_soon_empty(limit: Limit, resolve: Resolve) -> bool:
+    """Whether the lane can be used again within minutes after its queue was filled.
+
+    Where every packet has its slot, a reset waits until the last one has left.
+    """
+    applied = resolve(_slowest(limit, resolve))
+    slot_s = applied.slot_bytes * 8 / applied.rate_bps
+    return applied.buffer_bytes / PACKET_BYTES * slot_s <= MOST_EMPTYING_S
 
 
 def _full_sized(pps: int, seconds: float) -> tuple[Step, ...]:

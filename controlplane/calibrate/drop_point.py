@@ -91,7 +91,7 @@ def find_drop_point(limit: Limit, sizes: list[int], cards: Piece, tolerance: int
     Args:
         limit: The limit as applied.
         sizes: Frame sizes in the order of sending.
-        cards: All postcards; nothing had left the queue after the first drop.
+        cards: All postcards; nothing left the queue between the first drop and the last.
         tolerance: How far the postcards' queue bytes may be off.
     """
     own = cards.flow == LOAD_FLOW
@@ -99,7 +99,9 @@ def find_drop_point(limit: Limit, sizes: list[int], cards: Piece, tolerance: int
     drops = list(zip(cards.packet_bytes[lost], cards.queue_bytes[lost], strict=True))[::-1]
     used = used_bytes = accepted = 0
     refused: int | None = None
-    for size in sizes[int(np.count_nonzero(own & ~cards.dropped)) :]:
+    first_drop_ns = np.min(cards.enqueue_ns[lost], initial=np.iinfo(np.int64).max)
+    gone = own & ~cards.dropped & (cards.dequeue_ns <= first_drop_ns)
+    for size in sizes[int(np.count_nonzero(gone)) :]:
         would = used + units_of(limit, size)
         if drops and drops[-1][0] == size and abs(int(drops[-1][1]) - used_bytes) <= tolerance:
             drops.pop()
@@ -147,8 +149,8 @@ def _problem(observed: Observation, sizes: list[int]) -> str:
         return f"{len(sizes)} frames planned, {observed.sent} sent, {arrived} arrived at the queue"
     cards = observed.cards
     left, lost = cards.dequeue_ns[~cards.dropped], cards.enqueue_ns[cards.dropped]
-    if len(left) and len(lost) and np.max(left) > np.min(lost):
-        return "packets left the bottleneck after it had begun to drop: it is too fast"
+    if len(lost) and np.any((left > np.min(lost)) & (left <= np.max(lost))):
+        return "packets left the bottleneck while it was dropping: it is too fast"
     dropped = len(lost)
     if registers["dropped_packets"][LOAD_FLOW] != dropped:
         return f"{registers['dropped_packets'][LOAD_FLOW]} drops counted, {dropped} postcards"

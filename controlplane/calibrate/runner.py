@@ -129,6 +129,4 @@ def _certify(what: Calibration, bench: Bench, lab: Lab, load: Load, tell: Tell) 
         checks = calibrate(
             bench, measurements, lambda title, done: tell(title, done, len(measurements))
         )
-    for each in checks:
-        LOG.info("%s at %s: %s", each.name, each.setting, each.detail)
     return make_certificate(what.testbed, lab, load.describe(), checks)
