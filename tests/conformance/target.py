@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from tests.model.classifier import FlowKey
 from tests.support.replay import Bottleneck
 
+VLAN_TYPE = b"\x81\0"
+
 
 @dataclass(frozen=True)
 class Packet:
@@ -42,6 +44,8 @@ class Capabilities:
             and computed; else vectors about times do not run.
         shortest_frame: Bytes of the shortest frame that can be put in.
         longest_frame: Bytes of the longest.
+        shortest_tagged_frame: Bytes of the shortest one of a VLAN's EtherType: a kernel that
+            takes tags off drops a frame whose tag is cut short.
         histogram_bin_ns: Width of its delay histogram's bins; 0 where it has none.
         histogram_bins: Their number; the last one takes everything beyond.
         peak_per_flow: Whether it keeps each flow's peak of queue bytes.
@@ -53,10 +57,17 @@ class Capabilities:
     exact_times: bool = False
     shortest_frame: int = 60
     longest_frame: int = 1514
+    shortest_tagged_frame: int = 0
     histogram_bin_ns: int = 0
     histogram_bins: int = 0
     peak_per_flow: bool = False
     presets: bool = False
+
+    def can_put_in(self, frame: bytes) -> bool:
+        """Whether a frame gets as far as the target."""
+        tagged = frame[12:14] == VLAN_TYPE
+        shortest = self.shortest_tagged_frame if tagged else self.shortest_frame
+        return shortest <= len(frame) <= self.longest_frame
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -42,9 +43,31 @@ def test_a_fresh_compilation_gives_the_committed_artefact(artefact: Any) -> None
         pytest.skip(f"{artefact.compiler} is not on PATH")
     committed = artefact.path.read_text()
     fresh = build.compiled(artefact, compiler)
-    if committed.splitlines()[0] != fresh.splitlines()[0]:
+    if stamp(committed) != stamp(fresh):
         pytest.skip(f"{compiler} is another release than the artefact's")
     assert fresh == committed
+
+
+@pytest.mark.parametrize(
+    ("version", "complaint"),
+    [
+        ("p4c\nVersion 1.2.4.2 (SHA: abc BUILD: X)", "is of p4c 1.2.4.2; the programs need 1.2.5"),
+        ("gcc 12", "does not tell a release of p4c"),
+    ],
+)
+def test_a_compiler_that_will_not_do(tmp_path: Any, version: str, complaint: str) -> None:
+    compiler = tmp_path / "p4c-bm2-ss"
+    compiler.write_text(f"#!/bin/sh\necho '{version}'\n")
+    compiler.chmod(0o755)
+    with pytest.raises(SystemExit, match=complaint):
+        build.compiled(build.ARTEFACTS[1], str(compiler))
+
+
+def stamp(text: str) -> str:
+    """What an artefact says of its sources and its compiler."""
+    found = re.search(r"sources sha256:\w+ \S+ \w+", text)
+    assert found is not None
+    return found[0]
 
 
 def test_a_stale_artefact_is_noticed(

@@ -25,7 +25,9 @@ PROGRAM = "simple_switch"
 ARTEFACT = ROOT / "p4src" / "bmv2" / "bottleneck.json"
 THRIFT_PORT = 9090
 SENDERS, RECEIVERS, TELEMETRY = range(3)
-MTU = 3000
+MTU = 2100
+OFFLOADS = ("tso", "gso", "gro", "lro", "tx", "rx")
+"""Off: with any of them simple_switch's capture ring holds 32 frames, and what is more is lost."""
 SOCKET_BUFFER_BYTES = 64 * 2**20
 SO_RCVBUFFORCE = 33
 DEVICE = 0
@@ -40,6 +42,14 @@ def why_not() -> str:
     except NashbedError as error:
         return error.message
     return ""
+
+
+def notifications(scratch: Path) -> list[str]:
+    """Where its notification socket goes, for a build that has one."""
+    option = "--notifications-addr"
+    return (
+        [option, f"ipc://{scratch}/notifications.ipc"] if option in run(PROGRAM, "--help") else []
+    )
 
 
 class SwitchProcess:
@@ -86,10 +96,13 @@ class SwitchBed:
         """The namespace, with a veth pair tst<n>-sw<n> for each port."""
         run("ip", "netns", "add", self.namespace)
         self.within("sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1")
+        self.within("ip", "link", "set", "lo", "up")
         for port in (SENDERS, RECEIVERS, TELEMETRY):
             ends = (f"tst{port}", f"sw{port}")
             self.within("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
             for end in ends:
+                features = [word for each in OFFLOADS for word in (each, "off")]
+                self.within("ethtool", "-K", end, *features)
                 self.within("ip", "link", "set", end, "mtu", MTU, "up")
 
     def within(self, *command: str | int) -> str:
@@ -105,7 +118,7 @@ class SwitchBed:
                 [
                     *("ip", "netns", "exec", self.namespace, PROGRAM, *ports),
                     *("--thrift-port", str(THRIFT_PORT)),
-                    *("--notifications-addr", f"ipc://{self.scratch}/notifications.ipc"),
+                    *notifications(self.scratch),
                     *(str(artefact), "--", *options),
                 ],
                 stdout=output,
