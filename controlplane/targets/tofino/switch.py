@@ -11,7 +11,7 @@ from typing import Any
 from ...contract.errors import TargetError
 from ...contract.switch_tofino import SwitchPort, SwitchTofino
 from ...contract.target import Applied, BottleneckProgram, Capabilities
-from ..base import FlowEntry, LaneProgram
+from ..base import FlowEntry, LaneProgram, TelemetryPlan
 from ..switch import Switch, SwitchRegisters
 from . import capabilities, programming, registers
 from .change import Query
@@ -21,6 +21,7 @@ from .clock import READINGS, Reading, epoch_ns, switch_ns
 from .info import Info
 from .programming import QueueAddress
 from .registers import whole
+from .serialisation import add_serialisation
 from .undo import UndoLog
 
 PORT_UP_S = 30.0
@@ -51,6 +52,7 @@ class TofinoSwitch(Switch):
         self._queues: dict[int, QueueAddress] = {}
         self._cells: dict[int, int] = {}
         self._flows: dict[int, tuple[FlowEntry, ...]] = {}
+        self._programmed: dict[int, Applied] = {}
         self._dropped_before: dict[int, int] = {}
         self._lock = threading.Lock()
 
@@ -96,7 +98,13 @@ class TofinoSwitch(Switch):
             undo.apply(programming.lane(self._settings, lane.lane, queue, shaper, cells))
             self._flows[lane.lane] = lane.flows
             undo.apply([programming.flow_entry(lane.lane, flow) for flow in lane.flows])
-        return self._applied(queue, shaper)
+            applied = self._programmed[lane.lane] = self._applied(queue, shaper)
+        return applied
+
+    def correct(self, lane: int, plan: TelemetryPlan) -> None:
+        """Add each packet's serialisation to its departure; bins keep the time before it."""
+        if plan.mode != "bins":
+            add_serialisation(plan.path, self._programmed[lane])
 
     def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:
         """Read a lane's counts from the chip."""
