@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..readers.timestamps import Frames, Stamps, Times, TimestampSource
-from ..readers.timestamps.times import rescaled
 from ..readers.timestamps.trailer import ETHERNET_HEADER
 from .timebase import Instants, TimeBase
 
@@ -87,19 +86,12 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
         clock: Whose clock its times are of; None: one of its own.
     """
     parts = [_of_chunk(frames, stamps) for frames, stamps in source.chunks()]
-    per_second = max((times.per_second for times, _, _ in parts), default=1)
-    scaled = [rescaled(times, per_second) for times, _, _ in parts]
-    times = Times(
-        np.concatenate([t.seconds for t in scaled]),
-        np.concatenate([t.fraction for t in scaled]),
-        per_second,
-    )
     number = np.concatenate([n for _, n, _ in parts])
     head = np.concatenate([h for _, _, h in parts])
     total = head["total"].astype(np.int64)
     headers = 20 + (head["offset_flags"] >> 12).astype(np.int64) * 4
     return Seen(
-        times=Instants.of(clock or TimeBase(str(source.path)), times),
+        times=Instants.of(clock or TimeBase(str(source.path)), *(times for times, _, _ in parts)),
         number=number,
         key=_keys(head),
         src=head["src"].astype(np.uint32),

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from ..errors import RunError
 from ..readers.timestamps import Times
 
+LONGEST_S = 100 * 86400
+"""Picoseconds of 106 days fill 64 bits."""
+
 
 class ClockError(RunError):
     """Times cannot be compared, or a clock is not one."""
@@ -46,10 +49,19 @@ class Instants:
     ps: NDArray[np.int64]
 
     @classmethod
-    def of(cls, base: TimeBase, times: Times) -> Instants:
-        """Times of a capture, counted from the second of its first packet."""
-        origin = int(times.seconds[0]) if len(times) else 0
-        return cls(base, origin, times.picoseconds(origin))
+    def of(cls, base: TimeBase, *chunks: Times) -> Instants:
+        """Times of a capture, counted from the second of its first packet.
+
+        Raises:
+            ClockError: They are too far apart to be of one capture.
+        """
+        some = [times for times in chunks if len(times)]
+        origin = int(some[0].seconds[0]) if some else 0
+        for times in some:
+            if int(np.abs(times.seconds - origin).max()) > LONGEST_S:
+                raise ClockError(f"{base}: its times are more than 100 days apart")
+        parts = [times.picoseconds(origin) for times in some]
+        return cls(base, origin, np.concatenate(parts) if parts else np.empty(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.ps)

@@ -22,6 +22,7 @@ NEAR_S = 30 * 86400
 as near with a probability of 0.12 %."""
 ALL, NONE = 0.9, 0.1
 """Shares of sampled frames with a credible trailer above and below which there is no doubt."""
+WHICH = "say which times count: --format file, or the trailer's name"
 IPV4 = 0x0800
 MIN_FRAME = 60
 IP_LENGTH = np.dtype([("ether_type", ">u2"), ("skip", "V2"), ("total", ">u2")])
@@ -65,7 +66,8 @@ def detect(frames: Frames) -> Choice | None:
     missing = np.flatnonzero(~credible(sample, best.decode(sample)))
     raise frames.capture.damaged(
         f"mixes formats: {share:.0%} of {len(sample)} sampled frames have the {best.form.title}, "
-        f"{len(missing)} have none; say which one counts with --format"
+        f"{len(missing)} have none",
+        WHICH,
     )
 
 
@@ -100,8 +102,9 @@ def _absent(frames: Frames, form: TrailerFormat) -> RunError:
     if cut > len(frames) // 2:
         why = f"{cut} of {len(frames)} frames are cut short and lost it"
     return frames.capture.damaged(
-        f"has no {form.title}: {why}; use --format file for the file's own times, or, if the "
-        "trailers are of another clock, say --fcs 0 or --fcs 4"
+        f"has no {form.title}: {why}",
+        "use --format file for the file's own times, or, if the trailers are of another clock, "
+        "say --fcs 0 or --fcs 4",
     )
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from ...errors import RunError, damaged
 from .times import Times
 
-CHUNK = 1 << 17
-"""Frames that are looked at together."""
+CHUNK = 1 << 15
+"""Frames that are looked at together: 50 MB of full ones."""
 MAX_FRAME = 1 << 18
 """Longer than any frame, and than any capture program's limit."""
 ETHERNET = 1
@@ -77,9 +77,9 @@ class Capture:
         every = np.ndarray((places,), layout, buffer=self.file, strides=(1,))
         return every[positions]
 
-    def damaged(self, problem: str) -> RunError:
+    def damaged(self, problem: str, remedy: str = REMEDY) -> RunError:
         """The error that names this file."""
-        return damaged(self.path, problem, REMEDY)
+        return damaged(self.path, problem, remedy)
 
     def cut_off(self, at: int) -> RunError:
         """The error of a file that ends too early."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import RunError
 from . import erf, pcap, pcapng
-from .detect import FORMATS, Choice, credible, detect, forced
+from .detect import FORMATS, WHICH, Choice, credible, detect, forced
 from .frames import NOWHERE, Capture, Frames, map_capture
 from .trailer import Stamps
 
@@ -96,7 +96,8 @@ class TimestampSource:
         if len(bad):
             raise self._capture.damaged(
                 f"mixes formats: packet {frames.first + bad[0] + 1} has no {choice.form.title} as "
-                "the others have"
+                "the others have",
+                WHICH,
             )
 
     def _check_no_trailer(self, frames: Frames) -> None:
@@ -104,7 +105,8 @@ class TimestampSource:
         if found is not None:
             raise self._capture.damaged(
                 f"mixes formats: no trailers before packet {frames.first + 1}, then the "
-                f"{found.form.title}; say which one counts with --format"
+                f"{found.form.title}",
+                WHICH,
             )
 
 

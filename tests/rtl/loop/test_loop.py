@@ -22,7 +22,7 @@ from tests.support.tshark import need_tshark, tshark
 
 WRAPPER = Path(__file__).parents[1] / "timestamper" / "two_ports.v"
 PACKETS = 300
-RATE = 2_000_000_000
+RATE = 4_000_000_000
 PERIOD_NS = 4
 """Of the simulated clock."""
 
@@ -54,8 +54,8 @@ def arrivals() -> list[tuple[int, bytes]]:
     """Faster than the bottleneck, in no step with the clock, and apart by more than a frame."""
     rng, time, packets = random.Random(7), 0, []
     for number in range(PACKETS):
-        time += rng.randint(310, 900)
-        packets.append((time, frame(number, rng.randbytes(rng.randint(6, 260)))))
+        time += rng.randint(125, 330)
+        packets.append((time, frame(number, rng.randbytes(rng.randint(6, 150)))))
     return packets
 
 
@@ -65,7 +65,7 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Loop:
     need_dataplane()
     folder = tmp_path_factory.mktemp("loop")
     packets = arrivals()
-    bottleneck = Bottleneck(rate_bps=RATE, limit=6000)
+    bottleneck = Bottleneck(rate_bps=RATE, limit=2000)
     replayed = replay(folder / "replay", raw_capture(packets), bottleneck)
     cards = replayed.postcards[replayed.postcards["kind"] == 0]
     leaving = zip(time_of(cards, "dequeue").tolist(), cards["tcp_seq"].tolist(), strict=True)

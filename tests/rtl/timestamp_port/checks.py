@@ -63,7 +63,7 @@ async def every_frame(dut: Any, idle: Any, stall: Any) -> None:
     time = RandomTime(dut)
     await start(dut)
     cocotb.start_soon(time.run(seen))
-    sent = [random_frame(n, error=random.random() < 0.2) for n in random_lengths(100)]
+    sent = [random_frame(n, error=random.random() < 0.2) for n in random_lengths(60)]
     for frame in sent:
         giver.send_nowait(frame)
     for n, frame in enumerate(sent):

@@ -47,6 +47,26 @@ def test_routers_change_some_fields_and_formats_differ(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_resolutions_that_change_within_a_capture(tmp_path: Path) -> None:
+    """pcapng sections in 10^-9 and 2^-20 s, with what is no TCP in front."""
+    data = made.pcapng_section() + made.pcapng_interface(9)
+    data += made.pcapng_packet(S * 10**9, made.ethernet(bytes(40)))
+    data += made.pcapng_section() + made.pcapng_interface(9)
+    data += made.pcapng_packet(S * 10**9 + 7, segment(1, 1))
+    data += made.pcapng_section() + made.pcapng_interface(0x80 | 20)
+    data += made.pcapng_packet((S << 20) + (1 << 19), segment(2, 2))
+    found = seen(tmp_path / "a", data)
+    assert found.times.origin_s == S
+    assert found.times.ps.tolist() == [7000, 5 * 10**11]
+
+
+def test_times_of_another_century(tmp_path: Path) -> None:
+    data = made.pcap([(S, 0, segment(1, 1)), (7, 0, segment(2, 2))])
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(ClockError, match="more than 100 days apart"):
+        read_seen(TimestampSource(tmp_path / "a", "file"))
+
+
 def test_a_packet_seen_twice_is_nobodys(tmp_path: Path) -> None:
     one = seen(tmp_path / "a", made.pcap((S, n, segment(n, n)) for n in (0, 1, 1, 2)))
     other = seen(tmp_path / "b", made.pcap((S, n, segment(n, n)) for n in range(3)))

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,30 @@ def test_one_line_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert captured.err.startswith(f"nashbed: {path}: has no expcap footer")
     assert len(captured.err.splitlines()) == 1
     assert json.loads(captured.out)["ok"] is False
+
+
+def test_a_capture_is_streamed(tmp_path: Path) -> None:
+    """Reading 170 MB makes a process of its own grow by far less: chunks, and their arrays."""
+    path = tmp_path / "large.pcap"
+    with path.open("wb") as file:
+        file.write(made.pcap([]))
+        frame = made.ethernet(bytes(1400)) + made.exablaze(S, 1)
+        one = made.pcap([(S, 1, frame)])[24:]
+        for _ in range(115):
+            file.write(one * 1000)
+    script = (
+        "import resource, sys; from pathlib import Path\n"
+        "from nashbed.analysis.readers.timestamps import summarise_timestamps as read\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "before = peak(); found = read(Path(sys.argv[1])); print(found.packets, peak() - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
+    packets, grown_kib = map(int, done.stdout.split())
+    assert packets == 115_000
+    assert path.stat().st_size > 165e6
+    assert grown_kib * 1024 < 100e6
 
 
 def test_the_benchmark_reads_what_it_wrote(tmp_path: Path) -> None:
