@@ -14,8 +14,8 @@ SLOW_GATES = frozenset({"lateness", "loop_gap", "sampling", "no_other_loss"})
 class Pace:
     """The largest sum of rates that may run at once.
 
-    A trial that failed a gate for too much load takes a fifth off; each valid trial gives a
-    twentieth back. Trials that ran side by side fail together from one cause, so only one
+    A trial that failed a gate for too much load takes a fifth off what was running with it;
+    each valid trial gives a twentieth back. Trials that ran side by side fail together from one cause, so only one
     that started after the last cut makes another.
 
     Args:
@@ -38,13 +38,16 @@ class Pace:
         """Whether it is less than what the testbed is said to carry."""
         return self._allowed < self._most
 
-    def ended(self, started: float, valid: bool, failed_gates: frozenset[str]) -> bool:
+    def ended(
+        self, started: float, valid: bool, failed_gates: frozenset[str], load_bps: int
+    ) -> bool:
         """Take a trial's end into account.
 
         Args:
             started: When it started, by the clock.
             valid: Whether it was valid.
             failed_gates: Names of the gates that it failed.
+            load_bps: Sum of the rates that were running, its own included.
 
         Returns:
             Whether the pace was cut because of it.
@@ -54,6 +57,6 @@ class Pace:
             return False
         if not failed_gates & SLOW_GATES or started <= self._cut_at:
             return False
-        self._allowed *= BACK_OFF
+        self._allowed = min(self._allowed, load_bps) * BACK_OFF
         self._cut_at = self._now()
         return True

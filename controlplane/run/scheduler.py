@@ -169,7 +169,7 @@ class Scheduler:
 
     def _keep_pace(self, job: Job, started: float, valid: bool, failed: frozenset[str]) -> None:
         with self._changed:
-            if self._pace.ended(started, valid, failed):
+            if self._pace.ended(started, valid, failed, self._load_bps()):
                 LOG.warning(
                     "%s failed %s: at most %d Mbit/s at once from now on",
                     job.trial.attempt_id(job.attempt),
@@ -196,9 +196,11 @@ class Scheduler:
         """The first waiting job that fits; a single one always does, however slow the pace."""
         if not self._running:
             return self._waiting[0] if self._waiting else None
-        used = sum(r.job.trial.setting.rate_bps for r in self._running.values())
-        room = self._pace.allowed_bps - used
+        room = self._pace.allowed_bps - self._load_bps()
         return next((j for j in self._waiting if j.trial.setting.rate_bps <= room), None)
+
+    def _load_bps(self) -> int:
+        return sum(running.job.trial.setting.rate_bps for running in self._running.values())
 
     def _settle(self, job: Job, lane: int, valid: bool) -> None:
         """Ask what follows before the lane is free: as long as one runs, the run goes on."""
