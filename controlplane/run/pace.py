@@ -15,8 +15,8 @@ class Pace:
     """The largest sum of rates that may run at once.
 
     A trial that failed a gate for too much load takes a fifth off what was running with it;
-    each valid trial gives a twentieth back. Trials that ran side by side fail together from one cause, so only one
-    that started after the last cut makes another.
+    each valid trial gives a twentieth back. Trials that ran side by side fail together from
+    one cause, so only one that started after the last cut makes another.
 
     Args:
         capacity_bps: What the testbed is said to carry.

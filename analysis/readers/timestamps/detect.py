@@ -41,9 +41,12 @@ class Choice:
 
 
 def credible(frames: Frames, stamps: Stamps) -> NDArray[np.bool_]:
-    """Frames whose trailer can be one, with a time near that of the file, shape (n,)."""
+    """Frames whose trailer can be one, with a time near that of the file, shape (n,).
+
+    Payloads end in zeros too often: what would be the very beginning of 1970 is no time.
+    """
     away = np.abs(stamps.times.seconds - frames.times.seconds)
-    good: NDArray[np.bool_] = stamps.sound & (away <= NEAR_S)
+    good: NDArray[np.bool_] = stamps.sound & (away <= NEAR_S) & (stamps.times.seconds > 0)
     return good
 
 

@@ -72,6 +72,14 @@ def test_a_capture_without_trailers(tmp: Path) -> None:
     assert "3 of 3 frames are cut short and lost it" in said(tmp, cut, "exablaze")
 
 
+def test_zeros_at_the_end_are_no_trailer(tmp: Path) -> None:
+    """A made-up capture that begins at 0 s, with payloads of zeros: every trailer would be near."""
+    frame = made.ethernet(bytes(100))
+    assert read(tmp, made.pcap([(0, n, frame) for n in range(5)])) == [
+        (0, n, 10**9) for n in range(5)
+    ]
+
+
 def test_a_clock_that_is_far_away_can_be_named(tmp: Path) -> None:
     """A device that counts from its start: not found by time, but by where the IP packet ends."""
     data = made.pcap([(S, n, FRAME + made.exablaze(3, n) + b"\x00\x00\x00\x09") for n in range(5)])
