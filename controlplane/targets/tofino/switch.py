@@ -110,16 +110,14 @@ class TofinoSwitch(Switch):
         """Read a lane's counts from the chip."""
         found = self._flow_registers(range(first_flow, first_flow + flows))
         counted = self._queue_counters(lane)
-        bins = [registers.counter_query("Egress.delay_histogram", index)
-                for index in registers.histogram_indices(lane)]  # fmt: skip
+        waiting = -(-whole(counted, "usage_cells") // full_packet_cells(self._chip))
+        seen: dict[str, Any] = {"watermark_cells": whole(counted, "watermark_cells")}
+        if waiting == 0:  # while the queue drains, the rest is asked for again and again
+            seen |= self._histogram(lane)
         return SwitchRegisters(
             flows=found,
-            queue_packets=-(-whole(counted, "usage_cells") // full_packet_cells(self._chip)),
-            lane={
-                "histogram_bin_ns": registers.HISTOGRAM_BIN_NS,
-                "histogram": [registers.packets(entry) for entry in self._client.read(bins)],
-                "watermark_cells": whole(counted, "watermark_cells"),
-            },
+            queue_packets=waiting,
+            lane=seen,
             unshaped=self._unshaped(),
             losses=self._losses(lane, whole(counted, "drop_count_packets"), found),
         )
@@ -262,8 +260,18 @@ class TofinoSwitch(Switch):
         found["peak_queue_bytes"] = [0] * len(flows)
         return found
 
+    def _histogram(self, lane: int) -> dict[str, Any]:
+        indices = registers.histogram_indices(lane)
+        queries = [registers.counter_query("Egress.delay_histogram", index) for index in indices]
+        return {
+            "histogram_bin_ns": registers.HISTOGRAM_BIN_NS,
+            "histogram": [registers.packets(entry) for entry in self._client.read(queries)],
+        }
+
     def _queue_counters(self, lane: int) -> dict[str, Any]:
-        queue = self._queues[lane]
+        queue = self._queues.get(lane)
+        if queue is None:
+            raise TargetError(f"switch: lane {lane} is not programmed")
         query = Query(self._chip.table("tm.counter.queue"), queue.key, queue.pipe)
         return self._client.read([query])[0]
 

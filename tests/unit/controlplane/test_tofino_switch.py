@@ -183,6 +183,7 @@ def test_the_queue_and_what_was_not_shaped(server: FakeBfRt, switch: TofinoSwitc
     for index, packets in ((1, 70), (3, 2)):
         server.put(unshaped, {"$COUNTER_SPEC_PKTS": packets}, **{"$COUNTER_INDEX": index})
     found = switch.read_registers(0, 10, 3)
+    assert "histogram" not in found.lane
     assert found.queue_packets == -(-21 // {"tofino1": 20, "tofino2": 9}[server.chip])
     assert found.unshaped["reverse_packets"] == 70
     assert found.unshaped["malformed_packets"] == 2
@@ -331,6 +332,12 @@ def test_a_switch_that_dies_is_told_in_one_line(server: FakeBfRt) -> None:
     assert "UNAVAILABLE" in one_line(error)
     with pytest.raises(TargetError, match="while leaving the switch as it was found"):
         switch.close()
+
+
+def test_a_lane_that_was_not_programmed(server: FakeBfRt, switch: TofinoSwitch) -> None:
+    loaded(server, switch)
+    with pytest.raises(TargetError, match="switch: lane 1 is not programmed"):
+        switch.read_registers(1, 0, 1)
 
 
 def test_a_second_client_is_refused(server: FakeBfRt, switch: TofinoSwitch) -> None:
