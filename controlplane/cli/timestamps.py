@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Register the command."""
-    app.command(epilog="Example: nashbed timestamps behind.pcap --json --packets 10")(timestamps)
+    app.command(epilog="Example: nashbed timestamps behind.pcap --against before.pcap --json")(
+        timestamps
+    )
 
 
 def timestamps(
@@ -36,6 +38,10 @@ def timestamps(
             help="Bytes of a new FCS behind the trailer: 0 or 4.", show_default="found out"
         ),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Align its clock to that of this capture, too."),
+    ] = None,
     packets: Annotated[int, typer.Option(min=0, help="Tell this many one by one.")] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Answer in JSON on standard output.")
@@ -47,8 +53,14 @@ def timestamps(
     )
 
     found = summarise_timestamps(capture, form, fcs, packets)
-    answer = {"ok": True, **found.to_dict()}
-    sys.stdout.write((json.dumps(answer, indent=1) if as_json else _text(found)) + "\n")
+    answer, text = {"ok": True, **found.to_dict()}, _text(found)
+    if against is not None:
+        from nashbed.analysis.clock.pair import align_captures  # noqa: PLC0415
+
+        alignment = align_captures(against, capture, form)
+        answer["alignment"] = alignment.to_dict()
+        text += f"\n{alignment.text()}"
+    sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
     return EXIT_OK
 
 
