@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from nashbed.analysis.clock.match import read_seen
 from nashbed.analysis.clock.queueing import compare
 from nashbed.analysis.clock.taps import taps_of
-from nashbed.analysis.readers import open_run
+from nashbed.analysis.readers import Trial, open_run
+from nashbed.analysis.readers.timestamps import TimestampSource
 from tests.e2e.conftest import Nashbed
+from tests.rtl.loop.through import Plan, delays_ps, through_ports
+from tests.rtl.simulate import need_icarus
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+
+
+PERIOD_NS = 200
+"""A slow clock for the simulated FPGA: its stamps are as exact as it is fast."""
+APART_NS = 10_000
+"""A captured frame of 128 bytes and its trailer take 18 cycles."""
+
+
+def real_packets(trial: Trial, count: int) -> tuple[Plan, Plan, dict[int, int]]:
+    """Some data packets of a trial, with the bytes that were captured of them.
+
+    Returns:
+        When each arrived at the bottleneck, when it left, and its stay by its TCP sequence number.
+    """
+    names = ["kind", "flow", "payload_bytes", "tcp_seq", "enqueue_ns", "dequeue_ns"]
+    cards = trial.arrays("postcards", names)
+    seen = read_seen(TimestampSource(trial.path / "capture.pcap", "file"))
+    (frames, _), *_ = TimestampSource(trial.path / "capture.pcap", "file").chunks()
+    data = (trial.path / "capture.pcap").read_bytes()
+    number = dict(zip(seen.seq.tolist(), seen.number.tolist(), strict=True))
+    before, behind, stays, free_ns = [], [], {}, 0
+    for n in np.flatnonzero((cards["kind"] == 0) & (cards["payload_bytes"] > 0))[200:]:
+        seq, came, went = (int(cards[k][n]) for k in ("tcp_seq", "enqueue_ns", "dequeue_ns"))
+        if len(stays) == count:
+            break
+        if came < free_ns or seq in stays or number.get(seq, len(frames)) >= len(frames):
+            continue
+        at = number[seq]
+        frame = data[frames.start[at] : frames.start[at] + frames.kept[at]]
+        before.append((came, frame))
+        behind.append((went, frame))
+        stays[seq], free_ns = went - came, came + APART_NS
+    first = before[0][0]
+    return [(t - first, f) for t, f in before], [(t - first, f) for t, f in behind], stays
 
 
 def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
@@ -40,3 +80,14 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     # Both clocks of this machine are disciplined together: CLOCK_MONOTONIC and CLOCK_REALTIME
     # differ by a step of the latter, if by anything.
     assert abs(alignment.drift) < 50e-6
+    check_through_fpga(trial, nashbed.folder)
+
+
+def check_through_fpga(trial: Trial, folder: Path) -> None:
+    """The run's packets through the simulated FPGA: its trailers tell each packet's stay."""
+    need_icarus()
+    before, behind, stay_ns = real_packets(trial, 60)
+    found = delays_ps(*through_ports(folder, before, behind, PERIOD_NS))
+    assert found.keys() == stay_ns.keys()
+    away_ps = [found[seq] - stay_ns[seq] * 1000 for seq in stay_ns]
+    assert max(abs(away) for away in away_ps) < PERIOD_NS * 1000 + 2

@@ -33,9 +33,9 @@ def often() -> Iterator[bool]:
 PAUSES: tuple[Callable[[], Iterator[bool] | None], ...] = (never, often)
 
 
-async def start(dut: Any) -> None:
+async def start(dut: Any, period_ns: int = PERIOD_NS) -> None:
     """Clock and reset."""
-    cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
+    cocotb.start_soon(Clock(dut.clk, period_ns, unit="ns").start())
     dut.rst.value = 1
     await ClockCycles(dut.clk, 3)
     dut.rst.value = 0

@@ -13,28 +13,29 @@ from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 from tests.rtl.registers import register_map
-from tests.rtl.streams import PERIOD_NS, never, sink, start
+from tests.rtl.streams import never, sink, start
 
-LEAD_NS = 2_000
+LEAD_CYCLES = 500
 """Before the first frame: reset, and setting the clock."""
 
 
-async def give(dut: Any, prefix: str, plan: list[tuple[int, bytes]]) -> None:
+async def give(dut: Any, prefix: str, plan: list[tuple[int, bytes]], period_ns: int) -> None:
     """Present each frame's first beat in the first cycle at or after its time.
 
     Args:
         dut: The design.
         prefix: Of the stream.
         plan: Time in ns after the lead, and bytes, of each frame.
+        period_ns: Of the clock.
     """
     width = len(getattr(dut, f"{prefix}_tdata")) // 8
     pins = {n: getattr(dut, f"{prefix}_{n}") for n in ("tdata", "tkeep", "tvalid", "tlast")}
     for time_ns, frame in plan:
-        due = LEAD_NS + -(-time_ns // PERIOD_NS) * PERIOD_NS
+        due = (LEAD_CYCLES + -(-time_ns // period_ns)) * period_ns
         now = round(get_sim_time("ns"))
         assert now <= due, "the plan is denser than the port is fast"
-        if due - PERIOD_NS > now:
-            await Timer(due - PERIOD_NS // 2 - now, unit="ns")
+        if due - period_ns > now:
+            await Timer(due - period_ns // 2 - now, unit="ns")
             await RisingEdge(dut.clk)
         for at in range(0, len(frame), width):
             beat = frame[at : at + width]
@@ -58,12 +59,17 @@ async def loop(dut: Any) -> None:
     for port in (0, 1):
         getattr(dut, f"s{port}_axis_tvalid").value = 0
         getattr(dut, f"s{port}_axis_tuser").value = 0
-    await start(dut)
+    await start(dut, plan["period_ns"])
     for name, value in (("NS", 0), ("FNS", 0), ("S", plan["epoch_s"]), ("S_HIGH", 0)):
         await axil.write_dword(registers[f"REG_SET_{name}"], value)
     givers = [
         cocotb.start_soon(
-            give(dut, f"s{port}_axis", [(t, bytes.fromhex(f)) for t, f in plan["frames"][port]])
+            give(
+                dut,
+                f"s{port}_axis",
+                [(t, bytes.fromhex(f)) for t, f in plan["frames"][port]],
+                plan["period_ns"],
+            )
         )
         for port in (0, 1)
     ]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import struct
 from dataclasses import dataclass
@@ -11,16 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nashbed.analysis.clock import TimeBase
-from nashbed.analysis.clock.match import common, read_seen
 from nashbed.analysis.readers.timestamps import TimestampSource
-from tests.rtl.simulate import need_icarus, simulate
+from tests.rtl.loop.through import delays_ps, through_ports
+from tests.rtl.simulate import need_icarus
 from tests.support.capture import raw_capture
 from tests.support.replay import Bottleneck, Replayed, need_dataplane, replay, time_of
-from tests.support.timestamps import EPOCH, pcap
 from tests.support.tshark import need_tshark, tshark
 
-WRAPPER = Path(__file__).parents[1] / "timestamper" / "two_ports.v"
 PACKETS = 300
 RATE = 4_000_000_000
 PERIOD_NS = 4
@@ -70,29 +66,14 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Loop:
     cards = replayed.postcards[replayed.postcards["kind"] == 0]
     leaving = zip(time_of(cards, "dequeue").tolist(), cards["tcp_seq"].tolist(), strict=True)
     start = packets[0][0]  # the replay's clock begins with its first packet
-    plan = [packets, [(start + time, packets[seq][1]) for time, seq in leaving]]
-    frames = [[(time, data.hex()) for time, data in port] for port in plan]
-    (folder / "plan.json").write_text(json.dumps({"epoch_s": EPOCH, "frames": frames}))
-    environment = {"LOOP_FOLDER": str(folder)}
-    simulate("two_ports", "tests.rtl.loop.checks", folder / "sim", {}, (WRAPPER,), environment)
-    paths = []
-    for port in (0, 1):
-        left = json.loads((folder / f"port{port}.json").read_text())
-        paths.append(folder / f"port{port}.pcap")
-        paths[-1].write_bytes(pcap((EPOCH, 0, bytes.fromhex(f)) for f in left))
-    return Loop(replayed, paths[0], paths[1])
+    behind = [(start + time, packets[seq][1]) for time, seq in leaving]
+    return Loop(replayed, *through_ports(folder, packets, behind, PERIOD_NS))
 
 
 @pytest.mark.slow
 @pytest.mark.dataplane
 def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
     """Within one clock cycle of each stamp, for every packet that left; drops are seen too."""
-    clock = TimeBase("timestamper")
-    before = read_seen(TimestampSource(loop.before), clock)
-    behind = read_seen(TimestampSource(loop.behind), clock)
-    at_before, at_behind = common(before, behind)
-    delay_ps = behind.times.take(at_behind) - before.times.take(at_before)
-
     cards = loop.replayed.postcards
     left = cards[cards["kind"] == 0]
     stay_ns = dict(
@@ -102,7 +83,7 @@ def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
             strict=True,
         )
     )
-    by_seq = dict(zip(before.seq[at_before].tolist(), delay_ps.tolist(), strict=True))
+    by_seq = delays_ps(loop.before, loop.behind)
     assert by_seq.keys() == stay_ns.keys()
     away_ps = np.array([by_seq[seq] - stay_ns[seq] * 1000 for seq in stay_ns])
     assert np.abs(away_ps).max() < PERIOD_NS * 1000 + 2  # and 2^-40 s of each stamp
@@ -111,7 +92,8 @@ def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
     dropped = cards[cards["kind"] == 1]["tcp_seq"].tolist()
     assert len(dropped) > 10, "the queue must overflow in this test"
     assert len(left) > 100
-    assert set(before.seq.tolist()) - set(behind.seq.tolist()) == set(dropped)
+    arrived = {int(seq) for seq in cards["tcp_seq"]}
+    assert arrived - by_seq.keys() == set(dropped)
     assert max(stay_ns.values()) > 10 * min(stay_ns.values())
 
 
