@@ -49,6 +49,17 @@ def json_text(compiled: str, stamp: str) -> str:
     return json.dumps({"stamp": stamp} | content, indent=1) + "\n"
 
 
+def bfrt_text(compiled: str, stamp: str) -> str:
+    """bf-rt.json with the stamp as a key of its own: the tables of our controls.
+
+    The others are the chip's (snapshots, port metadata), and no matter of the program.
+    """
+    content = json.loads(compiled)
+    ours = [t for t in content["tables"] if ".Ingress." in t["name"] or ".Egress." in t["name"]]
+    kept = {"schema_version": content["schema_version"], "tables": ours}
+    return json.dumps({"stamp": stamp} | kept, indent=1) + "\n"
+
+
 def without(node: Any, key: str) -> Any:
     """A JSON document without a key, wherever it is."""
     if isinstance(node, dict):
@@ -67,6 +78,9 @@ class Artefact:
         compiler: Name of the compiler on PATH.
         arguments: Its arguments before the source file.
         text: What is committed, of the compiler's output and the stamp.
+        made: File that the compiler makes in the folder that it is given; empty where it is
+            given the output's name.
+        proof: Another file that must be there: what only a program that fits has.
     """
 
     target: str
@@ -75,6 +89,8 @@ class Artefact:
     compiler: str
     arguments: tuple[str, ...]
     text: Callable[[str, str], str]
+    made: str = ""
+    proof: str = ""
 
     @property
     def path(self) -> Path:
@@ -82,6 +98,25 @@ class Artefact:
         return P4SRC / self.target / self.output
 
 
+def tofino(chip: str) -> Artefact:
+    """The program on one generation of Tofino.
+
+    p4c alone accepts what needs more stages than there are; its driver runs the assembler.
+    """
+    return Artefact(
+        target="tofino",
+        main=f"bottleneck_{chip}.p4",
+        output=f"{chip}/bf-rt.json",
+        compiler="p4c",
+        arguments=("--target", chip.replace("tofino1", "tofino"), "--arch", ARCHITECTURES[chip],
+                   "--Wdisable=unused"),
+        text=bfrt_text,
+        made="bfrt.json",
+        proof="bottleneck/tofino.bin",
+    )  # fmt: skip
+
+
+ARCHITECTURES = {"tofino1": "tna", "tofino2": "t2na"}
 ARTEFACTS = (
     Artefact(
         target="dpdk",
@@ -105,6 +140,7 @@ ARTEFACTS = (
         arguments=("--arch", "v1model"),
         text=json_text,
     ),
+    *map(tofino, ARCHITECTURES),
 )
 
 
@@ -140,11 +176,14 @@ def compiled(artefact: Artefact, compiler: str) -> str:
     """
     commit = commit_of(compiler)
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder) / artefact.output
+        output = Path(folder) / (artefact.made or artefact.output)
         source = P4SRC / artefact.target / artefact.main
-        command = [compiler, *artefact.arguments, str(source), "-o", str(output)]
+        into = folder if artefact.made else str(output)
+        command = [compiler, *artefact.arguments, str(source), "-o", into]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
-        if run.returncode != 0 or not output.exists():
+        if run.returncode != 0 or not (
+            output.exists() and (Path(folder) / artefact.proof).exists()
+        ):
             sys.exit(f"{' '.join(command)} failed:\n{run.stderr}")
         if run.stderr.strip():
             print(run.stderr, file=sys.stderr)
@@ -160,7 +199,8 @@ def commit_of(compiler: str) -> str:
         SystemExit: It is of a release that is too old, or is no p4c.
     """
     run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    told = re.search(r"Version (\d+(?:\.\d+)+)\S* \(SHA: (\w+)", run.stdout + run.stderr)
+    pattern = r"(?:Version|p4c) (\d+(?:\.\d+)+)\S* \(SHA: (\w+)"
+    told = re.search(pattern, run.stdout + run.stderr)
     if told is None:
         sys.exit(f"{compiler} --version does not tell a release of p4c: is it one?")
     release = tuple(int(part) for part in told.group(1).split("."))
@@ -177,6 +217,7 @@ def build() -> int:
     for artefact in ARTEFACTS:
         compiler = shutil.which(artefact.compiler)
         if compiler:
+            artefact.path.parent.mkdir(exist_ok=True)
             artefact.path.write_text(compiled(artefact, compiler))
             print(f"{artefact.path.relative_to(P4SRC.parent)}: compiled")
             continue

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.switch_tofino import SwitchTofino
-from tests.fakes.bfrt_program import program_tables
 
+ROOT = Path(__file__).resolve().parents[2]
 CHIPS = ("tofino1", "tofino2")
 PORTS = {
     "senders": {"port": 128, "speed": "25gbit"},
@@ -20,14 +16,9 @@ PORTS = {
 }
 
 
-@cache
 def artefact(chip: str) -> Path:
-    """The program's bf-rt.json."""
-    folder = Path(tempfile.mkdtemp(prefix="nashbed-bfrt-"))
-    atexit.register(shutil.rmtree, folder)
-    path = folder / "bf-rt.json"
-    path.write_bytes(program_tables(chip))
-    return path
+    """The program's committed bf-rt.json."""
+    return ROOT / "p4src" / "tofino" / chip / "bf-rt.json"
 
 
 def settings(chip: str, address: str, **changed: Any) -> SwitchTofino:
