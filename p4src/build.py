@@ -103,17 +103,17 @@ def tofino(chip: str) -> Artefact:
 
     p4c alone accepts what needs more stages than there are; its driver runs the assembler.
     """
+    target = chip.replace("tofino1", "tofino")
     return Artefact(
         target="tofino",
         main=f"bottleneck_{chip}.p4",
         output=f"{chip}/bf-rt.json",
         compiler="p4c",
-        arguments=("--target", chip.replace("tofino1", "tofino"), "--arch", ARCHITECTURES[chip],
-                   "--Wdisable=unused"),
+        arguments=("--target", target, "--arch", ARCHITECTURES[chip], "--Wdisable=unused"),
         text=bfrt_text,
         made="bfrt.json",
-        proof="bottleneck/tofino.bin",
-    )  # fmt: skip
+        proof=f"bottleneck/{target}.bin",
+    )
 
 
 ARCHITECTURES = {"tofino1": "tna", "tofino2": "t2na"}

@@ -24,3 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in reasons.items():
             if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+# Tests start processes while a gRPC client is at work; its handlers at fork may then wait for
+# one another.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")

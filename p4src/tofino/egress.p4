@@ -22,22 +22,22 @@ control Egress(inout headers_t hdr,
 
     RegisterAction<byte_count_t, flow_index_t, bit<32>>(departed_bytes) count_departure = {
         void apply(inout byte_count_t count) {
-            if (count.low >= meta.room) {
-                count.low = count.low - meta.room;
+            if (count.low >= (bit<32>)meta.room) {
+                count.low = count.low - (bit<32>)meta.room;
                 count.high = count.high + 1;
             } else {
-                count.low = count.low + meta.frame_bytes;
+                count.low = count.low + (bit<32>)meta.frame_bytes;
             }
         }
     };
 
     RegisterAction<byte_count_t, flow_index_t, bit<32>>(dropped_bytes) count_drop = {
         void apply(inout byte_count_t count) {
-            if (count.low >= meta.room) {
-                count.low = count.low - meta.room;
+            if (count.low >= (bit<32>)meta.room) {
+                count.low = count.low - (bit<32>)meta.room;
                 count.high = count.high + 1;
             } else {
-                count.low = count.low + meta.frame_bytes;
+                count.low = count.low + (bit<32>)meta.frame_bytes;
             }
         }
     };
@@ -67,6 +67,22 @@ control Egress(inout headers_t hdr,
         size = LANE_CAPACITY;
     }
 
+    action copy_stamp() {
+        meta.flow = (flow_index_t)hdr.bridge.flow;
+        meta.lane = hdr.bridge.lane[3:0];
+        meta.frame_bytes = hdr.stamp.frame_bytes;
+        meta.room = BYTE_COUNT_WRAP - hdr.stamp.frame_bytes;
+    }
+
+    action choose_session() {
+        meta.mirror_session = MIRROR_SESSION;
+    }
+
+    // An action of its own: one that computes an index may not carry constants.
+    action number_postcard() {
+        meta.lane_seq = next_postcard.execute(meta.lane);
+    }
+
     action departure() {
         meta.pass = PASS_DEPARTED;
         meta.queue_cells = (bit<32>)intrinsic.enq_qdepth;
@@ -79,6 +95,48 @@ control Egress(inout headers_t hdr,
         meta.pass = PASS_DROPPED;
         meta.dequeue_ns = hdr.stamp.ingress_ns;
         to_deparser.drop_ctl = 1;  // the packet, not its mirror
+    }
+
+    action subtract_times() {
+        meta.stay_ns = meta.now_ns - meta.arrived_ns;
+    }
+
+    action shift_stay() {
+        meta.bin = meta.stay_ns >> HISTOGRAM_SHIFT;
+    }
+
+    // Where a lane's histogram begins, by a table of constants: a lane comes in 16
+    // bits, and the chip does not move it into the 32 of a bin.
+    action add_first_bin(bit<32> first_bin) {
+        meta.bin = meta.bin | first_bin;
+    }
+
+    table histograms {
+        key = {
+            hdr.bridge.lane : exact @name("lane");
+        }
+        actions = {
+            add_first_bin;
+        }
+        const entries = {
+            0: add_first_bin(0);
+            1: add_first_bin(1 << HISTOGRAM_BINS_LOG2);
+            2: add_first_bin(2 << HISTOGRAM_BINS_LOG2);
+            3: add_first_bin(3 << HISTOGRAM_BINS_LOG2);
+            4: add_first_bin(4 << HISTOGRAM_BINS_LOG2);
+            5: add_first_bin(5 << HISTOGRAM_BINS_LOG2);
+            6: add_first_bin(6 << HISTOGRAM_BINS_LOG2);
+            7: add_first_bin(7 << HISTOGRAM_BINS_LOG2);
+            8: add_first_bin(8 << HISTOGRAM_BINS_LOG2);
+            9: add_first_bin(9 << HISTOGRAM_BINS_LOG2);
+            10: add_first_bin(10 << HISTOGRAM_BINS_LOG2);
+            11: add_first_bin(11 << HISTOGRAM_BINS_LOG2);
+            12: add_first_bin(12 << HISTOGRAM_BINS_LOG2);
+            13: add_first_bin(13 << HISTOGRAM_BINS_LOG2);
+            14: add_first_bin(14 << HISTOGRAM_BINS_LOG2);
+            15: add_first_bin(15 << HISTOGRAM_BINS_LOG2);
+        }
+        size = LANE_CAPACITY;
     }
 
     action write_postcard() {
@@ -102,22 +160,18 @@ control Egress(inout headers_t hdr,
 
     apply {
         if (hdr.stamp.isValid()) {
-            meta.mirror_session = MIRROR_SESSION;
-            meta.flow = (flow_index_t)hdr.bridge.flow;
-            meta.lane = hdr.bridge.lane[3:0];
-            meta.frame_bytes = (bit<32>)hdr.stamp.frame_bytes;
-            meta.room = BYTE_COUNT_WRAP - meta.frame_bytes;
-            meta.lane_seq = next_postcard.execute(meta.lane);
+            copy_stamp();
+            choose_session();
+            number_postcard();
             if (intrinsic.deflection_flag == 0) {
                 departure();
                 departed_packets.count(meta.flow);
                 count_departure.execute(meta.flow);
-                // The low words suffice: 2^32 ns is where the histogram ends. The
-                // bin is HISTOGRAM_SHIFT and HISTOGRAM_BINS_LOG2 as slices.
-                meta.stay_ns = meta.now_ns - meta.arrived_ns;
-                meta.bin[15:12] = meta.lane;
-                meta.bin[11:0] = meta.stay_ns[31:20];
-                delay_histogram.count(meta.bin);
+                // The low words suffice: 2^32 ns is where the histogram ends.
+                subtract_times();
+                shift_stay();
+                histograms.apply();
+                delay_histogram.count((histogram_index_t)meta.bin);
             } else {
                 drop();
                 limits.apply();

@@ -12,8 +12,7 @@ const bit<8> UNSHAPED_MALFORMED = 3;  // truncated, or lengths that contradict e
 const bit<8> UNSHAPED_FOREIGN = 4;    // came in by a port of neither wire: dropped
 #define UNSHAPED_REASONS 8
 
-const bit<16> LEAST_IP_BYTES = 46;    // a shorter packet is padded to a frame of 60 bytes
-const bit<32> LEAST_FRAME_BYTES = 60;
+const bit<16> LEAST_FRAME_BYTES = 60;  // a shorter one is padded
 
 control Ingress(inout headers_t hdr,
                 inout ingress_metadata_t meta,
@@ -28,11 +27,11 @@ control Ingress(inout headers_t hdr,
 
     RegisterAction<byte_count_t, flow_index_t, bit<32>>(arrived_bytes) count_arrival = {
         void apply(inout byte_count_t count) {
-            if (count.low >= meta.room) {
-                count.low = count.low - meta.room;
+            if (count.low >= (bit<32>)meta.room) {
+                count.low = count.low - (bit<32>)meta.room;
                 count.high = count.high + 1;
             } else {
-                count.low = count.low + meta.frame_bytes;
+                count.low = count.low + (bit<32>)meta.frame_bytes;
             }
         }
     };
@@ -87,7 +86,7 @@ control Ingress(inout headers_t hdr,
 
     action measure() {
         meta.ip_payload_bytes = hdr.ipv4.total_bytes - (bit<16>)IPV4_BYTES;
-        meta.frame_bytes = (bit<32>)hdr.ipv4.total_bytes;
+        meta.frame_bytes = hdr.ipv4.total_bytes + (bit<16>)ETHERNET_BYTES;
     }
 
     action to_queue(lane_t lane, flow_id_t flow, QueueId_t queue) {
@@ -95,7 +94,7 @@ control Ingress(inout headers_t hdr,
         hdr.stamp.setValid();
         hdr.stamp.pass = PASS_SHAPED;
         hdr.stamp.reserved = 0;
-        hdr.stamp.frame_bytes = (bit<16>)meta.frame_bytes;
+        hdr.stamp.frame_bytes = meta.frame_bytes;
         hdr.stamp.ingress_ns = from_parser.global_tstamp;
         hdr.bridge.setValid();
         hdr.bridge.lane = lane;
@@ -111,6 +110,46 @@ control Ingress(inout headers_t hdr,
 
     action pass_unknown() {
         pass_unshaped(UNSHAPED_UNKNOWN);
+    }
+
+    action pass_malformed() {
+        pass_unshaped(UNSHAPED_MALFORMED);
+    }
+
+    action is_sound() {}
+
+    action pad() {
+        meta.frame_bytes = max(meta.frame_bytes, LEAST_FRAME_BYTES);
+    }
+
+    // What an if can compare at once is less than this; a ternary table does it. A
+    // parser error takes the default, a later fragment has no layer-4 header to
+    // classify by, and a payload below zero has its highest bit set.
+    table soundness {
+        key = {
+            from_parser.parser_err       : ternary @name("parser_err");
+            hdr.tcp.isValid()            : ternary @name("is_tcp");
+            hdr.udp.isValid()            : ternary @name("is_udp");
+            hdr.ipv4.flags_fragment      : ternary @name("flags_fragment");
+            hdr.tcp.data_offset_reserved : ternary @name("data_offset");
+            meta.payload_bytes           : ternary @name("payload_bytes");
+        }
+        actions = {
+            is_sound;
+            pass_unknown;
+            pass_malformed;
+        }
+        const default_action = pass_malformed();
+        const entries = {
+            (0, true, _, 0 &&& FRAGMENT_OFFSET_MASK, 0x00 &&& 0xc0, _): pass_malformed();
+            (0, true, _, 0 &&& FRAGMENT_OFFSET_MASK, 0x40 &&& 0xf0, _): pass_malformed();
+            (0, true, _, 0 &&& FRAGMENT_OFFSET_MASK, _, 0x8000 &&& 0x8000): pass_malformed();
+            (0, true, _, 0 &&& FRAGMENT_OFFSET_MASK, _, _): is_sound();
+            (0, _, true, 0 &&& FRAGMENT_OFFSET_MASK, _, 0x8000 &&& 0x8000): pass_malformed();
+            (0, _, true, 0 &&& FRAGMENT_OFFSET_MASK, _, _): is_sound();
+            (0, _, _, _, _, _): pass_unknown();
+        }
+        size = 8;
     }
 
     table flow_table {
@@ -140,29 +179,19 @@ control Ingress(inout headers_t hdr,
             meta.l4_header_bytes = (bit<16>)UDP_BYTES;
         }
         meta.payload_bytes = meta.ip_payload_bytes - meta.l4_header_bytes;
-        meta.frame_bytes = meta.frame_bytes + ETHERNET_BYTES;
-        if (hdr.ipv4.total_bytes < LEAST_IP_BYTES) {
-            meta.frame_bytes = LEAST_FRAME_BYTES;
-        }
+        pad();
         meta.room = BYTE_COUNT_WRAP - meta.frame_bytes;
 
         // Ingress is not told the frame's length: a header that is not whole
         // is an error of the parser, an IP length beyond the frame is not seen.
         if (meta.from_senders == 1) {
-            if (from_parser.parser_err != PARSER_ERROR_OK) {
-                pass_unshaped(UNSHAPED_MALFORMED);
-            } else if (!hdr.tcp.isValid() && !hdr.udp.isValid()) {
-                pass_unshaped(UNSHAPED_UNKNOWN);
-            } else if ((hdr.ipv4.flags_fragment & FRAGMENT_OFFSET_MASK) != 0) {
-                // A later fragment has no layer-4 header to classify by.
-                pass_unshaped(UNSHAPED_UNKNOWN);
-            } else if (hdr.tcp.isValid() && hdr.tcp.data_offset_reserved[7:4] < 5) {
-                pass_unshaped(UNSHAPED_MALFORMED);
-            } else if (meta.payload_bytes[15:15] == 1) {
-                pass_unshaped(UNSHAPED_MALFORMED);
-            } else if (flow_table.apply().hit) {
-                arrived_packets.count(meta.flow);
-                count_arrival.execute(meta.flow);
+            switch (soundness.apply().action_run) {
+                is_sound: {
+                    if (flow_table.apply().hit) {
+                        arrived_packets.count(meta.flow);
+                        count_arrival.execute(meta.flow);
+                    }
+                }
             }
         }
         if (meta.unshaped != UNSHAPED_NOT) {

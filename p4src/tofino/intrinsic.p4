@@ -55,12 +55,14 @@ typedef bit<16> histogram_index_t;            // as wide as HISTOGRAM_CELLS need
 typedef bit<16> flow_index_t;                // as wide as mirror_h has it
 typedef bit<4>  lane_index_t;               // as wide as LANE_CAPACITY needs
 
-// A byte count of 62 bits: the low word wraps at 2^30, one access a packet.
+// A byte count of 47 bits: the low word wraps at 2^15, one access a packet. No frame
+// is longer, so what is added and compared fits the 16 bits that a length comes in:
+// the chip cannot move it into a wider container.
 struct byte_count_t {
     bit<32> low;
     bit<32> high;
 }
-const bit<32> BYTE_COUNT_WRAP = 1 << 30;
+const bit<16> BYTE_COUNT_WRAP = 1 << 15;
 
 // The chip's clock as the control plane reads it.
 struct clock_t {

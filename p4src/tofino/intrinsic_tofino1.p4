@@ -9,10 +9,20 @@
 control CellsToBytes(in bit<32> cells, out bytes_t bytes) {
     bytes_t sixty_four;
     bytes_t sixteen;
-    apply {
+
+    // A stage does one operation on a field: shifts in one, the sum in the next.
+    action shift() {
         sixty_four = cells << 6;
         sixteen = cells << 4;
+    }
+
+    action add() {
         bytes = sixty_four + sixteen;
+    }
+
+    apply {
+        shift();
+        add();
     }
 }
 

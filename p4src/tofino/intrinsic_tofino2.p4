@@ -10,12 +10,26 @@ control CellsToBytes(in bit<32> cells, out bytes_t bytes) {
     bytes_t hundred_twenty_eight;
     bytes_t thirty_two;
     bytes_t sixteen;
-    apply {
+
+    // A stage does one operation on a field: shifts in one, a sum in each of the next two.
+    action shift() {
         hundred_twenty_eight = cells << 7;
         thirty_two = cells << 5;
         sixteen = cells << 4;
+    }
+
+    action add_first() {
         bytes = hundred_twenty_eight + thirty_two;
+    }
+
+    action add_second() {
         bytes = bytes + sixteen;
+    }
+
+    apply {
+        shift();
+        add_first();
+        add_second();
     }
 }
 

@@ -27,8 +27,8 @@ struct ingress_metadata_t {
     bit<16> ip_payload_bytes;
     bit<16> l4_header_bytes;
     bit<16> payload_bytes;
-    bit<32> frame_bytes;
-    bit<32> room;              // left in a byte count's low word before this frame fills it
+    bit<16> frame_bytes;
+    bit<16> room;              // left in a byte count's low word before this frame fills it
     bit<32> clock_high;
     bit<32> clock_low;
     flow_index_t flow;
@@ -41,13 +41,13 @@ struct egress_metadata_t {
     flow_index_t      flow;
     bit<32>           queue_cells;
     bit<32>           lane_seq;
-    bit<32>           frame_bytes;
-    bit<32>           room;
+    bit<16>           frame_bytes;
+    bit<16>           room;
     bit<32>           now_ns;        // low words of the clock: what a stay is measured by
     bit<32>           arrived_ns;
     bit<32>           stay_ns;
+    bit<32>           bin;           // of the histogram, as wide as what it is made of
     time_ns_t         dequeue_ns;
-    histogram_index_t bin;
 }
 
 parser IngressParser(packet_in pkt,

@@ -129,7 +129,7 @@ class FakeBfRt:
         """Count packets and bytes of a flow: in the first pipe, as P4 does."""
         register, counter = self.named(f"{name}_bytes"), self.named(f"{name}_packets")
         field = register.split(".", 1)[1]
-        words = {f"{field}.low": [size % 2**30, 0], f"{field}.high": [size >> 30, 0]}
+        words = {f"{field}.low": [size % 2**15, 0], f"{field}.high": [size >> 15, 0]}
         self.put(register, words, **{"$REGISTER_INDEX": flow})
         self.put(counter, {"$COUNTER_SPEC_PKTS": packets}, **{"$COUNTER_INDEX": flow})
 
@@ -464,8 +464,8 @@ class FakeBfRt:
     def _data(self, table: dict[str, Any], data: pb.TableData) -> tuple[str, dict[str, Any]]:
         known = {f["singleton"]["id"]: f for f in table["data"] if "singleton" in f}
         action = ""
-        if data.action_id or table["action_specs"]:
-            chosen = [a for a in table["action_specs"] if a["id"] == data.action_id]
+        if data.action_id or table.get("action_specs"):
+            chosen = [a for a in table.get("action_specs") if a["id"] == data.action_id]
             if not chosen:
                 raise invalid(f"{table['name']}: no action {data.action_id}")
             action = chosen[0]["name"]

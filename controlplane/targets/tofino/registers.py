@@ -9,7 +9,7 @@ from typing import Any
 from ...contract.errors import TargetError
 from .change import Change, Query
 
-BYTE_COUNT_BITS = 30
+BYTE_COUNT_BITS = 15
 """Bits of a byte count's low word (p4src/tofino/intrinsic.p4)."""
 HISTOGRAM_BINS = 4096
 HISTOGRAM_BIN_NS = 2**20
