@@ -198,9 +198,7 @@ class RunMeasures:
 
         Of an adaptive run only those that were run: the others were never meant to be.
         """
-        plan = self.run.plan
-        fixed = plan is not None and plan.search == "exhaustive"
-        planned = [(p.setting, p.mix) for p in plan.trials] if plan and fixed else []
+        planned = [(p.setting, p.mix) for p in self.run.planned or ()]
         run = [(t.setting, t.record.mix) for t in self.run.trials]
         found: dict[str, dict[State, None]] = {}
         for setting, mix in [*planned, *run]:

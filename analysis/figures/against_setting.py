@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
+from nashbed.controlplane.contract.trial import Setting
 
 from ..bounds import matches
-from ..measures import RunMeasures
+from ..measures import Cell, RunMeasures
 from ..metrics.interval import Estimate, estimate
 from ..models import MODELS
 from ..state import State, strategy_totals
@@ -66,19 +67,20 @@ def axis_of(measures: RunMeasures, line: Line) -> str:
 
 
 def _of_mix(measures: RunMeasures, line: Line, state: State, strategy: str, axis: str) -> Points:
-    found = []
-    for setting in line.settings:
-        cell = cell_of(measures, setting, state)
-        if cell is not None:
-            sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
-            found.append((place_of(setting, axis), estimate(sums)))
-    return [(x, e) for x, e in found if e is not None]
+    return _totals(line, lambda setting: cell_of(measures, setting, state), strategy, axis)
 
 
 def _alone(measures: RunMeasures, line: Line, strategy: str, axis: str) -> Points:
+    return _totals(line, lambda setting: pure_cell(measures, setting, strategy), strategy, axis)
+
+
+def _totals(
+    line: Line, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
+) -> Points:
+    """A strategy's throughput along a line, in the cell that each of its settings has."""
     found = []
     for setting in line.settings:
-        cell = pure_cell(measures, setting, strategy)
+        cell = cell_at(setting)
         if cell is not None:
             sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
             found.append((place_of(setting, axis), estimate(sums)))

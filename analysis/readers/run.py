@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane.contract.manifest import MANIFEST_FORMAT, Manifest
-from nashbed.controlplane.contract.plan import PLAN_FORMAT, Plan
+from nashbed.controlplane.contract.plan import PLAN_FORMAT, Plan, PlannedTrial
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 
@@ -69,10 +69,16 @@ class Run:
         return tuple(found.values())
 
     @property
+    def planned(self) -> tuple[PlannedTrial, ...] | None:
+        """What was meant to be run (None: no plan, or a search chose among its trials)."""
+        if self.plan is None or self.plan.search == "adaptive":
+            return None
+        return self.plan.trials
+
+    @property
     def planned_trials(self) -> int | None:
         """How many repetitions were planned (None: no plan, or a search chose them)."""
-        fixed = self.plan is not None and self.plan.search == "exhaustive"
-        return len(self.plan.trials) if self.plan and fixed else None
+        return None if self.planned is None else len(self.planned)
 
 
 def open_run(path: Path) -> Run:

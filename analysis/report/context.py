@@ -60,9 +60,9 @@ class Findings:
 
     @property
     def sought(self) -> bool:
-        """Whether the run can say anything of equilibria: mixes picked by hand may not."""
-        every = self.measures.run.scenario.sweep.mixes == "all"
-        return every or any(found.decided for found in self.equilibria)
+        """Whether the run can say anything of equilibria."""
+        decided = any(found.decided for found in self.equilibria)
+        return self.measures.run.scenario.seeks_equilibria(decided)
 
     def to_dict(self) -> Json:
         """Plain data for JSON: NaN never occurs in it."""

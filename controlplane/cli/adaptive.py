@@ -16,7 +16,7 @@ from ..contract.trial import Setting
 from ..run.planner import trials_at_once
 
 if TYPE_CHECKING:
-    from nashbed.analysis.nash.campaign import Campaign, Wish
+    from nashbed.analysis.nash.campaign import Campaign
 
 
 def expect(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> Sequence[int]:
@@ -35,11 +35,8 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
         testbed: Where.
         plan: What may be chosen.
     """
-    return CampaignChooser(path, scenario, plan, _at_once(plan, testbed))
-
-
-def _at_once(plan: Plan, testbed: Testbed) -> int:
-    return trials_at_once(plan.trials, plan.lanes, testbed.capacity.rate)
+    at_once = trials_at_once(plan.trials, plan.lanes, testbed.capacity.rate)
+    return CampaignChooser(path, scenario, plan, at_once)
 
 
 class CampaignChooser:
@@ -53,7 +50,8 @@ class CampaignChooser:
     """
 
     def __init__(self, path: Path, scenario: Scenario, plan: Plan, at_once: int) -> None:
-        from nashbed.analysis.nash.of_scenario import campaign_of  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.nash.campaign import Wish  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.nash.of_scenario import campaign_of  # noqa: PLC0415
         from nashbed.analysis.state import mix_state  # noqa: PLC0415
 
         self._path = path
@@ -62,7 +60,7 @@ class CampaignChooser:
         index = {label: i for i, label in enumerate(settings)}
         self._campaign: Campaign = campaign_of(scenario, list(settings.values()), at_once)
         self._trials = {
-            (index[t.setting.label], mix_state(t.mix, scenario.strategies), t.repetition): t
+            Wish(index[t.setting.label], mix_state(t.mix, scenario.strategies), t.repetition): t
             for t in plan.trials
         }
         self._wishes = {trial.key: wish for wish, trial in self._trials.items()}
@@ -77,11 +75,9 @@ class CampaignChooser:
         Raises:
             RunError: A table of the sealed trial is damaged.
         """
-        from nashbed.analysis.nash.campaign import Wish  # noqa: PLC0415
         from nashbed.analysis.nash.of_trial import payoffs_of_trial  # noqa: PLC0415
 
         payoffs = None
         if sealed is not None:
             payoffs = payoffs_of_trial(self._path / "trials" / sealed, self._scenario)
-        wish: Wish = Wish(*self._wishes[trial.key])
-        self._campaign.tell(wish, payoffs)
+        self._campaign.tell(self._wishes[trial.key], payoffs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,9 +43,7 @@ def replay(
         f"{found.mpps_median:.2f} million per second ({found.mpps_low:.2f} to "
         f"{found.mpps_high:.2f}; at least 2 wanted), {found.ns_per_packet:.0f} ns a packet"
     )
-    answer = {"ok": found.fast_enough, "part": "replay", **found.to_dict()}
-    sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
-    return EXIT_OK if found.fast_enough else EXIT_ACCEPTANCE
+    return _answer("replay", found.fast_enough, found.to_dict(), text, as_json)
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
@@ -71,9 +69,7 @@ def analysis(
         f"peak memory {found.peak_bytes / 2**20:.0f} MiB (below 1024 wanted), "
         f"file {found.file_bytes / 1e9:.2f} GB"
     )
-    answer = {"ok": met, "part": "analysis", **found.to_dict()}
-    sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
-    return EXIT_OK if met else EXIT_ACCEPTANCE
+    return _answer("analysis", met, found.to_dict(), text, as_json)
 
 
 @app.command(epilog="Example: nashbed bench timestamps --packets 4000000")
@@ -97,6 +93,12 @@ def timestamps(
         f"({each.file_bytes / 1e6:.0f} MB, n = {repetitions}; at least 1 wanted)"
         for each in found
     ]
-    answer = {"ok": met, "part": "timestamps", "formats": [each.to_dict() for each in found]}
-    sys.stdout.write((json.dumps(answer, indent=1) if as_json else "\n".join(lines)) + "\n")
+    data = {"formats": [each.to_dict() for each in found]}
+    return _answer("timestamps", met, data, "\n".join(lines), as_json)
+
+
+def _answer(part: str, met: bool, data: dict[str, Any], text: str, as_json: bool) -> int:
+    """Tell a part's result; the exit code says whether it reached what is wanted."""
+    answer = {"ok": met, "part": part, **data}
+    sys.stdout.write((json.dumps(answer, indent=1) if as_json else text) + "\n")
     return EXIT_OK if met else EXIT_ACCEPTANCE

@@ -100,9 +100,8 @@ def result_table(rows: list[dict[str, Any]], scenario: Scenario) -> Table:
 
 
 def sought(rows: Rows, scenario: Scenario) -> bool:
-    """Whether the run can say anything of equilibria: mixes picked by hand may not."""
-    every = scenario.sweep.mixes == "all"
-    return every or any(row["equilibrium"] is not None for row in rows)
+    """Whether the run can say anything of equilibria."""
+    return scenario.seeks_equilibria(any(row["equilibrium"] is not None for row in rows))
 
 
 def _several(rows: list[dict[str, Any]]) -> bool:

@@ -473,6 +473,14 @@ class Scenario(Model):
         """Flows of one trial."""
         return sum(group.count for group in self.flows)
 
+    def seeks_equilibria(self, any_decided: bool) -> bool:
+        """Whether a run can say anything of equilibria: mixes picked by hand may not.
+
+        Args:
+            any_decided: Whether anything is known of any of its mixes.
+        """
+        return self.sweep.mixes == "all" or any_decided
+
     @property
     def smallest_buffer_bytes(self) -> int:
         """What a buffer must hold at least: one packet (in whole cells)."""

@@ -59,26 +59,12 @@ static int
 read_address(const struct json_place *place, const struct json_field *field, const json_t *value,
 	     void *target)
 {
-	struct sockaddr_in *address = target;
-	const char *text = json_string_value(value);
+	const struct sockaddr_in *address = target;
 
-	(void)field;
-	address->sin_family = AF_INET;
-	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1 ||
-	    address->sin_addr.s_addr == htonl(INADDR_ANY))
-		return json_place_error(place, "must be an IPv4 address like \"10.64.0.1\"");
-	return 0;
-}
-
-static int
-read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
-	  void *target)
-{
-	int64_t number;
-
-	if (json_read_i64(place, field, value, &number) < 0)
+	if (json_read_ipv4(place, field, value, target) < 0)
 		return -1;
-	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
+	if (address->sin_addr.s_addr == htonl(INADDR_ANY))
+		return json_place_error(place, JSON_IPV4_WANTED);
 	return 0;
 }
 
@@ -93,9 +79,9 @@ static const struct json_field flow_fields[] = {
 	FLOW_FIELD("group", group, json_read_u32, 0, UINT16_MAX),
 	FLOW_FIELD("cc", cc, read_cc, 0, 0),
 	FLOW_FIELD("src", source, read_address, 0, 0),
-	FLOW_FIELD("sport", source, read_port, 1, UINT16_MAX),
+	FLOW_FIELD("sport", source, json_read_port, 1, UINT16_MAX),
 	FLOW_FIELD("dst", destination, read_address, 0, 0),
-	FLOW_FIELD("dport", destination, read_port, 1, UINT16_MAX),
+	FLOW_FIELD("dport", destination, json_read_port, 1, UINT16_MAX),
 	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DAY_NS),
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -146,5 +147,31 @@ json_read_string(const struct json_place *place, const struct json_field *field,
 	*(char **)target = strdup(json_string_value(value));
 	if (*(char **)target == NULL)
 		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
+	return 0;
+}
+
+int
+json_read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
+	       void *target)
+{
+	struct sockaddr_in *address = target;
+	const char *text = json_string_value(value);
+
+	(void)field;
+	address->sin_family = AF_INET;
+	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1)
+		return json_place_error(place, JSON_IPV4_WANTED);
+	return 0;
+}
+
+int
+json_read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
+	       void *target)
+{
+	int64_t number;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
 	return 0;
 }

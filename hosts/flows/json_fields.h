@@ -50,4 +50,12 @@ int json_read_u32(const struct json_place *place, const struct json_field *field
 int json_read_string(const struct json_place *place, const struct json_field *field,
 		     const json_t *value, void *target);
 
+/* Readers of the two halves of a struct sockaddr_in. */
+#define JSON_IPV4_WANTED "must be an IPv4 address like \"10.64.0.1\""
+
+int json_read_ipv4(const struct json_place *place, const struct json_field *field,
+		   const json_t *value, void *target);
+int json_read_port(const struct json_place *place, const struct json_field *field,
+		   const json_t *value, void *target);
+
 #endif

@@ -26,32 +26,6 @@ read_role(const struct json_place *place, const struct json_field *field, const 
 	return 0;
 }
 
-static int
-read_address(const struct json_place *place, const struct json_field *field, const json_t *value,
-	     void *target)
-{
-	struct sockaddr_in *address = target;
-	const char *text = json_string_value(value);
-
-	(void)field;
-	address->sin_family = AF_INET;
-	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1)
-		return json_place_error(place, "must be an IPv4 address like \"10.64.0.1\"");
-	return 0;
-}
-
-static int
-read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
-	  void *target)
-{
-	int64_t number;
-
-	if (json_read_i64(place, field, value, &number) < 0)
-		return -1;
-	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
-	return 0;
-}
-
 #define FIELD(type, key, member, reader, least, most, may_miss)                                    \
 	{                                                                                          \
 		.name = key, .offset = offsetof(struct type, member), .read = reader,              \
@@ -59,10 +33,10 @@ read_port(const struct json_place *place, const struct json_field *field, const 
 	}
 
 static const struct json_field socket_fields[] = {
-	FIELD(socket_config, "local", local, read_address, 0, 0, false),
-	FIELD(socket_config, "local_port", local, read_port, 1, UINT16_MAX, false),
-	FIELD(socket_config, "remote", remote, read_address, 0, 0, true),
-	FIELD(socket_config, "remote_port", remote, read_port, 1, UINT16_MAX, true),
+	FIELD(socket_config, "local", local, json_read_ipv4, 0, 0, false),
+	FIELD(socket_config, "local_port", local, json_read_port, 1, UINT16_MAX, false),
+	FIELD(socket_config, "remote", remote, json_read_ipv4, 0, 0, true),
+	FIELD(socket_config, "remote_port", remote, json_read_port, 1, UINT16_MAX, true),
 };
 
 static int

@@ -8,16 +8,13 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-from tests.support.live import Bed, away_from
-from tests.support.replay import need_dataplane
+from tests.support.live import Bed, running
 
 CLONE_NEWNET = 0x40000000
 ETH_P_ALL = 3
@@ -105,17 +102,8 @@ def _raw_socket(namespace: str, interface: str) -> socket.socket:
     return raw
 
 
-@contextmanager
-def hosts_bed(folder: Path, driver: str = "af_packet", loop: str = "sleep") -> Iterator[HostsBed]:
+def hosts_bed(
+    folder: Path, driver: str = "af_packet", loop: str = "sleep"
+) -> AbstractContextManager[HostsBed]:
     """A running bed, taken away at the end whatever happens."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root: network namespaces")
-    need_dataplane()
-    made = HostsBed(folder, driver, loop, ends=dict(WIRES), dp_ports=dict(DP_PORTS))
-    with away_from(made.core):
-        try:
-            made.build()
-            made.start()
-            yield made
-        finally:
-            made.remove()
+    return running(HostsBed(folder, driver, loop, ends=dict(WIRES), dp_ports=dict(DP_PORTS)))

@@ -10,10 +10,10 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from tests.support.control import Client
@@ -198,13 +198,22 @@ def away_from(core: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-@contextmanager
-def bed(folder: Path, driver: str = "af_packet", loop: str = "sleep") -> Iterator[Bed]:
+AnyBed = TypeVar("AnyBed", bound=Bed)
+
+
+def bed(
+    folder: Path, driver: str = "af_packet", loop: str = "sleep"
+) -> AbstractContextManager[Bed]:
     """A running bed, taken away at the end whatever happens."""
+    return running(Bed(folder, driver, loop))
+
+
+@contextmanager
+def running(made: AnyBed) -> Iterator[AnyBed]:
+    """Build and start a bed; it is taken away at the end whatever happens."""
     if os.geteuid() != 0:
         pytest.skip("needs root: network namespaces")
     need_dataplane()
-    made = Bed(folder, driver, loop)
     with away_from(made.core):
         try:
             made.build()
