@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import resource
 import shutil
-import statistics
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.figure import Figure
 from nashbed.controlplane.contract.tables import POSTCARDS
 from numpy.typing import NDArray
 
@@ -30,46 +29,13 @@ CHUNK = 1 << 20
 INCREASING = ("enqueue_ns", "dequeue_ns", "seq", "tcp_seq", "queue_bytes")
 DISK_BYTES_EACH = 30
 """Upper estimate of a postcard's bytes on disk."""
-TARGET_PER_S = 5e6
-TARGET_PEAK_BYTES = 2**30
+TARGET_MPOSTCARDS_PER_S = 5.0
+TARGET_PEAK_MIB = 1024.0
 
 
-@dataclass(frozen=True)
-class AnalysisBench:
-    """The result.
-
-    Attributes:
-        postcards: How many were read each time.
-        flows: Of how many flows.
-        bins: Into how many bins of 10 ms.
-        file_bytes: Size of the Parquet file.
-        seconds: Each repetition's wall-clock time.
-        per_s_median: Postcards per second, median over the repetitions.
-        per_s_low: The slowest repetition's.
-        per_s_high: The fastest repetition's.
-        peak_bytes: Largest resident memory of this process, libraries and generation included.
-        fast_enough: Whether the median reaches 5 million per second.
-        small_enough: Whether the peak is below 1 GiB.
-    """
-
-    postcards: int
-    flows: int
-    bins: int
-    file_bytes: int
-    seconds: tuple[float, ...]
-    per_s_median: float
-    per_s_low: float
-    per_s_high: float
-    peak_bytes: int
-    fast_enough: bool
-    small_enough: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-
-def bench_analysis(postcards: int, repetitions: int, folder: Path | None = None) -> AnalysisBench:
+def bench_analysis(
+    postcards: int, repetitions: int, folder: Path | None = None
+) -> tuple[Figure, ...]:
     """Write postcards to disk, rebuild per-flow occupancy in 10 ms bins, and remove them.
 
     The time is from opening the Parquet file to the array of shape (flows, bins), on one
@@ -91,22 +57,24 @@ def bench_analysis(postcards: int, repetitions: int, folder: Path | None = None)
         bins = TimeBins.cover(0, _duration_ns(postcards), BIN_NS)
         seconds = tuple(_read(path, bins) for _ in range(repetitions))
         size = path.stat().st_size
-    speeds = sorted(postcards / s for s in seconds)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    median = statistics.median(speeds)
-    return AnalysisBench(
-        postcards=postcards,
-        flows=FLOWS,
-        bins=bins.count,
-        file_bytes=size,
-        seconds=seconds,
-        per_s_median=median,
-        per_s_low=speeds[0],
-        per_s_high=speeds[-1],
-        peak_bytes=peak,
-        fast_enough=median >= TARGET_PER_S,
-        small_enough=peak < TARGET_PEAK_BYTES,
+    speed = Figure(
+        name="analysis_mpostcards_per_s",
+        unit="million postcards per second",
+        values=tuple(postcards / s / 1e6 for s in seconds),
+        wanted=TARGET_MPOSTCARDS_PER_S,
+        detail=f"{postcards} postcards of {FLOWS} flows to {bins.count} bins of 10 ms, one core",
+        data={"postcards": postcards, "flows": FLOWS, "bins": bins.count, "file_bytes": size},
     )
+    memory = Figure(
+        name="analysis_peak_mib",
+        unit="MiB",
+        values=(peak / 2**20,),
+        wanted=TARGET_PEAK_MIB,
+        sense="at most",
+        detail="largest resident memory, libraries and making the data included",
+    )
+    return speed, memory
 
 
 def _check_disk(folder: Path, postcards: int) -> None:

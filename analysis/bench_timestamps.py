@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import resource
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.figure import Figure
 from numpy.typing import NDArray
 
 from .readers.timestamps import TimestampSource
@@ -25,42 +24,15 @@ FRAME_BYTES = 110
 """Of the frame before its trailer: headers and a little, as captures of senders are cut."""
 EPOCH = 1_700_000_000
 CHUNK = 1 << 17
-TARGET_PER_S = 1e6
+TARGET_MPPS = 1.0
 PCAP_HEADER = np.array([(0xA1B23C4D, 2, 4, 0, 262144, 1)], "<u4,<u2,<u2,<u8,<u4,<u4")
 RECORD = [("seconds", "<u4"), ("ns", "<u4"), ("kept", "<u4"), ("wire", "<u4")]
 BODY: tuple[str, Any] = ("body", f"V{FRAME_BYTES}")
 
 
-@dataclass(frozen=True)
-class TimestampBench:
-    """The result for one format.
-
-    Attributes:
-        form: The format.
-        packets: How many were read each time.
-        file_bytes: Size of the capture.
-        seconds: Each repetition's wall-clock time.
-        per_s_median: Packets per second, median over the repetitions.
-        peak_bytes: Largest resident memory of this process so far, pages of the file included.
-        fast_enough: Whether the median reaches a million per second.
-    """
-
-    form: str
-    packets: int
-    file_bytes: int
-    seconds: tuple[float, ...]
-    per_s_median: float
-    peak_bytes: int
-    fast_enough: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-
 def bench_timestamps(
     packets: int, repetitions: int, folder: Path | None = None
-) -> list[TimestampBench]:
+) -> tuple[Figure, ...]:
     """Write a capture of each kind and read its stamps, on one core; the files are removed.
 
     Args:
@@ -72,15 +44,15 @@ def bench_timestamps(
         HostError: The captures cannot be written.
     """
     with tempfile.TemporaryDirectory(prefix="nashbed-bench-", dir=folder) as made:
-        return [
+        return tuple(
             _measure(form, Path(made) / form, packets, repetitions, fill)
             for form, fill in FILLS.items()
-        ]
+        )
 
 
 def _measure(
     form: str, path: Path, packets: int, repetitions: int, fill: Callable[[int, int], bytes]
-) -> TimestampBench:
+) -> Figure:
     try:
         with path.open("wb") as file:
             _write(file, form, packets, fill)
@@ -89,9 +61,15 @@ def _measure(
     seconds = tuple(_read(path, form, packets) for _ in range(repetitions))
     size = path.stat().st_size
     path.unlink()
-    per_s = packets / statistics.median(seconds)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return TimestampBench(form, packets, size, seconds, per_s, peak, per_s >= TARGET_PER_S)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return Figure(
+        name=f"timestamps_{form.replace('-', '_')}_mpps",
+        unit="million packets per second",
+        values=tuple(packets / each / 1e6 for each in seconds),
+        wanted=TARGET_MPPS,
+        detail=f"{packets} packets, a capture of {size / 1e6:.0f} MB, one core",
+        data={"form": form, "packets": packets, "file_bytes": size, "peak_mib": peak / 1024},
+    )
 
 
 def _write(file: BinaryIO, form: str, packets: int, fill: Callable[[int, int], bytes]) -> None:

@@ -21,16 +21,19 @@ def _built() -> None:
 @pytest.mark.dataplane
 @pytest.mark.parametrize(("flows", "burst"), [(1, 1), (50, 32), (5000, 64)])
 def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
-    found = bench_replay(20_000, 2, flows, burst)
-    assert len(found.mpps) == 2
-    assert 0 < found.mpps_low <= found.mpps_median <= found.mpps_high
-    assert found.ns_per_packet == pytest.approx(1e3 / found.mpps_median)
+    (found,) = bench_replay(20_000, 2, flows, burst)
+    assert found.name == "replay_mpps"
+    assert len(found.values) == 2
+    assert found.low > 0
+    assert found.data == {"packets": 20_000, "flows": flows, "burst": burst}
 
 
 @pytest.mark.dataplane
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli(["bench", "replay", "--packets", "10000", "--repetitions", "1", "--json"]) in (0, 20)
-    assert json.loads(capsys.readouterr().out)["packets"] == 10_000
+    told = json.loads(capsys.readouterr().out)
+    assert told["part"] == "replay"
+    assert told["figures"][0]["data"]["packets"] == 10_000
 
 
 def test_a_lost_postcard_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:

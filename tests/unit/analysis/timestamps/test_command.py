@@ -85,7 +85,7 @@ def test_a_capture_is_streamed(tmp_path: Path) -> None:
 def test_the_benchmark_reads_what_it_wrote(tmp_path: Path) -> None:
     """It checks format and count of every capture itself; more than one chunk."""
     found = bench_timestamps(140_000, 1, tmp_path)
-    assert [each.form for each in found] == [
+    assert [each.data["form"] for each in found] == [
         "pcap-ns", "exablaze", "metamako", "expcap", "erf", "pcapng"
     ]  # fmt: skip
     assert list(tmp_path.iterdir()) == []
