@@ -14,6 +14,7 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
 from ..run.planner import trials_at_once
+from ..run.room import room_of
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.campaign import Campaign
@@ -35,7 +36,7 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
         testbed: Where.
         plan: What may be chosen.
     """
-    at_once = trials_at_once(plan.trials, plan.lanes, testbed.capacity.rate)
+    at_once = trials_at_once(plan.trials, plan.lanes, room_of(testbed))
     return CampaignChooser(path, scenario, plan, at_once)
 
 

@@ -14,6 +14,7 @@ from ..config.schemas import write_schemas
 from ..contract.errors import EXIT_HOST, EXIT_OK
 from ..run.certificate import standing
 from ..run.replay import replay as run_replay
+from ..run.room import room_of
 from ..run.runner import (
     Run,
     check_host,
@@ -206,7 +207,7 @@ app.add_typer(bench.app)
 
 def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:
     """Run the jobs with a display, then tell the result."""
-    display = make_display(what.plan, what.testbed.model.capacity.rate)
+    display = make_display(what.plan, room_of(what.testbed.model))
     display.say(f"run directory: {what.directory.path}")
     certificate = what.manifest.certificate
     if certificate is not None and certificate.state != "certified":

@@ -11,7 +11,7 @@ from ..contract.figure import Figure
 
 
 def show_figures(figures: Sequence[Figure]) -> None:
-    """Print figures on standard output: median, spread, what is wanted; then how each came about."""
+    """Print figures on standard output: median, spread, bound; then how each came about."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("figure", no_wrap=True)
     for heading in ("median", "from", "to", "n", "wanted"):

@@ -17,6 +17,7 @@ from rich.text import Text
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
 from ..run.planner import OVERHEAD_S, estimate_seconds
+from ..run.room import Room
 from ..run.scheduler import Running, Snapshot
 
 LINE_EVERY_S = 15.0
@@ -25,9 +26,9 @@ LINE_EVERY_S = 15.0
 class Display(ABC):
     """Shows snapshots of a run on standard error."""
 
-    def __init__(self, plan: Plan, capacity: Rate) -> None:
+    def __init__(self, plan: Plan, room: Room) -> None:
         self._plan = plan
-        self._capacity = capacity
+        self._room = room
 
     @abstractmethod
     def show(self, snapshot: Snapshot) -> None:
@@ -55,7 +56,7 @@ class Display(ABC):
         current = max((takes - (now - r.since) for r in snapshot.running), default=0.0)
         lanes = max(1, self._plan.lanes)
         waiting = snapshot.waiting
-        later = estimate_seconds(waiting, self._plan.trial_ns, lanes, self._capacity)
+        later = estimate_seconds(waiting, self._plan.trial_ns, lanes, self._room)
         known = snapshot.finished + len(snapshot.running) + len(waiting)
         unknown = max(0, snapshot.total - known) / lanes * takes  # not chosen yet
         return max(0.0, current) + later + unknown
@@ -64,8 +65,8 @@ class Display(ABC):
 class PlainDisplay(Display):
     """One line whenever a trial ends, and now and then."""
 
-    def __init__(self, plan: Plan, capacity: Rate) -> None:
-        super().__init__(plan, capacity)
+    def __init__(self, plan: Plan, room: Room) -> None:
+        super().__init__(plan, room)
         self._last = (-1, -1)
         self._said_s = 0.0
 
@@ -82,8 +83,8 @@ class PlainDisplay(Display):
 class LiveDisplay(Display):
     """A bar, the time left, and one line for each lane."""
 
-    def __init__(self, plan: Plan, capacity: Rate, console: Console) -> None:
-        super().__init__(plan, capacity)
+    def __init__(self, plan: Plan, room: Room, console: Console) -> None:
+        super().__init__(plan, room)
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> Self:
@@ -144,9 +145,9 @@ def duration_text(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def make_display(plan: Plan, capacity: Rate) -> Display:
+def make_display(plan: Plan, room: Room) -> Display:
     """The display that suits where standard error goes."""
     console = Console(stderr=True)
     if console.is_terminal:
-        return LiveDisplay(plan, capacity, console)
-    return PlainDisplay(plan, capacity)
+        return LiveDisplay(plan, room, console)
+    return PlainDisplay(plan, room)

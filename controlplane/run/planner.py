@@ -13,6 +13,7 @@ from ..contract.testbed import Testbed
 from ..contract.trial import Mix, Setting
 from ..contract.units import PACKET_BYTES, Duration, Rate, Size
 from .mixes import mix_label, scenario_mixes
+from .room import NOTHING, Room, held_packets, room_of, taken_by
 from .seeds import derive
 from .settings import scenario_settings
 
@@ -64,11 +65,12 @@ def make_plan(
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     lanes = _lanes(scenario, testbed, can, settings)
     trial_ns = scenario.duration.ns
-    seconds = estimate_seconds(trials, trial_ns, lanes, testbed.capacity.rate)
+    room = room_of(testbed)
+    seconds = estimate_seconds(trials, trial_ns, lanes, room)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
     number = len(trials)
     if scenario.equilibrium.search == "adaptive" and expect is not None:
-        at_once = trials_at_once(trials, lanes, testbed.capacity.rate)
+        at_once = trials_at_once(trials, lanes, room)
         rounds = expect(scenario, [setting for setting, _ in settings], at_once)
         number = min(sum(rounds), len(trials))
         seconds = sum(-(-n // at_once) for n in rounds) * _trial_seconds(trial_ns)
@@ -190,27 +192,24 @@ def _check_setting(
         )
 
 
-def held_packets(setting: Setting) -> int:
-    """Packets that a lane's queue and delay lines may hold: data, and an ACK for each."""
-    in_flight = setting.rate_bps * max(setting.base_rtt_ns) // (8 * 10**9)
-    return 2 * (setting.buffer_bytes + in_flight) // PACKET_BYTES + 64
-
-
 def _lanes(
     scenario: Scenario,
     testbed: Testbed,
     can: Capabilities,
     settings: list[tuple[Setting, BottleneckProgram]],
 ) -> int:
-    """Trials side by side, as far as lanes, flow table and packet memory reach."""
-    largest = max(held_packets(setting) for setting, _ in settings)
+    """Trials side by side, as far as lanes, flow table and packet memory reach.
+
+    Of the settings that need the least memory; how many of each fit is seen while they run.
+    """
+    least = min(held_packets(setting) for setting, _ in settings)
     return max(
         1,
         min(
             testbed.capacity.lanes,
             can.lanes,
             can.flows // scenario.total_flows,
-            testbed.dataplane.queue_packets // largest,
+            testbed.dataplane.queue_packets // least,
         ),
     )
 
@@ -219,31 +218,35 @@ def estimate_seconds(
     trials: list[PlannedTrial] | tuple[PlannedTrial, ...],
     trial_ns: int,
     lanes: int,
-    capacity: Rate,
+    room: Room,
 ) -> float:
-    """Wall-clock seconds of trials packed by rate and number of lanes.
+    """Wall-clock seconds of trials packed by rate, packet memory and number of lanes.
 
     Args:
         trials: In the order of their start.
         trial_ns: Length of one.
         lanes: At most so many at once.
-        capacity: At most this sum of rates at once.
+        room: What they may take at once.
     """
     takes = _trial_seconds(trial_ns)
-    running: list[tuple[float, int]] = []
-    now, rate = 0.0, 0
+    running: list[tuple[float, Room]] = []
+    now, taken = 0.0, NOTHING
     for trial in trials:
-        while running and (len(running) >= lanes or rate + trial.setting.rate_bps > capacity.bps):
+        wanted = taken_by(trial.setting)
+        while running and (len(running) >= lanes or not room.holds(taken.plus(wanted))):
             now, ended = heapq.heappop(running)
-            rate -= ended
-        heapq.heappush(running, (now + takes, trial.setting.rate_bps))
-        rate += trial.setting.rate_bps
+            taken = taken.less(ended)
+        heapq.heappush(running, (now + takes, wanted))
+        taken = taken.plus(wanted)
     return max((end for end, _ in running), default=0.0)
 
 
-def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, capacity: Rate) -> int:
-    """Trials of the largest rate that run side by side."""
-    return max(1, min(lanes, capacity.bps // max(t.setting.rate_bps for t in trials)))
+def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, room: Room) -> int:
+    """Trials side by side: each of the largest rate, and of the average packet memory."""
+    wanted = [taken_by(trial.setting) for trial in trials]
+    by_rate = room.rate_bps // max(each.rate_bps for each in wanted)
+    by_memory = room.packets * len(wanted) // sum(each.packets for each in wanted)
+    return max(1, min(lanes, by_rate, by_memory))
 
 
 def _trial_seconds(trial_ns: int) -> float:

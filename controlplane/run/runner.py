@@ -32,6 +32,7 @@ from .certificate import standing
 from .lab import Lab, open_lab, quietly
 from .manifest import Status, new_manifest, with_lab, with_status
 from .planner import Expect, make_plan
+from .room import room_of
 from .rundir import RunDirectory, check_manifest, create, open_existing
 from .scheduler import Scheduler, Snapshot
 from .states import Step
@@ -258,6 +259,6 @@ def _scheduler(run: Run, first: list[Job], lab: Lab) -> Scheduler:
         attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
         return Trial(lab, run.directory, attempt, scheduler.stop, tell).execute()
 
-    capacity = run.testbed.model.capacity.rate.bps
-    scheduler = Scheduler(first, run.work, run.plan.lanes, capacity, execute_job)
+    room = room_of(run.testbed.model)
+    scheduler = Scheduler(first, run.work, run.plan.lanes, room, execute_job)
     return scheduler

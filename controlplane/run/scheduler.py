@@ -7,12 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 
 from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
 from ..contract.trial import TrialRecord
 from ..session.log import LOG
 from .pace import Pace
+from .room import NOTHING, Room, taken_by
 from .rundir import DiskFullError
 from .states import Step
 from .work import Job, Work
@@ -63,7 +65,7 @@ Execute = Callable[[Job, int, Callable[[Step], None]], TrialRecord]
 
 
 class Scheduler:
-    """Packs trials onto lanes by rate.
+    """Packs trials onto lanes by rate and packet memory.
 
     A failed attempt (a flow that did not connect) counts like an invalid one. A dead target
     or a full disk ends the run: every other trial would fail as well.
@@ -72,18 +74,19 @@ class Scheduler:
         first: What to begin with, in this order as far as it fits.
         work: Told how jobs end; says which follow.
         lanes: Lanes side by side.
-        capacity_bps: Largest sum of rates; less while departures are late (see `pace`).
+        room: What trials may take at once; less rate while departures are late (see `pace`).
         execute: Runs one job.
     """
 
     def __init__(
-        self, first: list[Job], work: Work, lanes: int, capacity_bps: int, execute: Execute
+        self, first: list[Job], work: Work, lanes: int, room: Room, execute: Execute
     ) -> None:
         self.stop = threading.Event()
         self._source = work
         self._waiting = deque(first)
         self._running: dict[int, Running] = {}
-        self._pace = Pace(capacity_bps)
+        self._packets = room.packets
+        self._pace = Pace(room.rate_bps)
         self._execute = execute
         self._invalid = 0
         self._error: BaseException | None = None
@@ -169,7 +172,7 @@ class Scheduler:
 
     def _keep_pace(self, job: Job, started: float, valid: bool, failed: frozenset[str]) -> None:
         with self._changed:
-            if self._pace.ended(started, valid, failed, self._load_bps()):
+            if self._pace.ended(started, valid, failed, self._taken().rate_bps):
                 LOG.warning(
                     "%s failed %s: at most %d Mbit/s at once from now on",
                     job.trial.attempt_id(job.attempt),
@@ -196,11 +199,12 @@ class Scheduler:
         """The first waiting job that fits; a single one always does, however slow the pace."""
         if not self._running:
             return self._waiting[0] if self._waiting else None
-        room = self._pace.allowed_bps - self._load_bps()
-        return next((j for j in self._waiting if j.trial.setting.rate_bps <= room), None)
+        left = Room(self._pace.allowed_bps, self._packets).less(self._taken())
+        return next((j for j in self._waiting if left.holds(taken_by(j.trial.setting))), None)
 
-    def _load_bps(self) -> int:
-        return sum(running.job.trial.setting.rate_bps for running in self._running.values())
+    def _taken(self) -> Room:
+        taken = (taken_by(running.job.trial.setting) for running in self._running.values())
+        return reduce(Room.plus, taken, NOTHING)
 
     def _settle(self, job: Job, lane: int, valid: bool) -> None:
         """Ask what follows before the lane is free: as long as one runs, the run goes on."""

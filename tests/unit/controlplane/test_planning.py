@@ -9,10 +9,10 @@ from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.run.flows import group_delays, trial_flows
 from nashbed.controlplane.run.mixes import mix_label, scenario_mixes
-from nashbed.controlplane.run.planner import estimate_seconds, make_plan
+from nashbed.controlplane.run.planner import estimate_seconds, make_plan, trials_at_once
+from nashbed.controlplane.run.room import Room, held_packets
 from nashbed.controlplane.run.seeds import derive
 from nashbed.controlplane.run.settings import scenario_settings
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
@@ -162,9 +162,21 @@ def test_lanes_are_limited_by_the_flow_table(scenario: Scenario) -> None:
     assert plan_of(scenario, testbed).lanes == 2
 
 
-def test_the_estimate_packs_by_rate(scenario: Scenario, testbed: Testbed) -> None:
+def test_the_estimate_packs_by_rate_and_memory(scenario: Scenario, testbed: Testbed) -> None:
     # Three trials of 100 Mbit/s into 250 Mbit/s: two at once, then one.
     plan = plan_of(scenario, testbed)
-    two = estimate_seconds(plan.trials[:2], 10**10, 4, Rate(250_000_000))
-    assert estimate_seconds(plan.trials, 10**10, 4, Rate(250_000_000)) == 2 * two
-    assert estimate_seconds(plan.trials, 10**10, 1, Rate(10**9)) == 3 * two
+    held = held_packets(plan.trials[0].setting)
+    two = estimate_seconds(plan.trials[:2], 10**10, 4, Room(250_000_000, 2 * held))
+    assert estimate_seconds(plan.trials, 10**10, 4, Room(250_000_000, 10 * held)) == 2 * two
+    assert estimate_seconds(plan.trials, 10**10, 1, Room(10**9, 10 * held)) == 3 * two
+    assert estimate_seconds(plan.trials, 10**10, 4, Room(10**9, 2 * held)) == 2 * two
+    assert trials_at_once(plan.trials, 4, Room(10**9, 2 * held)) == 2
+
+
+def test_a_deep_buffer_does_not_keep_shallow_ones_from_running(testbed: Testbed) -> None:
+    """One deep queue fills the packet memory almost alone; four shallow ones fit easily."""
+    text = SCENARIO.replace("{mixes:", "{buffer: [2bdp, 90MB], mixes:")
+    text = text.replace("buffer: 2bdp}", "buffer: 1bdp}")
+    plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)
+    assert max(held_packets(t.setting) for t in plan.trials) * 2 > testbed.dataplane.queue_packets
+    assert plan.lanes == testbed.capacity.lanes

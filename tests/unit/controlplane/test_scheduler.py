@@ -17,6 +17,7 @@ from nashbed.controlplane.contract.errors import (
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.trial import GroupMix, Setting
+from nashbed.controlplane.run.room import Room, held_packets
 from nashbed.controlplane.run.rundir import DiskFullError
 from nashbed.controlplane.run.scheduler import Scheduler, Snapshot
 from nashbed.controlplane.run.states import ORDER, Step, Steps
@@ -52,9 +53,11 @@ def record(valid: bool, *failed: str) -> SimpleNamespace:
     return SimpleNamespace(valid=valid, gates=gates)
 
 
-def scheduler_of(jobs: list[Job], lanes: int, mbit: int, execute) -> Scheduler:
+def scheduler_of(
+    jobs: list[Job], lanes: int, mbit: int, execute, packets: int = 10**6
+) -> Scheduler:
     work = planned(jobs)
-    return Scheduler(work.start(), work, lanes, mbit * MBIT, execute)
+    return Scheduler(work.start(), work, lanes, Room(mbit * MBIT, packets), execute)
 
 
 class Lanes:
@@ -100,6 +103,14 @@ def test_lanes_are_the_other_limit() -> None:
     lanes = Lanes()
     run([job(f"j{i}", 1) for i in range(12)], lanes, count=3)
     assert lanes.most == 3
+
+
+def test_packet_memory_is_a_limit_too() -> None:
+    lanes, jobs = Lanes(), [job(f"j{i}", 1) for i in range(9)]
+    room = 3 * held_packets(jobs[0].trial.setting)
+    scheduler_of(jobs, 8, 250, lanes, packets=room).run(lambda snapshot: None, every_s=0.005)
+    assert lanes.most == 3
+    assert len(lanes.done) == 9
 
 
 def test_a_small_trial_fills_the_gap_beside_a_large_one() -> None:
@@ -151,7 +162,7 @@ def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
     )  # fmt: skip
     work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(lambda job: job.trial.key != "b")
     shown: list[Snapshot] = []
-    Scheduler(work.start(), work, 2, 10**9, lanes).run(shown.append, every_s=0.005)
+    Scheduler(work.start(), work, 2, Room(10**9, 10**6), lanes).run(shown.append, every_s=0.005)
     assert lanes.done == [("a", 0), ("b", 0), ("b", 1), ("c", 0)]
     assert chooser.told == [("a", "a-a0"), ("b", None), ("c", "c-a0")]
     assert (shown[-1].finished, shown[-1].total, shown[-1].invalid) == (3, 3, 2)
