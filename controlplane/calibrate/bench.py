@@ -12,7 +12,7 @@ from ..contract.errors import HostError
 from ..contract.records import PROBED
 from ..contract.target import Applied, BottleneckProgram
 from ..run.lab import Lab, quietly
-from ..run.losses import difference, read_losses
+from ..run.losses import difference, loss_counters
 from ..run.postcards import LaneClock, Piece, read_pieces
 from ..session.waiting import poll
 from ..targets import Counters, TelemetryPlan, TelemetryTotals
@@ -206,7 +206,7 @@ class Bench:
         return self._lab.target.read_counters(LANE, 0, self.lane.flows)
 
     def _losses(self, counters: Counters) -> dict[str, int]:
-        return read_losses(counters.shared, self._lab.session.host_losses()).losses
+        return loss_counters(counters.shared, self._lab.session.host_losses())
 
     def _reset(self) -> None:
         self._lab.target.reset(LANE, 0, self.lane.flows)

@@ -41,9 +41,9 @@ class Facts:
         sink: The sink's report at the end, by flow.
         sampling: Lateness of the sender's sampling timer.
         registers: Per-flow registers after the drain.
-        lateness: Lateness of the lane's departures in ns.
+        lateness: Lateness of the lane's departures, and the loop's longest pause, since the
+            lane was reset for this trial, in ns.
         losses: Change of every loss counter over the trial.
-        loop_gap_ns: Longest pause of the loop, before and after the trial.
         telemetry: What became of the postcards.
         evidence: What all postcards prove; None when not all were kept.
         seen_first: Whether each flow was seen in the first part of the window.
@@ -60,7 +60,6 @@ class Facts:
     registers: dict[str, list[int]]
     lateness: dict[str, Any]
     losses: dict[str, int]
-    loop_gap_ns: tuple[int, int]
     telemetry: TelemetryTotals
     evidence: PostcardEvidence | None
     seen_first: NDArray[np.bool_]
@@ -140,16 +139,13 @@ def loop_gap(facts: Facts) -> Gate:
 
     Frames wait in the ports' rings meanwhile (a ring that overflows fails another gate), so
     a pause is a burst of lateness: one of less than a base RTT is what flows meet anyway.
-    The counter is the longest pause since the data plane started; only one that grew during
-    the trial is this trial's.
+    Each lane keeps the longest one since it was reset, so that every trial is judged by its own.
     """
     bound = facts.scenario.gates.loop_gap
     smallest = min(facts.setting.base_rtt_ns)
     limit = max(smallest, MIN_LOOP_GAP_NS) if bound == "auto" else bound.ns
-    before, after = facts.loop_gap_ns
-    if after <= before:
-        return _gate("loop_gap", True, None, limit, "ns", f"none longer than before ({before} ns)")
-    return _gate("loop_gap", after <= limit, after, limit, "ns", f"longest {after} ns")
+    value = int(facts.lateness["max_gap_ns"])
+    return _gate("loop_gap", value <= limit, value, limit, "ns", f"longest {value} ns")
 
 
 def link_busy(facts: Facts) -> Gate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from ..contract.errors import TargetError
@@ -11,24 +10,6 @@ from ..contract.errors import TargetError
 _LOSS = re.compile(r"drop|err|no_?mbuf|missed|full|invalid|malformed|fail|discard")
 _RINGS = re.compile(r"^(?!discarded$)")
 """Every ring counter but what a reset discards on purpose."""
-
-
-@dataclass(frozen=True)
-class LossReading:
-    """Loss counters at one moment.
-
-    Attributes:
-        losses: Counter -> packets.
-        loop_gap_ns: The loop's longest pause since the data plane started.
-    """
-
-    losses: dict[str, int]
-    loop_gap_ns: int
-
-
-def read_losses(shared: dict[str, Any], hosts: dict[str, int]) -> LossReading:
-    """Everything about losses outside the bottleneck; see loss_counters."""
-    return LossReading(loss_counters(shared, hosts), longest_gap_ns(shared))
 
 
 def loss_counters(shared: dict[str, Any], hosts: dict[str, int]) -> dict[str, int]:
@@ -49,14 +30,6 @@ def loss_counters(shared: dict[str, Any], hosts: dict[str, int]) -> dict[str, in
 def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
     """Change of each counter; one that was not there before counts from 0."""
     return {name: count - before.get(name, 0) for name, count in after.items()}
-
-
-def longest_gap_ns(shared: dict[str, Any]) -> int:
-    """The loop's longest pause since the data plane started."""
-    gap = _section(shared, "loop").get("max_gap_ns")
-    if not isinstance(gap, int):
-        raise TargetError(f"data plane: stats: loop.max_gap_ns is {gap!r}")
-    return gap
 
 
 def _section(shared: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..targets import Counters, TelemetryTotals
 from .attempt import Attempt
 from .evidence import Edges, PostcardEvidence
 from .gates import Facts, judge
-from .losses import LossReading, difference
+from .losses import difference
 from .postcards import LaneClock
 
 Report = dict[int, dict[str, Any]]
@@ -53,8 +53,8 @@ class Measured:
     ends: dict[str, dict[str, Any]]
     counters: Counters
     telemetry: TelemetryTotals
-    before: LossReading
-    after: LossReading
+    before: dict[str, int]
+    after: dict[str, int]
 
     @property
     def clock(self) -> LaneClock:
@@ -107,7 +107,7 @@ def make_record(measured: Measured, found: Collected) -> TrialRecord:
         invalid_reasons=reasons,
         lane_counters=measured.counters.lane,
         lateness=measured.counters.lateness,
-        ports_delta=difference(measured.after.losses, measured.before.losses),
+        ports_delta=difference(measured.after, measured.before),
         flow_generator={role: _summary(end) for role, end in measured.ends.items()},
     )
 
@@ -124,8 +124,7 @@ def make_facts(measured: Measured, found: Collected) -> Facts:
         sampling=measured.ends["sender"]["lateness"],
         registers=measured.counters.flows,
         lateness=measured.counters.lateness,
-        losses=difference(measured.after.losses, measured.before.losses),
-        loop_gap_ns=(measured.before.loop_gap_ns, measured.after.loop_gap_ns),
+        losses=difference(measured.after, measured.before),
         telemetry=measured.telemetry,
         evidence=found.evidence,
         seen_first=found.edges.first,

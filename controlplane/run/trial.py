@@ -18,7 +18,7 @@ from .digest import collect
 from .flows import drain_ns
 from .generators import Generators
 from .lab import Lab, quietly
-from .losses import LossReading, read_losses
+from .losses import loss_counters
 from .record import Measured, make_record
 from .rundir import RunDirectory, disk_errors
 from .states import Step, Steps
@@ -138,8 +138,8 @@ class Trial:
         attempt = self._attempt
         return self._lab.target.read_counters(attempt.lane, attempt.first_flow, len(attempt.flows))
 
-    def _losses(self, counters: Counters) -> LossReading:
-        return read_losses(counters.shared, self._lab.session.host_losses())
+    def _losses(self, counters: Counters) -> dict[str, int]:
+        return loss_counters(counters.shared, self._lab.session.host_losses())
 
     def _drain(self) -> tuple[Counters, TelemetryTotals]:
         """Wait until nothing is queued or delayed, then stop the postcards."""

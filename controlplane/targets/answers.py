@@ -57,7 +57,7 @@ def lane_registers(answer: dict[str, Any]) -> dict[str, Any]:
     for key in ("queue_packets", "delay_packets"):
         whole(lane, key)
     lateness = mapping(lane, "lateness")
-    for key in ("count", "p999_ns", "max_ns"):
+    for key in ("count", "p50_ns", "p999_ns", "max_ns", "max_gap_ns"):
         whole(lateness, key)
     return lane
 

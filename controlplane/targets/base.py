@@ -129,7 +129,10 @@ class Counters:
 
     @property
     def lateness(self) -> dict[str, Any]:
-        """Actual minus scheduled departure since the last reset, in ns."""
+        """Actual minus scheduled departure, and the loop's longest pause, since the last reset.
+
+        In ns.
+        """
         found: dict[str, Any] = self.lane["lateness"]
         return found
 

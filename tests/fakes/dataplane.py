@@ -192,7 +192,8 @@ class FakeDataPlane:
             "lane": (queue if has_queue else {}) | {
                 "delay_packets": 0, "random_loss_packets": 0, "postcards": made,
                 "lateness": {"count": 1, "mean_ns": 9, "p50_ns": 9, "p99_ns": 9,
-                             "p999_ns": late, "max_ns": late},
+                             "p999_ns": late, "max_ns": late,
+                             "max_gap_ns": 10**9 if FAULT == "gap" and over else 1000},
             },
         }  # fmt: skip
 
@@ -205,8 +206,7 @@ class FakeDataPlane:
         return (unshaped if self.role == "bottleneck" else {}) | {
             "ports": dict.fromkeys(ROLES[self.role][1], port),
             "rings": {"no_memory": 3 if FAULT == "ring_loss" and busy else 0, "discarded": 7},
-            "loop": {"iterations": 1, "busy": 1,
-                     "max_gap_ns": 10**9 if FAULT == "gap" and busy else 1000},
+            "loop": {"iterations": 1, "busy": 1, "max_gap_ns": 2 * 10**9},
         }  # fmt: skip
 
     def do_reset(self, request: dict[str, Any]) -> dict[str, Any]:

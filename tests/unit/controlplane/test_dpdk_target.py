@@ -86,7 +86,7 @@ def test_telemetry_and_counters(target: DpdkTarget, tmp_path: Path) -> None:
     counters = target.read_counters(2, 10, 3)
     assert counters.flows["arrived_bytes"] == [0, 0, 0]
     assert counters.held_packets == 0
-    assert counters.shared["loop"]["max_gap_ns"] == 1000
+    assert counters.lateness["max_gap_ns"] == 1000
     assert stream.stop() == TelemetryTotals(seen=0, written=0, gaps=0, lost=0)
 
 

@@ -47,9 +47,8 @@ def facts() -> Facts:
             "dropped_packets": [10], "dropped_bytes": [15_140],
             "in_queue_bytes": [0], "peak_queue_bytes": [1],
         },
-        lateness={"p999_ns": 400_000, "max_ns": 400_000},
+        lateness={"p999_ns": 400_000, "max_ns": 400_000, "max_gap_ns": 2000},
         losses={"nbs0_tx_dropped": 0},
-        loop_gap_ns=(1000, 2000),
         telemetry=TelemetryTotals(110, 110, 0, 0),
         evidence=None,
         seen_first=np.array([True]),
@@ -123,12 +122,16 @@ def test_lateness_is_held_to_one_percent_of_the_rtt_or_half_a_millisecond(facts:
     assert gates.lateness(replace(late, setting=far)).limit == 2 * MS
 
 
-def test_only_a_pause_during_the_trial_counts(facts: Facts) -> None:
-    assert verdict(gates.loop_gap(replace(facts, loop_gap_ns=(99 * MS, 99 * MS)))) == (
-        True, None, 10 * MS,
-    )  # fmt: skip
-    assert not gates.loop_gap(replace(facts, loop_gap_ns=(9 * MS, 11 * MS))).passed
-    assert gates.loop_gap(replace(facts, loop_gap_ns=(9 * MS, 10 * MS))).passed
+def test_the_longest_pause_is_held_to_a_base_rtt(facts: Facts) -> None:
+    assert verdict(gates.loop_gap(paused(facts, 10 * MS))) == (True, 10 * MS, 10 * MS)
+    assert not gates.loop_gap(paused(facts, 10 * MS + 1)).passed
+    assert gates.loop_gap(paused(bounded(facts, loop_gap="1s"), 11 * MS)).passed
+    far = facts.setting.model_copy(update={"base_rtt_ns": (40 * MS,)})
+    assert gates.loop_gap(replace(facts, setting=far)).limit == 40 * MS
+
+
+def paused(facts: Facts, gap_ns: int) -> Facts:
+    return replace(facts, lateness=facts.lateness | {"max_gap_ns": gap_ns})
 
 
 def test_registers_must_add_up(facts: Facts) -> None:
