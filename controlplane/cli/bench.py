@@ -10,10 +10,16 @@ from typing import Annotated
 
 import typer
 
+from ..bench.lanes import bench_lanes
 from ..bench.replay import bench_replay
+from ..capacity import Capacities, Lanes, check_machine
+from ..config import load_testbed
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.figure import Figure
+from ..contract.units import Buffer, Duration, Rate
 from .bench_table import show_figures
+from .calibrate import find_testbed
+from .quantity import quantity
 
 app = typer.Typer(
     name="bench",
@@ -69,6 +75,36 @@ def timestamps(
     from nashbed.analysis.bench_timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
 
     return _answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
+
+
+@app.command(epilog="Example: nashbed bench lanes --seconds 30 --start 12 --json")
+def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
+    testbed: Annotated[
+        str, typer.Option(help="File, or a name in configs/testbeds/.")
+    ] = "embedded",
+    seconds: Annotated[float, typer.Option(min=1, help="How long lanes are measured.")] = 30.0,
+    rate: Annotated[str, typer.Option(help="Rate of a lane.")] = "50mbit",
+    rtt: Annotated[str, typer.Option(help="Base RTT of its flows.")] = "40ms",
+    buffer: Annotated[str, typer.Option(help="Its buffer.")] = "2bdp",
+    flows: Annotated[int, typer.Option(min=2, max=1000, help="Its flows, half of them BBR.")] = 10,
+    start: Annotated[int, typer.Option(min=1, help="Lanes to begin the search with.")] = 12,
+    most: Annotated[int | None, typer.Option(min=1, help="No more lanes than this.")] = None,
+    attempts: Annotated[int, typer.Option(min=1, help="Failures that end a level.")] = 2,
+    repetitions: Repetitions = 1,
+    as_json: AsJson = False,
+) -> int:
+    """The largest total of lane rates with every gate of every lane passing (about 10 min)."""
+    bed = load_testbed(find_testbed(testbed))
+    lane = Lanes(
+        quantity(Rate, "--rate", rate),
+        quantity(Buffer, "--buffer", buffer),
+        quantity(Duration, "--rtt", rtt),
+        flows,
+        seconds,
+    )
+    what = Capacities(lane, start, most, attempts)
+    check_machine(bed, what)
+    return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
 
 
 def _answer(part: str, figures: Sequence[Figure], as_json: bool) -> int:

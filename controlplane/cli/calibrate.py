@@ -26,6 +26,7 @@ from ..run.certificate import certificate_path
 from ..session.locate import CONFIGS
 from ..targets import capabilities_of
 from .overview import as_text
+from .quantity import quantity
 
 MAX_BASE_RTTS = 16
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
@@ -75,7 +76,7 @@ def calibrate(
     settings = make_settings(
         bed.model,
         capabilities_of(bed.model),
-        tuple(_quantity(Rate, "--rate", text) for text in rate or ()),
+        tuple(quantity(Rate, "--rate", text) for text in rate or ()),
         _base_rtts(rtt or []),
     )
     make_load = choose_load(load, bed.model)
@@ -123,20 +124,10 @@ def as_person(certificate: Certificate, place: Path) -> str:
     return as_text(table, width=150) + f"{verdict}; certificate: {place}\n"
 
 
-def _quantity(kind: type[Rate], option: str, text: str) -> Rate:
-    try:
-        return kind.parse(text)
-    except ValueError as error:
-        raise ConfigError(f"{option}: {error}") from error
-
-
 def _base_rtts(texts: list[str]) -> tuple[Duration, ...]:
     if len(texts) > MAX_BASE_RTTS:
         raise ConfigError(f"--rtt: a lane has at most {MAX_BASE_RTTS} flow groups")
-    try:
-        return tuple(Duration.parse(text) for text in texts)
-    except ValueError as error:
-        raise ConfigError(f"--rtt: {error}") from error
+    return tuple(quantity(Duration, "--rtt", text) for text in texts)
 
 
 @contextmanager
