@@ -10,15 +10,19 @@ from typing import Annotated
 
 import typer
 
+from ..bench.cpu import bench_cpu, cpu_traffic
+from ..bench.forward import bench_forward
 from ..bench.lanes import bench_lanes
+from ..bench.place import Place
 from ..bench.replay import bench_replay
 from ..capacity import Capacities, Lanes, check_machine
 from ..config import load_testbed
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.figure import Figure
+from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from .bench_table import show_figures
-from .calibrate import find_testbed
+from .calibrate import find_testbed, step_display, work_folder
 from .quantity import quantity
 
 app = typer.Typer(
@@ -32,6 +36,12 @@ app = typer.Typer(
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 Repetitions = Annotated[int, typer.Option(min=1, help="How often.")]
 Folder = Annotated[Path | None, typer.Option("--dir", help="Where the data goes; it is removed.")]
+
+OnTestbed = Annotated[
+    str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
+]
+Seconds = Annotated[float, typer.Option(min=0.2, max=3600.0, help="Measured, each time.")]
+Warmup = Annotated[float, typer.Option(min=0.0, max=600.0, help="Seconds before that.")]
 
 
 @app.callback()
@@ -105,6 +115,40 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     what = Capacities(lane, start, most, attempts)
     check_machine(bed, what)
     return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
+
+
+@app.command(epilog="Example: nashbed bench forward --repetitions 10 --json")
+def forward(
+    testbed: OnTestbed = "embedded",
+    flows: Annotated[int, typer.Option(min=1, max=1000, help="CUBIC flows.")] = 4,
+    repetitions: Repetitions = 5,
+    seconds: Seconds = 5.0,
+    warmup: Warmup = 2.0,
+    as_json: AsJson = False,
+) -> int:
+    """Kernel TCP through the whole bottleneck and through dpdk-testpmd, in turns. As root."""
+    bed = load_testbed(find_testbed(testbed))
+    with work_folder(None) as folder, step_display() as tell:
+        figures = bench_forward(Place(bed, folder), flows, repetitions, seconds, warmup, tell)
+    return _answer("forward", figures, as_json)
+
+
+@app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
+def cpu(
+    testbed: OnTestbed = "embedded",
+    lanes: Annotated[int, typer.Option(min=1, max=MAX_LANES, help="Lanes side by side.")] = 6,
+    rate: Annotated[str, typer.Option(help="Rate of each lane.")] = "50mbit",
+    flows: Annotated[int, typer.Option(min=2, max=1000, help="Flows of each lane.")] = 4,
+    repetitions: Repetitions = 3,
+    seconds: Seconds = 10.0,
+    as_json: AsJson = False,
+) -> int:
+    """Processor time per packet of packet loop and flow generators, in real lanes. As root."""
+    bed = load_testbed(find_testbed(testbed))
+    traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
+    with work_folder(None) as folder, step_display() as tell:
+        figures = bench_cpu(Place(bed, folder), traffic, repetitions, tell)
+    return _answer("cpu", figures, as_json)
 
 
 def _answer(part: str, figures: Sequence[Figure], as_json: bool) -> int:

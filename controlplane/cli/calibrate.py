@@ -81,7 +81,7 @@ def calibrate(
     )
     make_load = choose_load(load, bed.model)
     place = certificate_path(bed) if out is None else out
-    with _work_folder(keep) as work, _display() as tell:
+    with work_folder(keep) as work, step_display() as tell:
         what = Calibration(bed, settings, place, work, make_load)
         check(what)
         certificate = execute(what, tell)
@@ -131,9 +131,10 @@ def _base_rtts(texts: list[str]) -> tuple[Duration, ...]:
 
 
 @contextmanager
-def _work_folder(keep: Path | None) -> Iterator[Path]:
+def work_folder(keep: Path | None) -> Iterator[Path]:
+    """A new folder for logs and raw measurements; removed afterwards unless it is to be kept."""
     if keep is None:
-        with tempfile.TemporaryDirectory(prefix="nashbed-calibrate-") as folder:
+        with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
             yield Path(folder)
         return
     try:
@@ -146,7 +147,7 @@ def _work_folder(keep: Path | None) -> Iterator[Path]:
 
 
 @contextmanager
-def _display() -> Iterator[Tell]:
+def step_display() -> Iterator[Tell]:
     """A bar on a terminal, plain lines elsewhere; on standard error."""
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -55,6 +55,11 @@ class Generators:
         duration_ns = self._attempt.scenario.duration.ns + drain_ns(self._attempt.trial)
         return {role: self._await_end(role, t0_ns + duration_ns) for role in self._processes}
 
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process id of each role that is started."""
+        return {role: process.pid for role, process in self._processes.items()}
+
     def stop(self) -> None:
         """End what is still running."""
         for process in self._processes.values():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..contract.errors import HostError
 from ..contract.testbed import Testbed
+from .forwarder import TESTPMD
 
 MEMINFO = Path("/proc/meminfo")
 TOOLS = ("ip", "ethtool", "sysctl", "setpriv", "tee")
@@ -31,6 +32,14 @@ def require_capture() -> None:
     """Raise HostError when tcpdump is missing; only `telemetry.capture: true` needs it."""
     if shutil.which("tcpdump") is None:
         raise HostError("telemetry.capture needs tcpdump, which is not installed; `make setup`")
+
+
+def require_forwarder() -> None:
+    """Raise HostError when dpdk-testpmd is missing; only comparing with it needs it."""
+    if shutil.which(TESTPMD) is None:
+        raise HostError(
+            f"{TESTPMD}: not installed, and the comparison needs it; `apt install dpdk-dev`"
+        )
 
 
 def require_switch(testbed: Testbed) -> None:

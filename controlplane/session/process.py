@@ -23,15 +23,31 @@ from .state import ChildProcess, StateFile
 
 STOP_GRACE_S = 3.0
 _ERRORS: dict[int, type[NashbedError]] = {3: TargetError, 4: HostError}
-TARGETS = ("dataplane", "switch")
+TARGETS = ("dataplane", "switch", "testpmd")
 """Processes whose failure is the target's, not the host's."""
 
 
+def json_event(line: str) -> dict[str, Any] | None:
+    """The event of a line of JSON; None for what is none."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
+
+
 class Process:
-    """A child process that speaks one JSON object per line on standard output.
+    """A child process that tells events on standard output, by default JSON objects in lines.
 
     It dies with the thread that starts it (PR_SET_PDEATHSIG), so a killed control plane
     leaves no process behind; its threads therefore outlive their children.
+
+    Args:
+        name: What it is called in errors and in the log.
+        args: Its command line.
+        state: Where it is noted as ours.
+        log_path: Where its standard error goes.
+        read_event: What a line of its standard output says; for programs that speak no JSON.
     """
 
     def __init__(
@@ -40,8 +56,10 @@ class Process:
         args: Sequence[str],
         state: StateFile | None = None,
         log_path: Path | None = None,
+        read_event: Callable[[str], dict[str, Any] | None] = json_event,
     ) -> None:
         self.name = name
+        self._read_event = read_event
         self._state = state
         self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._last_words: deque[str] = deque(maxlen=20)
@@ -188,11 +206,8 @@ class Process:
 
     def _take_event(self, line: str) -> None:
         LOG.debug("%s says %s", self.name, line[:2000])
-        try:
-            message = json.loads(line)
-        except ValueError:
-            return
-        if isinstance(message, dict):
+        message = self._read_event(line)
+        if message is not None:
             self._events.put(message)
 
     def _take_word(self, line: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from ..contract.errors import HostError, TargetError
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
 from .command import Completed
+from .forwarder import forwarder_command, forwarder_event
 from .layout import Layout, Side, make_layout, sender_address
 from .locate import DATAPLANE, FLOWS, PROBE, built
 from .log import LOG
-from .process import TARGETS, Process
+from .process import TARGETS, Process, json_event
 from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
 from .switch import connect_switch, favour_group, switch_command
@@ -51,6 +52,14 @@ class Session(ABC):
     @abstractmethod
     def start_dataplane(self, config: Path) -> Process:
         """Start the data plane with a configuration file."""
+
+    @abstractmethod
+    def start_forwarder(self, devices: Sequence[str]) -> Process:
+        """Start dpdk-testpmd in the data plane's place; its event `ready`: it forwards.
+
+        Args:
+            devices: The EAL's arguments that open the ports, as the data plane tells them.
+        """
 
     @abstractmethod
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
@@ -200,6 +209,17 @@ class LocalSession(Session):
         log = self._run_dir / "dataplane.log"
         return self._start("dataplane", self.layout.dp, args, log)
 
+    def start_forwarder(self, devices: Sequence[str]) -> Process:
+        """Start dpdk-testpmd in the data plane's namespace and place.
+
+        Raises:
+            HostError: It is not installed.
+        """
+        preflight.require_forwarder()
+        args = forwarder_command(self._testbed.dataplane, devices)
+        log = self._run_dir / "testpmd.log"
+        return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
+
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
         """Start the switch program in its namespace; it stays off the loop's core as we do."""
         args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
@@ -259,10 +279,16 @@ class LocalSession(Session):
             namespaces.hardware_address(receivers),
         )
 
-    def _start(self, name: str, namespace: str, args: list[str], log: Path | None) -> Process:
-        process = Process(
-            name, ["ip", "netns", "exec", namespace, *args], self._state, log_path=log
-        )
+    def _start(
+        self,
+        name: str,
+        namespace: str,
+        args: list[str],
+        log: Path | None,
+        read_event: Callable[[str], dict[str, Any] | None] = json_event,
+    ) -> Process:
+        wrapped = ["ip", "netns", "exec", namespace, *args]
+        process = Process(name, wrapped, self._state, log, read_event)
         self._processes.append(process)
         return process
 

@@ -90,10 +90,11 @@ command_stats(struct commands *c, json_t *request)
 	error = mailbox_call(&c->dp->mailbox, run_view_stats, &view);
 	if (error)
 		return command_refuse("stats: %s", strerror(-error));
-	return json_pack("{s:b, s:o, s:o*, s:o, s:{s:I, s:I, s:I}}", "ok", 1, "ports",
+	return json_pack("{s:b, s:o, s:o*, s:o, s:{s:I, s:I, s:I, s:I}}", "ok", 1, "ports",
 			 ports_json(&c->dp->config, &view), "unshaped",
 			 c->dp->pipeline ? register_json_unshaped(c->dp->pipeline) : NULL, "rings",
 			 rings_json(c->dp->config.role, &view), "loop", "iterations",
 			 (json_int_t)view.loop.iterations, "busy", (json_int_t)view.loop.busy,
-			 "max_gap_ns", (json_int_t)view.loop.max_gap_ns);
+			 "busy_ns", (json_int_t)view.loop.busy_ns, "max_gap_ns",
+			 (json_int_t)view.loop.max_gap_ns);
 }

@@ -30,7 +30,8 @@ struct lane_state {
 
 struct loop_stats {
 	uint64_t iterations;
-	uint64_t busy; /* iterations with a frame in or out */
+	uint64_t busy;	  /* iterations with a frame in or out */
+	uint64_t busy_ns; /* what iterations with a frame or an event took, by the clock */
 	uint64_t max_gap_ns;
 };
 

@@ -13,7 +13,7 @@
 #include "wire.h"
 
 #define ARGUMENTS_MAX 24
-#define ARGUMENT_BYTES 256
+#define ARGUMENT_BYTES WIRE_ARGUMENT_BYTES
 
 struct arguments {
 	char texts[ARGUMENTS_MAX][ARGUMENT_BYTES];
@@ -66,6 +66,16 @@ add_wires(struct arguments *a, const struct config *config)
 		wire_eal_argument(&config->wires[id], (enum wire_id)id, text, sizeof(text));
 		add(a, "%s", text);
 	}
+}
+
+void
+eal_print_wires(const struct config *config)
+{
+	struct arguments a = {0};
+
+	add_wires(&a, config);
+	for (int i = 0; i < a.n; i++)
+		puts(a.pointers[i]);
 }
 
 int

@@ -12,4 +12,7 @@
  */
 int eal_start(const struct config *config, bool replay, char *error, size_t error_bytes);
 
+/* Print the EAL's arguments that open the configured ports, one per line. */
+void eal_print_wires(const struct config *config);
+
 #endif

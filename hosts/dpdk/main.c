@@ -36,15 +36,18 @@ struct options {
 	const char *out;
 	const char *bench;
 	bool check;
+	bool devices;
 };
 
 static const char usage[] =
-	"usage: nashbed-dataplane --config FILE [--check]\n"
+	"usage: nashbed-dataplane --config FILE [--check | --devices]\n"
 	"       nashbed-dataplane --config FILE --replay CAPTURE --out DIR\n"
 	"       nashbed-dataplane --config FILE --bench PACKETS[,FLOWS[,BURST]]\n"
 	"\n"
 	"  --config FILE     the generated JSON configuration\n"
 	"  --check           read it, print what takes effect, and end\n"
+	"  --devices         print the EAL's arguments that open its ports, and end: with\n"
+	"                    them another DPDK program opens the very same\n"
 	"  --replay CAPTURE  put a capture through the bottleneck in virtual time\n"
 	"  --out DIR         where a replay writes\n"
 	"  --bench N,F,B     time N packets of F flows, B at once, through it in memory\n"
@@ -75,13 +78,10 @@ static int
 read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"check", no_argument, NULL, 'k'},
-		{"replay", required_argument, NULL, 'r'},
-		{"out", required_argument, NULL, 'o'},
-		{"bench", required_argument, NULL, 'b'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+		{"config", required_argument, NULL, 'c'}, {"check", no_argument, NULL, 'k'},
+		{"devices", no_argument, NULL, 'd'},	  {"replay", required_argument, NULL, 'r'},
+		{"out", required_argument, NULL, 'o'},	  {"bench", required_argument, NULL, 'b'},
+		{"help", no_argument, NULL, 'h'},	  {0},
 	};
 	int option;
 
@@ -92,6 +92,9 @@ read_options(int argc, char **argv, struct options *o)
 			break;
 		case 'k':
 			o->check = true;
+			break;
+		case 'd':
+			o->devices = true;
 			break;
 		case 'r':
 			o->capture = optarg;
@@ -111,7 +114,8 @@ read_options(int argc, char **argv, struct options *o)
 		}
 	}
 	if (optind < argc || o->config == NULL || (o->capture != NULL) != (o->out != NULL) ||
-	    (o->bench != NULL && o->capture != NULL)) {
+	    (o->bench != NULL && o->capture != NULL) ||
+	    (o->devices && (o->bench != NULL || o->capture != NULL))) {
 		fputs(usage, stderr);
 		return EXIT_CONFIG;
 	}
@@ -288,9 +292,11 @@ main(int argc, char **argv)
 	if (config_read(o.config, o.capture != NULL || o.bench != NULL, &dataplane.config, error,
 			sizeof(error)) < 0)
 		return complain(EXIT_CONFIG, error);
-	if (o.check) {
+	if (o.devices)
+		eal_print_wires(&dataplane.config);
+	if (o.check)
 		config_print(&dataplane.config);
+	if (o.devices || o.check)
 		return EXIT_OK;
-	}
 	return o.capture || o.bench ? run_offline(&dataplane, &o) : run_live(&dataplane);
 }

@@ -16,6 +16,7 @@
 #define WIRE_BURST 64u
 #define WIRE_PENDING 4096u
 #define WIRE_FDS_MAX 8u
+#define WIRE_ARGUMENT_BYTES 256
 
 /* What the sender of a frame wants to know once it is out. */
 struct frame_note {
@@ -50,7 +51,7 @@ struct wire_stats {
 	uint64_t xdp_tx_invalid;
 };
 
-/* The EAL's argument that creates or allows the device; "" if none is needed. */
+/* The EAL's argument that creates or allows the device, WIRE_ARGUMENT_BYTES at most. */
 void wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
 		       size_t text_bytes);
 

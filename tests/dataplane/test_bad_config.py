@@ -70,6 +70,14 @@ def test_check_prints_what_takes_effect(tmp_path: Path) -> None:
     assert json.loads(run.stdout) == GOOD
 
 
+def test_devices_are_what_another_dpdk_program_opens(tmp_path: Path) -> None:
+    run = check(tmp_path, json.dumps(GOOD), "--devices")
+    assert (run.returncode, run.stderr) == (0, "")
+    senders, receivers = run.stdout.splitlines()
+    assert senders.startswith("--vdev=net_af_xdp0,iface=nbs1,")
+    assert receivers.startswith("--")
+
+
 def test_check_prints_the_hosts_role_too(tmp_path: Path) -> None:
     run = check(tmp_path, json.dumps(HOSTS))
     assert (run.returncode, run.stderr) == (0, "")

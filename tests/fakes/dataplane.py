@@ -1,7 +1,8 @@
 """A stand-in for nashbed-dataplane: the same protocol, checked strictly, made-up traffic.
 
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
-FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, disk_full.
+FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
+(a lost postcard that is told), disk_full.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ HOSTS_RATE_BPS = 10**8
 """In the hosts role the rate is the switch's matter; this is that of the tests' scenario."""
 
 
+PACKETS_A_LOOK = 1000
+"""Packets that each port takes in and gives out between two looks at the counters."""
+BUSY_NS_A_LOOK = 4_000_000
+
+
 class RefusedError(Exception):
     """A request that the real data plane would refuse."""
 
@@ -54,6 +60,7 @@ class FakeDataPlane:
     """Lanes, entries and telemetry of the fake."""
 
     def __init__(self, config: dict[str, Any]) -> None:
+        self.looks = 0
         self.role = config.get("role", "bottleneck")
         keys, ports = ROLES[self.role]
         need(set(config) == CONFIG_KEYS | keys, f"config keys are {sorted(config)}")
@@ -161,7 +168,8 @@ class FakeDataPlane:
         if FAULT == "lost_postcard":
             raw = raw[[i for i in range(len(raw)) if i != 100]]
         raw.tofile(told["path"])
-        return {"seen": len(raw), "written": len(raw), "gaps": 0, "lost": 0}
+        lost = 1 if FAULT == "full_ring" else 0
+        return {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
 
     def span(self, told: dict[str, Any]) -> tuple[int, int]:
         """From just before the sender's t0 to its end, on the switch clock."""
@@ -200,13 +208,16 @@ class FakeDataPlane:
     def do_stats(self, request: dict[str, Any]) -> dict[str, Any]:
         exactly(request)
         busy = bool(self.telemetry) and any(self.happened(t) for t in self.telemetry.values())
-        port = {"rx_packets": 1, "tx_packets": 1, "rx_dropped": 0, "tx_dropped": 0,
-                "rx_no_mbuf": 0}  # fmt: skip
+        self.looks += 1
+        port = {"rx_packets": PACKETS_A_LOOK * self.looks,
+                "tx_packets": PACKETS_A_LOOK * self.looks,
+                "rx_dropped": 0, "tx_dropped": 0, "rx_no_mbuf": 0}  # fmt: skip
         unshaped = {"unshaped": {"reverse_packets": 5, "malformed_packets": 0}}
         return (unshaped if self.role == "bottleneck" else {}) | {
             "ports": dict.fromkeys(ROLES[self.role][1], port),
             "rings": {"no_memory": 3 if FAULT == "ring_loss" and busy else 0, "discarded": 7},
-            "loop": {"iterations": 1, "busy": 1, "max_gap_ns": 2 * 10**9},
+            "loop": {"iterations": 1, "busy": 1, "busy_ns": BUSY_NS_A_LOOK * self.looks,
+                     "max_gap_ns": 2 * 10**9},
         }  # fmt: skip
 
     def do_reset(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.session.command import Completed
+from nashbed.controlplane.session.forwarder import forwarder_event
 from nashbed.controlplane.session.layout import Side
 from nashbed.controlplane.session.process import Process
 from nashbed.controlplane.session.session import PathEnds, Session, require_running
 
 ROOT = Path(__file__).resolve().parents[2]
+FORWARDER = "import time; print('Press enter to exit', flush=True); time.sleep(60)"
+"""What stands in for testpmd."""
 
 
 class FakeSession(Session):
@@ -44,6 +47,13 @@ class FakeSession(Session):
 
     def start_dataplane(self, config: Path) -> Process:
         return self._start("dataplane", "dataplane.py", config)
+
+    def start_forwarder(self, devices: Sequence[str]) -> Process:
+        self.calls.append(f"start testpmd {' '.join(devices)}")
+        args = [sys.executable, "-c", FORWARDER]
+        process = Process("testpmd", args, read_event=forwarder_event)
+        self.processes.append(process)
+        return process
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
         raise AssertionError("no fake runs a switch program")

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ...contract.errors import ConfigError, HostError
 from ...contract.testbed import Testbed
+from ...session.forwarder import TESTPMD
 from ...session.session import Session
 from ..probe import Prober
 from .base import Load
 from .own import OwnLoad
 from .pktgen import DEFAULT_PORT, PktgenLoad
-from .testpmd import TESTPMD, TestpmdLoad
+from .testpmd import TestpmdLoad
 
 MakeLoad = Callable[[Session, Path], Load]
 OWN_CARRIES_BPS = 2 * 10**9

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from ...contract.errors import HostError
+from ...session.forwarder import TESTPMD
 from ...session.session import Session
 from .base import Burst, Load, Step
 
-TESTPMD = "dpdk-testpmd"
 START_S = 30.0
 STEP_S = 0.1
 """More than testpmd needs to stop and to start again."""

@@ -1,0 +1,197 @@
+"""Processor time for each packet: the data plane's loop, and the flow generators."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from ..config import available_congestion_controls, check_strategies
+from ..contract.errors import ConfigError, HostError
+from ..contract.figure import Figure
+from ..contract.units import Buffer, Duration, Rate
+from ..run.lab import Lab
+from ..run.planner import RAW_BYTES_PER_PACKET
+from ..run.runner import check_host
+from ..session.procfs import CpuTime
+from .place import Place, Tell
+from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, make_attempts
+
+BASE_RTT = Duration(40 * 10**6)
+BUFFER = "2bdp"
+WARMUP_S = 3.0
+SMALLEST_SEGMENT = 700
+"""For the disk space of postcards: bytes of a packet on average, at the least."""
+
+
+def cpu_traffic(lanes: int, rate: Rate, flows: int, seconds: float) -> Traffic:
+    """What is measured by: lanes as a sweep has them, half CUBIC and half BBR.
+
+    Args:
+        lanes: Lanes side by side.
+        rate: Rate of each.
+        flows: Flows of each.
+        seconds: Measured window.
+    """
+    return Traffic(
+        rate=rate,
+        buffer=Buffer.parse(BUFFER),
+        base_rtt=BASE_RTT,
+        counts={"cubic": flows - flows // 2, "bbr": flows // 2},
+        seconds=seconds,
+        warmup_s=WARMUP_S,
+        lanes=lanes,
+    )
+
+
+def bench_cpu(place: Place, traffic: Traffic, repetitions: int, tell: Tell) -> tuple[Figure, ...]:
+    """Processor time for each packet while lanes run side by side as trials do.
+
+    The data plane polls, so its core is always busy; what counts is what rounds of its loop with
+    work take, by the clock. A packet is a frame that it took in, data and ACKs alike. The flow
+    generators' is user and system time of their processes; a packet is a frame that a host sent
+    or received. What the kernel does for a host while no process of ours is on the core
+    is in neither: `data` tells what the cores did in all.
+
+    Args:
+        place: Testbed and folder.
+        traffic: What crosses the lanes.
+        repetitions: How often.
+        tell: Told of each repetition.
+
+    Raises:
+        ConfigError: The testbed's data plane has not that many lanes or is not the bottleneck.
+        HostError: Not root, no huge pages, nothing arrived.
+        TargetError: The data plane failed, or postcards were lost.
+    """
+    _check(place, traffic)
+    with place.logged(), place.lab(traffic.lanes, traffic.largest_window_bytes) as lab:
+        done = [_once(place, lab, traffic, n, repetitions, tell) for n in range(repetitions)]
+    return _figures(traffic, [Cost(each, place.bed.dataplane.core) for each in done])
+
+
+def _check(place: Place, traffic: Traffic) -> None:
+    bed = place.bed
+    if bed.target != "dpdk":
+        raise ConfigError(
+            f"testbed {bed.name!r}: target {bed.target}; this is measured on testbeds whose "
+            "bottleneck is the data plane (target: dpdk)"
+        )
+    if traffic.lanes > bed.dataplane.lanes:
+        raise ConfigError(
+            f"--lanes {traffic.lanes}: testbed {bed.name!r} has {bed.dataplane.lanes} "
+            "(dataplane.lanes)"
+        )
+    check_strategies(STRATEGIES, "bench cpu", available_congestion_controls())
+    seconds = traffic.seconds + traffic.warmup_s
+    packets = traffic.lanes * traffic.rate.bps * seconds / (8 * SMALLEST_SEGMENT)
+    check_host(bed, place.folder, int(packets * RAW_BYTES_PER_PACKET))
+
+
+def _once(place: Place, lab: Lab, traffic: Traffic, number: int, of: int, tell: Tell) -> Crossed:
+    tell(f"{traffic.lanes} lanes at {traffic.rate}", number, of)
+    folder = place.turn_folder()
+    try:
+        attempts = make_attempts(traffic, folder)
+        return cross_lab(lab, traffic, [(attempt, attempt.program()) for attempt in attempts])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Cost:
+    """What one repetition cost.
+
+    Args:
+        crossed: What came of the traffic.
+        core: The packet loop's core.
+    """
+
+    def __init__(self, crossed: Crossed, core: int) -> None:
+        self._crossed = crossed
+        self._core = core
+        ports = crossed.last.shared["ports"]
+        self.taken_in = sum(crossed.counted("ports", "rx_packets", port) for port in ports)
+        self.given_out = sum(crossed.counted("ports", "tx_packets", port) for port in ports)
+        if self.taken_in == 0:
+            raise HostError("bench cpu: no packet arrived at the data plane in the window")
+
+    @property
+    def at_hosts(self) -> int:
+        """Frames that a host sent or received."""
+        return self.taken_in + self.given_out
+
+    @property
+    def loop_ns(self) -> int:
+        """What the loop's rounds with work took."""
+        return self._crossed.counted("loop", "busy_ns")
+
+    @property
+    def senders(self) -> CpuTime:
+        """Of the sending processes."""
+        return self._crossed.last.senders - self._crossed.first.senders
+
+    @property
+    def sinks(self) -> CpuTime:
+        """Of the receiving processes."""
+        return self._crossed.last.sinks - self._crossed.first.sinks
+
+    @property
+    def dataplane_ns(self) -> float:
+        """Of the loop for each frame that it took in."""
+        return self.loop_ns / self.taken_in
+
+    @property
+    def flows_ns(self) -> float:
+        """Of the generators for each frame that a host sent or received."""
+        return (self.senders + self.sinks).total_ns / self.at_hosts
+
+    @property
+    def elsewhere_ns(self) -> float:
+        """Of all cores but the loop's, whoever used them, for each frame at a host."""
+        others = [each for each in self._crossed.cores if each.core != self._core]
+        used = sum(1 - each.idle - each.steal for each in others)
+        return used * self._crossed.ns / self.at_hosts
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything behind the figures."""
+        return {
+            "goodput_gbps": self._crossed.goodput_bps / 1e9,
+            "frames_through_dataplane": self.taken_in,
+            "frames_at_hosts": self.at_hosts,
+            "loop_busy_share": round(self.loop_ns / self._crossed.ns, 4),
+            "senders_user_ns": self.senders.user_ns / self.at_hosts,
+            "senders_system_ns": self.senders.system_ns / self.at_hosts,
+            "sinks_user_ns": self.sinks.user_ns / self.at_hosts,
+            "sinks_system_ns": self.sinks.system_ns / self.at_hosts,
+            "all_but_the_loops_core_ns": self.elsewhere_ns,
+            "cores": [each.model_dump() for each in self._crossed.cores],
+        }
+
+
+def _figures(traffic: Traffic, costs: list[Cost]) -> tuple[Figure, ...]:
+    ran = (
+        f"{traffic.lanes} lanes of {traffic.rate} and {traffic.flows} flows, {traffic.seconds:g} s"
+    )
+    data = {
+        "lanes": traffic.lanes,
+        "rate_bps": traffic.rate.bps,
+        "flows": dict(traffic.counts),
+        "seconds": traffic.seconds,
+        "warmup_s": traffic.warmup_s,
+        "repetitions": [cost.to_dict() for cost in costs],
+    }
+    return (
+        Figure(
+            name="cpu_per_packet_ns_dataplane",
+            unit="ns",
+            values=tuple(cost.dataplane_ns for cost in costs),
+            detail=f"rounds of the packet loop with work, for each frame taken in: {ran}",
+            data=data,
+        ),
+        Figure(
+            name="cpu_per_packet_ns_flows",
+            unit="ns",
+            values=tuple(cost.flows_ns for cost in costs),
+            detail="user and system time of senders and sinks, for each frame that a host sent or "
+            f"received: {ran}",
+        ),
+    )

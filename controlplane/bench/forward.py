@@ -1,0 +1,224 @@
+"""Kernel TCP through the whole bottleneck, and through testpmd in its place, in turns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..contract.errors import ConfigError
+from ..contract.figure import Figure
+from ..contract.units import Buffer, Duration, Rate
+from ..run.attempt import Attempt
+from ..run.lab import quietly
+from ..run.losses import difference
+from ..run.runner import check_host
+from ..session import preflight
+from ..session.locate import DATAPLANE, built
+from ..session.program import run_dataplane
+from ..session.session import Session
+from ..targets import GroupDelay, LaneProgram, capabilities_of
+from ..targets.dataplane import dataplane_config
+from .place import Place, Tell
+from .traffic import Crossed, Traffic, cross, cross_lab, make_attempts
+
+WANTED_RATIO = 0.8
+WINDOW_BYTES = 32 * 10**6
+"""Room for every flow: more than all rings between the hosts hold, so that no window binds."""
+SCENARIO_RTT = Duration(10**5)
+"""The smallest that a scenario may name; what is programmed is no delay at all."""
+NO_DELAY = GroupDelay(forward_ns=0, reverse_ns=0, loss_ppb=0, seed=1)
+READY_TIMEOUT_S = 60.0
+POSTCARD_BYTES = 40
+FASTEST_BPS = 10**10
+"""For the disk space of postcards: more than kernel TCP reaches through one core."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of one of the two.
+
+    Attributes:
+        crossed: What came of the flows.
+        losses: Packets lost by the hosts' interfaces and the kernel, by place.
+        busy_share: Share of its time that the data plane's loop had work; None: not told.
+    """
+
+    crossed: Crossed
+    losses: dict[str, int]
+    busy_share: float | None = None
+
+    @property
+    def gbps(self) -> float:
+        """Goodput in Gbit/s."""
+        return self.crossed.goodput_bps / 1e9
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is worth keeping beside the goodput."""
+        crossed = self.crossed
+        return {
+            "gbps": self.gbps,
+            "retransmitted_share": crossed.retransmitted_bytes / max(1, crossed.sent_bytes),
+            "losses": {name: count for name, count in self.losses.items() if count},
+            "loop_busy_share": self.busy_share,
+            "cores": [each.model_dump() for each in crossed.cores],
+        }
+
+
+def bench_forward(
+    place: Place, flows: int, repetitions: int, seconds: float, warmup_s: float, tell: Tell
+) -> tuple[Figure, ...]:
+    """Goodput through the bottleneck by goodput through dpdk-testpmd, in turns, flows alike.
+
+    The bottleneck's rate and buffer are the largest that it takes, its delay is 0; postcards are
+    written to disk as in a run. testpmd opens the same ports with the same options, on the same
+    core, and forwards frames untouched (`--forward-mode=io`).
+
+    Args:
+        place: Testbed and folder.
+        flows: CUBIC flows.
+        repetitions: Turns of each.
+        seconds: Measured window of a turn.
+        warmup_s: Time before it.
+        tell: Told of each turn.
+
+    Raises:
+        ConfigError: The testbed's data plane is not the bottleneck.
+        HostError: Not root, no huge pages, no dpdk-testpmd.
+        TargetError: The data plane or testpmd failed, or postcards were lost.
+    """
+    _check(place, seconds + warmup_s)
+    traffic = _traffic(place, flows, seconds, warmup_s)
+    turns: list[Callable[[Place, Traffic], Turn]] = [_bottleneck, _testpmd]
+    done: list[list[Turn]] = [[], []]
+    with place.logged():
+        for number in range(2 * repetitions):
+            tell(("bottleneck", "testpmd")[number % 2], number, 2 * repetitions)
+            done[number % 2].append(turns[number % 2](place, traffic))
+    return _figures(traffic, *done)
+
+
+def _check(place: Place, seconds: float) -> None:
+    if place.bed.target != "dpdk":
+        raise ConfigError(
+            f"testbed {place.bed.name!r}: target {place.bed.target}; forwarding is compared on "
+            "testbeds whose bottleneck is the data plane (target: dpdk)"
+        )
+    check_host(place.bed, place.folder, _postcard_bytes(seconds))
+    preflight.require_forwarder()
+
+
+def _postcard_bytes(seconds: float) -> int:
+    return int(FASTEST_BPS / (8 * 1514) * seconds) * POSTCARD_BYTES
+
+
+def _traffic(place: Place, flows: int, seconds: float, warmup_s: float) -> Traffic:
+    can = capabilities_of(place.bed)
+    return Traffic(
+        rate=Rate(can.max_rate_bps),
+        buffer=Buffer.parse(f"{can.max_buffer_bytes}B"),
+        base_rtt=SCENARIO_RTT,
+        counts={"cubic": flows},
+        seconds=seconds,
+        warmup_s=warmup_s,
+    )
+
+
+def _bottleneck(place: Place, traffic: Traffic) -> Turn:
+    with _attempt(place, traffic) as attempt, place.lab(1, WINDOW_BYTES) as lab:
+        before = lab.session.host_losses()
+        crossed = cross_lab(lab, traffic, [(attempt, _undelayed(attempt))])
+        busy = crossed.counted("loop", "busy_ns") / crossed.ns
+        return Turn(crossed, difference(lab.session.host_losses(), before), round(busy, 4))
+
+
+def _undelayed(attempt: Attempt) -> LaneProgram:
+    return replace(attempt.program(), delays=(NO_DELAY,))
+
+
+def _testpmd(place: Place, traffic: Traffic) -> Turn:
+    with _attempt(place, traffic) as attempt, _forwarder(place) as session:
+        before = session.host_losses()
+        crossed = cross(session, traffic, [attempt])
+        return Turn(crossed, difference(session.host_losses(), before))
+
+
+@contextmanager
+def _attempt(place: Place, traffic: Traffic) -> Iterator[Attempt]:
+    """The only lane's attempt; what it leaves on disk is removed."""
+    folder = place.turn_folder()
+    try:
+        (attempt,) = make_attempts(traffic, folder)
+        yield attempt
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _forwarder(place: Place) -> Iterator[Session]:
+    """A testpmd between the hosts; the machine is given back whatever happens."""
+    session = place.make_session(place, 1, WINDOW_BYTES)
+    try:
+        session.open()
+        process = session.start_forwarder(_devices(place, session))
+        process.wait_event("ready", READY_TIMEOUT_S, watch=session.require_targets)
+        session.connect_hosts()
+        yield session
+    except BaseException:
+        quietly("session", session.close)
+        raise
+    session.close()
+
+
+def _devices(place: Place, session: Session) -> list[str]:
+    """How the data plane would open these ports: the EAL's arguments."""
+    config = session.scratch / "ports.json"
+    content = dataplane_config(place.bed.dataplane) | {
+        "spec": str(place.program(place.bed)),
+        "control_socket": str(session.scratch / "unused.sock"),
+        "ports": session.ports(),
+    }
+    config.write_text(json.dumps(content) + "\n")
+    told = run_dataplane([str(built(DATAPLANE)), "--config", str(config), "--devices"])
+    return told.out.splitlines()
+
+
+def _figures(traffic: Traffic, bottleneck: list[Turn], testpmd: list[Turn]) -> tuple[Figure, ...]:
+    data = {
+        "flows": dict(traffic.counts),
+        "seconds": traffic.seconds,
+        "warmup_s": traffic.warmup_s,
+        "base_rtt_ns": 0,
+        "turns": [
+            {"bottleneck": ours.to_dict(), "testpmd": other.to_dict()}
+            for ours, other in zip(bottleneck, testpmd, strict=True)
+        ],
+    }
+    through = f"{traffic.flows} CUBIC flows, {traffic.seconds:g} s each, no delay"
+    ratios = tuple(a.gbps / b.gbps for a, b in zip(bottleneck, testpmd, strict=True))
+    return (
+        Figure(
+            name="forward_ratio",
+            unit="goodput through the bottleneck by that through testpmd",
+            values=ratios,
+            wanted=WANTED_RATIO,
+            detail=f"kernel TCP, {through}; turn by turn on the same ports and core",
+            data=data,
+        ),
+        Figure(
+            name="forward_bottleneck_gbps",
+            unit="Gbit/s",
+            values=tuple(turn.gbps for turn in bottleneck),
+            detail=f"goodput through P4, queue and postcards to disk: {through}",
+        ),
+        Figure(
+            name="forward_testpmd_gbps",
+            unit="Gbit/s",
+            values=tuple(turn.gbps for turn in testpmd),
+            detail=f"goodput through dpdk-testpmd --forward-mode=io, this machine's own ceiling: "
+            f"{through}",
+        ),
+    )

@@ -1,0 +1,282 @@
+"""Flows of some lanes as trials have them, measured from warm-up to end, and judged by nobody."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..contract.capacity import CoreShares
+from ..contract.errors import TargetError
+from ..contract.plan import PlannedTrial
+from ..contract.records import GOODPUT
+from ..contract.scenario import Bottleneck, FlowGroup, Scenario
+from ..contract.trial import GroupMix
+from ..contract.units import Buffer, Duration, Rate
+from ..run.attempt import Attempt, make_attempt
+from ..run.generators import Generators
+from ..run.lab import Lab, quietly
+from ..run.settings import scenario_settings
+from ..session.cores import Ticks, read_ticks, shares
+from ..session.procfs import CpuTime, cpu_time
+from ..session.session import Session
+from ..targets import LaneProgram
+
+STRATEGIES = ("cubic", "bbr")
+TAIL_NS = 200_000_000
+"""Flows go on that long after the measured window, so that all of it is looked at while they do."""
+WATCH_S = 0.1
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What crosses each lane, and for how long.
+
+    Attributes:
+        rate: The lane's rate.
+        buffer: Its drop-tail limit.
+        base_rtt: Base RTT of its flows.
+        counts: Congestion control -> flows of the lane.
+        seconds: Length of the measured window.
+        warmup_s: Time before it, from the common start.
+        lanes: How many lanes.
+    """
+
+    rate: Rate
+    buffer: Buffer
+    base_rtt: Duration
+    counts: Mapping[str, int]
+    seconds: float
+    warmup_s: float
+    lanes: int = 1
+
+    @property
+    def flows(self) -> int:
+        """Flows of a lane."""
+        return sum(self.counts.values())
+
+    @property
+    def warmup_ns(self) -> int:
+        """Time before the measured window in ns."""
+        return round(self.warmup_s * 1e9)
+
+    @property
+    def window_ns(self) -> int:
+        """The measured window in ns."""
+        return round(self.seconds * 1e9)
+
+    @property
+    def largest_window_bytes(self) -> int:
+        """The most that a flow may have under way: BDP and buffer."""
+        in_flight = self.rate.bps * self.base_rtt.ns // (8 * 10**9)
+        return in_flight + self.buffer.to_bytes(self.rate, self.base_rtt)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is known of the machine at one moment.
+
+    Attributes:
+        at_ns: When (CLOCK_MONOTONIC).
+        cores: Ticks of every core.
+        senders: Processor time of the senders' processes.
+        sinks: Processor time of the sinks' processes.
+        shared: The target's counters that all lanes share; empty where none counts.
+    """
+
+    at_ns: int
+    cores: Ticks
+    senders: CpuTime
+    sinks: CpuTime
+    shared: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """What came of the traffic.
+
+    Attributes:
+        first: At the begin of the measured window.
+        last: At its end.
+        goodput_bps: Payload that the sinks read in the window, all lanes together.
+        sent_bytes: Payload sent from begin to end, retransmissions included.
+        retransmitted_bytes: Of these.
+    """
+
+    first: Moment
+    last: Moment
+    goodput_bps: float
+    sent_bytes: int
+    retransmitted_bytes: int
+
+    @property
+    def ns(self) -> int:
+        """Length of the window, from look to look."""
+        return self.last.at_ns - self.first.at_ns
+
+    @property
+    def cores(self) -> tuple[CoreShares, ...]:
+        """What each core did in the window."""
+        return shares(self.first.cores, self.last.cores)
+
+    def counted(self, section: str, name: str, part: str | None = None) -> int:
+        """By how much one of the target's shared counters, or of a part of them, has grown."""
+        return _counter(self.last.shared, section, name, part) - _counter(
+            self.first.shared, section, name, part
+        )
+
+
+def _counter(shared: dict[str, Any], section: str, name: str, part: str | None) -> int:
+    found = shared.get(section, {})
+    value = (found if part is None else found.get(part, {})).get(name)
+    if not isinstance(value, int):
+        raise TargetError(f"data plane: stats: {section} has no {name}")
+    return value
+
+
+def make_attempts(traffic: Traffic, folder: Path) -> tuple[Attempt, ...]:
+    """One attempt for each lane, with a folder below `folder`.
+
+    Args:
+        traffic: What crosses them.
+        folder: Where the lanes' folders are made.
+    """
+    scenario = _scenario(traffic)
+    ((setting, program),) = scenario_settings(scenario)
+    trial = PlannedTrial(
+        key="bench",
+        setting=setting,
+        mix=(GroupMix(group=0, name="all", counts=dict(traffic.counts)),),
+        repetition=0,
+        seed=scenario.seed,
+        program=program,
+    )
+    folders = [folder / f"lane{lane}" for lane in range(traffic.lanes)]
+    for each in folders:
+        each.mkdir(parents=True)
+    return tuple(make_attempt(scenario, trial, 0, lane, f) for lane, f in enumerate(folders))
+
+
+def _scenario(traffic: Traffic) -> Scenario:
+    return Scenario(
+        name="bench",
+        title="Traffic of a measurement",
+        bottleneck=Bottleneck(rate=traffic.rate, buffer=traffic.buffer),
+        flows=(FlowGroup(name="all", count=traffic.flows, base_rtt=traffic.base_rtt),),
+        start_jitter=Duration(0),
+        strategies=STRATEGIES,
+        duration=Duration(traffic.warmup_ns + traffic.window_ns + TAIL_NS),
+        warmup=Duration(traffic.warmup_ns),
+    )
+
+
+@contextmanager
+def programmed(lab: Lab, attempt: Attempt, program: LaneProgram) -> Iterator[None]:
+    """A lane as a trial has it: programmed, its postcards kept; empty afterwards.
+
+    Raises:
+        TargetError: Postcards were lost on their way to the file: that is no run's work.
+    """
+    target, first, flows = lab.target, attempt.first_flow, len(attempt.flows)
+    target.reset(attempt.lane, first, flows)
+    try:
+        target.program(program)
+        stream = target.start_telemetry(attempt.lane, attempt.telemetry())
+        try:
+            yield
+        except BaseException:
+            quietly("telemetry", stream.stop)
+            raise
+        totals = stream.stop()
+        if totals.lost or totals.gaps:
+            raise TargetError(f"lane {attempt.lane}: {totals.lost + totals.gaps} postcards lost")
+    finally:
+        quietly("lane", lambda: target.reset(attempt.lane, first, flows))
+
+
+def cross_lab(lab: Lab, traffic: Traffic, lanes: Sequence[tuple[Attempt, LaneProgram]]) -> Crossed:
+    """Have traffic cross a lab's lanes, their postcards kept as in a run.
+
+    Args:
+        lab: Session and target.
+        traffic: What crosses them.
+        lanes: Each lane's attempt, and what the target is asked to do for it.
+    """
+    attempts = [attempt for attempt, _ in lanes]
+    with ExitStack() as stack:
+        for attempt, program in lanes:
+            stack.enter_context(programmed(lab, attempt, program))
+        return cross(lab.session, traffic, attempts, lambda: _shared(lab, attempts[0]))
+
+
+def _shared(lab: Lab, attempt: Attempt) -> dict[str, Any]:
+    return lab.target.read_counters(attempt.lane, attempt.first_flow, len(attempt.flows)).shared
+
+
+def cross(
+    session: Session,
+    traffic: Traffic,
+    attempts: Sequence[Attempt],
+    shared: Callable[[], dict[str, Any]] = dict,
+) -> Crossed:
+    """Start the flows of all lanes, look at the window's begin and end, await their end.
+
+    Args:
+        session: The machine; what stands between its hosts forwards already.
+        traffic: What crosses the lanes.
+        attempts: The lanes' attempts.
+        shared: Reads the target's shared counters.
+    """
+    generators = [Generators(session, attempt, threading.Event()) for attempt in attempts]
+    try:
+        for each in generators:
+            each.start()
+        starts = [each.order_start() for each in generators]
+        begin_ns = max(starts) + traffic.warmup_ns
+        _wait_until(begin_ns, session)
+        first = _look(generators, shared)
+        _wait_until(begin_ns + traffic.window_ns, session)
+        last = _look(generators, shared)
+        ends = [g.await_ends(t0_ns) for g, t0_ns in zip(generators, starts, strict=True)]
+    finally:
+        for each in generators:
+            quietly("flow generators", each.stop)
+    read = sum(
+        _read_bytes(attempt.folder / "goodput.bin", t0_ns + traffic.warmup_ns, traffic.window_ns)
+        for attempt, t0_ns in zip(attempts, starts, strict=True)
+    )
+    flows = [flow for end in ends for flow in end["sender"]["flows"]]
+    return Crossed(
+        first=first,
+        last=last,
+        goodput_bps=read * 8 / traffic.seconds,
+        sent_bytes=sum(int(flow["bytes_sent"]) for flow in flows),
+        retransmitted_bytes=sum(int(flow["bytes_retrans"]) for flow in flows),
+    )
+
+
+def _wait_until(t_ns: int, session: Session) -> None:
+    while (left_s := (t_ns - time.monotonic_ns()) / 1e9) > 0:
+        session.require_targets()
+        time.sleep(min(left_s, WATCH_S))
+
+
+def _look(generators: list[Generators], shared: Callable[[], dict[str, Any]]) -> Moment:
+    def spent(role: str) -> CpuTime:
+        return sum((cpu_time(each.pids[role]) for each in generators), CpuTime())
+
+    counters = shared()
+    return Moment(time.monotonic_ns(), read_ticks(), spent("sender"), spent("sink"), counters)
+
+
+def _read_bytes(path: Path, from_ns: int, window_ns: int) -> int:
+    """Payload that a sink read in the intervals that end in a window."""
+    records = np.fromfile(path, GOODPUT)
+    inside = (records["t_ns"] > from_ns) & (records["t_ns"] <= from_ns + window_ns)
+    return int(records["bytes"][inside].sum())
