@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_NS = 20 * 10**9
 DRAIN_MARGIN_NS = 500_000_000
+END_NS = 400_000
+"""Of one flow: a last look at its socket, and its reset; measured 0.13 ms with 5,000 flows."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,14 @@ def group_delays(scenario: Scenario, trial: PlannedTrial, seed: int) -> tuple[Gr
 
 
 def drain_ns(trial: PlannedTrial) -> int:
-    """How long after the senders' end the last byte may reach a sink: queue, RTT, margin."""
+    """How long after the senders' end the last byte may reach a sink: queue, RTT, margin.
+
+    Flows are ended one after the other: thousands of them take the sender a while.
+    """
     setting = trial.setting
-    return setting.buffer_bytes * 8 * 10**9 // setting.rate_bps + (
-        2 * max(setting.base_rtt_ns) + DRAIN_MARGIN_NS
-    )
+    queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    return queue_ns + 2 * max(setting.base_rtt_ns) + DRAIN_MARGIN_NS + flows * END_NS
 
 
 def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:

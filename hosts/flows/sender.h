@@ -60,6 +60,13 @@ struct sender {
 		size_t next; /* flow_count: no sampling is under way */
 	} sampling;
 
+	struct {
+		bool is_tick; /* the end is a sampling tick too */
+		uint64_t tick;
+		size_t next;	   /* flow to end */
+		int64_t resume_ns; /* 0: the end has not come yet */
+	} end;
+
 	struct record_file samples;
 	struct grid grid;
 	struct lateness lateness;

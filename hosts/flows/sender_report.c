@@ -45,15 +45,16 @@ flow_to_json(const struct sender_flow *flow)
 		flow->min_rtt_us == UINT32_MAX ? json_null() : json_integer(flow->min_rtt_us);
 	json_t *error = flow->error == 0 ? json_null() : json_string(strerror(flow->error));
 
-	return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o, s:o}", "flow",
-			 (json_int_t)flow->config->flow, "cc_applied", flow->cc_applied,
+	return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+			 "flow", (json_int_t)flow->config->flow, "cc_applied", flow->cc_applied,
 			 "connect_ns", moment(sender, flow->connected_ns), "handshake_ns",
 			 json_integer(flow->connected_ns - flow->connecting_ns), "start_ns",
 			 moment(sender, flow->started_ns), "end_ns", moment(sender, flow->ended_ns),
 			 "bytes_acked", (json_int_t)flow->last.bytes_acked, "bytes_sent",
 			 (json_int_t)flow->last.bytes_sent, "bytes_retrans",
 			 (json_int_t)flow->last.bytes_retrans, "total_retrans",
-			 (json_int_t)flow->last.total_retrans, "min_rtt_us", min_rtt, "error",
+			 (json_int_t)flow->last.total_retrans, "notsent_bytes",
+			 (json_int_t)flow->last.notsent_bytes, "min_rtt_us", min_rtt, "error",
 			 error);
 }
 

@@ -13,6 +13,9 @@
 
 /* At most this many flows are started or sampled between two looks at what the others need. */
 #define STEP_FLOWS 16
+/* An interface's ring has room for 256 frames. */
+#define END_FLOWS 64
+#define END_PAUSE_NS NS_PER_MS
 
 static const char bulk_data[WRITE_BYTES];
 
@@ -161,24 +164,40 @@ sample_flows(struct sender *sender)
 	return 0;
 }
 
+static void
+begin_end(struct sender *sender, int64_t now_ns)
+{
+	sender->end.is_tick = grid_next_ns(&sender->grid) <= now_ns;
+	if (sender->end.is_tick)
+		sender->end.tick = grid_take_latest(&sender->grid, now_ns, &sender->lateness);
+}
+
 /* The end may be a tick too: its record is then the flow's last sample, read just before. */
 static int
-end_flows(struct sender *sender, int64_t now_ns)
+end_at_tick(struct sender_flow *flow)
 {
-	bool is_tick = grid_next_ns(&sender->grid) <= now_ns;
-	uint64_t tick = is_tick ? grid_take_latest(&sender->grid, now_ns, &sender->lateness) : 0;
+	const struct sender *sender = flow->sender;
+	bool was_running = flow->state == FLOW_RUNNING;
 
-	for (size_t i = 0; i < sender->flow_count; i++) {
-		struct sender_flow *flow = &sender->flows[i];
-		bool was_running = flow->state == FLOW_RUNNING;
+	if (flow->watch.fd < 0)
+		return 0;
+	if (end_flow(flow, clock_now_ns()) < 0)
+		return -1;
+	return sender->end.is_tick && was_running ? record_sample(flow, sender->end.tick) : 0;
+}
 
-		if (flow->watch.fd < 0)
-			continue;
-		if (end_flow(flow, clock_now_ns()) < 0)
+/* Every flow's end is a reset on the wire: thousands at once would overflow the interface's
+ * ring, so they go a few at a time.
+ */
+static int
+end_some_flows(struct sender *sender, int64_t now_ns)
+{
+	if (sender->end.resume_ns == 0)
+		begin_end(sender, now_ns);
+	for (int ended = 0; ended < END_FLOWS && sender->end.next < sender->flow_count; ended++)
+		if (end_at_tick(&sender->flows[sender->end.next++]) < 0)
 			return -1;
-		if (is_tick && was_running && record_sample(flow, tick) < 0)
-			return -1;
-	}
+	sender->end.resume_ns = clock_now_ns() + END_PAUSE_NS;
 	return 0;
 }
 
@@ -190,6 +209,8 @@ transmit_next_ns(const void *owner)
 	int64_t sample_ns = sampling_under_way(sender) ? NOW : grid_next_ns(&sender->grid);
 	int64_t first_ns = start_ns < sample_ns ? start_ns : sample_ns;
 
+	if (sender->end.resume_ns != 0)
+		return sender->end.resume_ns;
 	return first_ns < sender->end_ns ? first_ns : sender->end_ns;
 }
 
@@ -199,7 +220,7 @@ transmit_due(void *owner, int64_t now_ns)
 	struct sender *sender = owner;
 
 	if (now_ns >= sender->end_ns)
-		return end_flows(sender, now_ns);
+		return end_some_flows(sender, now_ns);
 	if (start_flows(sender, now_ns) < 0)
 		return -1;
 	if (!sampling_under_way(sender) && grid_next_ns(&sender->grid) <= now_ns)
@@ -233,5 +254,9 @@ sender_transmit(struct sender *sender)
 	};
 	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
 		return -1;
-	return all_ended(sender) ? 0 : end_flows(sender, clock_now_ns());
+	/* A signal came first: end the rest without delay. */
+	while (sender->end.next < sender->flow_count)
+		if (end_some_flows(sender, clock_now_ns()) < 0)
+			return -1;
+	return 0;
 }

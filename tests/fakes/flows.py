@@ -70,7 +70,8 @@ def sender(config: dict[str, Any]) -> None:
             "flow": f["flow"], "cc_applied": applied[f["flow"]], "start_ns": f["start_ns"],
             "end_ns": end_ns // 2 if FAULT == "short" else end_ns + 1000,
             "bytes_acked": stream_bytes(), "bytes_sent": stream_bytes() + 6000,
-            "bytes_retrans": 6000, "total_retrans": 6, "min_rtt_us": 20000, "error": None,
+            "bytes_retrans": 6000, "total_retrans": 6, "notsent_bytes": 0,
+            "min_rtt_us": 20000, "error": None,
         }
         for f in config["flows"]
     ]  # fmt: skip
