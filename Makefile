@@ -10,6 +10,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 STAMPS = build/stamps
 HOSTS_BUILD = build/hosts
+DPDK_INTERNAL = build/dpdk-internal
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
@@ -60,7 +61,8 @@ targets: venv ## write the README's table of targets from their capability data
 	$(BIN)/nashbed targets --into README.md
 
 .PHONY: setup
-setup: packages hugepages venv build ## Debian packages, huge pages, Python environment, C build
+setup: packages hugepages venv dpdk-internal ## Debian packages, huge pages, Python environment, C build
+	@$(MAKE) --no-print-directory build
 
 .PHONY: packages
 packages: $(STAMPS)/packages
@@ -109,12 +111,18 @@ build/pylinks/nashbed:
 	ln -sfn ../../../controlplane $@/controlplane
 	ln -sfn ../../../analysis $@/analysis
 
+# DPDK's own headers for the P4 program as native code; without them it is interpreted.
+.PHONY: dpdk-internal
+dpdk-internal: $(STAMPS)/packages
+	@$(PYTHON) hosts/dpdk/native/headers.py $(DPDK_INTERNAL)
+
 .PHONY: build
 build: $(HOSTS_BUILD)/build.ninja ## build the data plane and the flow generator
 	@ninja -C $(HOSTS_BUILD) --quiet
 
-$(HOSTS_BUILD)/build.ninja:
-	meson setup $(HOSTS_BUILD) hosts --buildtype=release
+# Meson looks for the headers when it configures.
+$(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package)
+	meson setup $(HOSTS_BUILD) hosts --buildtype=release $(if $(wildcard $@),--reconfigure)
 
 .PHONY: p4
 p4: ## compile p4src again (what has its compiler on PATH)

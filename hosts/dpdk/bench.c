@@ -34,6 +34,7 @@ struct headers {
 } __rte_packed __rte_aligned(2);
 
 struct bench {
+	const char *pipeline; /* native or interpreted */
 	struct rte_mempool *pool;
 	struct bottleneck bottleneck;
 	struct headers headers;
@@ -159,10 +160,11 @@ print_result(const struct bench *b, uint64_t packets, uint64_t nanoseconds)
 	struct discipline_stats queue;
 
 	traffic_manager_stats(&b->bottleneck.tm, LANE, &queue);
-	printf("{\"packets\": %" PRIu64 ", \"flows\": %u, \"burst\": %u, \"seconds\": %.6f, "
+	printf("{\"pipeline\": \"%s\", \"packets\": %" PRIu64
+	       ", \"flows\": %u, \"burst\": %u, \"seconds\": %.6f, "
 	       "\"mpps\": %.4f, \"ns_per_packet\": %.1f, \"departed\": %" PRIu64
 	       ", \"dropped\": %" PRIu64 ", \"postcards\": %" PRIu64 "}\n",
-	       packets, b->flows, b->burst, (double)nanoseconds / 1e9,
+	       b->pipeline, packets, b->flows, b->burst, (double)nanoseconds / 1e9,
 	       (double)packets * 1e3 / (double)nanoseconds, (double)nanoseconds / (double)packets,
 	       b->departed, queue.dropped_packets, b->postcards);
 }
@@ -193,6 +195,7 @@ bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mem
 {
 	uint64_t bits = FRAME_BYTES * 8u * NANOSECONDS_PER_SECOND;
 	struct bench b = {
+		.pipeline = pipeline_names[config->pipeline],
 		.pool = pool,
 		.flows = request->flows,
 		.burst = request->burst,

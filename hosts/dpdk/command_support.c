@@ -89,10 +89,11 @@ command_hello(struct commands *c, json_t *request)
 
 	if (COMMAND_UNPACK(request, where, "{s:s}", "op", &op))
 		return command_refuse("hello: %s", where.text);
-	return json_pack("{s:b, s:s, s:s, s:i, s:I, s:i, s:i, s:s*, s:i, s:o}", "ok", 1, "version",
-			 NASHBED_VERSION, "role", role_names[dp->config.role], "pid", (int)getpid(),
-			 "epoch_ns", (json_int_t)dp->epoch_ns, "lanes", (int)dp->config.lanes,
-			 "flow_capacity", (int)dp->config.flow_capacity, "spec_digest",
-			 dp->pipeline ? pipeline_digest(dp->pipeline) : NULL, "postcard_bytes",
-			 (int)POSTCARD_BYTES, "ports", wire_descriptions(dp));
+	return json_pack("{s:b, s:s, s:s, s:i, s:I, s:i, s:i, s:s*, s:s*, s:i, s:o}", "ok", 1,
+			 "version", NASHBED_VERSION, "role", role_names[dp->config.role], "pid",
+			 (int)getpid(), "epoch_ns", (json_int_t)dp->epoch_ns, "lanes",
+			 (int)dp->config.lanes, "flow_capacity", (int)dp->config.flow_capacity,
+			 "spec_digest", dp->pipeline ? pipeline_digest(dp->pipeline) : NULL,
+			 "pipeline", dp->pipeline ? pipeline_names[dp->config.pipeline] : NULL,
+			 "postcard_bytes", (int)POSTCARD_BYTES, "ports", wire_descriptions(dp));
 }

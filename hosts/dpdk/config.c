@@ -11,6 +11,7 @@
 
 const char *const driver_names[] = {"af_xdp", "af_packet", "tap", "pci"};
 const char *const role_names[] = {"bottleneck", "hosts"};
+const char *const pipeline_names[] = {"auto", "native", "interpreted"};
 const char *const wire_names[] = {"senders", "receivers", "switch", "telemetry"};
 
 bool
@@ -167,6 +168,18 @@ read_replay_lane(const struct context *c, json_t *root, struct config *config)
 	return 0;
 }
 
+static int
+read_program(const struct context *c, json_t *root, struct config *config)
+{
+	uint32_t choice = PIPELINE_AUTO;
+
+	if (json_object_get(root, "pipeline") != NULL &&
+	    get_choice(c, root, "pipeline", pipeline_names, N_PIPELINE_MODES, &choice) < 0)
+		return -EINVAL;
+	config->pipeline = (enum pipeline_mode)choice;
+	return get_text(c, root, "spec", config->spec, sizeof(config->spec));
+}
+
 /* Left as it is where the key is absent. */
 static int
 read_role(const struct context *c, json_t *root, bool replay, struct config *config)
@@ -178,11 +191,13 @@ read_role(const struct context *c, json_t *root, bool replay, struct config *con
 		return -EINVAL;
 	config->role = (enum role)choice;
 	if (config->role == ROLE_BOTTLENECK)
-		return get_text(c, root, "spec", config->spec, sizeof(config->spec));
+		return read_program(c, root, config);
 	if (replay)
 		return refuse(c, "role: a replay needs the bottleneck");
 	if (json_object_get(root, "spec") != NULL)
 		return refuse(c, "spec: role hosts runs no P4 program; remove it");
+	if (json_object_get(root, "pipeline") != NULL)
+		return refuse(c, "pipeline: role hosts runs no P4 program; remove it");
 	return 0;
 }
 
@@ -225,13 +240,9 @@ static int
 read_root(const struct context *c, json_t *root, bool replay, struct config *config)
 {
 	static const char *const keys[] = {
-		"spec",		 "control_socket",
-		"core",		 "service_core",
-		"loop",		 "huge_pages",
-		"memory_mb",	 "lanes",
-		"flow_capacity", "queue_packets",
-		"ports",	 "bottleneck",
-		"role",		 NULL,
+		"spec",	      "control_socket", "core",	 "service_core",  "loop",
+		"huge_pages", "memory_mb",	"lanes", "flow_capacity", "queue_packets",
+		"ports",      "bottleneck",	"role",	 "pipeline",	  NULL,
 	};
 	int error;
 
@@ -306,8 +317,11 @@ config_print(const struct config *config)
 			  (int)config->lanes, "flow_capacity", (int)config->flow_capacity,
 			  "queue_packets", (int)config->queue_packets);
 
-	if (config->role == ROLE_BOTTLENECK)
+	if (config->role == ROLE_BOTTLENECK) {
 		json_object_set_new(root, "spec", json_string(config->spec));
+		json_object_set_new(root, "pipeline",
+				    json_string(pipeline_names[config->pipeline]));
+	}
 	if (config->replay_lane.rate_bps)
 		json_object_set_new(root, "bottleneck", lane_json_write(&config->replay_lane));
 	else

@@ -32,6 +32,14 @@ enum role {
 	N_ROLES,
 };
 
+/* How the P4 program is run. */
+enum pipeline_mode {
+	PIPELINE_AUTO, /* native where that is built for this very .spec */
+	PIPELINE_NATIVE,
+	PIPELINE_INTERPRETED,
+	N_PIPELINE_MODES,
+};
+
 enum wire_id {
 	WIRE_SENDERS,
 	WIRE_RECEIVERS, /* bottleneck */
@@ -47,7 +55,9 @@ struct wire_config {
 
 struct config {
 	enum role role;
-	char spec[PATH_BYTES]; /* bottleneck only */
+	char spec[PATH_BYTES]; /* bottleneck only, as the next two */
+	enum pipeline_mode pipeline;
+	char native_library[PATH_BYTES]; /* "": interpreted */
 	char control_socket[PATH_BYTES];
 	uint32_t core;
 	uint32_t service_core;
@@ -64,6 +74,7 @@ struct config {
 /* Names for messages and answers. */
 extern const char *const driver_names[];
 extern const char *const role_names[];
+extern const char *const pipeline_names[];
 extern const char *const wire_names[];
 
 /* Whether the role has this wire. */

@@ -21,6 +21,7 @@
 #include "eal.h"
 #include "exit_codes.h"
 #include "loop.h"
+#include "native.h"
 #include "one_line.h"
 #include "replay.h"
 
@@ -72,6 +73,13 @@ complain(int code, const char *text)
 	one_line(line);
 	fprintf(stderr, "nashbed-dataplane: %s\n", line);
 	return code;
+}
+
+/* What is to be known and is no error; "": nothing. */
+static int
+tell(const char *note)
+{
+	return note[0] ? complain(EXIT_OK, note) : EXIT_OK;
 }
 
 static int
@@ -211,7 +219,7 @@ close_live(struct dataplane *dp)
 }
 
 static int
-run_live(struct dataplane *dp)
+run_live(struct dataplane *dp, const char *note)
 {
 	char error[ERROR_BYTES];
 	struct control *control;
@@ -228,6 +236,7 @@ run_live(struct dataplane *dp)
 	control = control_start(dp, error, sizeof(error));
 	if (control == NULL)
 		return complain(EXIT_HOST, error);
+	tell(note);
 	printf("{\"event\":\"ready\",\"pid\":%d,\"epoch_ns\":%" PRIu64 "}\n", (int)getpid(),
 	       dp->epoch_ns);
 	fflush(stdout);
@@ -254,7 +263,7 @@ read_bench(const char *text, struct bench_request *request)
 
 /* What needs no clock and no port: a replay, or a measurement of our own speed. */
 static int
-run_offline(struct dataplane *dp, const struct options *o)
+run_offline(struct dataplane *dp, const struct options *o, const char *note)
 {
 	struct bench_request bench;
 	char error[ERROR_BYTES];
@@ -265,9 +274,12 @@ run_offline(struct dataplane *dp, const struct options *o)
 	code = open_common(dp, true, error);
 
 	if (code == EXIT_OK) {
-		dp->pipeline = pipeline_create(dp->config.spec, error, sizeof(error));
+		dp->pipeline = pipeline_create(dp->config.spec, dp->config.native_library, error,
+					       sizeof(error));
 		code = dp->pipeline ? EXIT_OK : EXIT_TARGET;
 	}
+	if (code == EXIT_OK)
+		tell(note);
 	if (code == EXIT_OK && o->bench != NULL)
 		code = bench_run(&dp->config, dp->pipeline, dp->pool, &bench, error, sizeof(error));
 	else if (code == EXIT_OK)
@@ -284,7 +296,7 @@ int
 main(int argc, char **argv)
 {
 	struct options o = {0};
-	char error[ERROR_BYTES];
+	char error[ERROR_BYTES], note[ERROR_BYTES];
 	int code = read_options(argc, argv, &o);
 
 	if (code != EXIT_OK)
@@ -294,9 +306,14 @@ main(int argc, char **argv)
 		return complain(EXIT_CONFIG, error);
 	if (o.devices)
 		eal_print_wires(&dataplane.config);
-	if (o.check)
-		config_print(&dataplane.config);
-	if (o.devices || o.check)
+	if (o.devices && !o.check)
 		return EXIT_OK;
-	return o.capture || o.bench ? run_offline(&dataplane, &o) : run_live(&dataplane);
+	if (native_choose(&dataplane.config, note, error, sizeof(error)) < 0)
+		return complain(EXIT_TARGET, error);
+	if (o.check) {
+		config_print(&dataplane.config);
+		return tell(note);
+	}
+	return o.capture || o.bench ? run_offline(&dataplane, &o, note) :
+				      run_live(&dataplane, note);
 }

@@ -8,180 +8,24 @@
 
 #include <rte_swx_ctl.h>
 #include <rte_swx_pipeline.h>
-#include <rte_swx_port.h>
+
+#include "burst.h"
+#include "native.h"
 
 #define MIRROR_SESSION 1
-/* Instructions between two looks at whether the burst is through: small, for
- * what is run beyond the last packet is idle polling.
+/* Instructions between two looks at whether the burst is through: few, for what
+ * is run beyond the last packet is idle polling. A native one stands for many.
  */
-#define RUN_INSTRUCTIONS 48
+#define RUN_INTERPRETED 48
+#define RUN_NATIVE 12
 
 struct pipeline {
 	struct rte_swx_pipeline *swx;
 	struct rte_swx_ctl_pipeline *ctl;
 	char digest[SWX_DIGEST_BYTES];
-	struct pipeline_slot slots[PIPELINE_BURST];
-	uint32_t n_in;	 /* slots given */
-	uint32_t n_next; /* slots taken by the pipeline */
-	uint32_t n_out;	 /* slots back from it */
+	uint32_t run_instructions;
+	struct burst burst;
 };
-
-/* What an output port needs to know of itself. */
-struct out_port {
-	struct pipeline *pipeline;
-	uint8_t id;
-	uint64_t n_packets;
-	uint64_t n_clones;
-};
-
-struct out_port_args {
-	struct pipeline *pipeline;
-	uint8_t id;
-};
-
-static void *
-in_create(void *args)
-{
-	return args;
-}
-
-static void
-in_free(void *port)
-{
-	(void)port;
-}
-
-static int
-in_rx(void *port, struct rte_swx_pkt *pkt)
-{
-	struct pipeline *p = port;
-	struct pipeline_slot *slot;
-
-	if (p->n_next == p->n_in)
-		return 0;
-	slot = &p->slots[p->n_next++];
-	pkt->handle = slot;
-	pkt->pkt = slot->mbuf->buf_addr;
-	pkt->offset = slot->mbuf->data_off;
-	pkt->length = slot->mbuf->pkt_len;
-	return 1;
-}
-
-static void
-in_stats(void *port, struct rte_swx_port_in_stats *stats)
-{
-	(void)port;
-	memset(stats, 0, sizeof(*stats));
-}
-
-static void *
-out_create(void *args)
-{
-	const struct out_port_args *a = args;
-	struct out_port *port = calloc(1, sizeof(*port));
-
-	if (port != NULL)
-		*port = (struct out_port){.pipeline = a->pipeline, .id = a->id};
-	return port;
-}
-
-static void
-out_free(void *port)
-{
-	free(port);
-}
-
-static void
-keep_postcard(struct pipeline_slot *slot, const struct rte_swx_pkt *pkt)
-{
-	memcpy(slot->postcard, pkt->pkt + pkt->offset, POSTCARD_BYTES);
-	slot->has_postcard = true;
-}
-
-static void
-out_tx(void *object, struct rte_swx_pkt *pkt)
-{
-	struct out_port *port = object;
-	struct pipeline_slot *slot = pkt->handle;
-	uint32_t strip = 0;
-
-	if (port->id == PIPELINE_TELEMETRY)
-		keep_postcard(slot, pkt);
-	if (port->id == PIPELINE_TELEMETRY || port->id == PIPELINE_EGRESS)
-		strip = POSTCARD_BYTES;
-	slot->port = port->id;
-	slot->mbuf->data_off = (uint16_t)(pkt->offset + strip);
-	slot->mbuf->pkt_len = pkt->length - strip;
-	slot->mbuf->data_len = (uint16_t)slot->mbuf->pkt_len;
-	port->n_packets++;
-	port->pipeline->n_out++;
-}
-
-/* The mirror engine: of a mirrored packet only the postcard is kept. */
-static void
-out_clone_tx(void *object, struct rte_swx_pkt *pkt, uint32_t truncation_length)
-{
-	struct out_port *port = object;
-
-	(void)truncation_length;
-	keep_postcard(pkt->handle, pkt);
-	port->n_clones++;
-}
-
-static void
-out_fast_clone_tx(void *object, struct rte_swx_pkt *pkt)
-{
-	out_clone_tx(object, pkt, POSTCARD_BYTES);
-}
-
-static void
-out_stats(void *object, struct rte_swx_port_out_stats *stats)
-{
-	const struct out_port *port = object;
-
-	memset(stats, 0, sizeof(*stats));
-	stats->n_pkts = port->n_packets;
-	stats->n_pkts_clone = port->n_clones;
-}
-
-static struct rte_swx_port_in_ops in_ops = {
-	.create = in_create,
-	.free = in_free,
-	.pkt_rx = in_rx,
-	.stats_read = in_stats,
-};
-
-static struct rte_swx_port_out_ops out_ops = {
-	.create = out_create,
-	.free = out_free,
-	.pkt_tx = out_tx,
-	.pkt_fast_clone_tx = out_fast_clone_tx,
-	.pkt_clone_tx = out_clone_tx,
-	.stats_read = out_stats,
-};
-
-static int
-configure_ports(struct pipeline *p)
-{
-	struct rte_swx_pipeline_mirroring_params mirroring = {
-		.n_slots = 1,
-		.n_sessions = 2,
-	};
-	int error = rte_swx_pipeline_port_in_type_register(p->swx, "burst", &in_ops);
-
-	if (!error)
-		error = rte_swx_pipeline_port_out_type_register(p->swx, "burst", &out_ops);
-	if (!error)
-		error = rte_swx_pipeline_port_in_config(p->swx, 0, "burst", p);
-	for (uint8_t id = 0; !error && id < PIPELINE_PORTS; id++) {
-		struct out_port_args args = {.pipeline = p, .id = id};
-
-		error = rte_swx_pipeline_port_out_config(p->swx, id, "burst", &args);
-	}
-	if (!error)
-		error = rte_swx_pipeline_mirroring_config(p->swx, &mirroring);
-	return error;
-}
 
 static int
 open_mirror(struct pipeline *p)
@@ -196,14 +40,12 @@ open_mirror(struct pipeline *p)
 }
 
 static int
-load(struct pipeline *p, FILE *spec, char *error, size_t error_bytes)
+build_interpreted(struct pipeline *p, FILE *spec, char *error, size_t error_bytes)
 {
-	int result;
+	int result = rte_swx_pipeline_config(&p->swx, "bottleneck", 0);
 
-	swx_spec_digest(spec, p->digest);
-	result = rte_swx_pipeline_config(&p->swx, "bottleneck", 0);
 	if (!result)
-		result = configure_ports(p);
+		result = burst_configure(&p->burst, p->swx);
 	if (result) {
 		snprintf(error, error_bytes, "SWX ports: %s", strerror(abs(result)));
 		return result;
@@ -212,10 +54,39 @@ load(struct pipeline *p, FILE *spec, char *error, size_t error_bytes)
 	if (result)
 		return result;
 	result = rte_swx_pipeline_build(p->swx);
-	if (!result)
-		result = open_mirror(p);
-	if (result) {
+	if (result)
 		snprintf(error, error_bytes, "SWX build: %s", strerror(abs(result)));
+	return result;
+}
+
+static int
+build_native(struct pipeline *p, const char *library, char *error, size_t error_bytes)
+{
+	void *out[PIPELINE_PORTS];
+	struct native_ports ports = burst_native_ports(&p->burst, out);
+	int result = native_build(&p->swx, library, &ports);
+
+	if (result)
+		snprintf(error, error_bytes, "%s: %s", library, strerror(abs(result)));
+	return result;
+}
+
+static int
+load(struct pipeline *p, FILE *spec, const char *library, char *error, size_t error_bytes)
+{
+	bool native = library[0] != '\0';
+	int result;
+
+	swx_spec_digest(spec, p->digest);
+	burst_init(&p->burst);
+	p->run_instructions = native ? RUN_NATIVE : RUN_INTERPRETED;
+	result = native ? build_native(p, library, error, error_bytes) :
+			  build_interpreted(p, spec, error, error_bytes);
+	if (result)
+		return result;
+	result = open_mirror(p);
+	if (result) {
+		snprintf(error, error_bytes, "SWX mirror: %s", strerror(abs(result)));
 		return result;
 	}
 	p->ctl = rte_swx_ctl_pipeline_create(p->swx);
@@ -225,7 +96,7 @@ load(struct pipeline *p, FILE *spec, char *error, size_t error_bytes)
 }
 
 struct pipeline *
-pipeline_create(const char *spec_path, char *error, size_t error_bytes)
+pipeline_create(const char *spec_path, const char *library, char *error, size_t error_bytes)
 {
 	struct pipeline *p = calloc(1, sizeof(*p));
 	FILE *spec = fopen(spec_path, "r");
@@ -235,7 +106,7 @@ pipeline_create(const char *spec_path, char *error, size_t error_bytes)
 		snprintf(error, error_bytes, "%s: %s", spec_path, strerror(errno));
 		goto fail;
 	}
-	if (load(p, spec, reason, sizeof(reason)) < 0) {
+	if (load(p, spec, library, reason, sizeof(reason)) < 0) {
 		snprintf(error, error_bytes, "%s: %s", spec_path, reason);
 		goto fail;
 	}
@@ -268,20 +139,16 @@ pipeline_digest(const struct pipeline *p)
 struct pipeline_slot *
 pipeline_slots(struct pipeline *p)
 {
-	return p->slots;
+	return p->burst.slots;
 }
 
 void
 pipeline_run(struct pipeline *p, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		p->slots[i].has_postcard = false;
-	p->n_in = n;
-	p->n_next = 0;
-	p->n_out = 0;
+	burst_begin(&p->burst, n);
 	/* Every path of the program ends at one of our ports, so this ends. */
-	while (p->n_out < n)
-		rte_swx_pipeline_run(p->swx, RUN_INSTRUCTIONS);
+	while (!burst_is_through(&p->burst))
+		rte_swx_pipeline_run(p->swx, p->run_instructions);
 }
 
 static struct rte_swx_table_entry *

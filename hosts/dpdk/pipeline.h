@@ -39,8 +39,11 @@ struct pipeline_slot {
 
 struct pipeline;
 
-/* Load the .spec; NULL with one line in error. */
-struct pipeline *pipeline_create(const char *spec_path, char *error, size_t error_bytes);
+/* Load the .spec: as the native code of a library (native.h), or, where library is
+ * "", to be interpreted. NULL with one line in error.
+ */
+struct pipeline *pipeline_create(const char *spec_path, const char *library, char *error,
+				 size_t error_bytes);
 void pipeline_destroy(struct pipeline *p);
 const char *pipeline_digest(const struct pipeline *p);
 

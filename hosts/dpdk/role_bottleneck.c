@@ -24,7 +24,8 @@ open_bottleneck(struct dataplane *dp, char *error, size_t error_bytes)
 		.context = dp,
 	};
 
-	dp->pipeline = pipeline_create(dp->config.spec, error, error_bytes);
+	dp->pipeline =
+		pipeline_create(dp->config.spec, dp->config.native_library, error, error_bytes);
 	if (dp->pipeline == NULL)
 		return EXIT_TARGET;
 	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes, PIPELINE_BURST,

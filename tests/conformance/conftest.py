@@ -11,10 +11,13 @@ from tests.conformance.bmv2 import Bmv2
 from tests.conformance.dpdk import Dpdk
 from tests.conformance.target import Outcome, Packet, Target
 from tests.model.classifier import FlowKey
-from tests.support.replay import Bottleneck
+from tests.support.replay import PIPELINES, Bottleneck
 
 PARAMETERS = [
-    pytest.param(Dpdk(), id="dpdk", marks=pytest.mark.dataplane),
+    *(
+        pytest.param(Dpdk(pipeline), id=f"dpdk-{pipeline}", marks=pytest.mark.dataplane)
+        for pipeline in PIPELINES
+    ),
     pytest.param(Bmv2(), id="bmv2", marks=pytest.mark.root),
 ]
 

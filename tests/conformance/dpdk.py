@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.conformance.target import Capabilities, Count, Outcome, Packet
 from tests.model.classifier import FlowKey
 from tests.support.capture import raw_capture, read_capture
-from tests.support.replay import BINARY, Bottleneck, replay
+from tests.support.replay import BINARY, NATIVE, Bottleneck, replay
 
 KEY_NAMES = ("src", "dst", "sport", "dport", "proto")
 
@@ -16,7 +16,10 @@ KEY_NAMES = ("src", "dst", "sport", "dport", "proto")
 class Dpdk:
     """Replays a capture. It finds the flows by itself, in the order of their first packets."""
 
-    name = "dpdk"
+    def __init__(self, pipeline: str) -> None:
+        self.name = f"dpdk-{pipeline}"
+        self.pipeline = pipeline
+
     capabilities = Capabilities(
         limit_units=frozenset({"bytes", "packets", "cells"}),
         overhead=True,
@@ -30,7 +33,11 @@ class Dpdk:
 
     def why_not(self) -> str:
         """Empty where the data plane is built."""
-        return "" if BINARY.exists() else f"{BINARY} is not built: make build"
+        if not BINARY.exists():
+            return f"{BINARY} is not built: make build"
+        if self.pipeline == "native" and not NATIVE.exists():
+            return f"{NATIVE} is not built: make setup says why"
+        return ""
 
     def run(
         self,
@@ -43,7 +50,7 @@ class Dpdk:
         """See Target.run."""
         assert not presets, "a replay starts with empty registers"
         capture = raw_capture([(packet.time_ns, packet.frame) for packet in packets])
-        replayed = replay(folder, capture, bottleneck)
+        replayed = replay(folder, capture, bottleneck, self.pipeline)
         found = [FlowKey(*(each[name] for name in KEY_NAMES)) for each in replayed.summary["flows"]]
         assert found == flows, "flows are numbered in the order of their first packets"
         start = packets[0].time_ns if packets else 0

@@ -21,6 +21,7 @@ Run = subprocess.CompletedProcess[str]
 GOOD: Config = {
     "role": "bottleneck",
     "spec": str(SPEC),
+    "pipeline": "interpreted",
     "control_socket": "/run/nbt.sock",
     "core": 0,
     "service_core": 1,
@@ -36,8 +37,9 @@ GOOD: Config = {
     },
 }
 
+OF_P4 = ("spec", "pipeline")
 
-HOSTS: Config = {name: value for name, value in GOOD.items() if name != "spec"} | {
+HOSTS: Config = {name: value for name, value in GOOD.items() if name not in OF_P4} | {
     "role": "hosts",
     "ports": {
         "senders": {"driver": "af_packet", "iface": "nbs1"},
@@ -90,6 +92,7 @@ def test_check_prints_the_hosts_role_too(tmp_path: Path) -> None:
         ({"role": "switch"}, "role 'switch'"),
         ({"role": 1}, "role"),
         ({"spec": str(SPEC)}, "spec: role hosts runs no P4 program; remove it"),
+        ({"pipeline": "auto"}, "pipeline: role hosts runs no P4 program; remove it"),
         ({"ports": GOOD["ports"]}, "ports.receivers"),
         ({"ports": {"senders": HOSTS["ports"]["senders"]}}, "ports.switch"),
         ({"ports": HOSTS["ports"] | {"telemetry": {"driver": "tap"}}}, "iface"),
@@ -133,6 +136,8 @@ def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:
         ({"loop": 1}, "loop"),
         ({"huge_pages": "no"}, "huge_pages"),
         ({"spec": ""}, "spec"),
+        ({"pipeline": "compiled"}, "pipeline 'compiled'"),
+        ({"pipeline": True}, "pipeline"),
         ({"spec": "x" * 256}, "spec"),
         ({"control_socket": 7}, "control_socket"),
         ({"more": 1}, "more"),

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.records import POSTCARD
 from tests.support.live import RECEIVER, SENDER, Bed, bed, udp_through
+from tests.support.replay import PIPELINES
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane]
 
@@ -73,6 +74,7 @@ def test_hello(live: Bed) -> None:
     assert hello["postcard_bytes"] == POSTCARD.itemsize
     assert hello["pid"] > 0
     assert len(hello["spec_digest"]) == 64
+    assert hello["pipeline"] in PIPELINES
     assert hello["ports"]["senders"] == {"driver": "af_packet", "device": "nbs1"}
     assert 0 < hello["epoch_ns"] < time.monotonic_ns()
 

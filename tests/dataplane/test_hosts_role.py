@@ -192,6 +192,7 @@ def test_the_bottleneck_is_elsewhere(live: HostsBed) -> None:
     hello = live.hello()
     assert hello["role"] == "hosts"
     assert "spec_digest" not in hello
+    assert "pipeline" not in hello
 
 
 def test_af_xdp_serves_it(tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ class FakeDataPlane:
             "version": "fake", "pid": os.getpid(), "epoch_ns": self.epoch_ns,
             "lanes": self.config["lanes"], "flow_capacity": self.config["flow_capacity"],
             "postcard_bytes": 40, "ports": {}, "role": self.role,
-            **({"spec_digest": "00" * 32} if self.role == "bottleneck" else {}),
+            **(
+                {"spec_digest": "00" * 32, "pipeline": "interpreted"}
+                if self.role == "bottleneck" else {}
+            ),
         }  # fmt: skip
 
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.model.droptail import Arrival, droptail
 from tests.support.capture import read_capture, tcp_capture
-from tests.support.replay import Bottleneck, Replayed, replay, time_of
+from tests.support.replay import PIPELINES, Bottleneck, Replayed, need_pipeline, replay, time_of
 
 pytestmark = pytest.mark.dataplane
 
@@ -92,11 +92,18 @@ def check_registers(
         assert entry["peak_queue_bytes"] == peak_of(times[left], sizes[left], departure[left])
 
 
+@pytest.fixture(params=PIPELINES)
+def pipeline(request: pytest.FixtureRequest) -> str:
+    """Each way to run the P4 program that there is here."""
+    need_pipeline(request.param)
+    return str(request.param)
+
+
 @pytest.mark.slow
-def test_a_million_packets(tmp_path: Path) -> None:
+def test_a_million_packets(tmp_path: Path, pipeline: str) -> None:
     bottleneck = Bottleneck(rate_bps=100_000_000, limit=100_000)
     times, sizes, flows = random_arrivals(seed=1, n=1_000_000, mean_gap_ns=80_000)
-    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), bottleneck)
+    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), bottleneck, pipeline)
     drops = check(replayed, bottleneck, times, sizes, flows)
     assert 10_000 < drops < 500_000  # or the test would not test the limit
 
@@ -113,16 +120,18 @@ def test_a_million_packets(tmp_path: Path) -> None:
     ],
     ids=lambda b: f"{b.rate_bps}bps-{b.limit}{b.unit}+{b.overhead}",
 )
-def test_limits_and_overheads(tmp_path: Path, bottleneck: Bottleneck) -> None:
+def test_limits_and_overheads(tmp_path: Path, bottleneck: Bottleneck, pipeline: str) -> None:
     slowness = 100_000_000 / bottleneck.rate_bps * (1 + bottleneck.overhead / 800)
     times, sizes, flows = random_arrivals(seed=2, n=20_000, mean_gap_ns=80_000 * slowness)
-    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), bottleneck)
+    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), bottleneck, pipeline)
     assert check(replayed, bottleneck, times, sizes, flows) > 100
 
 
-def test_departures_are_the_packets_at_their_times(tmp_path: Path) -> None:
+def test_departures_are_the_packets_at_their_times(tmp_path: Path, pipeline: str) -> None:
     times, sizes, flows = random_arrivals(seed=3, n=5_000, mean_gap_ns=80_000)
-    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), Bottleneck(limit=20_000))
+    replayed = replay(
+        tmp_path, tcp_capture(times, sizes, flows), Bottleneck(limit=20_000), pipeline
+    )
     departed = replayed.postcards[replayed.postcards["kind"] == 0]
     packets = read_capture(replayed.departures)
     assert [t for t, _ in packets] == list(times[0] + time_of(departed, "dequeue"))
@@ -130,10 +139,10 @@ def test_departures_are_the_packets_at_their_times(tmp_path: Path) -> None:
     assert sequence == list(departed["tcp_seq"])
 
 
-def test_the_same_bytes_every_time(tmp_path: Path) -> None:
+def test_the_same_bytes_every_time(tmp_path: Path, pipeline: str) -> None:
     times, sizes, flows = random_arrivals(seed=4, n=5_000, mean_gap_ns=80_000)
     capture = tcp_capture(times, sizes, flows)
-    first = replay(tmp_path / "a", capture, Bottleneck())
-    second = replay(tmp_path / "b", capture, Bottleneck())
+    first = replay(tmp_path / "a", capture, Bottleneck(), pipeline)
+    second = replay(tmp_path / "b", capture, Bottleneck(), pipeline)
     for name in ("postcards.raw", "departures.pcap", "replay.json"):
         assert (first.folder / name).read_bytes() == (second.folder / name).read_bytes()

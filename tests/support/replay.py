@@ -21,6 +21,9 @@ BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
 
 BINARY = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 SPEC = ROOT / "p4src" / "dpdk" / "bottleneck.spec"
+NATIVE = BINARY.parent / "native" / "bottleneck.so"
+PIPELINES = ("native", "interpreted")
+"""Both ways to run the P4 program; the native one where it is built."""
 
 
 @dataclass(frozen=True)
@@ -72,28 +75,43 @@ def need_dataplane() -> None:
         pytest.skip(f"{BINARY} is not built: run `make build`")
 
 
+def need_pipeline(pipeline: str) -> None:
+    """Skip, with the reason, where the P4 program cannot be run so."""
+    need_dataplane()
+    if pipeline == "native" and not NATIVE.exists():
+        pytest.skip(f"{NATIVE} is not built: `make setup` says why")
+
+
 def start_replay(
-    folder: Path, capture: bytes, bottleneck: Bottleneck
+    folder: Path,
+    capture: bytes,
+    bottleneck: Bottleneck,
+    pipeline: str = "auto",
+    binary: Path = BINARY,
+    spec: Path = SPEC,
 ) -> subprocess.CompletedProcess[str]:
     """Run a replay whatever its end."""
-    need_dataplane()
+    need_pipeline(pipeline)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "in.pcap").write_bytes(capture)
     config = {
-        "spec": str(SPEC),
+        "spec": str(spec),
+        "pipeline": pipeline,
         "memory_mb": 96,
         "queue_packets": 8192,
         "bottleneck": bottleneck.config(),
     }
     (folder / "config.json").write_text(json.dumps(config))
-    command = [str(BINARY), "--config", str(folder / "config.json")]
+    command = [str(binary), "--config", str(folder / "config.json")]
     command += ["--replay", str(folder / "in.pcap"), "--out", str(folder / "out")]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def replay(folder: Path, capture: bytes, bottleneck: Bottleneck) -> Replayed:
+def replay(
+    folder: Path, capture: bytes, bottleneck: Bottleneck, pipeline: str = "auto"
+) -> Replayed:
     """Run a replay that must succeed."""
-    run = start_replay(folder, capture, bottleneck)
+    run = start_replay(folder, capture, bottleneck, pipeline)
     assert run.returncode == 0, run.stderr
     out = folder / "out"
     return Replayed(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P4's second pass at the ends of its ranges, which no replay reaches: the last
  * lane and flow, times of 48 bits, and the lane's postcard number over its wrap.
- * Usage: test-egress-limits SPEC
+ * Usage: test-egress-limits SPEC [LIBRARY]: native code of it, else interpreted
  */
 #include <string.h>
 
@@ -133,8 +133,8 @@ main(int argc, char **argv)
 	char error[256] = "";
 	struct pipeline *p;
 
-	CHECK(argc == 2);
-	p = pipeline_create(argv[1], error, sizeof(error));
+	CHECK(argc == 2 || argc == 3);
+	p = pipeline_create(argv[1], argc == 3 ? argv[2] : "", error, sizeof(error));
 	CHECK(p != NULL);
 	CHECK(pipeline_register_write(p, "egress_lane_postcards", LAST_LANE, UINT32_MAX - 1) == 0);
 	CHECK(pipeline_register_write(p, "in_queue_bytes", LAST_FLOW, 4 * FRAME_BYTES) == 0);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the data plane asks of the P4 program as native code: a shared library of
+ * the C that DPDK made of a .spec, and of library.c, which knows the pipeline's
+ * inside. The data plane itself sees it through this table only.
+ */
+#ifndef NASHBED_NATIVE_LIBRARY_H
+#define NASHBED_NATIVE_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_swx_pipeline.h>
+#include <rte_swx_port.h>
+
+#define NATIVE_LIBRARY_SYMBOL "native_library"
+
+/* One input port, and output ports by their numbers. */
+struct native_ports {
+	const struct rte_swx_port_in_ops *in_ops;
+	const struct rte_swx_port_out_ops *out_ops;
+	void *in;
+	void **out;
+	uint32_t n_out;
+};
+
+struct native_library {
+	const char *dpdk;	   /* rte_version() of the headers that it was made with */
+	const unsigned char *spec; /* the .spec that it was made of, whole */
+	const size_t *spec_bytes;
+	/* Our ports in the place of those that a pipeline was built with. */
+	void (*set_ports)(struct rte_swx_pipeline *pipeline, const struct native_ports *ports);
+};
+
+#endif

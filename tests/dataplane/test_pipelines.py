@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The P4 program as native code and interpreted: the same bytes, and it is said which one runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.capture import tcp_capture
+from tests.support.replay import (
+    BINARY,
+    PIPELINES,
+    SPEC,
+    Bottleneck,
+    need_dataplane,
+    need_pipeline,
+    replay,
+    start_replay,
+)
+
+pytestmark = pytest.mark.dataplane
+
+CAPTURE = tcp_capture(np.arange(400) * 60_000, np.full(400, 1514), np.arange(400) % 7)
+"""Twice the rate of the default bottleneck: some are dropped."""
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """A data plane without its library of native code."""
+    need_dataplane()
+    return Path(shutil.copy2(BINARY, tmp_path / "nashbed-dataplane"))
+
+
+def test_both_make_the_same_bytes(tmp_path: Path) -> None:
+    need_pipeline("native")
+    native, interpreted = (replay(tmp_path / p, CAPTURE, Bottleneck(), p) for p in PIPELINES)
+    assert set(native.postcards["kind"]) == {0, 1}
+    for name in ("postcards.raw", "departures.pcap", "replay.json"):
+        same = (native.folder / name).read_bytes() == (interpreted.folder / name).read_bytes()
+        assert same, name
+
+
+def test_auto_is_native_where_that_is_built(tmp_path: Path) -> None:
+    need_pipeline("native")
+    run = start_replay(tmp_path, CAPTURE, Bottleneck())
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_program_of_another_digest_is_interpreted(tmp_path: Path) -> None:
+    need_pipeline("native")
+    spec = tmp_path / "other.spec"
+    spec.write_text(SPEC.read_text().replace("sha256:", "sha256:00", 1))
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), spec=spec)
+    assert run.returncode == 0
+    assert run.stderr.count("\n") == 1
+    assert "P4 is interpreted: " in run.stderr
+    assert f"made of another .spec than {spec}" in run.stderr
+
+
+def test_the_same_digest_over_other_code_is_interpreted_too(tmp_path: Path) -> None:
+    need_pipeline("native")
+    spec = tmp_path / "edited.spec"
+    spec.write_text(SPEC.read_text() + "\n")
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), spec=spec)
+    assert run.returncode == 0
+    assert "made of another .spec" in run.stderr
+
+
+def test_native_is_refused_where_it_would_be_another_program(tmp_path: Path) -> None:
+    need_pipeline("native")
+    spec = tmp_path / "edited.spec"
+    spec.write_text(SPEC.read_text() + "\n")
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), "native", spec=spec)
+    assert run.returncode == 3
+    assert "pipeline native: " in run.stderr
+    assert "made of another .spec" in run.stderr
+
+
+def test_without_the_library_it_is_interpreted_and_said(tmp_path: Path, alone: Path) -> None:
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), binary=alone)
+    assert run.returncode == 0
+    assert run.stderr.count("\n") == 1
+    assert "P4 is interpreted: " in run.stderr
+    assert "bottleneck.so: not built; `make setup` says why" in run.stderr
+
+
+def test_interpreted_says_nothing(tmp_path: Path, alone: Path) -> None:
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), "interpreted", binary=alone)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no library at all"])
+def test_native_is_refused_without_the_library(
+    tmp_path: Path, alone: Path, content: bytes | None
+) -> None:
+    if content is not None:
+        (tmp_path / "native").mkdir()
+        (tmp_path / "native" / "bottleneck.so").write_bytes(content)
+    config = {"spec": str(SPEC), "pipeline": "native", "bottleneck": Bottleneck().config()}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    command = [alone, "--config", tmp_path / "config.json", "--replay", "x", "--out", "y"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert run.returncode == 3
+    assert run.stdout == ""
+    assert run.stderr.count("\n") == 1
+    assert run.stderr.startswith("nashbed-dataplane: pipeline native: ")
+    assert "bottleneck.so" in run.stderr
+
+
+def test_a_library_of_something_else_is_refused(tmp_path: Path, alone: Path) -> None:
+    (tmp_path / "native").mkdir()
+    core = BINARY.parent / "test" / "libnashbed-core.so"
+    shutil.copy2(core, tmp_path / "native" / "bottleneck.so")
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), binary=alone)
+    assert run.returncode == 0
+    assert "not a library of ours" in run.stderr
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_check_says_which_one_runs(tmp_path: Path, pipeline: str) -> None:
+    need_pipeline(pipeline)
+    port = {"driver": "af_packet", "iface": "none"}
+    config = {
+        "spec": str(SPEC),
+        "pipeline": pipeline,
+        "control_socket": "/unused",
+        "ports": {"senders": port, "receivers": port},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    command = [BINARY, "--config", tmp_path / "config.json", "--check"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(run.stdout)["pipeline"] == pipeline
