@@ -14,7 +14,7 @@ from ..bench.cpu import bench_cpu, cpu_traffic
 from ..bench.forward import bench_forward
 from ..bench.lanes import bench_lanes
 from ..bench.place import Place
-from ..bench.replay import bench_replay
+from ..bench.replay import Pipeline, bench_replay
 from ..capacity import Capacities, Lanes, check_machine
 from ..config import load_testbed
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
@@ -55,10 +55,11 @@ def replay(
     repetitions: Repetitions = 7,
     flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
     burst: Annotated[int, typer.Option(min=1, max=64, help="Packets that arrive at once.")] = 32,
+    pipeline: Annotated[Pipeline, typer.Option(help="How P4 is run.")] = Pipeline.AUTO,
     as_json: AsJson = False,
 ) -> int:
     """Packets through P4 ingress, queue, P4 egress and postcard, in memory, on one core."""
-    return _answer("replay", bench_replay(packets, repetitions, flows, burst), as_json)
+    return _answer("replay", bench_replay(packets, repetitions, flows, burst, pipeline), as_json)
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")

@@ -11,7 +11,8 @@ from pathlib import Path
 from ..config import available_congestion_controls, load_testbed
 from ..contract.errors import NashbedError
 from ..session import cleanup, namespaces, preflight
-from ..session.locate import DATAPLANE, DEFAULT_TESTBED, FLOWS, PROBE, spec
+from ..session.locate import DATAPLANE, DEFAULT_TESTBED, FLOWS, PROBE, built, spec
+from ..session.program import p4_runs_as
 from ..session.state import read_states
 from .check import Check
 from .doctor_p4 import p4_checks
@@ -30,6 +31,7 @@ def examine() -> list[Check]:
         _flows(),
         _probe(),
         _artefact(),
+        _native(),
         _controls(),
         _huge_pages(),
         _cores(),
@@ -93,6 +95,17 @@ def _artefact() -> Check:
         return Check("P4 program", True, str(spec()), True, "")
     except NashbedError as error:
         return Check("P4 program", False, error.message, True, "restore it from git, or `make p4`")
+
+
+def _native() -> Check:
+    name = "P4 as native code"
+    remedy = "P4 is interpreted, at half the speed; `make setup`"
+    try:
+        runs_as, why = p4_runs_as(built(DATAPLANE), spec())
+    except NashbedError as error:
+        return Check(name, False, error.message, False, remedy)
+    native = runs_as == "native"
+    return Check(name, native, "yes" if native else why, False, remedy)
 
 
 def _controls() -> Check:

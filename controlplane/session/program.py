@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from ..contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
 from . import command
@@ -24,6 +26,26 @@ def run_dataplane(args: Sequence[str]) -> Completed:
         kind = _ERRORS.get(done.code, InternalError)
         raise kind(_last_words(done))
     return done
+
+
+def p4_runs_as(program: Path, spec: Path) -> tuple[str, str]:
+    """How a data plane runs a compiled P4 program: "native" or "interpreted", and why not native.
+
+    Args:
+        program: The data plane.
+        spec: The P4 program.
+    """
+    port = {"driver": "af_packet", "iface": "none"}
+    config = {
+        "spec": str(spec),
+        "control_socket": "/unused",
+        "ports": {"senders": port, "receivers": port},
+    }
+    with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
+        file = Path(folder) / "dataplane.json"
+        file.write_text(json.dumps(config))
+        done = run_dataplane([str(program), "--config", str(file), "--check"])
+    return str(json.loads(done.out)["pipeline"]), done.err.strip()
 
 
 def _last_words(done: Completed) -> str:
