@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -14,11 +16,15 @@ from ..contract.target import BottleneckProgram, Limit
 from ..session.locate import DATAPLANE, built, spec
 from ..session.program import run_dataplane
 from ..targets.dpdk import replay_config
+from . import simple_switch
 
 RATE_BPS = 10**9
 BUFFER_BYTES = 10**7
 """Two BDP at 1 Gbit/s and 40 ms: packets that have stood in it are in no cache any more."""
 TARGET_MPPS = 2.0
+TARGET_RATIO = 20.0
+OVER = 25
+BURST = 32
 
 
 class Pipeline(Enum):
@@ -55,6 +61,51 @@ def bench_replay(
         data={"packets": packets, "flows": flows, "burst": burst, "pipeline": ran_as},
     )
     return (found,)
+
+
+def bench_against_simple_switch(
+    packets: int,
+    repetitions: int,
+    flows: int,
+    pipeline: Pipeline,
+    tell: Callable[[str, int, int], None],
+) -> tuple[Figure, ...]:
+    """The same packets through bmv2's simple_switch, in turns, each on one core.
+
+    Args:
+        packets: Packets of each repetition of simple_switch; ours has `OVER` times as many.
+        repetitions: How often.
+        flows: Flows that they belong to; at most 4096.
+        pipeline: How ours runs the P4 program.
+        tell: Told of each turn before it begins: title, how many are done, of how many.
+
+    Raises:
+        NashbedError: One of them did not start, or refused.
+    """
+    core = max(os.sched_getaffinity(0))
+    ours, theirs = [], []
+    for turn in range(repetitions):
+        tell("against simple_switch", turn, repetitions)
+        with tempfile.TemporaryDirectory(prefix="nashbed-bench-") as folder:
+            theirs.append(simple_switch.measure(Path(folder), packets, flows, core))
+        ours.append(float(_once(OVER * packets, flows, BURST, pipeline)["mpps"]))
+    ratios = tuple(a / b for a, b in zip(ours, theirs, strict=True))
+    how = f"{packets} packets of {flows} flows"
+    return (
+        Figure(
+            name="simple_switch_mpps",
+            unit="million packets per second",
+            values=tuple(theirs),
+            detail=f"bmv2 on one core, {how} from a capture, no rate set",
+        ),
+        Figure(
+            name="replay_over_simple_switch",
+            unit="",
+            values=ratios,
+            wanted=TARGET_RATIO,
+            detail=f"replay_mpps over simple_switch_mpps, in turns; ours with {OVER} times as many",
+        ),
+    )
 
 
 def _once(packets: int, flows: int, burst: int, pipeline: Pipeline) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from typing import Annotated
 
 import typer
 
+from ..bench import simple_switch
 from ..bench.cpu import bench_cpu, cpu_traffic
 from ..bench.forward import bench_forward
 from ..bench.lanes import bench_lanes
 from ..bench.place import Place
-from ..bench.replay import Pipeline, bench_replay
+from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
 from ..capacity import Capacities, Lanes, check_machine
 from ..config import load_testbed
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
@@ -55,11 +56,31 @@ def replay(
     repetitions: Repetitions = 7,
     flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
     burst: Annotated[int, typer.Option(min=1, max=64, help="Packets that arrive at once.")] = 32,
+    against: Annotated[
+        bool, typer.Option("--simple-switch/--alone", help="Compare with it, where it is.")
+    ] = True,
     pipeline: Annotated[Pipeline, typer.Option(help="How P4 is run.")] = Pipeline.AUTO,
     as_json: AsJson = False,
 ) -> int:
-    """Packets through P4 ingress, queue, P4 egress and postcard, in memory, on one core."""
-    return _answer("replay", bench_replay(packets, repetitions, flows, burst, pipeline), as_json)
+    """Packets through P4 ingress, queue, P4 egress and postcard, in memory, on one core.
+
+    Where simple_switch is on PATH, the same packets go through it too, in turns.
+    """
+    figures = bench_replay(packets, repetitions, flows, burst, pipeline)
+    if against:
+        figures += _against_simple_switch(flows, pipeline)
+    return _answer("replay", figures, as_json)
+
+
+def _against_simple_switch(flows: int, pipeline: Pipeline) -> tuple[Figure, ...]:
+    if not simple_switch.available():
+        _say("simple_switch is not on PATH: no comparison with it (see `nashbed doctor`)")
+        return ()
+    if flows > simple_switch.MAX_FLOWS:
+        _say(f"simple_switch has {simple_switch.MAX_FLOWS} flow entries: no comparison with it")
+        return ()
+    with step_display() as tell:
+        return bench_against_simple_switch(40_000, 3, flows, pipeline, tell)
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
@@ -150,6 +171,10 @@ def cpu(
     with work_folder(None) as folder, step_display() as tell:
         figures = bench_cpu(Place(bed, folder), traffic, repetitions, tell)
     return _answer("cpu", figures, as_json)
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text + "\n")
 
 
 def _answer(part: str, figures: Sequence[Figure], as_json: bool) -> int:

@@ -12,6 +12,8 @@ from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.session.command import Completed
 from tests.support.replay import need_dataplane
 
+BRIEF = ["bench", "replay", "--packets", "10000", "--repetitions", "1"]
+
 
 @pytest.fixture(autouse=True)
 def _built() -> None:
@@ -32,7 +34,7 @@ def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
 
 @pytest.mark.dataplane
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli(["bench", "replay", "--packets", "10000", "--repetitions", "1", "--json"]) in (0, 20)
+    assert cli([*BRIEF, "--alone", "--json"]) in (0, 20)
     told = json.loads(capsys.readouterr().out)
     assert told["part"] == "replay"
     assert told["figures"][0]["data"]["packets"] == 10_000
