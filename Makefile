@@ -48,9 +48,12 @@ check-format:
 	fi
 
 .PHONY: bench
-bench: venv build ## measured speed and memory: the packet path, and postcards to occupancy (3 GB of disk)
-	-$(BIN)/nashbed bench replay
-	-$(BIN)/nashbed bench analysis
+bench: venv build ## measured speed and memory, 15 minutes as root (FULL=1: and a panel, 20 more)
+	$(BIN)/nashbed bench all --out build/bench.json $(if $(FULL),--full)
+
+.PHONY: growth
+growth: venv build ## measure how cost grows with lanes, flows and postcards, and draw it
+	$(BIN)/nashbed bench growth --plot controlplane/bench/growth.png
 
 .PHONY: doctor
 doctor: venv ## what is here, what will be skipped, and how to get it

@@ -14,11 +14,9 @@ from ..config.schemas import write_schemas
 from ..contract.errors import EXIT_HOST, EXIT_OK
 from ..run.certificate import standing
 from ..run.replay import replay as run_replay
-from ..run.room import room_of
 from ..run.runner import (
     Run,
     check_host,
-    execute,
     needed_disk_bytes,
     new_run,
     plan_run,
@@ -28,9 +26,9 @@ from ..run.runner import (
 from ..session.locate import CONFIGS, DEFAULT_TESTBED
 from . import adaptive, bench, calibrate, model, results, timestamps
 from . import doctor as checks
+from .carry_out import carry_out
 from .finish import finish
 from .overview import plan_table, preview_text
-from .progress import make_display
 from .targets import capability_table, shipped_capabilities, write_into
 
 EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
@@ -207,17 +205,7 @@ app.add_typer(bench.app)
 
 def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:
     """Run the jobs with a display, then tell the result."""
-    display = make_display(what.plan, room_of(what.testbed.model))
-    display.say(f"run directory: {what.directory.path}")
-    certificate = what.manifest.certificate
-    if certificate is not None and certificate.state != "certified":
-        display.say(certificate.detail)
-    try:
-        with display:
-            execute(what, display.show)
-    except BaseException:
-        display.say(f"finished trials are kept; go on with: nashbed resume {what.directory.path}")
-        raise
+    carry_out(what)
     return finish(what.directory.path, what.scenario.model, no_report, as_json)
 
 

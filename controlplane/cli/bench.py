@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,11 +15,11 @@ from ..bench.place import Place
 from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
 from ..capacity import Capacities, Lanes, check_machine
 from ..config import load_testbed
-from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.figure import Figure
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
-from .bench_table import show_figures
+from . import bench_all, bench_growth, bench_panel
+from .bench_answer import AsJson, Folder, OnTestbed, Repetitions, Seconds, Warmup, answer
 from .calibrate import find_testbed, step_display, work_folder
 from .quantity import quantity
 
@@ -33,16 +30,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
-Repetitions = Annotated[int, typer.Option(min=1, help="How often.")]
-Folder = Annotated[Path | None, typer.Option("--dir", help="Where the data goes; it is removed.")]
-
-OnTestbed = Annotated[
-    str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
-]
-Seconds = Annotated[float, typer.Option(min=0.2, max=3600.0, help="Measured, each time.")]
-Warmup = Annotated[float, typer.Option(min=0.0, max=600.0, help="Seconds before that.")]
 
 
 @app.callback()
@@ -69,7 +56,7 @@ def replay(
     figures = bench_replay(packets, repetitions, flows, burst, pipeline)
     if against:
         figures += _against_simple_switch(flows, pipeline)
-    return _answer("replay", figures, as_json)
+    return answer("replay", figures, as_json)
 
 
 def _against_simple_switch(flows: int, pipeline: Pipeline) -> tuple[Figure, ...]:
@@ -93,7 +80,7 @@ def analysis(
     """Postcards on disk to per-flow occupancy in 10 ms bins, on one core."""
     from nashbed.analysis.bench import bench_analysis  # noqa: PLC0415 - slow to import
 
-    return _answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
+    return answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench timestamps --packets 4000000")
@@ -106,7 +93,7 @@ def timestamps(
     """Captures on disk to the stamp of every packet, each format, on one core."""
     from nashbed.analysis.bench_timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
 
-    return _answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
+    return answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench lanes --seconds 30 --start 12 --json")
@@ -136,7 +123,7 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     )
     what = Capacities(lane, start, most, attempts)
     check_machine(bed, what)
-    return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
+    return answer("lanes", bench_lanes(bed, what, repetitions), as_json)
 
 
 @app.command(epilog="Example: nashbed bench forward --repetitions 10 --json")
@@ -152,7 +139,7 @@ def forward(
     bed = load_testbed(find_testbed(testbed))
     with work_folder(None) as folder, step_display() as tell:
         figures = bench_forward(Place(bed, folder), flows, repetitions, seconds, warmup, tell)
-    return _answer("forward", figures, as_json)
+    return answer("forward", figures, as_json)
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
@@ -170,19 +157,13 @@ def cpu(
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
     with work_folder(None) as folder, step_display() as tell:
         figures = bench_cpu(Place(bed, folder), traffic, repetitions, tell)
-    return _answer("cpu", figures, as_json)
+    return answer("cpu", figures, as_json)
 
 
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def _answer(part: str, figures: Sequence[Figure], as_json: bool) -> int:
-    """Tell a part's figures; the exit code says whether they reached what is wanted."""
-    met = all(figure.met for figure in figures)
-    answer = {"ok": met, "part": part, "figures": [figure.to_dict() for figure in figures]}
-    if as_json:
-        sys.stdout.write(json.dumps(answer, indent=1) + "\n")
-    else:
-        show_figures(figures)
-    return EXIT_OK if met else EXIT_ACCEPTANCE
+bench_panel.add_to(app)
+bench_growth.add_to(app)
+bench_all.add_to(app)
