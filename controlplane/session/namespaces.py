@@ -10,6 +10,7 @@ from . import command
 from .layout import MTU, HostSide, Layout, receiver_address, sender_address
 from .waiting import poll
 
+HELD_PACKETS = 10_000
 OFFLOADS = ("tso", "gso", "gro", "lro", "tx")
 
 
@@ -94,6 +95,8 @@ def configure(layout: Layout, sysctls: dict[str, str]) -> None:
         _offloads_off(side.namespace, side.interface)
         link = ["ip", "-n", side.namespace, "link", "set", side.interface, "mtu", str(MTU)]
         command.run([*link, *(["address", side.mac] if side.mac else [])])
+        if side.peer:
+            _hold_back(side.namespace, side.interface)
         command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
         _sysctl(side.namespace, sysctls)
         _steer(side.namespace, side.interface, layout.cores)
@@ -141,6 +144,16 @@ def link_losses(namespace: str, interface: str) -> dict[str, int]:
 def _offloads_off(namespace: str, interface: str) -> None:
     switches = [word for name in OFFLOADS for word in (name, "off")]
     command.run(["ip", "netns", "exec", namespace, "ethtool", "-K", interface, *switches])
+
+
+def _hold_back(namespace: str, interface: str) -> None:
+    """Give a veth interface a queue, so that it holds packets back when its peer's ring is full.
+
+    Without one the kernel drops them, and TCP takes a burst of its own for congestion. The queue
+    is empty otherwise: the ring holds 256 packets that wait for the processor.
+    """
+    queue = ["root", "pfifo", "limit", str(HELD_PACKETS)]
+    command.run(["tc", "-n", namespace, "qdisc", "replace", "dev", interface, *queue])
 
 
 def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ from ..contract.testbed import Testbed
 from .forwarder import TESTPMD
 
 MEMINFO = Path("/proc/meminfo")
-TOOLS = ("ip", "ethtool", "sysctl", "setpriv", "tee")
+TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
 SPARE_BYTES = 200_000_000
 
 
