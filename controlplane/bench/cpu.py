@@ -14,7 +14,7 @@ from ..run.planner import RAW_BYTES_PER_PACKET
 from ..run.runner import check_host
 from ..session.procfs import CpuTime
 from .place import Place, Tell
-from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, make_attempts
+from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts
 
 BASE_RTT = Duration(40 * 10**6)
 BUFFER = "2bdp"
@@ -151,6 +151,11 @@ class Cost:
         used = sum(1 - each.idle - each.steal for each in others)
         return used * self._crossed.ns / self.at_hosts
 
+    @property
+    def others_share(self) -> float:
+        """What everybody else used of the other cores."""
+        return self._crossed.others_share(self._core)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything behind the figures."""
         return {
@@ -163,14 +168,14 @@ class Cost:
             "sinks_user_ns": self.sinks.user_ns / self.at_hosts,
             "sinks_system_ns": self.sinks.system_ns / self.at_hosts,
             "all_but_the_loops_core_ns": self.elsewhere_ns,
+            "others_share": round(self.others_share, 4),
             "cores": [each.model_dump() for each in self._crossed.cores],
         }
 
 
 def _figures(traffic: Traffic, costs: list[Cost]) -> tuple[Figure, ...]:
-    ran = (
-        f"{traffic.lanes} lanes of {traffic.rate} and {traffic.flows} flows, {traffic.seconds:g} s"
-    )
+    lanes = f"{traffic.lanes} lanes of {traffic.rate} and {traffic.flows} flows"
+    ran = f"{lanes}, {traffic.seconds:g} s" + disturbance([cost.others_share for cost in costs])
     data = {
         "lanes": traffic.lanes,
         "rate_bps": traffic.rate.bps,

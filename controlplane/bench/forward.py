@@ -23,7 +23,7 @@ from ..session.session import Session
 from ..targets import GroupDelay, LaneProgram, capabilities_of
 from ..targets.dataplane import dataplane_config
 from .place import Place, Tell
-from .traffic import Crossed, Traffic, cross, cross_lab, make_attempts
+from .traffic import Crossed, Traffic, cross, cross_lab, disturbance, make_attempts
 
 WANTED_RATIO = 0.8
 WINDOW_BYTES = 32 * 10**6
@@ -44,11 +44,13 @@ class Turn:
     Attributes:
         crossed: What came of the flows.
         losses: Packets lost by the hosts' interfaces and the kernel, by place.
+        others_share: What everybody else used of the other cores, in cores.
         busy_share: Share of its time that the data plane's loop had work; None: not told.
     """
 
     crossed: Crossed
     losses: dict[str, int]
+    others_share: float
     busy_share: float | None = None
 
     @property
@@ -64,6 +66,7 @@ class Turn:
             "retransmitted_share": crossed.retransmitted_bytes / max(1, crossed.sent_bytes),
             "losses": {name: count for name, count in self.losses.items() if count},
             "loop_busy_share": self.busy_share,
+            "others_share": round(self.others_share, 4),
             "cores": [each.model_dump() for each in crossed.cores],
         }
 
@@ -132,7 +135,18 @@ def _bottleneck(place: Place, traffic: Traffic) -> Turn:
         before = lab.session.host_losses()
         crossed = cross_lab(lab, traffic, [(attempt, _undelayed(attempt))])
         busy = crossed.counted("loop", "busy_ns") / crossed.ns
-        return Turn(crossed, difference(lab.session.host_losses(), before), round(busy, 4))
+        return _turn(place, crossed, lab.session, before, round(busy, 4))
+
+
+def _turn(
+    place: Place,
+    crossed: Crossed,
+    session: Session,
+    before: dict[str, int],
+    busy_share: float | None = None,
+) -> Turn:
+    others = crossed.others_share(place.bed.dataplane.core)
+    return Turn(crossed, difference(session.host_losses(), before), others, busy_share)
 
 
 def _undelayed(attempt: Attempt) -> LaneProgram:
@@ -143,7 +157,7 @@ def _testpmd(place: Place, traffic: Traffic) -> Turn:
     with _attempt(place, traffic) as attempt, _forwarder(place) as session:
         before = session.host_losses()
         crossed = cross(session, traffic, [attempt])
-        return Turn(crossed, difference(session.host_losses(), before))
+        return _turn(place, crossed, session, before)
 
 
 @contextmanager
@@ -205,7 +219,8 @@ def _figures(traffic: Traffic, bottleneck: list[Turn], testpmd: list[Turn]) -> t
             unit="goodput through the bottleneck by that through testpmd",
             values=ratios,
             wanted=WANTED_RATIO,
-            detail=f"kernel TCP, {through}; turn by turn on the same ports and core",
+            detail=f"kernel TCP, {through}; turn by turn on the same ports and core"
+            + disturbance([turn.others_share for turn in (*bottleneck, *testpmd)]),
             data=data,
         ),
         Figure(

@@ -32,6 +32,8 @@ STRATEGIES = ("cubic", "bbr")
 TAIL_NS = 200_000_000
 """Flows go on that long after the measured window, so that all of it is looked at while they do."""
 WATCH_S = 0.1
+OTHERS_WORTH_SAYING = 0.1
+"""Of a core: more than postcards, log and looks take."""
 
 
 @dataclass(frozen=True)
@@ -125,11 +127,37 @@ class Crossed:
         """What each core did in the window."""
         return shares(self.first.cores, self.last.cores)
 
+    def others_share(self, loop_core: int) -> float:
+        """User time of everybody but the flows on all cores but the loop's, in cores.
+
+        What is more than some hundredths is somebody else's work on this machine, and spoils
+        what was measured.
+
+        Args:
+            loop_core: The packet loop's core; its polling is user time.
+        """
+        user = sum(each.user for each in self.cores if each.core != loop_core)
+        spent = self.last.senders + self.last.sinks - self.first.senders - self.first.sinks
+        return max(0.0, user - spent.user_ns / self.ns)
+
     def counted(self, section: str, name: str, part: str | None = None) -> int:
         """By how much one of the target's shared counters, or of a part of them, has grown."""
         return _counter(self.last.shared, section, name, part) - _counter(
             self.first.shared, section, name, part
         )
+
+
+def disturbance(others: Sequence[float]) -> str:
+    """A remark for a figure's detail when somebody else worked meanwhile; empty without.
+
+    Args:
+        others: What `Crossed.others_share` told of each repetition.
+    """
+    if max(others) < OTHERS_WORTH_SAYING:
+        return ""
+    return (
+        f"; others used up to {max(others):.0%} of a core meanwhile: repeat it on an idle machine"
+    )
 
 
 def _counter(shared: dict[str, Any], section: str, name: str, part: str | None) -> int:

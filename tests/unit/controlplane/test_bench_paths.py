@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.bench import cpu, forward
 from nashbed.controlplane.bench.place import Place
+from nashbed.controlplane.bench.traffic import disturbance
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, HostError, TargetError
@@ -185,3 +186,8 @@ def test_processor_time_is_read() -> None:
     assert own.total_ns == own.user_ns + own.system_ns
     assert cpu_time(2**22 + 1) == CpuTime()
     assert CpuTime(5, 7) - CpuTime(1, 2) + CpuTime(1, 1) == CpuTime(5, 6)
+
+
+def test_somebody_elses_work_is_told() -> None:
+    assert disturbance([0.0, 0.05]) == ""
+    assert "others used up to 40% of a core" in disturbance([0.02, 0.4])
