@@ -100,9 +100,9 @@ note_fds(enum driver driver, bool *had)
 		had[fd] = is_frame_fd(driver, fd);
 }
 
-/* The kernel sends a frame once the other end's core has taken it in; until then it
- * counts against the socket's send buffer, and with a full one the driver tries again and
- * again. The default of 92 frames had the loop wait for a core that is busy with flows.
+/* A frame counts against the socket's send buffer until the core at the other end has taken
+ * it in, and while that buffer is full the driver tries again and again. The kernel's default,
+ * some 92 frames, had the loop wait for a core that is busy with flows.
  * Both ports' frames together still fit into that core's backlog (net.core.netdev_max_backlog).
  */
 static void
