@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..capacity import Capacities, Found, measure_lanes
 from ..config import Loaded
 from ..contract.certificate import Certificate
 from ..contract.errors import NashbedError
-from ..contract.testbed import Testbed
+from ..contract.testbed import Capacity, Testbed
+from ..contract.units import Rate
 from ..run.lab import Lab, open_lab, quietly
 from ..run.runner import check_host
 from ..session.locate import PROBE, artefact, built
@@ -30,6 +33,7 @@ from .settings import Settings
 
 WORK_BYTES = 200_000_000
 Tell = Callable[[str, int, int], None]
+CountLanes = Callable[[Loaded[Testbed], Capacities, Callable[[str], None]], Found]
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Calibration:
         out: Where the certificate goes.
         work: Where the log and raw measurements go.
         make_load: Makes the load generator once the session is open.
+        capacities: What capacity is looked for; None: it is not measured.
     """
 
     testbed: Loaded[Testbed]
@@ -49,6 +54,7 @@ class Calibration:
     out: Path
     work: Path
     make_load: MakeLoad
+    capacities: Capacities | None = None
 
     @property
     def id(self) -> str:
@@ -80,6 +86,7 @@ def execute(
     tell: Tell,
     make_session: Callable[[Calibration], Session] = local_session,
     find_artefact: Callable[[str], Path] = artefact,
+    count_lanes: CountLanes = measure_lanes,
 ) -> Certificate:
     """Calibrate and write the certificate; the machine is given back whatever happens.
 
@@ -88,6 +95,7 @@ def execute(
         tell: Told of each measurement: title, how many are done, of how many.
         make_session: Makes the session; tests give one without a real machine.
         find_artefact: Finds the compiled P4 program.
+        count_lanes: Measures the capacity.
 
     Raises:
         NashbedError: The machine or the target failed. No certificate is written.
@@ -102,6 +110,10 @@ def execute(
             quietly("lab", lab.close)
             raise
         lab.close()
+        if what.capacities is not None and certificate.passed:
+            found = count_lanes(what.testbed, what.capacities, _say)
+            capacity = careful(found, what.testbed.model)
+            certificate = certificate.model_copy(update={"capacity": capacity})
         write_certificate(what.out, certificate)
         return certificate
     except BaseException as error:
@@ -130,3 +142,26 @@ def _certify(what: Calibration, bench: Bench, lab: Lab, load: Load, tell: Tell) 
             bench, measurements, lambda title, done: tell(title, done, len(measurements))
         )
     return make_certificate(what.testbed, lab, load.describe(), checks)
+
+
+def careful(found: Found, testbed: Testbed) -> Capacity | None:
+    """What to believe of the largest number of lanes that passed: one lane less.
+
+    At the largest number the gates pass about as often as not; that lane is the margin. The
+    number of lanes is no limit of its own: lanes of a lower rate are more.
+
+    Args:
+        found: What was measured.
+        testbed: Says how many lanes there may be at all.
+    """
+    if found.lanes == 0:
+        return None
+    lane_bps = found.rate_bps // found.lanes
+    rate = Rate(lane_bps * max(1, found.lanes - 1))
+    lanes = min(testbed.dataplane.lanes, max(found.lanes, testbed.capacity.lanes))
+    return Capacity(rate=rate, lanes=lanes)
+
+
+def _say(line: str) -> None:
+    LOG.info("%s", line)
+    sys.stderr.write(line + "\n")

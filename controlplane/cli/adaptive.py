@@ -36,7 +36,7 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
         testbed: Where.
         plan: What may be chosen.
     """
-    at_once = trials_at_once(plan.trials, plan.lanes, room_of(testbed))
+    at_once = trials_at_once(plan.trials, plan.lanes, room_of(testbed, plan))
     return CampaignChooser(path, scenario, plan, at_once)
 
 

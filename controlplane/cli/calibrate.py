@@ -18,9 +18,12 @@ from rich.table import Table
 from ..calibrate.load.choose import choose_load
 from ..calibrate.runner import Calibration, Tell, check, execute
 from ..calibrate.settings import make_settings
+from ..capacity import Capacities, why_not
+from ..capacity.measure import PANEL_LANES
 from ..config import load_testbed
 from ..contract.certificate import Certificate
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError, HostError
+from ..contract.testbed import Testbed
 from ..contract.units import Duration, Rate
 from ..run.certificate import certificate_path
 from ..session.locate import CONFIGS
@@ -38,7 +41,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(epilog=EPILOG)(calibrate)
 
 
-def calibrate(
+def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
     testbed: Annotated[
         str, typer.Argument(help="Testbed file, or the name of one in configs/testbeds/.")
     ],
@@ -66,11 +69,16 @@ def calibrate(
     keep: Annotated[
         Path | None, typer.Option("--keep", help="Keep the log and raw measurements here.")
     ] = None,
+    capacity: Annotated[
+        bool,
+        typer.Option(help="Measure what it carries at once with every gate passing (10 min more)."),
+    ] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
 ) -> int:  # fmt: skip
     """Prove a testbed before it is believed: rate, drop point, base RTT, queues, telemetry.
 
-    Exit code 20 when a bound was missed; the certificate then says which.
+    Then its capacity is measured, for runs whose testbed file states none. Exit code 20 when a
+    bound was missed; the certificate then says which.
     """
     bed = load_testbed(find_testbed(testbed))
     settings = make_settings(
@@ -80,9 +88,10 @@ def calibrate(
         _base_rtts(rtt or []),
     )
     make_load = choose_load(load, bed.model)
+    capacities = _capacities(bed.model) if capacity else None
     place = certificate_path(bed) if out is None else out
     with work_folder(keep) as work, step_display() as tell:
-        what = Calibration(bed, settings, place, work, make_load)
+        what = Calibration(bed, settings, place, work, make_load, capacities)
         check(what)
         certificate = execute(what, tell)
     answer = {"ok": certificate.passed, "certificate": str(place)}
@@ -90,6 +99,15 @@ def calibrate(
     text = json.dumps(answer, indent=1) + "\n" if as_json else as_person(certificate, place)
     sys.stdout.write(text)
     return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
+
+
+def _capacities(testbed: Testbed) -> Capacities | None:
+    """What capacity to look for; None, and the reason on standard error, where there is none."""
+    reason = why_not(capabilities_of(testbed), PANEL_LANES.rate)
+    if reason:
+        sys.stderr.write(f"capacity is not measured: {reason}\n")
+        return None
+    return Capacities()
 
 
 def find_testbed(name: str) -> Path:
@@ -121,7 +139,11 @@ def as_person(certificate: Certificate, place: Path) -> str:
             each.detail,
         )
     verdict = "calibrated" if certificate.passed else "NOT calibrated: a bound was missed"
-    return as_text(table, width=150) + f"{verdict}; certificate: {place}\n"
+    text = as_text(table, width=150)
+    if certificate.capacity is not None:
+        carried = certificate.capacity
+        text += f"capacity: {carried.rate} at once, {carried.lanes} lanes, every gate passing\n"
+    return text + f"{verdict}; certificate: {place}\n"
 
 
 def _base_rtts(texts: list[str]) -> tuple[Duration, ...]:

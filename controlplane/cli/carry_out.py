@@ -13,7 +13,7 @@ def carry_out(what: Run) -> None:
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """
-    display = make_display(what.plan, room_of(what.testbed.model))
+    display = make_display(what.plan, room_of(what.testbed.model, what.plan))
     display.say(f"run directory: {what.directory.path}")
     certificate = what.manifest.certificate
     if certificate is not None and certificate.state != "certified":

@@ -47,6 +47,10 @@ def plan_table(plan: Plan) -> str:
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
     tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
+    if plan.capacity is not None and plan.capacity_from:
+        tail += (
+            f"\ncapacity: {plan.capacity.rate}, {plan.capacity.lanes} lanes ({plan.capacity_from})"
+        )
     return as_text(table) + applied + tail
 
 

@@ -72,6 +72,7 @@ class Standing(Model):
         age_s: How old the certificate was; null without one.
         dataplane_version: Version of the data plane that was calibrated.
         artefact_digest: Digest of the P4 artefact that was calibrated, as the target told it.
+        capacity: What the testbed was found to carry; null: not measured.
     """
 
     state: Literal["certified", "failed", "expired", "none"]
@@ -80,3 +81,4 @@ class Standing(Model):
     age_s: float | None = None
     dataplane_version: str = ""
     artefact_digest: str = ""
+    capacity: Capacity | None = None

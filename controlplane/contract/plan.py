@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from .model import Model
 from .target import Applied, BottleneckProgram
+from .testbed import Capacity
 from .trial import Mix, Setting
 
 PLAN_FORMAT: Final = 1
@@ -55,6 +56,8 @@ class Plan(Model):
         lanes: Trials that run side by side.
         estimated_seconds: Wall-clock estimate of the whole run.
         estimated_disk_bytes: Upper estimate of the disk space needed.
+        capacity: What the testbed was believed to carry; null in plans from before it was told.
+        capacity_from: Where that is from, in words.
     """
 
     format: Literal[1] = PLAN_FORMAT
@@ -67,6 +70,8 @@ class Plan(Model):
     lanes: int
     estimated_seconds: float
     estimated_disk_bytes: int
+    capacity: Capacity | None = None
+    capacity_from: str = ""
 
     @model_validator(mode="before")
     @classmethod

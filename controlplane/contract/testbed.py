@@ -154,6 +154,10 @@ class Capacity(Model):
     lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)]
 
 
+GUESSED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)
+"""What two cores of a virtual machine carry on most days."""
+
+
 class Tap(Model):
     """Hardware that captures at one place.
 
@@ -195,7 +199,7 @@ class Testbed(Model):
         switch: The switch that is the bottleneck, where the data plane is not (bmv2, tofino).
         ports: The data plane's ports.
         capture: Hardware taps; without them `telemetry.capture: both` captures in software.
-        capacity: What it carries at once.
+        capacity: What it carries at once; left out: what its calibration found, or a guess.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -207,7 +211,12 @@ class Testbed(Model):
     switch: Switch | None = None
     ports: Ports
     capture: Taps | None = None
-    capacity: Capacity
+    capacity: Capacity = GUESSED_CAPACITY
+
+    @property
+    def states_capacity(self) -> bool:
+        """Whether the file states its capacity."""
+        return "capacity" in self.model_fields_set
 
     @field_validator("switch", mode="before")
     @classmethod

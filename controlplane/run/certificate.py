@@ -56,6 +56,7 @@ def standing(testbed: Loaded[Testbed]) -> Standing:
         age_s=age_s,
         dataplane_version=found.dataplane_version,
         artefact_digest=found.artefact_digest,
+        capacity=found.capacity,
     )
     changed = _changed(found, testbed)
     if changed:

@@ -85,6 +85,7 @@ def make_plan(
         lanes=min(lanes, len(trials)),
         estimated_seconds=seconds,
         estimated_disk_bytes=disk + _raw_bytes(scenario, trials, lanes),
+        capacity=testbed.capacity,
     )
 
 

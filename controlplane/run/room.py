@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..contract.plan import Plan
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
 from ..contract.units import PACKET_BYTES
@@ -36,9 +37,10 @@ class Room(NamedTuple):
 NOTHING = Room(0, 0)
 
 
-def room_of(testbed: Testbed) -> Room:
-    """What a testbed has."""
-    return Room(testbed.capacity.rate.bps, testbed.dataplane.queue_packets)
+def room_of(testbed: Testbed, plan: Plan | None = None) -> Room:
+    """What a testbed has; by a plan, what it was believed to have when that was made."""
+    capacity = plan.capacity if plan is not None and plan.capacity else testbed.capacity
+    return Room(capacity.rate.bps, testbed.dataplane.queue_packets)
 
 
 def taken_by(setting: Setting) -> Room:

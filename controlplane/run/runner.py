@@ -28,6 +28,7 @@ from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
 from ..targets import artefact_of, capabilities_of, preview, resolve
 from .attempt import make_attempt
+from .believed import with_capacity
 from .certificate import standing
 from .lab import Lab, open_lab, quietly
 from .manifest import Status, new_manifest, with_lab, with_status
@@ -87,8 +88,10 @@ def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed], expect: Expec
     """
     check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
     check_utility(scenario.model, scenario.name)
-    bed = testbed.model
-    return make_plan(scenario.model, bed, capabilities_of(bed), partial(resolve, bed), expect)
+    believed, whence = with_capacity(testbed, standing(testbed))
+    bed = believed.model
+    plan = make_plan(scenario.model, bed, capabilities_of(bed), partial(resolve, bed), expect)
+    return plan.model_copy(update={"capacity_from": whence})
 
 
 def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
@@ -259,6 +262,6 @@ def _scheduler(run: Run, first: list[Job], lab: Lab) -> Scheduler:
         attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
         return Trial(lab, run.directory, attempt, scheduler.stop, tell).execute()
 
-    room = room_of(run.testbed.model)
+    room = room_of(run.testbed.model, run.plan)
     scheduler = Scheduler(first, run.work, run.plan.lanes, room, execute_job)
     return scheduler

@@ -42,7 +42,7 @@ def state(bed: Path) -> dict[str, Any]:
     return found
 
 
-WORDS = ("--rate", "50mbit", "--rtt", "10ms", "--rtt", "40ms", "--json")
+WORDS = ("--rate", "50mbit", "--rtt", "10ms", "--rtt", "40ms", "--no-capacity", "--json")
 
 
 def test_the_embedded_testbed_is_what_it_says(nashbed: Nashbed, bed: Path) -> None:

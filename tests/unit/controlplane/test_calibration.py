@@ -15,6 +15,7 @@ from nashbed.controlplane.calibrate.drop_point import STOPPED_BPS, burst_steps
 from nashbed.controlplane.calibrate.load.choose import choose_load
 from nashbed.controlplane.calibrate.runner import Calibration, execute
 from nashbed.controlplane.calibrate.settings import Settings, limits_of, make_settings
+from nashbed.controlplane.capacity import Capacities, Found
 from nashbed.controlplane.config import Loaded, parse_testbed
 from nashbed.controlplane.contract.certificate import Certificate
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
@@ -89,6 +90,27 @@ def test_a_true_path_passes_every_check(calibrate: Calibrate, tmp_path: Path) ->
         "base_rtt", "no_second_queue", "rate", "stay_explains_delay", "clock_resolution",
         "clock_monotonic", "telemetry_complete", "drop_point",
     }  # fmt: skip
+    assert Certificate.model_validate_json((tmp_path / "c.json").read_text()) == certificate
+
+
+def test_the_capacity_goes_into_the_certificate(
+    bed: Loaded[Testbed], tmp_path: Path, world_of: Any
+) -> None:
+    settings = Settings(RATES, LIMITS, RTTS, 10**11, RATES[1], SECONDS)
+    (tmp_path / "work").mkdir()
+    what = Calibration(
+        bed, settings, tmp_path / "c.json", tmp_path / "work", choose_load("own", bed.model),
+        Capacities(),
+    )  # fmt: skip
+    certificate = execute(
+        what,
+        lambda *_: None,
+        lambda _: PathSession(world_of(Faults(), bed)),
+        lambda _: Path("fake"),
+        lambda testbed, what, tell: Found(23, 23 * 50_000_000, ()),
+    )
+    assert certificate.capacity is not None
+    assert certificate.capacity.rate.bps == 1_100_000_000
     assert Certificate.model_validate_json((tmp_path / "c.json").read_text()) == certificate
 
 
