@@ -21,7 +21,10 @@ from ..state import State
 from .certainty import Noise, pooled_noise, unclear
 from .game import Payoffs
 from .search import AdaptiveSearch, SearchResult
-from .speculation import fill
+from .speculation import bracket, fill
+
+NARROW = 5
+"""Flows: a bracket whose inside one round may measure."""
 
 
 class Wish(NamedTuple):
@@ -125,11 +128,15 @@ class Campaign:
             idle = [i for i, g in enumerate(self.games) if i not in self._done and not g.waiting]
             if not idle:
                 break
-            width = max(1, self._rules.lanes // (len(self.games) - len(self._done)))
             noise = pooled_noise((game.samples, game.fair_share) for game in self.games)
-            for i in idle:
-                wishes += self._ask_game(i, width, noise)
+            for place, i in enumerate(idle):
+                wishes += self._ask_game(i, self._share(len(idle) - place), noise)
         return wishes
+
+    def _share(self, games: int) -> int:
+        """What one of so many games that want trials now gets of the lanes that are free."""
+        free = self._rules.lanes - sum(len(game.waiting) for game in self.games)
+        return max(1, -(-free // games))
 
     def tell(self, wish: Wish, payoffs: Payoffs | None) -> None:
         """Say what a trial gave; also of trials that were not asked for, as when resuming.
@@ -162,6 +169,7 @@ class Campaign:
         states = search.ask()
         if states:
             states = _with_more(game, states, width)
+            states += self._early_repeats(game, width - len(states))
         else:
             states = self._repeats(game, search.result(), noise)
         if not states:
@@ -170,12 +178,28 @@ class Campaign:
         game.waiting.update(wishes)
         return wishes
 
+    def _early_repeats(self, game: Game, lanes: int) -> list[State]:
+        """The ends of a narrow bracket, repeated while its inside is measured.
+
+        They decide the equilibrium, so most of them would be repeated a round later.
+        """
+        if lanes <= 0 or not game.is_line:
+            return []
+        low, high = bracket(game.sizes[0], game.lead)
+        if high - low > NARROW:
+            return []
+        ends = (game.at(position) for position in (low, high))
+        return [s for s in ends if s in game.samples and self._may_repeat(game, s)][:lanes]
+
+    def _may_repeat(self, game: Game, state: State) -> bool:
+        return game.tried[state] < self._rules.repetitions
+
     def _repeats(self, game: Game, result: SearchResult, noise: Noise) -> list[State]:
         """Mixes that decide an equilibrium and are not clear yet, while repetitions are left."""
         found: set[State] = set()
         for state in result.equilibria:
             found |= unclear(state, game.samples, noise, game.fair_share, self._rules.epsilon)
-        return sorted(s for s in found if game.tried[s] < self._rules.repetitions)
+        return sorted(s for s in found if self._may_repeat(game, s))
 
     def _finish(self, index: int, result: SearchResult) -> None:
         self._done.add(index)

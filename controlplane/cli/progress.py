@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
-from ..run.planner import OVERHEAD_S, estimate_seconds
+from ..run.planner import OVERHEAD_S, estimate_seconds, trials_at_once
 from ..run.room import Room
 from ..run.scheduler import Running, Snapshot
 
@@ -58,7 +58,8 @@ class Display(ABC):
         waiting = snapshot.waiting
         later = estimate_seconds(waiting, self._plan.trial_ns, lanes, self._room)
         known = snapshot.finished + len(snapshot.running) + len(waiting)
-        unknown = max(0, snapshot.total - known) / lanes * takes  # not chosen yet
+        beside = trials_at_once(self._plan.trials, lanes, self._room)
+        unknown = max(0, snapshot.total - known) / beside * takes  # not chosen yet
         return max(0.0, current) + later + unknown
 
 
