@@ -90,8 +90,16 @@ def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
     return Loaded(model, testbed.text, f"{testbed.name} (its capacity is being measured)")
 
 
-def why_not(can: Capabilities, rate: Rate) -> str:
-    """Why lanes of a rate cannot be counted on a target; empty: they can."""
+def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
+    """Why lanes of a rate cannot be counted on a testbed; empty: they can.
+
+    Args:
+        testbed: The testbed.
+        can: What its target can do.
+        rate: Of a lane.
+    """
+    if testbed.switch is not None:
+        return f"target {can.target}: what its switch carries is stated, not counted"
     if can.lanes < 2:
         return f"target {can.target} has one bottleneck: there are no lanes to count"
     if can.max_rate_bps < rate.bps:

@@ -79,7 +79,7 @@ def measure_lanes(
         ConfigError: Lanes cannot be counted on this testbed; the reason.
         NashbedError: The machine cannot run anything, the disk is full, or the person stopped it.
     """
-    reason = why_not(capabilities_of(testbed.model), what.lanes.rate)
+    reason = why_not(testbed.model, capabilities_of(testbed.model), what.lanes.rate)
     if reason:
         raise ConfigError(f"{testbed.name}: {reason}")
     runner = LevelRunner(measuring_bed(testbed, what.lanes.rate), what.lanes, make_session, program)

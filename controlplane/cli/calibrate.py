@@ -103,7 +103,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
 
 def _capacities(testbed: Testbed) -> Capacities | None:
     """What capacity to look for; None, and the reason on standard error, where there is none."""
-    reason = why_not(capabilities_of(testbed), PANEL_LANES.rate)
+    reason = why_not(testbed, capabilities_of(testbed), PANEL_LANES.rate)
     if reason:
         sys.stderr.write(f"capacity is not measured: {reason}\n")
         return None

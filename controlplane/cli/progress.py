@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -21,6 +21,10 @@ from ..run.room import Room
 from ..run.scheduler import Running, Snapshot
 
 LINE_EVERY_S = 15.0
+HEAD_LINES = 3
+"""The summary, the bar, and a line to spare."""
+GAP = 2
+"""Spaces between columns."""
 
 
 class Display(ABC):
@@ -106,12 +110,34 @@ class LiveDisplay(Display):
         bar = ProgressBar(total=max(1, snapshot.total), completed=snapshot.finished, width=60)
         self._live.update(Group(head, bar, self._lanes(snapshot)), refresh=True)
 
-    def _lanes(self, snapshot: Snapshot) -> Table:
-        table = Table.grid(padding=(0, 2))
+    def _lanes(self, snapshot: Snapshot) -> RenderableType:
         duration_s = Duration(self._plan.trial_ns).seconds
-        for running in sorted(snapshot.running, key=lambda r: r.lane):
-            table.add_row(*lane_row(running, duration_s))
+        running = sorted(snapshot.running, key=lambda r: r.lane)
+        rows = [lane_row(each, duration_s) for each in running]
+        size = self._live.console.size
+        return lane_grid(rows, size.height - HEAD_LINES, size.width)
+
+
+def lane_grid(rows: list[tuple[str, str, str, str]], height: int, width: int) -> RenderableType:
+    """Lanes in as many columns as they need and the terminal has; what is left is counted.
+
+    Args:
+        rows: One for each lane, see `lane_row`.
+        height: Lines that there are.
+        width: Characters that there are in a line.
+    """
+    height = max(2, height)
+    wide = max((sum(len(cell) + GAP for cell in row) for row in rows), default=1)
+    columns = max(1, min(-(-len(rows) // height), width // wide))
+    shown = rows if len(rows) <= columns * height else rows[: columns * (height - 1)]
+    lines = -(-len(shown) // columns)
+    table = Table.grid(padding=(0, GAP))
+    for line in range(lines):
+        beside = (shown[at] for at in range(line, len(shown), lines))
+        table.add_row(*(cell for row in beside for cell in row))
+    if len(shown) == len(rows):
         return table
+    return Group(table, Text(f"and {len(rows) - len(shown)} more lanes"))
 
 
 def lane_row(running: Running, duration_s: float) -> tuple[str, str, str, str]:

@@ -239,9 +239,16 @@ class Testbed(Model):
     def _check_switch(self) -> None:
         if self.switch is not None and self.target not in SWITCHES:
             raise ValueError(f"switch: target {self.target} has no switch of its own; remove it")
-        if self.switch is None and self.target in SWITCHES:
+        if self.target not in SWITCHES:
+            return
+        if self.switch is None:
             raise ValueError(
                 f"key 'switch' is missing; target {self.target} needs it, see configs/testbeds/"
+            )
+        if not self.states_capacity:
+            raise ValueError(
+                f"key 'capacity' is missing; it is not measured with target {self.target}: write "
+                "what the switch and its hosts carry, e.g. {rate: 1gbit, lanes: 2}"
             )
 
     def _check_ports(self) -> None:

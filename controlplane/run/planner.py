@@ -45,6 +45,7 @@ def make_plan(
     can: Capabilities,
     resolve: Resolve | None = None,
     expect: Expect | None = None,
+    alone: Rate | None = None,
 ) -> Plan:
     """Plan every trial of a scenario on a testbed.
 
@@ -54,12 +55,14 @@ def make_plan(
         can: What the testbed's target can do.
         resolve: Tells what it would really do; None: that is not looked at.
         expect: Says what an adaptive search will take; None: every mix is counted.
+        alone: The highest rate of a trial that runs alone; None: the testbed's capacity.
 
     Raises:
         ConfigError: The target or the testbed cannot do what the scenario asks for.
     """
     settings = scenario_settings(scenario)
     for setting, program in settings:
+        _check_rate(scenario, testbed, setting, alone or testbed.capacity.rate)
         _check_setting(scenario, testbed, can, setting, program)
     expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
@@ -153,6 +156,14 @@ def _trial(
     )
 
 
+def _check_rate(scenario: Scenario, testbed: Testbed, setting: Setting, most: Rate) -> None:
+    if setting.rate_bps > most.bps:
+        raise ConfigError(
+            f"{scenario.name}: setting {setting.label}: rate {Rate(setting.rate_bps)} is more than "
+            f"testbed {testbed.name!r} carries ({most}, capacity.rate)"
+        )
+
+
 def _check_setting(
     scenario: Scenario,
     testbed: Testbed,
@@ -161,12 +172,6 @@ def _check_setting(
     program: BottleneckProgram,
 ) -> None:
     where = f"{scenario.name}: setting {setting.label}"
-    rate = Rate(setting.rate_bps)
-    if setting.rate_bps > testbed.capacity.rate.bps:
-        raise ConfigError(
-            f"{where}: rate {rate} is more than testbed {testbed.name!r} carries "
-            f"({testbed.capacity.rate}, capacity.rate)"
-        )
     if setting.rate_bps > can.max_rate_bps:
         raise ConfigError(f"{where}: target {can.target} does at most {Rate(can.max_rate_bps)}")
     if setting.buffer_bytes > can.max_buffer_bytes:
