@@ -134,6 +134,9 @@ native_choose(struct config *config, char *note, char *error, size_t bytes)
 	if (!result)
 		return 0;
 	config->native_library[0] = '\0';
+	/* That there is none is told when it is built, and by `nashbed doctor`. */
+	if (result == -ENOENT)
+		return 0;
 	snprintf(note, bytes, "P4 is interpreted: %s", reason);
 	return 0;
 }

@@ -80,16 +80,10 @@ def test_native_is_refused_where_it_would_be_another_program(tmp_path: Path) -> 
     assert "made of another .spec" in run.stderr
 
 
-def test_without_the_library_it_is_interpreted_and_said(tmp_path: Path, alone: Path) -> None:
-    run = start_replay(tmp_path, CAPTURE, Bottleneck(), binary=alone)
-    assert run.returncode == 0
-    assert run.stderr.count("\n") == 1
-    assert "P4 is interpreted: " in run.stderr
-    assert "bottleneck.so: not built; `make setup` says why" in run.stderr
-
-
-def test_interpreted_says_nothing(tmp_path: Path, alone: Path) -> None:
-    run = start_replay(tmp_path, CAPTURE, Bottleneck(), "interpreted", binary=alone)
+@pytest.mark.parametrize("pipeline", ["auto", "interpreted"])
+def test_without_the_library_it_is_interpreted(tmp_path: Path, alone: Path, pipeline: str) -> None:
+    """And nothing is said: the build has said it, and `nashbed doctor` does."""
+    run = start_replay(tmp_path, CAPTURE, Bottleneck(), pipeline, binary=alone)
     assert (run.returncode, run.stderr) == (0, "")
 
 
