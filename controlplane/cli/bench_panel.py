@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -71,5 +72,5 @@ def of_run(path: Path, scenario: Scenario, seconds: float) -> tuple[Figure, ...]
         )
         for each in found
     ]
-    trials = sum(1 for _ in (path / "trials").glob("*/trial.json"))
-    return measured(seconds, trials, settled)
+    sealed = [json.loads(file.read_text()) for file in path.glob("trials/*/trial.json")]
+    return measured(seconds, sum(record["valid"] for record in sealed), settled)
