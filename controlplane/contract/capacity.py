@@ -67,3 +67,24 @@ class LevelAttempt(Model):
     lateness: Lateness | None = None
     together_s: float = 0.0
     cores: tuple[CoreShares, ...] = ()
+
+
+class Stalls(Model):
+    """What the machine itself takes from a core that does nothing but look at the clock.
+
+    Attributes:
+        core: The core.
+        seconds: How long it was watched.
+        bound_ns: Shorter pauses do not count.
+        pauses: How many were longer.
+        longest_ns: The longest pause; 0 without one.
+        late_share: Share of moments (0 to 1) from which it took longer than the bound until the
+            core ran again: no program's departures are late less often.
+    """
+
+    core: int
+    seconds: float
+    bound_ns: int
+    pauses: int
+    longest_ns: int
+    late_share: float

@@ -8,8 +8,10 @@
 #include "sink.h"
 
 /*
- * Reading at once would wake this process for every packet; the kernel acknowledges without us.
- * Far below any round trip, so that neither windows nor intervals notice.
+ * Reading at once would wake this process for every packet. It is not free of consequence: while
+ * data waits to be read, the kernel puts off an acknowledgement that would announce a smaller
+ * window. Measured (five lanes of 50 Mbit/s, ten flows each, 40 ms), acknowledgements per data
+ * packet: 0.51 at 0.1 ms, 0.45 at 1 ms, 0.32 at 5 ms. So no longer than this.
  */
 #define GATHER_NS NS_PER_MS
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,12 @@ from nashbed.controlplane.capacity.search import Search
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
-from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt
+from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt, Stalls
 from nashbed.controlplane.contract.errors import ConfigError, HostError, Interrupted
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.session.cores import read_ticks, shares
+from nashbed.controlplane.session.stalls import sum_up, watch_machine
 from nashbed.controlplane.targets import capabilities_of
 from tests.fakes.session import FakeSession
 from tests.unit.controlplane.conftest import TESTBED
@@ -206,11 +209,33 @@ def made_up(testbed, what: Capacities, tell) -> Found:
     return Found(24, 1200 * MBIT, levels)
 
 
+def still(core: int, seconds: float, bound_ns: int, busy: Sequence[int]) -> Stalls:
+    """A machine that takes 5 ms twice when it is busy."""
+    return sum_up(core, seconds, bound_ns, [5 * 10**6] * (2 if busy else 0))
+
+
+def test_what_the_machine_takes() -> None:
+    """Of two pauses of 5 ms, all but the last 0.4 ms are moments too early to be in time."""
+    found = sum_up(1, 10, 400_000, [100_000, 400_000, 5_000_000, 5_000_000])
+    assert (found.pauses, found.longest_ns) == (2, 5_000_000)
+    assert found.late_share == pytest.approx(2 * 4.6e-3 / 10)
+    assert sum_up(1, 10, 400_000, []).late_share == 0
+
+
+def test_a_core_of_this_machine_is_watched() -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    found = watch_machine(cores[0], 0.2, 10**9, cores)
+    assert (found.core, found.pauses, found.late_share) == (cores[0], 0, 0)
+    with pytest.raises(HostError):
+        watch_machine(4000, 0.1, 10**9)
+
+
 def test_the_figures() -> None:
-    figures = {each.name: each for each in bench_lanes(bed(), Capacities(), 2, made_up)}
+    figures = {each.name: each for each in bench_lanes(bed(), Capacities(), 2, made_up, still)}
     assert list(figures) == [
         "lanes_gbps", "lateness_p50_us_100mbit", "lateness_p999_us_100mbit",
         "lateness_p50_us_lanes", "lateness_p999_us_lanes",
+        "machine_late_permille_alone", "machine_late_permille_busy",
     ]  # fmt: skip
     assert figures["lanes_gbps"].values == (1.2, 1.2)
     assert figures["lanes_gbps"].met
@@ -220,6 +245,8 @@ def test_the_figures() -> None:
     late = figures["lateness_p999_us_lanes"]
     assert (late.values, late.wanted, late.sense) == ((300, 500, 300, 500), 400, "at most")
     assert late.met  # their median is exactly at the bound
+    assert figures["machine_late_permille_alone"].values == (0, 0)
+    assert figures["machine_late_permille_busy"].median == pytest.approx(2 * 4.6 / 15)
     json.dumps([each.to_dict() for each in figures.values()])
 
 
@@ -227,7 +254,7 @@ def test_nothing_passed() -> None:
     def nothing(testbed, what: Capacities, tell) -> Found:
         return Found(0, 0, (level(2, False), level(1, False)))
 
-    (only,) = bench_lanes(bed(), Capacities(), 1, nothing)
+    only, *_ = bench_lanes(bed(), Capacities(), 1, nothing, still)
     assert (only.values, only.met) == ((0.0,), False)
 
 
@@ -238,7 +265,7 @@ def test_on_the_command_line(
 
     def figures(loaded, what: Capacities, repetitions: int):
         asked.append(what)
-        return bench_lanes(loaded, what, repetitions, made_up)
+        return bench_lanes(loaded, what, repetitions, made_up, still)
 
     monkeypatch.setattr(bench_commands, "check_machine", lambda *_: None)
     monkeypatch.setattr(bench_commands, "bench_lanes", figures)
