@@ -25,7 +25,7 @@ def ten_trials(nashbed: Nashbed) -> list[str]:
     path = nashbed.scenario(WIDE_GATES + "trials: 2\n", count=4, mixes="all", duration="2s")
     bed = nashbed.folder / "testbed.yaml"
     text = (Path(__file__).resolve().parents[2] / "configs/testbeds/embedded.yaml").read_text()
-    bed.write_text(text.replace("lanes: 16}", "lanes: 3}"))
+    bed.write_text(text + "\ncapacity: {rate: 600mbit, lanes: 3}\n")
     return ["run", str(path), "--testbed", str(bed), "--out", str(nashbed.results), "--no-report"]
 
 
