@@ -18,6 +18,7 @@ PANELS = (
 )
 COLOURS, MARKERS = ("#0072B2", "#D55E00"), ("o", "s")
 SIZE = (10.5, 3.1)
+MANY_TIMES = 3
 
 
 def draw_growth(series: Sequence[dict[str, Any]], path: Path) -> None:
@@ -38,13 +39,13 @@ def draw_growth(series: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def _draw(axes: Axes, series: Sequence[dict[str, Any]]) -> None:
-    """Both axes logarithmic; a second unit has an axis of its own on the right."""
+    """Logarithmic where values differ by much; a second unit has its own axis on the right."""
     for index, each in enumerate(series):
         other_unit = each["y_label"] != series[0]["y_label"]
         place = axes.twinx() if other_unit else axes
         look = {"color": COLOURS[index], "marker": MARKERS[index], "label": each["label"]}
         place.plot(each["x"], each["y"], **look)
-        place.set_yscale("log")
+        _scale(place, series)
         label = f"{each['label']} ({each['y_label']})" if other_unit else each["y_label"]
         place.set_ylabel(label, color=COLOURS[index] if other_unit else INK)
         place.grid(visible=not other_unit)
@@ -52,4 +53,12 @@ def _draw(axes: Axes, series: Sequence[dict[str, Any]]) -> None:
     axes.set_xscale("log")
     axes.set_xlabel(series[0]["x_label"])
     if len(series) > 1 and series[0]["y_label"] == series[1]["y_label"]:
-        axes.legend()
+        axes.legend(loc="lower right")
+
+
+def _scale(place: Axes, series: Sequence[dict[str, Any]]) -> None:
+    values = [value for each in series for value in each["y"]]
+    if max(values) > MANY_TIMES * min(values):
+        place.set_yscale("log")
+    else:
+        place.set_ylim(0, 1.15 * max(values))

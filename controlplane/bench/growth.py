@@ -72,7 +72,7 @@ def by_lanes(place: Place, tell: Tell, sizes: Sequence[int] = LANES) -> list[Ser
         )
         for name, label in (
             ("cpu_per_packet_ns_dataplane", "data plane"),
-            ("cpu_per_packet_ns_flows", "flow generator and kernel TCP"),
+            ("cpu_per_packet_ns_flows", "flow generator"),
         )
     ]
 
@@ -107,7 +107,9 @@ def by_postcards(
         seconds.append(postcards / speed.median / 1e6)
         memory.append(statistics.median(peak.values))
     return [
-        Series("analysis_s_by_postcards", "time", "postcards", "s", tuple(sizes), tuple(seconds)),
+        Series(
+            "analysis_s_by_postcards", "time", "postcards", "time (s)", tuple(sizes), tuple(seconds)
+        ),
         Series(
             "analysis_mib_by_postcards",
             "peak memory",

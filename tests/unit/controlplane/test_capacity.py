@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -104,12 +105,13 @@ def count_lanes(what: Capacities, lanes: int = 4) -> tuple[Found, list[str]]:
         sessions.append(FakeSession())
         return sessions[-1]
 
-    before = set(Path("/tmp").glob("nashbed-capacity-*"))
-    try:
-        found = measure_lanes(bed(lanes), what, told.append, make_session, lambda _: Path("x"))
-    finally:
-        assert all(session.calls[-1] == "close" for session in sessions)
-        assert set(Path("/tmp").glob("nashbed-capacity-*")) == before
+    with tempfile.TemporaryDirectory() as own, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", own)
+        try:
+            found = measure_lanes(bed(lanes), what, told.append, make_session, lambda _: Path("x"))
+        finally:
+            assert all(session.calls[-1] == "close" for session in sessions)
+            assert list(Path(own).iterdir()) == []
     return found, told
 
 
