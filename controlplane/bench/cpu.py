@@ -71,11 +71,7 @@ def bench_cpu(place: Place, traffic: Traffic, repetitions: int, tell: Tell) -> t
 
 def _check(place: Place, traffic: Traffic) -> None:
     bed = place.bed
-    if bed.target != "dpdk":
-        raise ConfigError(
-            f"testbed {bed.name!r}: target {bed.target}; this is measured on testbeds whose "
-            "bottleneck is the data plane (target: dpdk)"
-        )
+    place.require_own_bottleneck("this is measured")
     if traffic.lanes > bed.dataplane.lanes:
         raise ConfigError(
             f"--lanes {traffic.lanes}: testbed {bed.name!r} has {bed.dataplane.lanes} "

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..contract.errors import ConfigError
 from ..contract.figure import Figure
-from ..contract.units import Buffer, Duration, Rate
+from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
 from ..run.attempt import Attempt
 from ..run.lab import quietly
 from ..run.losses import difference
+from ..run.planner import RAW_BYTES_PER_PACKET
 from ..run.runner import check_host
 from ..session import preflight
 from ..session.locate import DATAPLANE, built
@@ -32,7 +32,6 @@ SCENARIO_RTT = Duration(10**5)
 """The smallest that a scenario may name; what is programmed is no delay at all."""
 NO_DELAY = GroupDelay(forward_ns=0, reverse_ns=0, loss_ppb=0, seed=1)
 READY_TIMEOUT_S = 60.0
-POSTCARD_BYTES = 40
 FASTEST_BPS = 10**10
 """For the disk space of postcards: more than kernel TCP reaches through one core."""
 
@@ -105,17 +104,13 @@ def bench_forward(
 
 
 def _check(place: Place, seconds: float) -> None:
-    if place.bed.target != "dpdk":
-        raise ConfigError(
-            f"testbed {place.bed.name!r}: target {place.bed.target}; forwarding is compared on "
-            "testbeds whose bottleneck is the data plane (target: dpdk)"
-        )
+    place.require_own_bottleneck("forwarding is compared")
     check_host(place.bed, place.folder, _postcard_bytes(seconds))
     preflight.require_forwarder()
 
 
 def _postcard_bytes(seconds: float) -> int:
-    return int(FASTEST_BPS / (8 * 1514) * seconds) * POSTCARD_BYTES
+    return int(FASTEST_BPS / (8 * PACKET_BYTES) * seconds) * RAW_BYTES_PER_PACKET
 
 
 def _traffic(place: Place, flows: int, seconds: float, warmup_s: float) -> Traffic:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -105,7 +104,7 @@ def by_postcards(
         tell(f"{postcards} postcards", done, len(sizes))
         speed, peak = read(postcards, 1, folder)
         seconds.append(postcards / speed.median / 1e6)
-        memory.append(statistics.median(peak.values))
+        memory.append(peak.median)
     return [
         Series(
             "analysis_s_by_postcards", "time", "postcards", "time (s)", tuple(sizes), tuple(seconds)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from ..config import Loaded
-from ..contract.errors import NashbedError
+from ..contract.errors import ConfigError, NashbedError
 from ..contract.testbed import Testbed
-from ..run.lab import Lab, open_lab, quietly
+from ..run.lab import Lab, opened_lab
 from ..run.runner import compiled_program
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
+from ..session.state import id_of
 
 Tell = Callable[[str, int, int], None]
 """Told of each step: title, how many are done, of how many."""
@@ -56,13 +56,25 @@ class Place:
     @property
     def id(self) -> str:
         """Four hexadecimal digits from the folder's place."""
-        return hashlib.sha256(str(self.folder.resolve()).encode()).hexdigest()[:4]
+        return id_of(self.folder)
 
     def turn_folder(self) -> Path:
         """A folder for the next turn."""
         path = self.folder / f"turn{next(self._numbers):02d}"
         path.mkdir()
         return path
+
+    def require_own_bottleneck(self, measured: str) -> None:
+        """Raise ConfigError where the data plane is not the bottleneck.
+
+        Args:
+            measured: What would be measured, as a sentence begins: `this is measured`.
+        """
+        if self.bed.target != "dpdk":
+            raise ConfigError(
+                f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} on testbeds "
+                "whose bottleneck is the data plane (target: dpdk)"
+            )
 
     @contextmanager
     def logged(self) -> Iterator[None]:
@@ -77,15 +89,7 @@ class Place:
         finally:
             close_log(handler)
 
-    @contextmanager
-    def lab(self, lanes: int, window_bytes: int) -> Iterator[Lab]:
+    def lab(self, lanes: int, window_bytes: int) -> AbstractContextManager[Lab]:
         """The whole bottleneck between the hosts; the machine is given back whatever happens."""
-        lab = open_lab(
-            self.make_session(self, lanes, window_bytes), self.bed, self.program(self.bed)
-        )
-        try:
-            yield lab
-        except BaseException:
-            quietly("lab", lab.close)
-            raise
-        lab.close()
+        session = self.make_session(self, lanes, window_bytes)
+        return opened_lab(session, self.bed, self.program(self.bed))

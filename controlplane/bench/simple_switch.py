@@ -20,22 +20,21 @@ import numpy as np
 
 from ..contract.errors import TargetError
 from ..contract.target import BottleneckProgram, Limit
+from ..contract.units import PACKET_BYTES
 from ..session.locate import artefact
 from ..session.process import Process
 from ..session.waiting import poll
 from ..targets.base import FlowEntry, LaneProgram
-from ..targets.bmv2 import Bmv2Switch
+from ..targets.bmv2 import Bmv2Switch, bmv2_capabilities
 from ..targets.bmv2 import program as p4
 from ..targets.bmv2.bindings import load_bindings
 from ..targets.bmv2.runtime import ThriftRuntime
 
 PROGRAM = "simple_switch"
-MAX_FLOWS = 4096
-"""Entries of p4src/bmv2's flow table."""
+MAX_FLOWS = bmv2_capabilities().flows
 SENDER, RECEIVER = IPv4Address("10.64.0.1"), IPv4Address("10.65.0.1")
 FIRST_PORT, SINK_PORT, TCP = 1024, 5201, 6
-FRAME_BYTES = 1514
-IP_BYTES, IP_OFFSET, SPORT_OFFSET = FRAME_BYTES - 14, 14, 34
+IP_BYTES, SPORT_OFFSET = PACKET_BYTES - 14, 34
 WAIT_S = 3
 """Whole seconds before it begins to read: it is programmed meanwhile."""
 RATE_BPS = 10**8
@@ -142,14 +141,14 @@ def lane_program(flows: int) -> LaneProgram:
 
 def write_capture(path: Path, packets: int, flows: int) -> None:
     """Full-sized TCP segments of flows in turn, as hosts/dpdk/bench.c makes them."""
-    frame = np.zeros(FRAME_BYTES, np.uint8)
+    frame = np.zeros(PACKET_BYTES, np.uint8)
     ip = bytes([0x45, 0]) + IP_BYTES.to_bytes(2, "big") + bytes([0, 0, 0, 0, 64, TCP, 0, 0])
     tcp = bytes(2) + SINK_PORT.to_bytes(2, "big") + bytes(8) + bytes([5 << 4])
     head = bytes(12) + b"\x08\x00" + ip + SENDER.packed + RECEIVER.packed + tcp
     frame[: len(head)] = np.frombuffer(head, np.uint8)
     layout = [("s", "<u4"), ("us", "<u4"), ("kept", "<u4"), ("wire", "<u4")]
-    records = np.zeros(packets, [*layout, ("frame", np.uint8, FRAME_BYTES)])
-    records["kept"] = records["wire"] = FRAME_BYTES
+    records = np.zeros(packets, [*layout, ("frame", np.uint8, PACKET_BYTES)])
+    records["kept"] = records["wire"] = PACKET_BYTES
     records["frame"] = frame
     ports = (FIRST_PORT + np.arange(packets) % flows).astype(">u2")
     records["frame"][:, SPORT_OFFSET : SPORT_OFFSET + 2] = ports.view(np.uint8).reshape(-1, 2)

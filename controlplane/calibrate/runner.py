@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +16,12 @@ from ..contract.certificate import Certificate
 from ..contract.errors import NashbedError
 from ..contract.testbed import Capacity, Testbed
 from ..contract.units import Rate
-from ..run.lab import Lab, open_lab, quietly
+from ..run.lab import Lab, opened_lab, quietly
 from ..run.runner import check_host
 from ..session.locate import PROBE, artefact, built
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
+from ..session.state import id_of
 from ..targets import artefact_of, capabilities_of, resolve
 from .bench import Bench
 from .calibration import calibrate, plan_measurements
@@ -59,7 +59,7 @@ class Calibration:
     @property
     def id(self) -> str:
         """Four hexadecimal digits from the certificate's place."""
-        return hashlib.sha256(str(self.out.resolve()).encode()).hexdigest()[:4]
+        return id_of(self.out)
 
 
 def check(what: Calibration) -> None:
@@ -103,13 +103,8 @@ def execute(
     handler = log_to(what.work / "calibrate.log")
     try:
         place = find_artefact(artefact_of(what.testbed.model))
-        lab = open_lab(make_session(what), what.testbed.model, place)
-        try:
+        with opened_lab(make_session(what), what.testbed.model, place) as lab:
             certificate = _calibrate(what, lab, tell)
-        except BaseException:
-            quietly("lab", lab.close)
-            raise
-        lab.close()
         if what.capacities is not None and certificate.passed:
             found = count_lanes(what.testbed, what.capacities, _say)
             capacity = careful(found, what.testbed.model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
@@ -44,17 +43,19 @@ def panel(
         what = new_run(out, loaded, bed, plan, adaptive.make_chooser)
         carry_out(what)
         seconds = time.monotonic() - begun
-        figures += of_run(what.directory.path, loaded.model, seconds)
+        trials = sum(record.valid for record in what.directory.sealed())
+        figures += of_run(what.directory.path, loaded.model, trials, seconds)
         sys.stderr.write(f"run directory: {what.directory.path} (`nashbed report` draws it)\n")
     return answer("panel", figures, as_json)
 
 
-def of_run(path: Path, scenario: Scenario, seconds: float) -> tuple[Figure, ...]:
+def of_run(path: Path, scenario: Scenario, trials: int, seconds: float) -> tuple[Figure, ...]:
     """The figures of a panel that was run.
 
     Args:
         path: Its run directory.
         scenario: Its scenario; the reference holds the published equilibria.
+        trials: Its valid trials.
         seconds: How long it took.
     """
     from nashbed.analysis.nash import equilibria_of_run  # noqa: PLC0415 - slow to import
@@ -72,5 +73,4 @@ def of_run(path: Path, scenario: Scenario, seconds: float) -> tuple[Figure, ...]
         )
         for each in found
     ]
-    sealed = [json.loads(file.read_text()) for file in path.glob("trials/*/trial.json")]
-    return measured(seconds, sum(record["valid"] for record in sealed), settled)
+    return measured(seconds, trials, settled)

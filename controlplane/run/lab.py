@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,18 @@ def open_lab(session: Session, testbed: Testbed, artefact: Path) -> Lab:
         quietly("session", session.close)
         raise
     return Lab(session, target, hello)
+
+
+@contextmanager
+def opened_lab(session: Session, testbed: Testbed, artefact: Path) -> Iterator[Lab]:
+    """A lab for as long as it is needed; the machine is given back whatever happens."""
+    lab = open_lab(session, testbed, artefact)
+    try:
+        yield lab
+    except BaseException:
+        quietly("lab", lab.close)
+        raise
+    lab.close()
 
 
 def quietly(what: str, close: Callable[[], object]) -> None:

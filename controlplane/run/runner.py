@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -26,11 +25,12 @@ from ..session import cleanup, preflight
 from ..session.locate import DATAPLANE, FLOWS, artefact, built
 from ..session.log import LOG, close_log, log_to
 from ..session.session import LocalSession, Session
+from ..session.state import id_of
 from ..targets import artefact_of, capabilities_of, preview, resolve
 from .attempt import make_attempt
 from .believed import with_capacity
 from .certificate import standing
-from .lab import Lab, open_lab, quietly
+from .lab import Lab, opened_lab
 from .manifest import Status, new_manifest, with_lab, with_status
 from .planner import Expect, make_plan
 from .room import room_of
@@ -69,8 +69,7 @@ class Run:
     @property
     def id(self) -> str:
         """Four hexadecimal digits from the run directory's place."""
-        place = str(self.directory.path.resolve())
-        return hashlib.sha256(place.encode()).hexdigest()[:4]
+        return id_of(self.directory.path)
 
     def set_status(self, status: Status) -> None:
         """Write the manifest anew."""
@@ -246,15 +245,11 @@ def _run_jobs(
     program: Callable[[Testbed], Path],
 ) -> None:
     run.directory.remove_unfinished()
-    lab = open_lab(make_session(run), run.testbed.model, program(run.testbed.model))
-    try:
+    bed = run.testbed.model
+    with opened_lab(make_session(run), bed, program(bed)) as lab:
         run.manifest = with_lab(run.manifest, lab)
         run.directory.write("manifest.json", run.manifest)
         _scheduler(run, first, lab).run(show)
-    except BaseException:
-        quietly("lab", lab.close)
-        raise
-    lab.close()
 
 
 def _scheduler(run: Run, first: list[Job], lab: Lab) -> Scheduler:

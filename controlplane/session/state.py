@@ -6,6 +6,7 @@ any moment leaves a complete list behind.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -19,6 +20,11 @@ from .procfs import executable, start_time
 from .shield import Shield
 
 STATE_DIR = Path("/run/nashbed")
+
+
+def id_of(place: Path) -> str:
+    """Four hexadecimal digits from a place on disk: names of what a run makes on the machine."""
+    return hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:4]
 
 
 class ChildProcess(Model):

@@ -21,14 +21,8 @@ from tests.fakes.dataplane import BUSY_NS_A_LOOK, PACKETS_A_LOOK
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
 from tests.support.replay import need_dataplane
+from tests.unit.controlplane.conftest import TESTBED
 
-TESTBED = """\
-name: fake
-ports:
-  senders: {driver: af_xdp}
-  receivers: {driver: af_xdp}
-capacity: {rate: 250mbit, lanes: 4}
-"""
 SWITCH = """\
 name: elsewhere
 target: bmv2
