@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from nashbed.controlplane.store.errors import RunError
 
-from .errors import RunError
+from .captures.tcp_headers import read_segments
 from .figures.rtt_alone import draw_captures
 from .figures.style import house_style, save
 from .metrics.capture_rtt import capture_rtt
-from .readers.capture import read_segments
 
 FORMATS = ("png", "pdf", "svg")
 

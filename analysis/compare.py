@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.store.errors import RunError
 
-from .errors import RunError
 from .measures import Cell, RunMeasures, measure_run
 from .metrics import METRICS
 from .metrics.interval import Estimate, estimate

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from nashbed.controlplane.contract.tables import TABLES
+from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.sealed_trial import SealedTrial
+from nashbed.controlplane.store.tables import TABLES
 
-from .errors import RunError
 from .measures import RunMeasures, TrialMeasures, measure_run
 from .metrics import METRICS
 from .nash.of_run import equilibria_of_measures
-from .readers import Trial
 from .state import mix_state, state_text, strategy_totals
 from .summary import summary_rows
 
@@ -81,7 +81,7 @@ def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
         raise RunError(f"{out}: holds something else; name a folder of its own with --out")
 
 
-def _trial_row(measures: RunMeasures, trial: Trial) -> dict[str, Any]:
+def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
     record, setting = trial.record, trial.setting
     state = mix_state(record.mix, measures.strategies)
     found = next((t for t in measures.trials if t.trial.id == trial.id), None)

@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.finished_run import DamagedTrial, FinishedRun, open_run
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from .align import load_trial
-from .errors import NotMeasuredError, RunError
+from .errors import NotMeasuredError
 from .metrics import METRICS
 from .metrics.interval import Estimate, estimate
 from .metrics.throughput_drift import CONVERGED_WITHIN
-from .readers import DamagedTrial, Run, Trial, open_run
 from .state import State, mix_state
 
 FloatArray = NDArray[np.float64]
@@ -39,7 +41,7 @@ class TrialMeasures:
         missing: Metric -> why this trial has no value.
     """
 
-    trial: Trial
+    trial: SealedTrial
     state: State
     strategy: tuple[str, ...]
     group: NDArray[np.int64]
@@ -140,7 +142,7 @@ class RunMeasures:
         damaged: Trials left out because a file could not be read.
     """
 
-    run: Run
+    run: FinishedRun
     trials: tuple[TrialMeasures, ...]
     damaged: tuple[DamagedTrial, ...]
 
@@ -211,7 +213,7 @@ def _mix_order(state: State) -> tuple[tuple[int, ...], State]:
     return tuple(reversed(sums)), state
 
 
-def measure_trial(trial: Trial, scenario: Scenario) -> TrialMeasures:
+def measure_trial(trial: SealedTrial, scenario: Scenario) -> TrialMeasures:
     """Compute every registered metric of a trial.
 
     Args:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+from nashbed.controlplane.store.errors import damaged
+from nashbed.controlplane.store.sealed_trial import REMEDY, Arrays, SealedTrial
 
-from ..errors import damaged
-from ..readers.trial import REMEDY, Arrays, Trial
 from .data import FlowSamples, Goodput, QueueTotals, TrialData
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
 
 SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
 
 
-def load_trial(trial: Trial, scenario: Scenario) -> TrialData:
+def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
     """Read what the metrics need of a trial; postcards are streamed, not kept.
 
     Args:
@@ -53,7 +53,7 @@ def bin_length_ns(scenario: Scenario) -> int:
     return kept.bins.ns if isinstance(kept, BinnedPostcards) else 10_000_000
 
 
-def _queue(trial: Trial, scenario: Scenario, flows: int) -> QueueTotals | None:
+def _queue(trial: SealedTrial, scenario: Scenario, flows: int) -> QueueTotals | None:
     applied = trial.record.applied
     link = Link(trial.record.window_ns, applied.rate_bps, applied.overhead_bytes)
     if trial.has("postcards"):
@@ -67,7 +67,7 @@ def _queue(trial: Trial, scenario: Scenario, flows: int) -> QueueTotals | None:
     return None
 
 
-def _goodput(trial: Trial, scenario: Scenario, flows: int) -> Goodput | None:
+def _goodput(trial: SealedTrial, scenario: Scenario, flows: int) -> Goodput | None:
     if not trial.has("goodput"):
         return None
     table = _known_flows(trial.arrays("goodput"), flows, trial.path / "goodput.parquet")
@@ -77,7 +77,7 @@ def _goodput(trial: Trial, scenario: Scenario, flows: int) -> Goodput | None:
     return Goodput(t_ns.astype(np.int64), grid, scenario.telemetry.goodput.ns)
 
 
-def _samples(trial: Trial, flows: int) -> FlowSamples | None:
+def _samples(trial: SealedTrial, flows: int) -> FlowSamples | None:
     if not trial.has("flow_samples"):
         return None
     table = trial.arrays("flow_samples", SAMPLE_COLUMNS)

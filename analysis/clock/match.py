@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..readers.timestamps import Frames, Stamps, Times, TimestampSource
-from ..readers.timestamps.trailer import ETHERNET_HEADER
+from ..captures import Frames, Stamps, Times, TimestampSource
+from ..captures.trailer import ETHERNET_HEADER
 from .timebase import Instants, TimeBase
 
 HEADERS = np.dtype(

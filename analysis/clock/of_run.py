@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import RunError
-from ..readers import Run
+from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.finished_run import FinishedRun
+
 from .queueing import TapComparison, compare
 from .taps import taps_of
 
@@ -36,7 +37,7 @@ class RunTaps:
         return bool(self.compared or self.problems)
 
 
-def compare_run(run: Run) -> RunTaps:
+def compare_run(run: FinishedRun) -> RunTaps:
     """Compare the valid trials of a run that were captured on both sides."""
     compared: list[TapComparison] = []
     problems: list[str] = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..readers.timestamps import TimestampSource
+from ..captures import TimestampSource
 from .alignment import Alignment, align
 from .match import Seen, common, read_seen
 from .timebase import ClockError

@@ -13,10 +13,10 @@ from nashbed.controlplane.contract.addresses import (
     SENDERS_NETWORK,
     SINK_PORT,
 )
+from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
-from ..errors import RunError
-from ..readers import Trial
 from .alignment import Alignment, align
 from .match import Seen, common
 from .taps import Taps
@@ -133,7 +133,7 @@ class _Cards:
     left_ns: NDArray[np.int64]
 
 
-def compare(trial: Trial, taps: Taps) -> TapComparison:
+def compare(trial: SealedTrial, taps: Taps) -> TapComparison:
     """Measure the queueing delay by captures and hold it against the postcards.
 
     The delay by captures is the time behind less the time before, less the delay line's part
@@ -184,7 +184,7 @@ def compare(trial: Trial, taps: Taps) -> TapComparison:
     )
 
 
-def _captured(trial: Trial, taps: Taps) -> _Captured:
+def _captured(trial: SealedTrial, taps: Taps) -> _Captured:
     every_before, every_behind = taps.before.read(), taps.behind.read()
     before, behind = _data(every_before, trial), _data(every_behind, trial)
     at_before, at_behind = common(before, behind)
@@ -206,7 +206,7 @@ def _captured(trial: Trial, taps: Taps) -> _Captured:
     )
 
 
-def _cards(trial: Trial) -> _Cards:
+def _cards(trial: SealedTrial) -> _Cards:
     names = ("kind", "flow", "payload_bytes", "tcp_seq", "enqueue_ns", "dequeue_ns")
     table = trial.arrays("postcards", names)
     data = np.flatnonzero((table["kind"] == DEPARTED) & (table["payload_bytes"] > 0))
@@ -230,7 +230,7 @@ def _in_both(captured: _Captured, cards: _Cards) -> tuple[NDArray[np.intp], NDAr
     return n[order], card[order]
 
 
-def _data(seen: Seen, trial: Trial) -> Seen:
+def _data(seen: Seen, trial: SealedTrial) -> Seen:
     """The data packets from this trial's senders to its receivers."""
     flows = sum(sum(group.counts.values()) for group in trial.record.mix)
     number = seen.sport.astype(np.int64) - FIRST_SENDER_PORT
@@ -238,13 +238,13 @@ def _data(seen: Seen, trial: Trial) -> Seen:
     return seen.take(np.flatnonzero(ours & (seen.payload > 0)))
 
 
-def _acks(seen: Seen, trial: Trial) -> Seen:
+def _acks(seen: Seen, trial: SealedTrial) -> Seen:
     """The packets from this trial's receivers."""
     ours = _from_network(seen, RECEIVERS_NETWORK, trial) & (seen.sport == SINK_PORT)
     return seen.take(np.flatnonzero(ours))
 
 
-def _from_network(seen: Seen, network: tuple[int, int], trial: Trial) -> NDArray[np.bool_]:
+def _from_network(seen: Seen, network: tuple[int, int], trial: SealedTrial) -> NDArray[np.bool_]:
     ours: NDArray[np.bool_] = (
         seen.src >> 8 == network[0] << 16 | network[1] << 8 | trial.record.lane
     )
@@ -266,7 +266,7 @@ def _keys(flow: NDArray[np.int64], seq: NDArray[np.uint32]) -> NDArray[np.uint64
     return name
 
 
-def _delay_line_ps(trial: Trial, flow: NDArray[np.int64]) -> NDArray[np.int64]:
+def _delay_line_ps(trial: SealedTrial, flow: NDArray[np.int64]) -> NDArray[np.int64]:
     """The delay line's forward part for each packet: half of its group's base RTT."""
     flows = trial.arrays("flows", ["flow", "base_rtt_ns"])
     forward = np.zeros(len(flows["flow"]), np.int64)
@@ -274,7 +274,7 @@ def _delay_line_ps(trial: Trial, flow: NDArray[np.int64]) -> NDArray[np.int64]:
     return forward[flow] * PS_PER_NS
 
 
-def _serialisation_ps(trial: Trial, frame_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _serialisation_ps(trial: SealedTrial, frame_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each packet's own time on the bottleneck link."""
     bits = (frame_bytes + trial.record.setting.overhead_bytes) * 8
     return bits * 10**12 // trial.record.applied.rate_bps

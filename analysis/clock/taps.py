@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from nashbed.controlplane.contract.testbed import Tap as HardwareTap
+from nashbed.controlplane.contract.testbed import TapFile
+from nashbed.controlplane.store.documents import read_taps
+from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 
-from ..readers import Run, Trial
-from ..readers.documents import read_taps
-from ..readers.timestamps import TimestampSource
+from ..captures import TimestampSource
 from .match import Seen, read_seen
 from .timebase import TimeBase
 
@@ -65,7 +66,7 @@ class Taps:
         return SOFTWARE_TOLERANCE_NS if self.software else HARDWARE_TOLERANCE_NS
 
 
-def taps_of(run: Run, trial: Trial) -> Taps | None:
+def taps_of(run: FinishedRun, trial: SealedTrial) -> Taps | None:
     """Find the captures of a trial; None: it has none on both sides.
 
     Raises:
@@ -84,7 +85,7 @@ def taps_of(run: Run, trial: Trial) -> Taps | None:
     return Taps(Tap(before, "file", HOST_CLOCK), Tap(behind, "file", HOST_CLOCK), software=True)
 
 
-def _hardware(run: Run, trial: Trial, tap: HardwareTap) -> Tap:
+def _hardware(run: FinishedRun, trial: SealedTrial, tap: TapFile) -> Tap:
     path = run.path / tap.file.replace("{run}", run.path.name).replace("{trial}", trial.id)
     form = None if tap.format == "auto" else tap.format
     return Tap(path, form, TimeBase(tap.clock or f"the clock of {path.name}"))

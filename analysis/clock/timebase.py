@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from nashbed.controlplane.store.errors import RunError
 from numpy.typing import NDArray
 
-from ..errors import RunError
-from ..readers.timestamps import Times
+from ..captures import Times
 
 LONGEST_S = 100 * 86400
 """Picoseconds of 106 days fill 64 bits."""

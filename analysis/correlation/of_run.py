@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.store.errors import RunError
 
-from ..errors import RunError
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.interval import Estimate, estimate
 from ..metrics.occupancy_share import ShareLine, share_line

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from ..align.load import bin_length_ns, sampled_one_in
 from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
-from ..readers.trial import Trial
 
 BIN_NS = 10_000_000
 MAX_CELLS = 8_000_000
@@ -54,7 +54,7 @@ class FlowSeries:
     exact: bool
 
 
-def load_series(trial: Trial, scenario: Scenario, flows: int) -> FlowSeries | None:
+def load_series(trial: SealedTrial, scenario: Scenario, flows: int) -> FlowSeries | None:
     """Read a trial over time, streamed; None if it kept neither postcards nor bins.
 
     Args:
@@ -123,7 +123,7 @@ def _noted(chunks: Iterable[Arrays], notes: _Notes) -> Iterator[Arrays]:
         yield chunk
 
 
-def _from_postcards(trial: Trial, scale: int, flows: int) -> FlowSeries:
+def _from_postcards(trial: SealedTrial, scale: int, flows: int) -> FlowSeries:
     bins = window_bins(trial.record.window_ns, flows)
     notes = _Notes(bins, np.zeros((flows, bins.count)))
     chunks = _noted(trial.batches("postcards", COLUMNS), notes)
@@ -132,7 +132,7 @@ def _from_postcards(trial: Trial, scale: int, flows: int) -> FlowSeries:
     return FlowSeries(bins, occupancy, notes.departed * scale, drops, exact=scale == 1)
 
 
-def _from_bins(trial: Trial, bin_ns: int, flows: int) -> FlowSeries:
+def _from_bins(trial: SealedTrial, bin_ns: int, flows: int) -> FlowSeries:
     """The data plane's own bins; a drop is at its bin's start. Bins outside are left out."""
     bins = window_bins(trial.record.window_ns, flows, bin_ns)
     occupancy, departed = np.zeros((flows, bins.count)), np.zeros((flows, bins.count))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.store.sealed_trial import Arrays
 from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
 from ..metrics.queue_occupancy import COLUMNS
 from ..models.mishra2022 import k_of_synchrony
-from ..readers.trial import Arrays
 from .bbr_path import flight_in_bdp, mean_min_rtt
 from .congestion_events import CongestionEvent, congestion_events, event_length_ns
 from .cubic_cycle import cycle_minima, queue_and_flight_at

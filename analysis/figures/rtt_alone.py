@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
 
+from ..captures.tcp_headers import read_segments
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.capture_rtt import RttSeries, capture_rtt
 from ..metrics.rtt import rtt_series
-from ..readers.capture import read_segments
 from ..sweep import pure_cell
 from .style import MUTED, WIDE, colour_of, legend_below, new_figure
 

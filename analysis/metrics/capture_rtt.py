@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..readers.capture import Endpoint, Segment
+from ..captures.tcp_headers import Endpoint, Segment
 
 Flow = tuple[Endpoint, Endpoint]
 HALF = 1 << 31

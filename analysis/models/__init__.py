@@ -7,10 +7,10 @@ from . import (
     mishra2022_two_flow,
     ware2019,
 )
-from .prediction import Model, Prediction
+from .prediction import Prediction, PublishedModel
 from .question import ModelError, Question
 
-MODELS: dict[str, Model] = {
+MODELS: dict[str, PublishedModel] = {
     module.MODEL.name: module.MODEL
     for module in (
         ware2019,
@@ -23,7 +23,7 @@ MODELS: dict[str, Model] = {
 """By name, in the order in which tables show them."""
 
 
-def model_named(name: str) -> Model:
+def model_named(name: str) -> PublishedModel:
     """The model of a name.
 
     Raises:

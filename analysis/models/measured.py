@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.store.errors import RunError
 
-from ..errors import RunError
 from ..measures import Cell, RunMeasures, measure_run
-from ..nash.published import PublishedMixes, read_mixes
 from ..state import strategy_totals
 from .accuracy import MeasuredMix
+from .published_mixes import PublishedMixes, read_mixes
 from .question import Question
 
 CUBIC, BBR = "cubic", "bbr"

@@ -78,7 +78,7 @@ def _each(total: float | None, flows: int) -> float | None:
 
 
 @dataclass(frozen=True)
-class Model:
+class PublishedModel:
     """A published model.
 
     Attributes:

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from nashbed.controlplane.contract.functions import load_function
 from nashbed.controlplane.contract.scenario import DelayUtility, UserUtility, UtilitySpec
+from nashbed.controlplane.store.errors import RunError
 
-from ..errors import RunError
 from ..measures import TrialMeasures
 
 Utility = Callable[[TrialMeasures, str, int], float]

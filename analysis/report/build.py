@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from nashbed.controlplane.store.errors import RunError
 
 from ..acceptance import check_measures
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
-from ..errors import RunError
 from ..figures import draw_all
 from ..measures import measure_run
 from ..nash.of_run import equilibria_of_measures

@@ -10,6 +10,7 @@ from typing import Any
 
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
 from nashbed.controlplane.contract.trial import Gate, Setting
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 from ..acceptance import AcceptanceResult
 from ..clock.of_run import RunTaps
@@ -20,7 +21,6 @@ from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..nash import SettingEquilibria
 from ..nash.utility import utility_text
-from ..readers import Trial
 from ..state import mix_state, state_text
 from ..summary import summary_rows
 from ..text import (
@@ -284,11 +284,11 @@ def _acceptance(result: AcceptanceResult) -> Json:
     }
 
 
-def _gate_names(trials: Sequence[Trial]) -> list[str]:
+def _gate_names(trials: Sequence[SealedTrial]) -> list[str]:
     return list(dict.fromkeys(gate.name for trial in trials for gate in trial.record.gates))
 
 
-def _trial(measures: RunMeasures, trial: Trial, names: Sequence[str]) -> Json:
+def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> Json:
     record = trial.record
     converged = {t.trial.id: t.converged for t in measures.trials}
     gates = {gate.name: gate for gate in record.gates}

@@ -6,14 +6,14 @@ import shutil
 from typing import Any
 
 from ..config import available_congestion_controls, check_strategies
+from ..contract.benchmark import Figure
 from ..contract.errors import ConfigError, HostError
-from ..contract.figure import Figure
 from ..contract.units import Buffer, Duration, Rate
-from ..run.lab import Lab
-from ..run.planner import RAW_BYTES_PER_PACKET
-from ..run.runner import check_host
-from ..session.procfs import CpuTime
-from .place import Place, Tell
+from ..lane.lab import Lab
+from ..machine.admission import check_host
+from ..machine.procfs import CpuTime
+from ..plan.planner import RAW_BYTES_PER_PACKET
+from .site import BenchSite, Tell
 from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts
 
 BASE_RTT = Duration(40 * 10**6)
@@ -43,7 +43,9 @@ def cpu_traffic(lanes: int, rate: Rate, flows: int, seconds: float) -> Traffic:
     )
 
 
-def bench_cpu(place: Place, traffic: Traffic, repetitions: int, tell: Tell) -> tuple[Figure, ...]:
+def bench_cpu(
+    place: BenchSite, traffic: Traffic, repetitions: int, tell: Tell
+) -> tuple[Figure, ...]:
     """Processor time for each packet while lanes run side by side as trials do.
 
     The data plane polls, so its core is always busy; what counts is what rounds of its loop with
@@ -69,7 +71,7 @@ def bench_cpu(place: Place, traffic: Traffic, repetitions: int, tell: Tell) -> t
     return _figures(traffic, [Cost(each, place.bed.dataplane.core) for each in done])
 
 
-def _check(place: Place, traffic: Traffic) -> None:
+def _check(place: BenchSite, traffic: Traffic) -> None:
     bed = place.bed
     place.require_own_bottleneck("this is measured")
     if traffic.lanes > bed.dataplane.lanes:
@@ -83,7 +85,9 @@ def _check(place: Place, traffic: Traffic) -> None:
     check_host(bed, place.folder, int(packets * RAW_BYTES_PER_PACKET))
 
 
-def _once(place: Place, lab: Lab, traffic: Traffic, number: int, of: int, tell: Tell) -> Crossed:
+def _once(
+    place: BenchSite, lab: Lab, traffic: Traffic, number: int, of: int, tell: Tell
+) -> Crossed:
     tell(f"{traffic.lanes} lanes at {traffic.rate}", number, of)
     folder = place.turn_folder()
     try:

@@ -9,20 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..contract.figure import Figure
+from ..contract.benchmark import Figure
+from ..contract.lane import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
-from ..run.attempt import Attempt
-from ..run.lab import quietly
-from ..run.losses import difference
-from ..run.planner import RAW_BYTES_PER_PACKET
-from ..run.runner import check_host
-from ..session import preflight
-from ..session.locate import DATAPLANE, built
-from ..session.program import run_dataplane
-from ..session.session import Session
-from ..targets import GroupDelay, LaneProgram, capabilities_of
+from ..lane.lab import quietly
+from ..lane.losses import difference
+from ..machine import preflight
+from ..machine.admission import check_host
+from ..machine.dataplane_once import run_dataplane
+from ..machine.paths import DATAPLANE, built
+from ..machine.session import Session
+from ..plan.attempt import Attempt
+from ..plan.planner import RAW_BYTES_PER_PACKET
+from ..targets import capabilities_of
 from ..targets.dataplane import dataplane_config
-from .place import Place, Tell
+from .site import BenchSite, Tell
 from .traffic import Crossed, Traffic, cross, cross_lab, disturbance, make_attempts
 
 WANTED_RATIO = 0.8
@@ -71,7 +72,7 @@ class Turn:
 
 
 def bench_forward(
-    place: Place, flows: int, repetitions: int, seconds: float, warmup_s: float, tell: Tell
+    place: BenchSite, flows: int, repetitions: int, seconds: float, warmup_s: float, tell: Tell
 ) -> tuple[Figure, ...]:
     """Goodput through the bottleneck by goodput through dpdk-testpmd, in turns, flows alike.
 
@@ -94,7 +95,7 @@ def bench_forward(
     """
     _check(place, seconds + warmup_s)
     traffic = _traffic(place, flows, seconds, warmup_s)
-    turns: list[Callable[[Place, Traffic], Turn]] = [_bottleneck, _testpmd]
+    turns: list[Callable[[BenchSite, Traffic], Turn]] = [_bottleneck, _testpmd]
     done: list[list[Turn]] = [[], []]
     with place.logged():
         for number in range(2 * repetitions):
@@ -103,7 +104,7 @@ def bench_forward(
     return _figures(traffic, *done)
 
 
-def _check(place: Place, seconds: float) -> None:
+def _check(place: BenchSite, seconds: float) -> None:
     place.require_own_bottleneck("forwarding is compared")
     check_host(place.bed, place.folder, _postcard_bytes(seconds))
     preflight.require_forwarder()
@@ -113,7 +114,7 @@ def _postcard_bytes(seconds: float) -> int:
     return int(FASTEST_BPS / (8 * PACKET_BYTES) * seconds) * RAW_BYTES_PER_PACKET
 
 
-def _traffic(place: Place, flows: int, seconds: float, warmup_s: float) -> Traffic:
+def _traffic(place: BenchSite, flows: int, seconds: float, warmup_s: float) -> Traffic:
     can = capabilities_of(place.bed)
     return Traffic(
         rate=Rate(can.max_rate_bps),
@@ -125,7 +126,7 @@ def _traffic(place: Place, flows: int, seconds: float, warmup_s: float) -> Traff
     )
 
 
-def _bottleneck(place: Place, traffic: Traffic) -> Turn:
+def _bottleneck(place: BenchSite, traffic: Traffic) -> Turn:
     with _attempt(place, traffic) as attempt, place.lab(1, WINDOW_BYTES) as lab:
         before = lab.session.host_losses()
         crossed = cross_lab(lab, traffic, [(attempt, _undelayed(attempt))])
@@ -134,7 +135,7 @@ def _bottleneck(place: Place, traffic: Traffic) -> Turn:
 
 
 def _turn(
-    place: Place,
+    place: BenchSite,
     crossed: Crossed,
     session: Session,
     before: dict[str, int],
@@ -148,7 +149,7 @@ def _undelayed(attempt: Attempt) -> LaneProgram:
     return replace(attempt.program(), delays=(NO_DELAY,))
 
 
-def _testpmd(place: Place, traffic: Traffic) -> Turn:
+def _testpmd(place: BenchSite, traffic: Traffic) -> Turn:
     with _attempt(place, traffic) as attempt, _forwarder(place) as session:
         before = session.host_losses()
         crossed = cross(session, traffic, [attempt])
@@ -156,7 +157,7 @@ def _testpmd(place: Place, traffic: Traffic) -> Turn:
 
 
 @contextmanager
-def _attempt(place: Place, traffic: Traffic) -> Iterator[Attempt]:
+def _attempt(place: BenchSite, traffic: Traffic) -> Iterator[Attempt]:
     """The only lane's attempt; what it leaves on disk is removed."""
     folder = place.turn_folder()
     try:
@@ -167,7 +168,7 @@ def _attempt(place: Place, traffic: Traffic) -> Iterator[Attempt]:
 
 
 @contextmanager
-def _forwarder(place: Place) -> Iterator[Session]:
+def _forwarder(place: BenchSite) -> Iterator[Session]:
     """A testpmd between the hosts; the machine is given back whatever happens."""
     session = place.make_session(place, 1, WINDOW_BYTES)
     try:
@@ -182,7 +183,7 @@ def _forwarder(place: Place) -> Iterator[Session]:
     session.close()
 
 
-def _devices(place: Place, session: Session) -> list[str]:
+def _devices(place: BenchSite, session: Session) -> list[str]:
     """How the data plane would open these ports: the EAL's arguments."""
     config = session.scratch / "ports.json"
     content = dataplane_config(place.bed.dataplane) | {

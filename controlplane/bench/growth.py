@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..contract.figure import Figure
+from ..contract.benchmark import Figure
 from ..contract.units import Rate
 from .cpu import bench_cpu, cpu_traffic
-from .place import Place, Tell
 from .replay import BURST, bench_replay
+from .site import BenchSite, Tell
 
 LANES = (1, 2, 4, 8, 16, 32, 64)
 TOTAL = Rate(192 * 10**6)
@@ -52,7 +52,7 @@ class Series:
         return asdict(self)
 
 
-def by_lanes(place: Place, tell: Tell, sizes: Sequence[int] = LANES) -> list[Series]:
+def by_lanes(place: BenchSite, tell: Tell, sizes: Sequence[int] = LANES) -> list[Series]:
     """Processor time per packet of loop and flow generators, live, at the same total rate."""
     costs: dict[str, list[float]] = {}
     for done, lanes in enumerate(sizes):

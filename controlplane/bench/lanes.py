@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from ..capacity import Capacities, Found, Tell, measure_lanes
-from ..capacity.measure import FEW
+from ..calibrate.capacity import Capacities, Found, Tell, measure_lanes
+from ..calibrate.capacity.measure import FEW
 from ..config import Loaded
+from ..contract.benchmark import Figure
 from ..contract.capacity import LevelAttempt, Stalls
-from ..contract.figure import Figure
 from ..contract.testbed import Testbed
-from ..session.stalls import watch_machine
+from ..machine.stalls import watch_machine
 
 TARGET_GBPS = 1.2
 WATCH_S = 15.0

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..contract.figure import Figure
+from ..contract.benchmark import Figure
 from ..contract.plan import Plan
-from ..session.locate import CONFIGS
+from ..machine.paths import CONFIGS
 
 PANEL = CONFIGS / "scenarios" / "srivastava2023" / "panel.yaml"
 PUBLISHED_MINUTES = 13 * 60

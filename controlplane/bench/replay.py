@@ -10,11 +10,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from ..contract.benchmark import Figure
 from ..contract.errors import TargetError
-from ..contract.figure import Figure
 from ..contract.target import BottleneckProgram, Limit
-from ..session.locate import DATAPLANE, built, spec
-from ..session.program import run_dataplane
+from ..machine.dataplane_once import run_dataplane
+from ..machine.paths import DATAPLANE, built, spec
 from ..targets.dpdk import replay_config
 from . import simple_switch
 

@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from ..contract.errors import TargetError
+from ..contract.lane import FlowEntry, LaneProgram
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.units import PACKET_BYTES
-from ..session.locate import artefact
-from ..session.process import Process
-from ..session.waiting import poll
-from ..targets.base import FlowEntry, LaneProgram
+from ..machine.paths import artefact
+from ..machine.polling import poll
+from ..machine.process import Process
 from ..targets.bmv2 import Bmv2Switch, bmv2_capabilities
 from ..targets.bmv2 import program as p4
 from ..targets.bmv2.bindings import load_bindings

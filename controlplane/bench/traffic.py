@@ -14,19 +14,19 @@ import numpy as np
 
 from ..contract.capacity import CoreShares
 from ..contract.errors import TargetError
+from ..contract.lane import LaneProgram
 from ..contract.plan import PlannedTrial
 from ..contract.records import GOODPUT
 from ..contract.scenario import Bottleneck, FlowGroup, Scenario
 from ..contract.trial import GroupMix
 from ..contract.units import Buffer, Duration, Rate
-from ..run.attempt import Attempt, make_attempt
-from ..run.generators import Generators
-from ..run.lab import Lab, quietly
-from ..run.settings import scenario_settings
-from ..session.cores import Ticks, read_ticks, shares
-from ..session.procfs import CpuTime, cpu_time
-from ..session.session import Session
-from ..targets import LaneProgram
+from ..lane.generators import Generators
+from ..lane.lab import Lab, quietly
+from ..machine.cores import Ticks, read_ticks, shares
+from ..machine.procfs import CpuTime, cpu_time
+from ..machine.session import Session
+from ..plan.attempt import Attempt, make_attempt
+from ..plan.settings import scenario_settings
 
 STRATEGIES = ("cubic", "bbr")
 TAIL_NS = 200_000_000

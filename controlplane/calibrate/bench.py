@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from ..contract.errors import HostError
+from ..contract.lane import TelemetryPlan
 from ..contract.records import PROBED
 from ..contract.target import Applied, BottleneckProgram
-from ..run.lab import Lab, quietly
-from ..run.losses import difference, loss_counters
-from ..run.postcards import LaneClock, Piece, read_pieces
-from ..session.waiting import poll
-from ..targets import Counters, TelemetryPlan, TelemetryTotals
+from ..lane.lab import Lab, quietly
+from ..lane.losses import difference, loss_counters
+from ..machine.polling import poll
+from ..store.raw_records import LaneClock, Piece, read_pieces
+from ..targets import Counters, TelemetryTotals
 from .lane import LANE, Lane
 from .load import Burst, Load
 from .probe import LINGER_NS, Prober, Records, Reflector

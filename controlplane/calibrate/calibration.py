@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..contract.certificate import Check
+from ..contract.certificate import CalibrationCheck
 from ..contract.errors import NashbedError
 from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ..contract.units import PACKET_BYTES, Rate
-from ..session.log import LOG
+from ..machine.log import LOG
 from .bench import Bench, Observation, Stimulus
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
 from .link_rate import judge_rate
-from .load import Step
+from .load import BurstStep
 from .round_trips import judge_base_rtts, judge_full_queue, judge_open_path, tolerance_ms
 from .settings import Settings
 from .telemetry import judge_clock, judge_completeness
@@ -40,7 +40,7 @@ class Measurement:
 
     title: str
     stimulus: Stimulus
-    judge: Callable[[Observation], list[Check]]
+    judge: Callable[[Observation], list[CalibrationCheck]]
 
 
 Resolve = Callable[[BottleneckProgram], Applied]
@@ -70,7 +70,7 @@ def plan_measurements(
 
 def calibrate(
     bench: Bench, measurements: list[Measurement], tell: Callable[[str, int], None]
-) -> tuple[Check, ...]:
+) -> tuple[CalibrationCheck, ...]:
     """Measure everything; returns the verdicts.
 
     Args:
@@ -78,7 +78,7 @@ def calibrate(
         measurements: What.
         tell: Told of each measurement before it begins: its title, and how many are done.
     """
-    checks: list[Check] = []
+    checks: list[CalibrationCheck] = []
     for done, measurement in enumerate(measurements):
         tell(measurement.title, done)
         found = _measure(bench, measurement)
@@ -89,7 +89,7 @@ def calibrate(
     return tuple(checks)
 
 
-def _measure(bench: Bench, measurement: Measurement) -> list[Check]:
+def _measure(bench: Bench, measurement: Measurement) -> list[CalibrationCheck]:
     """Measure until nothing was lost on the way, as often as that is worth trying.
 
     A frame that a busy machine lost says nothing about the bottleneck. A bound that is missed
@@ -123,7 +123,7 @@ def _open_path(settings: Settings, bench: Bench, can: Capabilities) -> Measureme
         lead_seconds=IDLE_S,
     )
 
-    def judge(observed: Observation) -> list[Check]:
+    def judge(observed: Observation) -> list[CalibrationCheck]:
         checks = judge_base_rtts(observed, bench.lane, tolerance_ms(can))
         return [*checks, judge_open_path(load, observed, bench.lane, tolerance_ms(can))]
 
@@ -141,7 +141,7 @@ def _overload(rate: int, settings: Settings, bench: Bench, can: Capabilities) ->
         probe_seconds=settings.seconds,
     )
 
-    def judge(observed: Observation) -> list[Check]:
+    def judge(observed: Observation) -> list[CalibrationCheck]:
         return [
             judge_rate(setting, observed),
             judge_full_queue(setting, observed, bench.lane, tolerance_ms(can)),
@@ -193,8 +193,8 @@ def _is_soon_empty(limit: Limit, resolve: Resolve) -> bool:
     return applied.buffer_bytes / PACKET_BYTES * slot_s <= MOST_EMPTYING_S
 
 
-def _full_sized(pps: int, seconds: float) -> tuple[Step, ...]:
-    return (Step(PACKET_BYTES, max(1, int(pps * seconds))),)
+def _full_sized(pps: int, seconds: float) -> tuple[BurstStep, ...]:
+    return (BurstStep(PACKET_BYTES, max(1, int(pps * seconds))),)
 
 
 def _packets_per_second(rate_bps: int) -> int:

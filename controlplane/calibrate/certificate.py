@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..config import Loaded
-from ..contract.certificate import Certificate, Check
+from ..contract.certificate import CalibrationCheck, Certificate
 from ..contract.testbed import Testbed
-from ..run.certificate import read_own
-from ..run.lab import Lab
-from ..run.rundir import write_atomic
-from ..run.trial import utc_now
-from ..session import facts
+from ..lane.lab import Lab
+from ..machine import facts
+from ..machine.facts import utc_now
+from ..run.standing import read_own
+from ..store.run_directory import write_atomic
 
 
 def make_certificate(
-    testbed: Loaded[Testbed], lab: Lab, load: dict[str, str], checks: tuple[Check, ...]
+    testbed: Loaded[Testbed], lab: Lab, load: dict[str, str], checks: tuple[CalibrationCheck, ...]
 ) -> Certificate:
     """Everything that a certificate says."""
     return Certificate(

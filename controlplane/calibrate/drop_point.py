@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..contract.certificate import Check
+from ..contract.certificate import CalibrationCheck
 from ..contract.target import Limit
 from ..contract.units import PACKET_BYTES, Size
-from ..run.postcards import Piece
+from ..store.raw_records import Piece
 from .bench import Observation
 from .lane import LOAD_FLOW
-from .load import Step
+from .load import BurstStep
 from .verdict import within
 
 SMALLEST = 60
@@ -49,10 +49,10 @@ def limit_name(limit: Limit) -> str:
     return str(Size(limit.value))
 
 
-def burst_steps(limit: Limit) -> tuple[Step, ...]:
+def burst_steps(limit: Limit) -> tuple[BurstStep, ...]:
     """The burst for a limit as applied."""
     every_size = range(PACKET_BYTES, SMALLEST - 1, -1)
-    return tuple(Step(size) for size in [*_fill(limit), *every_size])
+    return tuple(BurstStep(size) for size in [*_fill(limit), *every_size])
 
 
 def _fill(limit: Limit) -> Iterator[int]:
@@ -114,7 +114,7 @@ def find_drop_point(limit: Limit, sizes: list[int], cards: Piece, tolerance: int
 
 def judge_drop_point(
     setting: str, observed: Observation, sizes: list[int], tolerance: int
-) -> Check:
+) -> CalibrationCheck:
     """Whether the queue drops exactly at its limit.
 
     Args:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.addresses import FIRST_SENDER_PORT, SINK_PORT
+from ..contract.addresses import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
+from ..contract.lane import FlowEntry, GroupDelay, LaneProgram
 from ..contract.records import PROBE_ECHO, PROBE_SCHEDULE
 from ..contract.target import BottleneckProgram
-from ..session.layout import receiver_address, sender_address
-from ..targets import FlowEntry, GroupDelay, LaneProgram
-from .load import Burst, Step
+from .load import Burst, BurstStep
 from .probe import Socket
 
 LANE = 0
@@ -73,7 +72,7 @@ class Lane:
             ),
         )
 
-    def burst(self, steps: tuple[Step, ...], pps: int) -> Burst:
+    def burst(self, steps: tuple[BurstStep, ...], pps: int) -> Burst:
         """Load of the lane."""
         return Burst(
             src=sender_address(LANE, 0),

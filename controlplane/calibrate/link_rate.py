@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.certificate import Check
+from ..contract.certificate import CalibrationCheck
 from ..contract.target import Applied
-from ..run.postcards import Piece
+from ..store.raw_records import Piece
 from .bench import Observation
 from .verdict import within
 
@@ -22,14 +22,14 @@ LEAST_PACKETS = 200
 Ints = NDArray[np.int64]
 
 
-def judge_rate(setting: str, observed: Observation) -> Check:
+def judge_rate(setting: str, observed: Observation) -> CalibrationCheck:
     """Whether a link that is never idle sends the applied rate, as its receivers see it.
 
     Between busy postcards the switch's clock tells the rate exactly. Whether frames really came
     at that pace is the receivers' clock's matter: see `pace`.
     """
 
-    def verdict(percent: float | None, detail: str) -> Check:
+    def verdict(percent: float | None, detail: str) -> CalibrationCheck:
         return within("rate", setting, percent, RATE_ERROR_PERCENT, "%", detail)
 
     out = ~observed.cards.dropped

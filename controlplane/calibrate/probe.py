@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..contract.errors import HostError
 from ..contract.records import PROBED, SEEN
-from ..session.process import Process
-from ..session.session import Session
+from ..machine.process import Process
+from ..machine.session import Session
 
 START_TIMEOUT_S = 10.0
 END_MARGIN_S = 20.0

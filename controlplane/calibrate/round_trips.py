@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.certificate import Check
+from ..contract.certificate import CalibrationCheck
 from ..contract.target import Capabilities
 from ..contract.units import Duration
 from .bench import Observation
@@ -68,7 +68,7 @@ def round_trips(observed: Observation, lane: Lane, group: int) -> RoundTrips:
     return RoundTrips(probed["sent_ns"], away - held - stays, stays)
 
 
-def judge_base_rtts(observed: Observation, lane: Lane, allowed_ms: float) -> list[Check]:
+def judge_base_rtts(observed: Observation, lane: Lane, allowed_ms: float) -> list[CalibrationCheck]:
     """Whether each group's idle path takes its base RTT."""
     return [
         _judge_base_rtt(
@@ -80,7 +80,7 @@ def judge_base_rtts(observed: Observation, lane: Lane, allowed_ms: float) -> lis
     ]
 
 
-def _judge_base_rtt(trips: RoundTrips, base_ns: int, allowed_ms: float) -> Check:
+def _judge_base_rtt(trips: RoundTrips, base_ns: int, allowed_ms: float) -> CalibrationCheck:
     name, setting = "base_rtt", str(Duration(base_ns))
     error_ms = _median_ms(trips.rtt_ns - base_ns)
     if error_ms is None:
@@ -92,7 +92,9 @@ def _judge_base_rtt(trips: RoundTrips, base_ns: int, allowed_ms: float) -> Check
     return within(name, setting, error_ms, allowed_ms, "ms", detail)
 
 
-def judge_open_path(setting: str, observed: Observation, lane: Lane, allowed_ms: float) -> Check:
+def judge_open_path(
+    setting: str, observed: Observation, lane: Lane, allowed_ms: float
+) -> CalibrationCheck:
     """Whether the path's delay stays what it is under load, with the bottleneck out of the way.
 
     A second queue that shapes, or a link slower than the load, would show as growth.
@@ -106,7 +108,9 @@ def judge_open_path(setting: str, observed: Observation, lane: Lane, allowed_ms:
     return _judge_growth(setting, idle, loaded, allowed_ms)
 
 
-def judge_full_queue(setting: str, observed: Observation, lane: Lane, allowed_ms: float) -> Check:
+def judge_full_queue(
+    setting: str, observed: Observation, lane: Lane, allowed_ms: float
+) -> CalibrationCheck:
     """Whether a round trip through a full queue is base RTT and the stay that postcards tell."""
     trips = [round_trips(observed, lane, group) for group in range(lane.groups)]
     rest = [t.rtt_ns - rtt for t, rtt in zip(trips, lane.base_rtts_ns, strict=True)]
@@ -120,7 +124,9 @@ def judge_full_queue(setting: str, observed: Observation, lane: Lane, allowed_ms
     return within(name, setting, error_ms, allowed_ms, "ms", detail)
 
 
-def _judge_growth(setting: str, idle: list[Ints], loaded: list[Ints], allowed_ms: float) -> Check:
+def _judge_growth(
+    setting: str, idle: list[Ints], loaded: list[Ints], allowed_ms: float
+) -> CalibrationCheck:
     name = "no_second_queue"
     before, under = _median_ms(np.concatenate(idle)), _median_ms(np.concatenate(loaded))
     if before is None or under is None:

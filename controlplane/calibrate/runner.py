@@ -10,21 +10,21 @@ from pathlib import Path
 
 import numpy as np
 
-from ..capacity import Capacities, Found, measure_lanes
 from ..config import Loaded
 from ..contract.certificate import Certificate
 from ..contract.errors import NashbedError
 from ..contract.testbed import Capacity, Testbed
 from ..contract.units import Rate
-from ..run.lab import Lab, opened_lab, quietly
-from ..run.runner import check_host
-from ..session.locate import PROBE, artefact, built
-from ..session.log import LOG, close_log, log_to
-from ..session.session import LocalSession, Session
-from ..session.state import id_of
+from ..lane.lab import Lab, opened_lab, quietly
+from ..machine.admission import check_host
+from ..machine.log import LOG, close_log, log_to
+from ..machine.paths import PROBE, artefact, built
+from ..machine.session import LocalSession, Session
+from ..machine.state import id_of
 from ..targets import artefact_of, capabilities_of, resolve
 from .bench import Bench
 from .calibration import calibrate, plan_measurements
+from .capacity import Capacities, Found, measure_lanes
 from .certificate import make_certificate, refuse_foreign, write_certificate
 from .lane import Lane
 from .load import Load

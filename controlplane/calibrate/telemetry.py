@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from ..contract.certificate import Check
+from ..contract.certificate import CalibrationCheck
 from ..contract.units import PACKET_BYTES
-from ..run.evidence import SequenceGaps
+from ..validity.postcard_evidence import SequenceGaps
 from .bench import Observation
 from .verdict import within
 
 NS = 10**9
 
 
-def judge_clock(setting: str, observed: Observation) -> list[Check]:
+def judge_clock(setting: str, observed: Observation) -> list[CalibrationCheck]:
     """Resolution and monotonicity of the postcards' times."""
     cards, rate = observed.cards, observed.applied.rate_bps
     out = ~cards.dropped
@@ -32,7 +32,7 @@ def judge_clock(setting: str, observed: Observation) -> list[Check]:
     ]
 
 
-def judge_completeness(setting: str, observed: Observation) -> Check:
+def judge_completeness(setting: str, observed: Observation) -> CalibrationCheck:
     """A postcard for every packet, and every packet accounted for from end to end."""
     problems = [*_lost_postcards(observed), *_lost_packets(observed)]
     missing = sum(count for count, _ in problems)

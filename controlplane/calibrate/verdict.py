@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..contract.certificate import Check
+from ..contract.certificate import CalibrationCheck
 
 
 def within(
     name: str, setting: str, value: float | None, limit: float, unit: str, detail: str
-) -> Check:
+) -> CalibrationCheck:
     """A check that is passed by a value of at most the limit on either side of 0.
 
     Args:
@@ -19,7 +19,7 @@ def within(
         detail: One line for a person.
     """
     passed = value is not None and abs(value) <= limit
-    return Check(
+    return CalibrationCheck(
         name=name, setting=setting, passed=passed, value=value, limit=limit, unit=unit,
         detail=detail,
     )  # fmt: skip

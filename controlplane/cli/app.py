@@ -12,19 +12,13 @@ import typer
 from ..config import available_congestion_controls, check_strategies, load_scenario, load_testbed
 from ..config.schemas import write_schemas
 from ..contract.errors import EXIT_HOST, EXIT_OK
-from ..run.certificate import standing
+from ..machine.admission import check_host
+from ..machine.paths import CONFIGS, DEFAULT_TESTBED
 from ..run.replay import replay as run_replay
-from ..run.runner import (
-    Run,
-    check_host,
-    needed_disk_bytes,
-    new_run,
-    plan_run,
-    preview_run,
-    resumed_run,
-)
-from ..session.locate import CONFIGS, DEFAULT_TESTBED
-from . import adaptive, bench, calibrate, model, results, timestamps
+from ..run.runner import ActiveRun, needed_disk_bytes, new_run, plan_run, preview_run, resumed_run
+from ..run.standing import standing
+from ..study import adaptive
+from . import bench, calibrate, model, results, timestamps
 from . import doctor as checks
 from .carry_out import carry_out
 from .finish import finish
@@ -203,7 +197,7 @@ timestamps.add_to(app)
 app.add_typer(bench.app)
 
 
-def _carry_out(what: Run, no_report: bool, as_json: bool) -> int:
+def _carry_out(what: ActiveRun, no_report: bool, as_json: bool) -> int:
     """Run the jobs with a display, then tell the result."""
     carry_out(what)
     return finish(what.directory.path, what.scenario.model, no_report, as_json)

@@ -11,11 +11,11 @@ from ..bench import simple_switch
 from ..bench.cpu import bench_cpu, cpu_traffic
 from ..bench.forward import bench_forward
 from ..bench.lanes import bench_lanes
-from ..bench.place import Place
 from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
-from ..capacity import Capacities, Lanes, check_machine
+from ..bench.site import BenchSite
+from ..calibrate.capacity import Capacities, Lanes, check_machine
 from ..config import load_testbed
-from ..contract.figure import Figure
+from ..contract.benchmark import Figure
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from . import bench_all, bench_growth, bench_panel
@@ -78,7 +78,7 @@ def analysis(
     as_json: AsJson = False,
 ) -> int:
     """Postcards on disk to per-flow occupancy in 10 ms bins, on one core."""
-    from nashbed.analysis.bench import bench_analysis  # noqa: PLC0415 - slow to import
+    from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
     return answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
 
@@ -91,7 +91,7 @@ def timestamps(
     as_json: AsJson = False,
 ) -> int:
     """Captures on disk to the stamp of every packet, each format, on one core."""
-    from nashbed.analysis.bench_timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
+    from ..bench.timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
 
     return answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
 
@@ -138,7 +138,7 @@ def forward(
     """Kernel TCP through the whole bottleneck and through dpdk-testpmd, in turns. As root."""
     bed = load_testbed(find_testbed(testbed))
     with work_folder(None) as folder, step_display() as tell:
-        figures = bench_forward(Place(bed, folder), flows, repetitions, seconds, warmup, tell)
+        figures = bench_forward(BenchSite(bed, folder), flows, repetitions, seconds, warmup, tell)
     return answer("forward", figures, as_json)
 
 
@@ -156,7 +156,7 @@ def cpu(
     bed = load_testbed(find_testbed(testbed))
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
     with work_folder(None) as folder, step_display() as tell:
-        figures = bench_cpu(Place(bed, folder), traffic, repetitions, tell)
+        figures = bench_cpu(BenchSite(bed, folder), traffic, repetitions, tell)
     return answer("cpu", figures, as_json)
 
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ..contract.benchmark import Figure
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED, EXIT_OK, HostError, Interrupted
-from ..contract.figure import Figure
-from ..session import facts
+from ..machine import facts
 from .bench_answer import AsJson
 from .bench_table import show_figures
 

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from ..contract.benchmark import Figure
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
-from ..contract.figure import Figure
 from .bench_table import show_figures
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]

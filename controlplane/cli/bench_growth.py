@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..bench.growth import Series, by_flows, by_lanes, by_postcards
-from ..bench.place import Place
+from ..bench.site import BenchSite
 from ..config import load_testbed
 from ..contract.errors import EXIT_OK
 from .bench_answer import AsJson, Folder, OnTestbed
@@ -31,11 +31,11 @@ def growth(
     as_json: AsJson = False,
 ) -> int:
     """Cost by lanes (1 to 64), flows (10 to 5,000) and postcards (10^5 to 10^8). 5 min, root."""
-    from nashbed.analysis.bench import bench_analysis  # noqa: PLC0415 - slow to import
+    from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
     bed = load_testbed(find_testbed(testbed))
     with work_folder(None) as work, step_display() as tell:
-        series = by_lanes(Place(bed, work), tell)
+        series = by_lanes(BenchSite(bed, work), tell)
         series += by_flows(tell)
         series += by_postcards(bench_analysis, folder, tell)
     if plot is not None:

@@ -11,10 +11,11 @@ import typer
 
 from ..bench.panel import PANEL, Settled, measured, projected
 from ..config import load_scenario, load_testbed
-from ..contract.figure import Figure
+from ..contract.benchmark import Figure
 from ..contract.scenario import Scenario
-from ..run.runner import check_host, needed_disk_bytes, new_run, plan_run
-from . import adaptive
+from ..machine.admission import check_host
+from ..run.runner import needed_disk_bytes, new_run, plan_run
+from ..study import adaptive
 from .bench_answer import AsJson, OnTestbed, answer
 from .calibrate import find_testbed
 from .carry_out import carry_out

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from ..contract.figure import Figure
+from ..contract.benchmark import Figure
 
 
 def show_figures(figures: Sequence[Figure]) -> None:

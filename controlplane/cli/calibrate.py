@@ -15,18 +15,18 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from ..calibrate.capacity import Capacities, why_not
+from ..calibrate.capacity.measure import PANEL_LANES
 from ..calibrate.load.choose import choose_load
 from ..calibrate.runner import Calibration, Tell, check, execute
 from ..calibrate.settings import make_settings
-from ..capacity import Capacities, why_not
-from ..capacity.measure import PANEL_LANES
 from ..config import load_testbed
 from ..contract.certificate import Certificate
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError, HostError
 from ..contract.testbed import Testbed
 from ..contract.units import Duration, Rate
-from ..run.certificate import certificate_path
-from ..session.locate import CONFIGS
+from ..machine.paths import CONFIGS
+from ..run.standing import certificate_path
 from ..targets import capabilities_of
 from .overview import as_text
 from .quantity import quantity

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..run.room import room_of
-from ..run.runner import Run, execute
+from ..plan.resources import room_of
+from ..run.runner import ActiveRun, execute
 from .progress import make_display
 
 
-def carry_out(what: Run) -> None:
+def carry_out(what: ActiveRun) -> None:
     """Run the jobs of a run with a display on standard error.
 
     Raises:

@@ -13,13 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from ..contract.errors import (
-    EXIT_CONFIG,
-    EXIT_INTERNAL,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-    NashbedError,
-)
+from ..contract.errors import EXIT_CONFIG, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_OK, NashbedError
 
 
 def main() -> NoReturn:

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
-from ..run.planner import OVERHEAD_S, estimate_seconds, trials_at_once
-from ..run.room import Room
+from ..plan.planner import OVERHEAD_S, estimate_seconds, trials_at_once
+from ..plan.resources import Room
 from ..run.scheduler import Running, Snapshot
 
 LINE_EVERY_S = 15.0

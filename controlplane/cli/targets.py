@@ -8,7 +8,7 @@ from ..config import load_testbed
 from ..contract.errors import ConfigError
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
-from ..session.locate import CONFIGS
+from ..machine.paths import CONFIGS
 from ..targets import capabilities_of
 from ..targets.registry import TARGETS
 

@@ -12,7 +12,7 @@ import typer
 from ..contract.errors import EXIT_OK
 
 if TYPE_CHECKING:
-    from nashbed.analysis.readers.timestamps import Summary
+    from nashbed.analysis.captures import Summary
 
 
 def add_to(app: typer.Typer) -> None:
@@ -48,9 +48,7 @@ def timestamps(
     ] = False,
 ) -> int:
     """Show the hardware time stamps of a capture: format, ends, ports, marks."""
-    from nashbed.analysis.readers.timestamps import (  # noqa: PLC0415 - slow to import
-        summarise_timestamps,
-    )
+    from nashbed.analysis.captures import summarise_timestamps  # noqa: PLC0415 - slow to import
 
     found = summarise_timestamps(capture, form, fcs, packets)
     answer, text = {"ok": True, **found.to_dict()}, _text(found)
@@ -65,7 +63,7 @@ def timestamps(
 
 
 def _text(found: Summary) -> str:
-    from nashbed.analysis.readers.timestamps import exact_text  # noqa: PLC0415
+    from nashbed.analysis.captures import exact_text  # noqa: PLC0415
 
     told = found.to_dict()
     lines = [

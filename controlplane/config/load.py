@@ -11,13 +11,13 @@ from typing import Any, Generic, TypeVar
 from pydantic import ValidationError
 
 from ..contract.errors import ConfigError
-from ..contract.model import Model
+from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
-from .messages import to_config_error
+from .explain import to_config_error
 from .source import parse
 
-M = TypeVar("M", bound=Model)
+M = TypeVar("M", bound=ContractModel)
 
 
 @dataclass(frozen=True)
@@ -82,5 +82,5 @@ def _parse(text: str, name: str, model: type[M]) -> Loaded[M]:
 
 
 @cache
-def _schema(model: type[Model]) -> dict[str, Any]:
+def _schema(model: type[ContractModel]) -> dict[str, Any]:
     return model.model_json_schema()

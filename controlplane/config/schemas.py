@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ..contract.model import Model
+from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 
-SCHEMAS: dict[str, type[Model]] = {
+SCHEMAS: dict[str, type[ContractModel]] = {
     "scenario.schema.json": Scenario,
     "testbed.schema.json": Testbed,
 }
 
 
-def render(model: type[Model]) -> str:
+def render(model: type[ContractModel]) -> str:
     """The schema of a model as text, the same on every run."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     schema |= model.model_json_schema()

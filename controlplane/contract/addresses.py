@@ -10,3 +10,13 @@ FIRST_SENDER_PORT: Final = 10000
 SENDERS_NETWORK: Final = (10, 64)
 """Lane L, group G sends from 10.64.L.(G+1)."""
 RECEIVERS_NETWORK: Final = (10, 65)
+
+
+def sender_address(lane: int, group: int) -> str:
+    """Address of a lane's flow group at the senders."""
+    return f"10.64.{lane}.{group + 1}"
+
+
+def receiver_address(lane: int, group: int) -> str:
+    """Address of a lane's flow group at the receivers."""
+    return f"10.65.{lane}.{group + 1}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from .model import Model
+from .model import ContractModel
 
 
-class CoreShares(Model):
+class CoreShares(ContractModel):
     """What one core did while all lanes were running, as shares of its time (0 to 1).
 
     Attributes:
@@ -27,7 +27,7 @@ class CoreShares(Model):
     steal: float
 
 
-class Lateness(Model):
+class Lateness(ContractModel):
     """Departure lateness over the lanes of one attempt, in ns.
 
     Attributes:
@@ -43,7 +43,7 @@ class Lateness(Model):
     max_gap_ns: float
 
 
-class LevelAttempt(Model):
+class LevelAttempt(ContractModel):
     """So many lanes side by side, once.
 
     Attributes:
@@ -69,7 +69,7 @@ class LevelAttempt(Model):
     cores: tuple[CoreShares, ...] = ()
 
 
-class Stalls(Model):
+class Stalls(ContractModel):
     """What the machine itself takes from a core that does nothing but look at the clock.
 
     Attributes:

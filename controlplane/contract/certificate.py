@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from .model import Model
+from .model import ContractModel
 from .testbed import Capacity
 from .trial import Gate
 
 CERTIFICATE_FORMAT: Final = 1
 
 
-class Check(Gate):
+class CalibrationCheck(Gate):
     """One verdict of a calibration.
 
     Attributes:
@@ -21,7 +21,7 @@ class Check(Gate):
     setting: str
 
 
-class Certificate(Model):
+class Certificate(ContractModel):
     """What `nashbed calibrate` found out about a testbed.
 
     Attributes:
@@ -52,7 +52,7 @@ class Certificate(Model):
     created_utc: str
     load: dict[str, str]
     passed: bool
-    checks: tuple[Check, ...]
+    checks: tuple[CalibrationCheck, ...]
     software: dict[str, str]
     git: dict[str, str]
     kernel: str
@@ -61,7 +61,7 @@ class Certificate(Model):
     capacity: Capacity | None = None
 
 
-class Standing(Model):
+class Standing(ContractModel):
     """What a testbed's certificate says for a run.
 
     Attributes:

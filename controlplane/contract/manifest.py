@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from .certificate import Standing
-from .model import Model
+from .model import ContractModel
 
 MANIFEST_FORMAT: Final = 1
 
 
-class Manifest(Model):
+class Manifest(ContractModel):
     """The run's own record.
 
     Attributes:

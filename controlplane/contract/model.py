@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 
-class Model(BaseModel):
+class ContractModel(BaseModel):
     """A frozen model that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import model_validator
 
-from .model import Model
+from .model import ContractModel
 from .target import Applied, BottleneckProgram
 from .testbed import Capacity
 from .trial import Mix, Setting
@@ -14,7 +14,7 @@ from .trial import Mix, Setting
 PLAN_FORMAT: Final = 1
 
 
-class PlannedTrial(Model):
+class PlannedTrial(ContractModel):
     """One repetition of one mix at one setting.
 
     Attributes:
@@ -40,7 +40,7 @@ class PlannedTrial(Model):
         return f"{self.key}-a{attempt}"
 
 
-class Plan(Model):
+class Plan(ContractModel):
     """Every trial of a run, in the order in which they are started.
 
     With an adaptive search these are the trials that may be chosen, and only some are run.

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from .functions import PATTERN as FUNCTION_PATTERN
-from .model import Model
+from .model import ContractModel
 from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 MAX_GROUPS = 16
@@ -22,7 +22,7 @@ StrategyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,14}$")]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
 
 
-class Bottleneck(Model):
+class Bottleneck(ContractModel):
     """The one bottleneck.
 
     Attributes:
@@ -52,7 +52,7 @@ class Bottleneck(Model):
         return self
 
 
-class FlowGroup(Model):
+class FlowGroup(ContractModel):
     """Flows with one base RTT.
 
     Attributes:
@@ -83,7 +83,7 @@ MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
 for each group, or a mapping strategy -> count (one group, any number of strategies)."""
 
 
-class Sweep(Model):
+class Sweep(ContractModel):
     """What is varied; every combination is a setting, every setting runs every mix.
 
     Attributes:
@@ -111,7 +111,7 @@ class Sweep(Model):
         return self
 
 
-class DelayUtility(Model):
+class DelayUtility(ContractModel):
     """Throughput less what delay costs.
 
     Attributes:
@@ -121,7 +121,7 @@ class DelayUtility(Model):
     delay_cost: Rate
 
 
-class UserUtility(Model):
+class UserUtility(ContractModel):
     """A person's own utility.
 
     Attributes:
@@ -135,7 +135,7 @@ class UserUtility(Model):
 UtilitySpec = Literal["throughput"] | DelayUtility | UserUtility
 
 
-class Equilibrium(Model):
+class Equilibrium(ContractModel):
     """How equilibria are searched.
 
     Attributes:
@@ -152,13 +152,13 @@ class Equilibrium(Model):
     epsilon: Share = Share(100_000_000)
 
 
-class SampledPostcards(Model):
+class SampledPostcards(ContractModel):
     """Keep one postcard in `sample`."""
 
     sample: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 
 
-class BinnedPostcards(Model):
+class BinnedPostcards(ContractModel):
     """Keep only per-flow sums over bins of this length."""
 
     bins: Duration
@@ -170,7 +170,7 @@ class BinnedPostcards(Model):
         return self
 
 
-class Telemetry(Model):
+class Telemetry(ContractModel):
     """What is kept of a trial.
 
     Attributes:
@@ -203,7 +203,7 @@ class Telemetry(Model):
         return self
 
 
-class Gates(Model):
+class Gates(ContractModel):
     """Bounds of the validity gates.
 
     Attributes:
@@ -223,7 +223,7 @@ class Gates(Model):
     overlap: Share = Share(250_000_000)
 
 
-class Place(Model):
+class Place(ContractModel):
     """Which settings something is about: those that have all of what is named.
 
     Attributes:
@@ -425,7 +425,7 @@ class ReferenceSeries(Place):
         return self
 
 
-class Scenario(Model):
+class Scenario(ContractModel):
     """A whole scenario.
 
     Attributes:

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .model import Model
+from .model import ContractModel
 
 
-class SwitchBmv2(Model):
+class SwitchBmv2(ContractModel):
     """How simple_switch runs; it is started for the run, on this machine.
 
     Attributes:

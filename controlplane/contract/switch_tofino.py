@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from .model import Model
+from .model import ContractModel
 from .units import Rate, Size
 
 ChipName = Literal["tofino1", "tofino2"]
@@ -14,7 +14,7 @@ DevicePort = Annotated[int, Field(strict=True, ge=0, le=511)]
 LEAST_BURST_BYTES = 4096
 
 
-class SwitchPort(Model):
+class SwitchPort(ContractModel):
     """A port of the switch.
 
     Attributes:
@@ -30,7 +30,7 @@ class SwitchPort(Model):
     auto_negotiation: Literal["default", "on", "off"] = "default"
 
 
-class SwitchPorts(Model):
+class SwitchPorts(ContractModel):
     """The switch's ports.
 
     Attributes:
@@ -49,7 +49,7 @@ class SwitchPorts(Model):
         return self.senders.port, self.receivers.port, self.telemetry.port
 
 
-class SwitchTofino(Model):
+class SwitchTofino(ContractModel):
     """How the switch is reached; it runs whether we do or not.
 
     Attributes:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .model import Model
+from .model import ContractModel
 
 
-class Limit(Model):
+class Limit(ContractModel):
     """A drop-tail limit in the unit that it is enforced in.
 
     Attributes:
@@ -21,7 +21,7 @@ class Limit(Model):
     cell_bytes: int = 0
 
 
-class BottleneckProgram(Model):
+class BottleneckProgram(ContractModel):
     """The intent for one lane.
 
     Attributes:
@@ -35,7 +35,7 @@ class BottleneckProgram(Model):
     overhead_bytes: int = 0
 
 
-class Applied(Model):
+class Applied(ContractModel):
     """What the target really does.
 
     Attributes:
@@ -56,7 +56,7 @@ class Applied(Model):
     detail: str = ""
 
 
-class Capabilities(Model):
+class Capabilities(ContractModel):
     """What a target can do.
 
     Attributes:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from .model import Model
+from .model import ContractModel
 from .scenario import Name
 from .switch_bmv2 import SwitchBmv2
 from .switch_tofino import SwitchTofino
@@ -21,7 +21,7 @@ InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 Core = Annotated[int, Field(strict=True, ge=0, le=1023)]
 
 
-class VirtualPort(Model):
+class VirtualPort(ContractModel):
     """A port towards hosts on this machine, made for the run.
 
     Attributes:
@@ -31,7 +31,7 @@ class VirtualPort(Model):
     driver: Literal["af_xdp", "af_packet", "tap"]
 
 
-class Nic(Model):
+class Nic(ContractModel):
     """A NIC given to DPDK, cabled to a switch.
 
     Attributes:
@@ -54,7 +54,7 @@ class PciPort(Nic):
     host_iface: InterfaceName
 
 
-class KernelPort(Model):
+class KernelPort(ContractModel):
     """The kernel's own NIC, cabled to a switch: no port of the data plane.
 
     Attributes:
@@ -71,7 +71,7 @@ SwitchPort = Annotated[VirtualPort | Nic, Field(discriminator="driver")]
 HostPort = Annotated[VirtualPort | PciPort | KernelPort, Field(discriminator="driver")]
 
 
-class Ports(Model):
+class Ports(ContractModel):
     """The data plane's ports; the target says which of them there are.
 
     Attributes:
@@ -100,7 +100,7 @@ class Ports(Model):
         return {n: p for n, p in self.present().items() if not isinstance(p, KernelPort)}
 
 
-class DataPlane(Model):
+class DataPlane(ContractModel):
     """How the data plane runs.
 
     Attributes:
@@ -142,7 +142,7 @@ class DataPlane(Model):
         return BASE_MEMORY_BYTES + self.queue_packets * PACKET_BUFFER_BYTES
 
 
-class Capacity(Model):
+class Capacity(ContractModel):
     """What this testbed carries at once without spoiling measurements.
 
     Attributes:
@@ -158,7 +158,7 @@ GUESSED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)
 """What two cores of a virtual machine carry on most days."""
 
 
-class Tap(Model):
+class TapFile(ContractModel):
     """Hardware that captures at one place.
 
     Attributes:
@@ -172,11 +172,11 @@ class Tap(Model):
     clock: str = ""
 
 
-class Taps(Model):
+class TapFiles(ContractModel):
     """Where hardware captures: before and behind the bottleneck."""
 
-    before: Tap
-    behind: Tap
+    before: TapFile
+    behind: TapFile
 
 
 TargetName = Literal["dpdk", "bmv2", "tofino"]
@@ -188,7 +188,7 @@ SWITCHES: dict[str, type[SwitchBmv2] | type[SwitchTofino]] = {
 """Targets whose bottleneck is a switch outside the data plane -> their `switch` section."""
 
 
-class Testbed(Model):
+class Testbed(ContractModel):
     """A whole testbed file.
 
     Attributes:
@@ -210,7 +210,7 @@ class Testbed(Model):
     dataplane: DataPlane = DataPlane()
     switch: Switch | None = None
     ports: Ports
-    capture: Taps | None = None
+    capture: TapFiles | None = None
     capacity: Capacity = GUESSED_CAPACITY
 
     @property

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from .model import Model
+from .model import ContractModel
 from .target import Applied, BottleneckProgram
 
 TRIAL_FORMAT: Final = 1
 
 
-class Setting(Model):
+class Setting(ContractModel):
     """One combination of the swept values.
 
     Attributes:
@@ -34,7 +34,7 @@ class Setting(Model):
     random_loss_ppb: int | None = None
 
 
-class GroupMix(Model):
+class GroupMix(ContractModel):
     """How many flows of a group run each strategy.
 
     Attributes:
@@ -52,7 +52,7 @@ Mix = tuple[GroupMix, ...]
 """A mix: one entry for each flow group, in the scenario's order."""
 
 
-class Gate(Model):
+class Gate(ContractModel):
     """The verdict of one validity gate.
 
     Attributes:
@@ -72,7 +72,7 @@ class Gate(Model):
     detail: str
 
 
-class TrialRecord(Model):
+class TrialRecord(ContractModel):
     """trial.json of a sealed trial. Times of `window_ns` are relative to t0.
 
     Attributes:

@@ -10,11 +10,11 @@ from ..contract.manifest import Manifest
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..session import facts, ptp
-from .certificate import after_load
-from .lab import Lab
-from .rundir import RunDirectory
-from .trial import utc_now
+from ..lane.lab import Lab
+from ..machine import facts, ptp
+from ..machine.facts import utc_now
+from ..store.run_directory import RunDirectory
+from .standing import after_load
 
 Status = Literal["running", "interrupted", "failed", "complete"]
 

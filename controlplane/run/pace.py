@@ -11,7 +11,7 @@ SLOW_GATES = frozenset({"lateness", "loop_gap", "sampling", "no_other_loss"})
 """Gates that fail when a machine has too much to do."""
 
 
-class Pace:
+class LoadLimit:
     """The largest sum of rates that may run at once.
 
     A trial that failed a gate for too much load takes a fifth off what was running with it;

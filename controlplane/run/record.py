@@ -7,13 +7,13 @@ from typing import Any
 
 from ..contract.target import Applied, Capabilities
 from ..contract.trial import TrialRecord
-from ..session.log import LOG
+from ..lane.losses import difference
+from ..machine.log import LOG
+from ..plan.attempt import Attempt
+from ..store.raw_records import LaneClock
 from ..targets import Counters, TelemetryTotals
-from .attempt import Attempt
-from .evidence import Edges, PostcardEvidence
-from .gates import Facts, judge
-from .losses import difference
-from .postcards import LaneClock
+from ..validity.gates import Facts, judge
+from ..validity.postcard_evidence import Edges, PostcardEvidence
 
 Report = dict[int, dict[str, Any]]
 

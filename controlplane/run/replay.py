@@ -10,14 +10,14 @@ from typing import Any
 from ..config import Loaded
 from ..contract.errors import ConfigError, HostError, TargetError
 from ..contract.scenario import Scenario
-from ..session.locate import DATAPLANE, built, spec
-from ..session.program import run_dataplane
+from ..machine.dataplane_once import run_dataplane
+from ..machine.paths import DATAPLANE, built, spec
+from ..plan.settings import scenario_settings
+from ..store.raw_records import LaneClock
+from ..store.run_directory import disk_errors
+from ..store.trial_tables import collect_counters, collect_postcards
 from ..targets.answers import FLOW_REGISTERS
 from ..targets.dpdk import replay_config
-from .collect import collect_counters, collect_postcards
-from .postcards import LaneClock
-from .rundir import disk_errors
-from .settings import scenario_settings
 
 DEPARTURES = "departures.pcap"
 RAW = "postcards.raw"

@@ -21,33 +21,31 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..session import cleanup, preflight
-from ..session.locate import DATAPLANE, FLOWS, artefact, built
-from ..session.log import LOG, close_log, log_to
-from ..session.session import LocalSession, Session
-from ..session.state import id_of
-from ..targets import artefact_of, capabilities_of, preview, resolve
-from .attempt import make_attempt
-from .believed import with_capacity
-from .certificate import standing
-from .lab import Lab, opened_lab
+from ..lane.lab import Lab, compiled_program, opened_lab
+from ..machine.log import LOG, close_log, log_to
+from ..machine.session import LocalSession, Session
+from ..machine.state import id_of
+from ..plan.attempt import make_attempt
+from ..plan.planner import Expect, make_plan
+from ..plan.resources import room_of
+from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
+from ..targets import capabilities_of, preview, resolve
+from .capacity import with_capacity
 from .manifest import Status, new_manifest, with_lab, with_status
-from .planner import Expect, make_plan
-from .room import room_of
-from .rundir import RunDirectory, check_manifest, create, open_existing
 from .scheduler import Scheduler, Snapshot
-from .states import Step
-from .trial import Trial
+from .standing import standing
+from .steps import TrialStep
+from .trial_runner import TrialRunner
 from .work import Chooser, ChosenWork, Job, PlannedWork, Work
 
-MakeSession = Callable[["Run"], Session]
+MakeSession = Callable[["ActiveRun"], Session]
 
 MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
 """Makes the chooser of an adaptive run: (run directory, scenario, testbed, plan) -> chooser."""
 
 
 @dataclass
-class Run:
+class ActiveRun:
     """A run directory and what is to be done in it.
 
     Attributes:
@@ -107,26 +105,13 @@ def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
     return {part: lines for part, lines in told.items() if lines}
 
 
-def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
-    """Everything about the machine that is checked before a run directory is made."""
-    preflight.require_root()
-    preflight.require_tools()
-    preflight.require_cores(testbed)
-    preflight.require_switch(testbed)
-    cleanup.refuse_live_runs()
-    preflight.require_huge_pages(testbed)
-    built(DATAPLANE)
-    built(FLOWS)
-    preflight.require_disk(folder, needed_bytes)
-
-
 def new_run(
     results: Path,
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
     plan: Plan,
     choose: MakeChooser,
-) -> Run:
+) -> ActiveRun:
     """Make the run directory of a new run.
 
     Args:
@@ -141,10 +126,10 @@ def new_run(
     manifest = new_manifest(directory, scenario, testbed, certificate)
     directory.write("manifest.json", manifest)
     work = _work(directory, scenario.model, testbed.model, plan, choose)
-    return Run(directory, scenario, testbed, plan, manifest, work)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work)
 
 
-def resumed_run(path: Path, choose: MakeChooser) -> Run:
+def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     """Open an existing run; finished trials are kept.
 
     Args:
@@ -162,7 +147,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> Run:
             f"{directory.trials}: {min(foreign)} is no trial of this plan; move it away"
         )
     work = _work(directory, scenario.model, testbed.model, plan, choose)
-    return Run(directory, scenario, testbed, plan, manifest, work)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work)
 
 
 def _work(
@@ -182,7 +167,7 @@ def needed_disk_bytes(plan: Plan, work: Work | None = None) -> int:
     return int(plan.estimated_disk_bytes * left)
 
 
-def local_session(run: Run) -> Session:
+def local_session(run: ActiveRun) -> Session:
     """A session on this machine for a run."""
     largest = max(
         t.setting.buffer_bytes + t.setting.rate_bps * max(t.setting.base_rtt_ns) // (8 * 10**9)
@@ -198,13 +183,8 @@ def local_session(run: Run) -> Session:
     )
 
 
-def compiled_program(testbed: Testbed) -> Path:
-    """The compiled P4 program of a testbed's target."""
-    return artefact(artefact_of(testbed))
-
-
 def execute(
-    run: Run,
+    run: ActiveRun,
     show: Callable[[Snapshot], None],
     make_session: MakeSession = local_session,
     program: Callable[[Testbed], Path] = compiled_program,
@@ -238,7 +218,7 @@ def execute(
 
 
 def _run_jobs(
-    run: Run,
+    run: ActiveRun,
     first: list[Job],
     show: Callable[[Snapshot], None],
     make_session: MakeSession,
@@ -252,13 +232,13 @@ def _run_jobs(
         _scheduler(run, first, lab).run(show)
 
 
-def _scheduler(run: Run, first: list[Job], lab: Lab) -> Scheduler:
+def _scheduler(run: ActiveRun, first: list[Job], lab: Lab) -> Scheduler:
     scenario = run.scenario.model
 
-    def execute_job(job: Job, lane: int, tell: Callable[[Step], None]) -> TrialRecord:
+    def execute_job(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> TrialRecord:
         folder = run.directory.aside(job.trial.attempt_id(job.attempt))
         attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
-        return Trial(lab, run.directory, attempt, scheduler.stop, tell).execute()
+        return TrialRunner(lab, run.directory, attempt, scheduler.stop, tell).execute()
 
     room = room_of(run.testbed.model, run.plan)
     scheduler = Scheduler(first, run.work, run.plan.lanes, room, execute_job)

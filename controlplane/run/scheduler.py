@@ -12,11 +12,11 @@ from functools import reduce
 from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
 from ..contract.trial import TrialRecord
-from ..session.log import LOG
-from .pace import Pace
-from .room import NOTHING, Room, taken_by
-from .rundir import DiskFullError
-from .states import Step
+from ..machine.log import LOG
+from ..plan.resources import NOTHING, Room, taken_by
+from ..store.run_directory import DiskFullError
+from .pace import LoadLimit
+from .steps import TrialStep
 from .work import Job, Work
 
 
@@ -34,7 +34,7 @@ class Running:
     job: Job
     lane: int
     since: float = field(default_factory=time.monotonic)
-    step: Step = Step.VALIDATE
+    step: TrialStep = TrialStep.VALIDATE
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Snapshot:
     reduced: bool
 
 
-Execute = Callable[[Job, int, Callable[[Step], None]], TrialRecord]
+Execute = Callable[[Job, int, Callable[[TrialStep], None]], TrialRecord]
 """Runs a job on a lane; returns its sealed record."""
 
 
@@ -86,7 +86,7 @@ class Scheduler:
         self._waiting = deque(first)
         self._running: dict[int, Running] = {}
         self._packets = room.packets
-        self._pace = Pace(room.rate_bps)
+        self._pace = LoadLimit(room.rate_bps)
         self._execute = execute
         self._invalid = 0
         self._error: BaseException | None = None
@@ -221,7 +221,7 @@ class Scheduler:
             self._running.pop(lane, None)
             self._changed.notify_all()
 
-    def _tell(self, lane: int, step: Step) -> None:
+    def _tell(self, lane: int, step: TrialStep) -> None:
         with self._changed:
             if lane in self._running:
                 self._running[lane].step = step

@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from ..contract.errors import TargetError
+from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from . import answers
-from .base import LaneProgram, TelemetryPlan, TelemetryStream, TelemetryTotals
+from .base import TelemetryStream, TelemetryTotals
 from .client import ControlClient
 from .host import DataPlaneHost, TargetProcess
 

@@ -6,11 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import BASE_MEMORY_BYTES, PACKET_BUFFER_BYTES, DataPlane
 from . import answers
 from .answers import limit_bytes
-from .base import Counters, LaneProgram, Target, TelemetryPlan, TelemetryStream
+from .base import Counters, Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
 from .host import DataPlaneHost
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.target import Applied, BottleneckProgram, Capabilities
-from .base import LaneProgram, TelemetryPlan
 
 
 @dataclass(frozen=True)

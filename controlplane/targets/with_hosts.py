@@ -12,17 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.errors import TargetError
+from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import DataPlane
 from . import answers
-from .base import (
-    Counters,
-    LaneProgram,
-    Target,
-    TelemetryPlan,
-    TelemetryStream,
-    TelemetryTotals,
-)
+from .base import Counters, Target, TelemetryStream, TelemetryTotals
 from .dataplane import RunningDataPlane, dataplane_config
 from .host import DataPlaneHost
 from .switch import Switch, SwitchRegisters

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import TargetError
+from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Capabilities
-from nashbed.controlplane.targets import LaneProgram, Switch, SwitchRegisters
+from nashbed.controlplane.targets import Switch, SwitchRegisters
 from nashbed.controlplane.targets.dpdk import dpdk_resolve
 from nashbed.controlplane.targets.host import SwitchHost, TargetProcess
 

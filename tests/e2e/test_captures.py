@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nashbed.analysis.captures import TimestampSource
 from nashbed.analysis.clock.match import read_seen
 from nashbed.analysis.clock.queueing import compare
 from nashbed.analysis.clock.taps import taps_of
-from nashbed.analysis.readers import Trial, open_run
-from nashbed.analysis.readers.timestamps import TimestampSource
+from nashbed.controlplane.store.finished_run import open_run
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 from tests.e2e.conftest import Nashbed
 from tests.rtl.loop.through import Plan, delays_ps, through_ports
 from tests.rtl.simulate import need_icarus
@@ -24,7 +25,7 @@ APART_NS = 10_000
 """A captured frame of 128 bytes and its trailer take 18 cycles."""
 
 
-def real_packets(trial: Trial, count: int) -> tuple[Plan, Plan, dict[int, int]]:
+def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, int]]:
     """Some data packets of a trial, with the bytes that were captured of them.
 
     Returns:
@@ -83,7 +84,7 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     check_through_fpga(trial, nashbed.folder)
 
 
-def check_through_fpga(trial: Trial, folder: Path) -> None:
+def check_through_fpga(trial: SealedTrial, folder: Path) -> None:
     """The run's packets through the simulated FPGA: its trailers tell each packet's stay."""
     need_icarus()
     before, behind, stay_ns = real_packets(trial, 60)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.config import load_testbed
+from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
-from nashbed.controlplane.run.lab import Lab, open_lab
-from nashbed.controlplane.session.locate import DEFAULT_TESTBED, spec
-from nashbed.controlplane.session.session import LocalSession
-from nashbed.controlplane.targets import FlowEntry, GroupDelay, LaneProgram
+from nashbed.controlplane.lane.lab import Lab, open_lab
+from nashbed.controlplane.machine.paths import DEFAULT_TESTBED, spec
+from nashbed.controlplane.machine.session import LocalSession
 from tests.e2e.conftest import Nashbed, only_valid
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]

@@ -18,15 +18,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from nashbed.controlplane.cli import adaptive
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import NashbedError, TargetError
+from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.run.runner import Run, execute, new_run, plan_run
-from nashbed.controlplane.session.session import LocalSession
-from nashbed.controlplane.session.waiting import poll
-from nashbed.controlplane.targets import LaneProgram, SwitchWithHosts, registry
+from nashbed.controlplane.machine.polling import poll
+from nashbed.controlplane.machine.session import LocalSession
+from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, plan_run
+from nashbed.controlplane.study import adaptive
+from nashbed.controlplane.targets import SwitchWithHosts, registry
 from nashbed.controlplane.targets.host import TargetHost
 from tests.e2e.conftest import SCENARIO, USUAL, WIDE_GATES, leftovers
 from tests.e2e.soft_target import PROGRAM, SoftSwitch
@@ -69,11 +70,11 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[MakeSwitch], None]:
 
 
 @pytest.fixture
-def planned(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+def planned(tmp_path: Path) -> Iterator[Callable[..., ActiveRun]]:
     """Makes runs; afterwards nothing of them may be left."""
-    made: list[Run] = []
+    made: list[ActiveRun] = []
 
-    def make(**changes: str) -> Run:
+    def make(**changes: str) -> ActiveRun:
         usual = USUAL | {"rate": "10mbit", "buffer": "3bdp"}
         text = SCENARIO.format(**(usual | changes)) + WIDE_GATES
         scenario, bed = parse_scenario(text, "s.yaml"), parse_testbed(TESTBED, "t.yaml")
@@ -86,7 +87,7 @@ def planned(tmp_path: Path) -> Iterator[Callable[..., Run]]:
 
 
 def test_a_run_on_a_switch_program_is_valid(
-    use: Callable[[MakeSwitch], None], planned: Callable[..., Run]
+    use: Callable[[MakeSwitch], None], planned: Callable[..., ActiveRun]
 ) -> None:
     use(SoftSwitch)
     run = planned(mixes="[1]")
@@ -106,7 +107,7 @@ def test_a_run_on_a_switch_program_is_valid(
 
 
 def test_a_switch_program_that_dies_ends_the_run_and_leaves_nothing(
-    use: Callable[[MakeSwitch], None], planned: Callable[..., Run]
+    use: Callable[[MakeSwitch], None], planned: Callable[..., ActiveRun]
 ) -> None:
     use(lambda host: SoftSwitch(host, dies_after=1))
     run = planned()
@@ -118,7 +119,7 @@ def test_a_switch_program_that_dies_ends_the_run_and_leaves_nothing(
 
 
 def test_its_death_is_noticed_at_once(
-    use: Callable[[MakeSwitch], None], planned: Callable[..., Run]
+    use: Callable[[MakeSwitch], None], planned: Callable[..., ActiveRun]
 ) -> None:
     """Two seconds into a trial of a minute; nobody waits for that minute's end."""
 

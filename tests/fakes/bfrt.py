@@ -17,8 +17,7 @@ from typing import Any
 
 import grpc
 from nashbed.controlplane.targets.tofino import bfruntime_pb2 as pb
-
-from .bfrt_tables import fixed_tables
+from tests.fakes.bfrt_tables import fixed_tables
 
 SERVICE = "bfrt_proto.BfRuntime"
 ALL_PIPES = 0xFFFF

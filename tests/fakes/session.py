@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nashbed.controlplane.session.command import Completed
-from nashbed.controlplane.session.forwarder import forwarder_event
-from nashbed.controlplane.session.layout import Side
-from nashbed.controlplane.session.process import Process
-from nashbed.controlplane.session.session import PathEnds, Session, require_running
+from nashbed.controlplane.machine.command import Completed
+from nashbed.controlplane.machine.forwarder import forwarder_event
+from nashbed.controlplane.machine.layout import Side
+from nashbed.controlplane.machine.process import Process
+from nashbed.controlplane.machine.session import PathEnds, Session, require_running
 
 ROOT = Path(__file__).resolve().parents[2]
 FORWARDER = "import time; print('Press enter to exit', flush=True); time.sleep(60)"

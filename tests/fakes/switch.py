@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
+from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Capabilities
-from nashbed.controlplane.targets import LaneProgram, Switch, SwitchRegisters
+from nashbed.controlplane.targets import Switch, SwitchRegisters
 from nashbed.controlplane.targets.answers import limit_bytes
 from tests.fakes.traffic import registers
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
-from nashbed.controlplane.session.locate import PROBE
+from nashbed.controlplane.machine.paths import PROBE
 
 pytestmark = pytest.mark.skipif(not PROBE.is_file(), reason="needs the build: run `make build`")
 

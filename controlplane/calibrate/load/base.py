@@ -9,7 +9,7 @@ NS = 10**9
 
 
 @dataclass(frozen=True)
-class Step:
+class BurstStep:
     """Frames of one size.
 
     Attributes:
@@ -38,7 +38,7 @@ class Burst:
     sport: int
     dst: str
     dport: int
-    steps: tuple[Step, ...]
+    steps: tuple[BurstStep, ...]
     pps: int
 
     @property

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from ...contract.errors import HostError
-from ...session.forwarder import TESTPMD
-from ...session.session import Session
-from .base import Burst, Load, Step
+from ...machine.forwarder import TESTPMD
+from ...machine.session import Session
+from .base import Burst, BurstStep, Load
 
 START_S = 30.0
 STEP_S = 0.1
@@ -72,7 +72,7 @@ def commands(burst: Burst) -> str:
     return "".join(_step(step) for step in burst.steps) + "show port stats 0\nquit\n"
 
 
-def _step(step: Step) -> str:
+def _step(step: BurstStep) -> str:
     return f"set txpkts {step.frame_bytes}\nstart tx_first {step.count}\nstop\n"
 
 

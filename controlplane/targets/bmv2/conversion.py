@@ -25,7 +25,7 @@ DEPARTURE_TOLERANCE_NS = 10_000_000
 
 
 @dataclass(frozen=True)
-class Pace:
+class PacketRate:
     """A rate as simple_switch has it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Pace:
         return round(8 * self.packet_bytes * NS_PER_S / self.slot_ns)
 
 
-def pace_of(rate_bps: int, overhead_bytes: int = 0) -> Pace:
+def pace_of(rate_bps: int, overhead_bytes: int = 0) -> PacketRate:
     """The nearest rate that simple_switch has.
 
     Args:
@@ -65,7 +65,7 @@ def pace_of(rate_bps: int, overhead_bytes: int = 0) -> Pace:
             f"bottleneck.rate: {Rate(rate_bps)} is {pps} packets/s of {packet_bytes} bytes; bmv2's "
             f"simple_switch does 1 to {MAX_PPS} packets/s: write {lowest} to {highest}"
         )
-    return Pace(pps, packet_bytes)
+    return PacketRate(pps, packet_bytes)
 
 
 def bmv2_resolve(program: BottleneckProgram) -> Applied:

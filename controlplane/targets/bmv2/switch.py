@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...contract.errors import TargetError
+from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.target import Applied, BottleneckProgram, Capabilities
-from ..base import FlowEntry, LaneProgram, TelemetryPlan
 from ..host import SwitchHost, TargetProcess
 from ..switch import Switch, SwitchRegisters
 from . import program as p4

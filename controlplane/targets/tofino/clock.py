@@ -15,7 +15,7 @@ READINGS = 40
 
 
 @dataclass(frozen=True)
-class Reading:
+class ClockReading:
     """One reading.
 
     Attributes:
@@ -27,7 +27,7 @@ class Reading:
     switch_ns: int
 
 
-def epoch_ns(readings: Sequence[Reading]) -> int | None:
+def epoch_ns(readings: Sequence[ClockReading]) -> int | None:
     """The switch clock's 0 on CLOCK_MONOTONIC; None: the clock does not move.
 
     Every reading puts it too late, by its age; so the earliest is the best.

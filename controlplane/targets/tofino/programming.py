@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
+from ...contract.lane import FlowEntry
 from ...contract.switch_tofino import SwitchPort, SwitchTofino
-from ..base import FlowEntry
 from .change import Change
 from .chip import CHIPS, Chip, Shaper, pipe_of
 from .info import Value

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ...contract.errors import TargetError
+from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.switch_tofino import SwitchPort, SwitchTofino
 from ...contract.target import Applied, BottleneckProgram, Capabilities
-from ..base import FlowEntry, LaneProgram, TelemetryPlan
 from ..switch import Switch, SwitchRegisters
 from . import capabilities, programming, registers
 from .change import Query
 from .chip import CHIPS, Shaper, full_packet_cells, pipe_of
 from .client import BfRtClient, MissingEntryError
-from .clock import READINGS, Reading, epoch_ns, switch_ns
+from .clock import READINGS, ClockReading, epoch_ns, switch_ns
 from .info import Info
 from .programming import QueueAddress
 from .registers import whole
@@ -216,7 +216,7 @@ class TofinoSwitch(Switch):
         readings = []
         for _ in range(READINGS):
             [entry] = self._client.read([Query(CLOCK, {"$REGISTER_INDEX": 0})])
-            readings.append(Reading(time.monotonic_ns(), switch_ns(entry, CLOCK)))
+            readings.append(ClockReading(time.monotonic_ns(), switch_ns(entry, CLOCK)))
         epoch = epoch_ns(readings)
         if epoch is None:
             raise TargetError(

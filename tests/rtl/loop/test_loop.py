@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nashbed.analysis.readers.timestamps import TimestampSource
+from nashbed.analysis.captures import TimestampSource
 from tests.rtl.loop.through import delays_ps, through_ports
 from tests.rtl.simulate import need_icarus
 from tests.support.capture import raw_capture

@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from nashbed.analysis.captures import TimestampSource
 from nashbed.analysis.clock import TimeBase
 from nashbed.analysis.clock.match import common, read_seen
-from nashbed.analysis.readers.timestamps import TimestampSource
 from tests.rtl.simulate import simulate
 from tests.support.timestamps import EPOCH, pcap
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
-from nashbed.analysis.readers import Run, Trial
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import GroupMix, Setting, TrialRecord
-from nashbed.controlplane.run.mixes import scenario_mixes
-from nashbed.controlplane.run.settings import scenario_settings
+from nashbed.controlplane.plan.mixes import scenario_mixes
+from nashbed.controlplane.plan.settings import scenario_settings
+from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 BASE: dict[str, Any] = {
     "name": "made", "title": "Made up", "strategies": ["cubic", "bbr"],
@@ -35,7 +36,7 @@ def made(raw: dict[str, Any], per_flow: PerFlow, totals: dict[str, float] | None
         for mix in scenario_mixes(scenario)
     ]
     manifest = Manifest.model_construct(run="made", applied={}, status="complete")
-    run = Run(Path("made"), manifest, scenario, None, tuple(t.trial for t in trials), ())
+    run = FinishedRun(Path("made"), manifest, scenario, None, tuple(t.trial for t in trials), ())
     return RunMeasures(run, tuple(trials), ())
 
 
@@ -52,7 +53,7 @@ def _trial(
         valid=True, duration_ns=scenario.duration.ns,
     )  # fmt: skip
     return TrialMeasures(
-        trial=Trial(Path("nowhere"), record),
+        trial=SealedTrial(Path("nowhere"), record),
         state=tuple(tuple(g.counts[s] for s in scenario.strategies) for g in mix),
         strategy=tuple(s for _, s in flows),
         group=np.array([g for g, _ in flows]),

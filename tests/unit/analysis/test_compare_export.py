@@ -9,13 +9,13 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.compare import compare_runs
-from nashbed.analysis.errors import RunError
 from nashbed.analysis.export import export_run
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.metrics.welch import holm, welch
 from nashbed.controlplane.cli.main import run as cli
-from nashbed.controlplane.contract.tables import TABLES
-from tests.unit.analysis.synthetic_run import SCENARIO, RunWriter
+from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.tables import TABLES
+from tests.support.synthetic_run import SCENARIO, RunWriter
 
 Capture = pytest.CaptureFixture[str]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli.adaptive import make_chooser
 from nashbed.controlplane.config import Loaded, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.run.planner import make_plan
-from nashbed.controlplane.run.runner import Run, new_run
+from nashbed.controlplane.plan.planner import make_plan
+from nashbed.controlplane.run.runner import ActiveRun, new_run
+from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 
 SCENARIO = """\
@@ -46,14 +46,14 @@ def testbed() -> Testbed:
     return parse_testbed(TESTBED, "fake.yaml").model
 
 
-MakeRun = Callable[..., Run]
+MakeRun = Callable[..., ActiveRun]
 
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> MakeRun:
     """Makes a run directory from SCENARIO with some text replaced."""
 
-    def make(old: str = "", new: str = "") -> Run:
+    def make(old: str = "", new: str = "") -> ActiveRun:
         loaded: Loaded[Scenario] = parse_scenario(SCENARIO.replace(old, new), "small.yaml")
         bed = parse_testbed(TESTBED, "fake.yaml")
         plan = make_plan(loaded.model, bed.model, dpdk_capabilities(bed.model.dataplane))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nashbed.analysis.captures import TimestampSource
 from nashbed.analysis.clock import ClockError, TimeBase, align
 from nashbed.analysis.clock.match import Seen, common, read_seen
-from nashbed.analysis.readers.timestamps import TimestampSource
 from tests.support import timestamps as made
 
 S = made.EPOCH

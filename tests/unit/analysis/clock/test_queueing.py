@@ -14,8 +14,9 @@ import pytest
 from nashbed.analysis.clock.of_run import compare_run
 from nashbed.analysis.clock.queueing import compare
 from nashbed.analysis.clock.taps import taps_of
-from nashbed.analysis.readers import Run, Trial, open_run
 from nashbed.analysis.report import build_report
+from nashbed.controlplane.store.finished_run import FinishedRun, open_run
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 from tests.support import timestamps as made
 
 HEADERS = 66
@@ -66,7 +67,7 @@ def write(path: Path, data: list[bytes], times: list[int], order: list[int], sta
     path.write_bytes(made.pcap(packets))
 
 
-def trial_of(run: Run) -> Trial:
+def trial_of(run: FinishedRun) -> SealedTrial:
     """One with much of both."""
     return next(t for t in run.valid_trials if "k02" in t.id or "k2" in t.id)
 
@@ -78,7 +79,7 @@ def captured(
     lost_behind: tuple[int, ...] = (),
     stamp: Stamp = plain,
     before_ns: int = RTT_NS // 2,
-) -> Trial:
+) -> SealedTrial:
     """Write what taps before and behind would have seen of one trial.
 
     Args:
@@ -115,13 +116,13 @@ SOFTWARE = ("trials/{trial}/capture.pcap", "trials/{trial}/behind.pcap")
 TAPS = ("taps/{trial}-before.pcap", "taps/{trial}-behind.pcap")
 
 
-def compared(run: Path, trial: Trial):
+def compared(run: Path, trial: SealedTrial):
     taps = taps_of(open_run(run), trial)
     assert taps is not None
     return compare(trial, taps)
 
 
-def data_departures(trial: Trial) -> int:
+def data_departures(trial: SealedTrial) -> int:
     table = trial.arrays("postcards", ["kind", "payload_bytes"])
     return int(np.count_nonzero((table["kind"] == 0) & (table["payload_bytes"] > 0)))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.analysis.errors import RunError
 from nashbed.analysis.models import MODELS, Question
 from nashbed.analysis.models.accuracy import MeasuredMix, accuracy_by_buffer
 from nashbed.analysis.models.measured import measured_mixes
-from tests.unit.analysis.synthetic_run import SCENARIO, RunWriter, write_run
-from tests.unit.analysis.test_published import REFERENCE, needs_reference
+from nashbed.controlplane.store.errors import RunError
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
+from tests.unit.analysis.models.test_published_mixes import REFERENCE, needs_reference
 
 HEAD = (
     "bandwidth_mbps,base_rtt_ms,buffer_bdp,n_flows,n_bbr,n_cubic,"

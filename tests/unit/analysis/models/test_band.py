@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nashbed.analysis.campaign.start import start_of
 from nashbed.analysis.models import MODELS, Question
 from nashbed.analysis.models.band import equilibrium_band, predicted_table
-from nashbed.analysis.models.start import start_of
 
 BDP = 500_000  # 100 Mbit/s x 40 ms / 8
 

@@ -1,0 +1,222 @@
+"""A campaign: which trial to run next, for all settings of a run, as results arrive.
+
+Each setting is a game with a search of its own. Lanes that the searches leave idle cut their
+brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide it
+are repeated until they are clear or as often as the scenario allows (see `certainty`). Repetitions
+move means, so a search may go on from there. A setting that is done hints at its neighbours.
+
+Everything follows from what was told: a campaign that is told the trials of a stopped run goes on
+where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..nash.game import Payoffs
+from ..nash.search import AdaptiveSearch, SearchResult
+from ..state import State
+from .certainty import Noise, pooled_noise, unclear
+from .speculation import bracket, fill
+
+NARROW = 5
+"""Flows: a bracket whose inside one round may measure."""
+
+
+class Wish(NamedTuple):
+    """A trial that a campaign wants.
+
+    Attributes:
+        game: Index of the setting.
+        state: The mix.
+        repetition: Which repetition of it.
+    """
+
+    game: int
+    state: State
+    repetition: int
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How far a campaign goes.
+
+    Attributes:
+        repetitions: Most repetitions of a mix.
+        lanes: Trials side by side.
+        epsilon: Gain that is too small to switch for, as a share of the fair share.
+    """
+
+    repetitions: int
+    lanes: int
+    epsilon: float
+
+
+@dataclass
+class Game:
+    """One setting of a campaign.
+
+    Attributes:
+        sizes: Flows of each group.
+        strategies: Number of strategies.
+        fair_share: Unit of the utility.
+        hints: States where an equilibrium is expected, best first.
+        samples: State -> payoffs of each valid repetition, shape (G, S).
+        tried: State -> repetitions asked for so far.
+        waiting: Trials that were asked for and not told yet.
+    """
+
+    sizes: tuple[int, ...]
+    strategies: int
+    fair_share: float
+    hints: list[State] = field(default_factory=list)
+    samples: dict[State, list[Payoffs]] = field(default_factory=dict)
+    tried: dict[State, int] = field(default_factory=dict)
+    waiting: set[Wish] = field(default_factory=set)
+
+    @property
+    def is_line(self) -> bool:
+        """One group and two strategies: positions from 0 to N."""
+        return len(self.sizes) == 1 and self.strategies == 2
+
+    def search(self) -> AdaptiveSearch:
+        """A search that knows everything that was told."""
+        search = AdaptiveSearch(self.sizes, self.strategies, hints=self.hints)
+        for state in self.tried:
+            values = self.samples.get(state)
+            search.tell(state, np.mean(values, axis=0) if values else None)
+        return search
+
+    def lead(self, position: int) -> float | None:
+        """Second strategy's lead at a position of a line."""
+        values = self.samples.get(self.at(position))
+        if not values or not 0 < position < self.sizes[0]:
+            return None
+        first, second = np.mean(values, axis=0)[0]
+        return float(second - first)
+
+    def at(self, position: int) -> State:
+        """The state of a position of a line."""
+        return ((self.sizes[0] - position, position),)
+
+
+class Campaign:
+    """Chooses the trials of all settings.
+
+    Args:
+        games: The settings; neighbouring ones beside each other.
+        rules: How far to go.
+    """
+
+    def __init__(self, games: Sequence[Game], rules: Rules) -> None:
+        self.games = list(games)
+        self._rules = rules
+        self._done: set[int] = set()
+
+    def ask(self) -> list[Wish]:
+        """Trials to start now; of a setting only when none of its trials is under way.
+
+        Returns:
+            Each trial once; nothing when the campaign is over or waits for results.
+        """
+        wishes: list[Wish] = []
+        while not wishes:
+            idle = [i for i, g in enumerate(self.games) if i not in self._done and not g.waiting]
+            if not idle:
+                break
+            noise = pooled_noise((game.samples, game.fair_share) for game in self.games)
+            for place, i in enumerate(idle):
+                wishes += self._ask_game(i, self._share(len(idle) - place), noise)
+        return wishes
+
+    def _share(self, games: int) -> int:
+        """What one of so many games that want trials now gets of the lanes that are free."""
+        free = self._rules.lanes - sum(len(game.waiting) for game in self.games)
+        return max(1, -(-free // games))
+
+    def tell(self, wish: Wish, payoffs: Payoffs | None) -> None:
+        """Say what a trial gave; also of trials that were not asked for, as when resuming.
+
+        Args:
+            wish: Which trial.
+            payoffs: Utility of a flow of each group and strategy, shape (G, S), NaN where the
+                mix has no such flow; None: no attempt was valid.
+        """
+        game = self.games[wish.game]
+        game.waiting.discard(wish)
+        game.tried[wish.state] = max(game.tried.get(wish.state, 0), wish.repetition + 1)
+        if payoffs is not None and np.isfinite(payoffs[np.array(wish.state) > 0]).all():
+            game.samples.setdefault(wish.state, []).append(payoffs)
+
+    def result(self, game: int) -> SearchResult:
+        """What is known of a setting."""
+        search = self.games[game].search()
+        search.ask()
+        return search.result()
+
+    @property
+    def over(self) -> bool:
+        """Whether every setting is decided, as far as it can be."""
+        return len(self._done) == len(self.games)
+
+    def _ask_game(self, index: int, width: int, noise: Noise) -> list[Wish]:
+        game = self.games[index]
+        search = game.search()
+        states = search.ask()
+        if states:
+            states = _with_more(game, states, width)
+            states += self._early_repeats(game, width - len(states))
+        else:
+            states = self._repeats(game, search.result(), noise)
+        if not states:
+            self._finish(index, search.result())
+        wishes = [Wish(index, state, game.tried.get(state, 0)) for state in states]
+        game.waiting.update(wishes)
+        return wishes
+
+    def _early_repeats(self, game: Game, lanes: int) -> list[State]:
+        """The ends of a narrow bracket, repeated while its inside is measured.
+
+        They decide the equilibrium, so most of them would be repeated a round later.
+        """
+        if lanes <= 0 or not game.is_line:
+            return []
+        low, high = bracket(game.sizes[0], game.lead)
+        if high - low > NARROW:
+            return []
+        ends = (game.at(position) for position in (low, high))
+        return [s for s in ends if s in game.samples and self._may_repeat(game, s)][:lanes]
+
+    def _may_repeat(self, game: Game, state: State) -> bool:
+        return game.tried[state] < self._rules.repetitions
+
+    def _repeats(self, game: Game, result: SearchResult, noise: Noise) -> list[State]:
+        """Mixes that decide an equilibrium and are not clear yet, while repetitions are left."""
+        found: set[State] = set()
+        for state in result.equilibria:
+            found |= unclear(state, game.samples, noise, game.fair_share, self._rules.epsilon)
+        return sorted(s for s in found if self._may_repeat(game, s))
+
+    def _finish(self, index: int, result: SearchResult) -> None:
+        self._done.add(index)
+        for state in result.equilibria[:1]:
+            for beside in (index - 1, index + 1):
+                if 0 <= beside < len(self.games) and beside not in self._done:
+                    self._hint(self.games[beside], state)
+
+    def _hint(self, game: Game, state: State) -> None:
+        if game.sizes == tuple(sum(counts) for counts in state):
+            game.hints.insert(0, state)
+
+
+def _with_more(game: Game, states: list[State], width: int) -> list[State]:
+    """What the search asks for, and speculation where lanes are left and the game is a line."""
+    if not game.is_line:
+        return states
+    known = {state[0][1] for state in game.tried}
+    wanted = [state[0][1] for state in states]
+    return [game.at(p) for p in fill(game.sizes[0], game.lead, wanted, known, width)]

@@ -1,0 +1,94 @@
+"""Where a measurement of a whole path takes place: a testbed, a folder, a session for each turn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from ..config import Loaded
+from ..contract.errors import ConfigError, NashbedError
+from ..contract.testbed import Testbed
+from ..lane.lab import Lab, compiled_program, opened_lab
+from ..machine.log import LOG, close_log, log_to
+from ..machine.session import LocalSession, Session
+from ..machine.state import id_of
+
+Tell = Callable[[str, int, int], None]
+"""Told of each step: title, how many are done, of how many."""
+MakeSession = Callable[["BenchSite", int, int], Session]
+"""Makes a session: (place, lanes, largest window of a flow in bytes) -> session."""
+
+
+def local_session(place: BenchSite, lanes: int, window_bytes: int) -> Session:
+    """A session on this machine, with one flow group for each lane."""
+    return LocalSession(
+        place.id, place.folder, place.bed, lanes=lanes, groups=1, window_bytes=window_bytes
+    )
+
+
+@dataclass(frozen=True)
+class BenchSite:
+    """A testbed and a folder.
+
+    Attributes:
+        testbed: The testbed.
+        folder: Where logs and what flows leave go.
+        make_session: Makes a session; tests give one without a real machine.
+        program: Finds the compiled P4 program.
+    """
+
+    testbed: Loaded[Testbed]
+    folder: Path
+    make_session: MakeSession = local_session
+    program: Callable[[Testbed], Path] = compiled_program
+    _numbers: Iterator[int] = field(default_factory=partial(itertools.count, 1))
+
+    @property
+    def bed(self) -> Testbed:
+        """What the testbed file says."""
+        return self.testbed.model
+
+    @property
+    def id(self) -> str:
+        """Four hexadecimal digits from the folder's place."""
+        return id_of(self.folder)
+
+    def turn_folder(self) -> Path:
+        """A folder for the next turn."""
+        path = self.folder / f"turn{next(self._numbers):02d}"
+        path.mkdir()
+        return path
+
+    def require_own_bottleneck(self, measured: str) -> None:
+        """Raise ConfigError where the data plane is not the bottleneck.
+
+        Args:
+            measured: What would be measured, as a sentence begins: `this is measured`.
+        """
+        if self.bed.target != "dpdk":
+            raise ConfigError(
+                f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} on testbeds "
+                "whose bottleneck is the data plane (target: dpdk)"
+            )
+
+    @contextmanager
+    def logged(self) -> Iterator[None]:
+        """Keep a log of everything that is done meanwhile."""
+        handler = log_to(self.folder / "bench.log")
+        try:
+            yield
+        except BaseException as error:
+            unknown = not isinstance(error, NashbedError)
+            LOG.error("measurement ended: %s", error, exc_info=unknown)
+            raise
+        finally:
+            close_log(handler)
+
+    def lab(self, lanes: int, window_bytes: int) -> AbstractContextManager[Lab]:
+        """The whole bottleneck between the hosts; the machine is given back whatever happens."""
+        session = self.make_session(self, lanes, window_bytes)
+        return opened_lab(session, self.bed, self.program(self.bed))

@@ -1,0 +1,131 @@
+"""The largest number of lanes side by side for which every gate of every lane passes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from ...config import Loaded
+from ...contract.capacity import LevelAttempt
+from ...contract.errors import ConfigError, HostError
+from ...contract.testbed import Testbed
+from ...lane.lab import compiled_program
+from ...machine.admission import check_host
+from ...run.runner import local_session, needed_disk_bytes
+from ...targets import capabilities_of
+from .bed import Lanes, measuring_bed, why_not
+from .level import LevelRunner, MakeSession, Tell
+from .search import Search
+
+PANEL_LANES = Lanes()
+FEW = 2
+"""Lanes of the first level: what lateness is without load."""
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """What is looked for.
+
+    Attributes:
+        lanes: What each lane is like.
+        start: Where the search begins: what the machine is thought to carry.
+        most: No more lanes than this; None: as many as the testbed has.
+        attempts: How often a level may be tried before it counts as failed.
+    """
+
+    lanes: Lanes = PANEL_LANES
+    start: int = 12
+    most: int | None = None
+    attempts: int = 2
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found.
+
+    Attributes:
+        lanes: The largest number of lanes that passed and was confirmed; 0: not even one.
+        rate_bps: Sum of their rates.
+        levels: Every attempt at every level, in order.
+    """
+
+    lanes: int
+    rate_bps: int
+    levels: tuple[LevelAttempt, ...]
+
+    def passed_at(self, lanes: int) -> tuple[LevelAttempt, ...]:
+        """The attempts at a level that passed."""
+        return tuple(level for level in self.levels if level.lanes == lanes and level.passed)
+
+
+def measure_lanes(
+    testbed: Loaded[Testbed],
+    what: Capacities,
+    tell: Tell,
+    make_session: MakeSession = local_session,
+    program: Callable[[Testbed], Path] = compiled_program,
+) -> Found:
+    """Count the lanes that a testbed carries; nothing is left behind, Ctrl-C included.
+
+    Args:
+        testbed: The testbed; what capacity it states does not matter.
+        what: What is looked for.
+        tell: Told one line for each attempt.
+        make_session: Makes the session; tests give one without a real machine.
+        program: Finds the compiled P4 program.
+
+    Raises:
+        ConfigError: Lanes cannot be counted on this testbed; the reason.
+        NashbedError: The machine cannot run anything, the disk is full, or the person stopped it.
+    """
+    reason = why_not(testbed.model, capabilities_of(testbed.model), what.lanes.rate)
+    if reason:
+        raise ConfigError(f"{testbed.name}: {reason}")
+    runner = LevelRunner(measuring_bed(testbed, what.lanes.rate), what.lanes, make_session, program)
+    largest = _largest(runner, what)
+    seeds = count(1)
+
+    def measure(lanes: int) -> LevelAttempt:
+        made = runner.once(lanes, next(seeds))
+        tell(as_line(made))
+        return made
+
+    search = Search(measure, what.attempts)
+    if not search.passes(min(FEW, largest)) and all(m.lateness is None for m in search.made):
+        raise HostError(f"{testbed.name}: no lane got to its end: {search.made[-1].reason}")
+    lanes = search.most(what.start, largest)
+    return Found(lanes, lanes * what.lanes.rate.bps, tuple(search.made))
+
+
+def check_machine(testbed: Loaded[Testbed], what: Capacities) -> None:
+    """Everything about the machine that is checked before anything is touched."""
+    runner = LevelRunner(measuring_bed(testbed, what.lanes.rate), what.lanes)
+    _, plan = runner.plan(_largest(runner, what))
+    check_host(testbed.model, Path(tempfile.gettempdir()), needed_disk_bytes(plan))
+
+
+def _largest(runner: LevelRunner, what: Capacities) -> int:
+    """How many lanes fit, by number, flow table and packet memory, and are wanted."""
+    _, plan = runner.plan(runner.testbed.model.dataplane.lanes)
+    return plan.lanes if what.most is None else min(plan.lanes, what.most)
+
+
+def as_line(made: LevelAttempt) -> str:
+    """An attempt for a person."""
+    parts = [f"{made.lanes} lanes, {made.rate_bps / 1e6:g} Mbit/s"]
+    if made.passed:
+        parts.append("every gate passed")
+    else:
+        gates = ", ".join(f"{gate} of {lanes}" for gate, lanes in made.failed.items())
+        parts.append(f"failed ({gates or made.reason})")
+    if made.lateness is not None:
+        parts.append(f"p99.9 lateness {made.lateness.p999_ns / 1000:.0f} us")
+    parts += [
+        f"core {core.core}: {core.user:.0%} user, {core.system:.0%} system, "
+        f"{core.softirq:.0%} softirq, {core.idle:.0%} idle"
+        for core in made.cores
+    ]
+    return "; ".join(parts)

@@ -1,0 +1,58 @@
+"""The captures of an attempt: headers of every segment as the hosts see it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..contract.errors import HostError
+from ..machine.layout import Side
+from ..machine.log import LOG
+from ..machine.polling import poll
+from ..machine.process import Process
+from ..machine.session import Session
+
+FILES: dict[Side, str] = {"snd": "capture.pcap", "rcv": "behind.pcap"}
+"""Side of the bottleneck -> file in the trial's folder."""
+HEADER_BYTES = 24
+READY_TIMEOUT_S = 10.0
+
+
+class LiveCapture:
+    """A running capture; it is ready once its file has a header.
+
+    Args:
+        session: Starts the process.
+        lane: The lane whose segments are kept.
+        folder: Where the file goes.
+        side: Beside which hosts: before or behind the bottleneck.
+
+    Raises:
+        HostError: The capture cannot be started.
+    """
+
+    def __init__(self, session: Session, lane: int, folder: Path, side: Side) -> None:
+        self._path = folder / FILES[side]
+        self._process: Process | None = session.start_capture(lane, self._path, side)
+        try:
+            poll(self._ready, READY_TIMEOUT_S, lambda: self._failure("writes no file"))
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """End it; what it says about lost packets is logged. Safe to call twice."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.stop()
+            LOG.info("%s: %s", process.name, "; ".join(process.last_words))
+
+    def _ready(self) -> bool | None:
+        process = self._process
+        if process is not None and process.poll() is not None:
+            raise self._failure("ended unexpectedly")
+        written = self._path.is_file() and self._path.stat().st_size >= HEADER_BYTES
+        return True if written else None
+
+    def _failure(self, problem: str) -> Exception:
+        process = self._process
+        return process.failure(problem) if process is not None else HostError(problem)

@@ -1,0 +1,78 @@
+"""Remove what a run made: at its end, or when a later start finds it dead."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+from pathlib import Path
+
+from ..contract.errors import HostError
+from . import namespaces
+from .log import LOG
+from .polling import poll
+from .shield import lower_shield
+from .state import STATE_DIR, ChildProcess, RunState, read_states
+
+
+def remove_run(state: RunState) -> list[str]:
+    """Remove a run's processes, interfaces, namespaces and files; returns what is left.
+
+    The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
+    free when its process is gone, and no file stays.
+    """
+    left = [f"process {child.pid}" for child in state.processes if not _end(child)]
+    if state.namespaces:
+        left += namespaces.remove(state.namespaces, state.interfaces)
+    if state.shield:
+        lower_shield(state.shield)
+    if state.scratch:
+        shutil.rmtree(state.scratch, ignore_errors=True)
+    return left
+
+
+def refuse_live_runs(folder: Path = STATE_DIR) -> None:
+    """Raise HostError while another run is alive: two would spoil each other."""
+    for path, state in read_states(folder):
+        if state is None:
+            raise HostError(f"{path}: damaged state file; look what it names, then remove it")
+        if state.pid != os.getpid() and state.is_alive():
+            raise HostError(
+                f"another run (pid {state.pid}, {state.run_dir}) is using this machine; "
+                "wait for its end or stop it"
+            )
+
+
+def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
+    """Find runs whose process is gone and remove what they left; returns them.
+
+    Raises:
+        HostError: A run is alive, or something stays.
+    """
+    refuse_live_runs(folder)
+    dead = []
+    for path, state in read_states(folder):
+        if state is None:
+            continue
+        LOG.warning("removing what the dead run in %s left behind", state.run_dir)
+        left = remove_run(state)
+        if left:
+            raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
+        path.unlink(missing_ok=True)
+        dead.append(state)
+    return dead
+
+
+def _end(child: ChildProcess) -> bool:
+    """Kill exactly this process; a later one that has its pid is left alone."""
+    if not child.is_alive():
+        return True
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child.pid, signal.SIGKILL)
+    poll(
+        lambda: None if child.is_alive() else True,
+        5.0,
+        lambda: HostError(f"process {child.pid} does not end"),
+    )
+    return True

@@ -1,0 +1,383 @@
+"""A run's hold on the machine: made, used, and given back."""
+
+from __future__ import annotations
+
+import os
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..contract.addresses import sender_address
+from ..contract.errors import HostError, TargetError
+from ..contract.testbed import Nic, Testbed
+from . import cleanup, command, facts, namespaces, preflight
+from .command import Completed
+from .forwarder import forwarder_command, forwarder_event
+from .layout import Layout, Side, make_layout
+from .log import LOG
+from .paths import DATAPLANE, FLOWS, PROBE, built
+from .process import TARGETS, Process, json_event
+from .shield import plan_shield, raise_shield
+from .state import STATE_DIR, StateFile, own_state
+from .switch import connect_switch, favour_group, switch_command
+
+CAPTURE_BYTES = 128
+"""Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
+
+
+@dataclass(frozen=True)
+class PathEnds:
+    """What a load generator on the senders' side must know of the path.
+
+    Attributes:
+        interface: The senders' interface, in their namespace.
+        source_mac: Its hardware address.
+        destination_mac: That of the receivers' interface.
+    """
+
+    interface: str
+    source_mac: str
+    destination_mac: str
+
+
+class Session(ABC):
+    """What the run needs from a machine."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Check the machine, remove dead runs, make the namespaces."""
+
+    @abstractmethod
+    def start_dataplane(self, config: Path) -> Process:
+        """Start the data plane with a configuration file."""
+
+    @abstractmethod
+    def start_forwarder(self, devices: Sequence[str]) -> Process:
+        """Start dpdk-testpmd in the data plane's place; its event `ready`: it forwards.
+
+        Args:
+            devices: The EAL's arguments that open the ports, as the data plane tells them.
+        """
+
+    @abstractmethod
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+        """Start the testbed's switch program with a compiled program."""
+
+    @abstractmethod
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        """A connection to the port at which the switch program is controlled."""
+
+    @abstractmethod
+    def connect_hosts(self) -> None:
+        """Finish the hosts' interfaces once the data plane is up."""
+
+    @abstractmethod
+    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+        """Start a flow generator on one side."""
+
+    @abstractmethod
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+        """Capture the headers of a lane's segments beside the hosts of a side, until stopped."""
+
+    @abstractmethod
+    def start_probe(self, side: Side, config: Path) -> Process:
+        """Start nashbed-probe on one side."""
+
+    @abstractmethod
+    def run_beside_senders(
+        self, args: Sequence[str], text: str | None, timeout_s: float
+    ) -> Completed:
+        """Run a load generator at the senders' interface to its end."""
+
+    @property
+    @abstractmethod
+    def path_ends(self) -> PathEnds:
+        """The senders' interface and both hardware addresses."""
+
+    @abstractmethod
+    def require_targets(self) -> None:
+        """Raise the failure of a program of the target that has ended; called in mid-trial."""
+
+    @abstractmethod
+    def host_losses(self) -> dict[str, int]:
+        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+
+    @abstractmethod
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """The data plane's `ports` configuration."""
+
+    @property
+    @abstractmethod
+    def scratch(self) -> Path:
+        """A directory for sockets and generated files."""
+
+    @property
+    @abstractmethod
+    def sysctls(self) -> dict[str, str]:
+        """Settings of the hosts' namespaces."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give everything back. Safe to call twice, and after a failed open."""
+
+
+class LocalSession(Session):
+    """This machine, with network namespaces as hosts."""
+
+    def __init__(
+        self,
+        run_id: str,
+        run_dir: Path,
+        testbed: Testbed,
+        lanes: int,
+        groups: int,
+        window_bytes: int,
+    ) -> None:
+        self._run_id = run_id
+        self._run_dir = run_dir
+        self._testbed = testbed
+        self.layout: Layout = make_layout(run_id, testbed, os.cpu_count() or 1, lanes, groups)
+        self._sysctls = host_sysctls(window_bytes)
+        self._state: StateFile | None = None
+        self._processes: list[Process] = []
+        self._switch: Process | None = None
+        self._affinity: set[int] | None = None
+
+    @property
+    def scratch(self) -> Path:
+        """Directory of sockets and generated files."""
+        return STATE_DIR / self._run_id
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """Settings of the hosts' namespaces."""
+        return self._sysctls
+
+    def open(self) -> None:
+        """Check the machine, remove dead runs, make the namespaces."""
+        preflight.require_root()
+        preflight.require_tools()
+        preflight.require_cores(self._testbed)
+        preflight.require_switch(self._testbed)
+        cleanup.remove_dead_runs()
+        preflight.require_huge_pages(self._testbed)
+        self._affinity = leave_core(self._testbed.dataplane.core)
+        namespaces.refuse_foreign(self.layout)
+        self._write_state()
+        self._raise_shield()
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        namespaces.create(self.layout)
+
+    def _write_state(self) -> None:
+        layout, dataplane = self.layout, self._testbed.dataplane
+        veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
+        veths += [(layout.dp, cable.dp) for cable in layout.cables]
+        state = own_state(self._run_id, self._run_dir).model_copy(
+            update={
+                "namespaces": layout.namespaces,
+                "interfaces": tuple(veths),
+                "scratch": str(self.scratch),
+                "shield": plan_shield(dataplane.core) if dataplane.shield else None,
+            }
+        )
+        self._state = StateFile(state)
+
+    def _raise_shield(self) -> None:
+        shield = self._state.state.shield if self._state else None
+        if shield:
+            raise_shield(shield)
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """The data plane's `ports` configuration."""
+        interfaces = {
+            "senders": self.layout.senders.peer or self.layout.senders.interface,
+            "receivers": self.layout.receivers.peer or self.layout.receivers.interface,
+            **{cable.port: cable.dp for cable in self.layout.cables},
+        }
+        return {
+            name: {"driver": "pci", "address": port.address}
+            if isinstance(port, Nic)
+            else {"driver": port.driver, "iface": interfaces[name]}
+            for name, port in self._testbed.ports.of_dataplane().items()
+        }
+
+    def start_dataplane(self, config: Path) -> Process:
+        """Start the data plane in its namespace."""
+        args = [str(built(DATAPLANE)), "--config", str(config)]
+        log = self._run_dir / "dataplane.log"
+        return self._start("dataplane", self.layout.dp, args, log)
+
+    def start_forwarder(self, devices: Sequence[str]) -> Process:
+        """Start dpdk-testpmd in the data plane's namespace and place.
+
+        Raises:
+            HostError: It is not installed.
+        """
+        preflight.require_forwarder()
+        args = forwarder_command(self._testbed.dataplane, devices)
+        log = self._run_dir / "testpmd.log"
+        return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
+
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+        """Start the switch program in its namespace; it stays off the loop's core as we do."""
+        args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
+        self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
+        favour_group(self._switch.pid)
+        return self._switch
+
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        """A connection to the switch program's control port, as soon as it answers."""
+        if self._switch is None:
+            raise TargetError("switch: it is not started")
+        return connect_switch(self._testbed, self.layout, self._switch, timeout_s)
+
+    def connect_hosts(self) -> None:
+        """Finish the hosts' interfaces once the data plane is up."""
+        namespaces.adopt_taps(self.layout)
+        namespaces.configure(self.layout, self._sysctls)
+
+    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+        """Start a flow generator in a side's namespace; it stays off the loop's core as we do."""
+        namespace = self.layout.senders if side == "snd" else self.layout.receivers
+        role = "sender" if side == "snd" else "sink"
+        args = [str(built(FLOWS)), "--config", str(config)]
+        return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
+
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+        """Capture the headers of a lane's segments at a side's interface.
+
+        Raises:
+            HostError: tcpdump is not installed.
+        """
+        preflight.require_capture()
+        host = self.layout.senders if side == "snd" else self.layout.receivers
+        args = capture_command(host.interface, lane, path)
+        return self._start(f"capture of lane {lane} ({side})", host.namespace, args, None)
+
+    def start_probe(self, side: Side, config: Path) -> Process:
+        """Start nashbed-probe in a side's namespace."""
+        host = self.layout.senders if side == "snd" else self.layout.receivers
+        args = [str(built(PROBE)), "--config", str(config)]
+        return self._start(f"probe ({side})", host.namespace, args, None)
+
+    def run_beside_senders(
+        self, args: Sequence[str], text: str | None, timeout_s: float
+    ) -> Completed:
+        """Run a load generator in the senders' namespace to its end."""
+        wrapped = ["ip", "netns", "exec", self.layout.senders.namespace, *args]
+        return command.attempt(wrapped, text=text, timeout_s=timeout_s)
+
+    @property
+    def path_ends(self) -> PathEnds:
+        """The senders' interface and both hardware addresses."""
+        senders, receivers = self.layout.sides
+        return PathEnds(
+            senders.interface,
+            namespaces.hardware_address(senders),
+            namespaces.hardware_address(receivers),
+        )
+
+    def _start(
+        self,
+        name: str,
+        namespace: str,
+        args: list[str],
+        log: Path | None,
+        read_event: Callable[[str], dict[str, Any] | None] = json_event,
+    ) -> Process:
+        wrapped = ["ip", "netns", "exec", namespace, *args]
+        process = Process(name, wrapped, self._state, log, read_event)
+        self._processes.append(process)
+        return process
+
+    def require_targets(self) -> None:
+        """Raise the failure of a program of the target that has ended."""
+        require_running(self._processes)
+
+    def host_losses(self) -> dict[str, int]:
+        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+        losses = {f"softnet_{k}": v for k, v in facts.softnet().items()}
+        for side in self.layout.sides:
+            found = namespaces.link_losses(side.namespace, side.interface)
+            losses |= {f"{side.interface}_{k}": v for k, v in found.items()}
+            if side.peer:
+                found = namespaces.link_losses(side.peer_namespace, side.peer)
+                losses |= {f"{side.peer}_{k}": v for k, v in found.items()}
+        for cable in self.layout.cables:
+            for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
+                found = namespaces.link_losses(namespace, end)
+                losses |= {f"{end}_{k}": v for k, v in found.items()}
+        return losses
+
+    def close(self) -> None:
+        """Give everything back; what stays is an error with its name."""
+        for process in reversed(self._processes):
+            process.stop()
+        self._processes.clear()
+        if self._affinity is not None:
+            os.sched_setaffinity(0, self._affinity)
+            self._affinity = None
+        if self._state is None:
+            return
+        left = cleanup.remove_run(self._state.state)
+        if left:
+            raise HostError(f"could not remove {', '.join(left)}")
+        self._state.remove()
+        self._state = None
+        LOG.info("restored the machine")
+
+
+def require_running(processes: Sequence[Process]) -> None:
+    """Raise the failure of the first program of a target that has ended."""
+    for process in processes:
+        if process.name in TARGETS and process.poll() is not None:
+            raise process.failure("ended in mid-trial")
+
+
+def leave_core(core: int) -> set[int]:
+    """Keep this thread and all that it starts off a core, as long as there is another.
+
+    Returns:
+        The cores that were allowed before.
+    """
+    before = os.sched_getaffinity(0)
+    if before - {core}:
+        os.sched_setaffinity(0, before - {core})
+    return before
+
+
+def capture_command(interface: str, lane: int, path: Path) -> list[str]:
+    """Make the command line of tcpdump on one lane: headers alone, written at once.
+
+    Args:
+        interface: The hosts' interface.
+        lane: The lane; its senders share a network.
+        path: The capture file.
+    """
+    network = sender_address(lane, 0).rpartition(".")[0]
+    return [
+        *("tcpdump", "-n", "-i", interface, "-s", str(CAPTURE_BYTES), "-B", "16384"),
+        *("--immediate-mode", "--time-stamp-precision=nano", "-U", "-Z", "root"),
+        *("-w", str(path), f"tcp and net {network}.0/24"),
+    ]
+
+
+def host_sysctls(window_bytes: int) -> dict[str, str]:
+    """Settings of the hosts' namespaces.
+
+    Args:
+        window_bytes: Largest window that a flow may need: BDP and buffer.
+
+    Socket buffers hold four times that: the kernel counts its own overhead in them, and a
+    flow must be limited by its congestion window, not by a buffer.
+    """
+    largest = max(4 * window_bytes, 6_291_456)
+    return {
+        "net.ipv4.tcp_no_metrics_save": "1",
+        "net.ipv4.tcp_ecn": "0",
+        "net.ipv4.tcp_rmem": f"4096 131072 {largest}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {largest}",
+    }

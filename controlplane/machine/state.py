@@ -1,0 +1,138 @@
+"""The state file of a live run: what to remove when the run is found dead.
+
+It is written before anything is created and after every change, so that a run killed at
+any moment leaves a complete list behind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..contract.errors import HostError
+from ..contract.model import ContractModel
+from .procfs import executable, start_time
+from .shield import Shield
+
+STATE_DIR = Path("/run/nashbed")
+
+
+def id_of(place: Path) -> str:
+    """Four hexadecimal digits from a place on disk: names of what a run makes on the machine."""
+    return hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:4]
+
+
+class ChildProcess(ContractModel):
+    """A process that the run started.
+
+    Attributes:
+        pid: Its process id.
+        start: Its start time in clock ticks since boot.
+        executables: Files it may be running: the wrappers it is started through, then itself.
+    """
+
+    pid: int
+    start: int
+    executables: tuple[str, ...]
+
+    def is_alive(self) -> bool:
+        """Whether this very process (not a later one with its pid) is running."""
+        running = (executable(self.pid) or "").removesuffix(" (deleted)")
+        return start_time(self.pid) == self.start and running in self.executables
+
+
+class RunState(ContractModel):
+    """Everything outside the run directory that belongs to a run.
+
+    Attributes:
+        id: Four hexadecimal digits, part of every name.
+        pid: Process id of the controlling process.
+        start: Its start time in clock ticks since boot.
+        run_dir: The run directory.
+        namespaces: Network namespaces.
+        interfaces: Interfaces by namespace, removed first.
+        processes: Running children.
+        scratch: Directory of sockets and generated files.
+        shield: The shield around the packet loop's core.
+    """
+
+    id: str
+    pid: int
+    start: int
+    run_dir: str
+    namespaces: tuple[str, ...] = ()
+    interfaces: tuple[tuple[str, str], ...] = ()
+    processes: tuple[ChildProcess, ...] = ()
+    scratch: str = ""
+    shield: Shield | None = None
+
+    def is_alive(self) -> bool:
+        """Whether the controlling process is still running."""
+        return start_time(self.pid) == self.start
+
+
+class StateFile:
+    """Keeps a RunState on disk, replaced as a whole at each change. Safe between threads."""
+
+    def __init__(self, state: RunState, folder: Path = STATE_DIR) -> None:
+        self.path = folder / f"{state.id}.json"
+        self._state = state
+        self._lock = threading.Lock()
+        self._write()
+
+    @property
+    def state(self) -> RunState:
+        """The current state."""
+        return self._state
+
+    def add_process(self, child: ChildProcess) -> None:
+        """Note a process that was started."""
+        with self._lock:
+            processes = (*self._state.processes, child)
+            self._state = self._state.model_copy(update={"processes": processes})
+            self._write()
+
+    def remove_process(self, pid: int) -> None:
+        """Forget a process that has ended."""
+        with self._lock:
+            kept = tuple(p for p in self._state.processes if p.pid != pid)
+            self._state = self._state.model_copy(update={"processes": kept})
+            self._write()
+
+    def remove(self) -> None:
+        """The run is gone and so is everything of it."""
+        with self._lock:
+            self.path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            aside = self.path.with_suffix(".tmp")
+            aside.write_text(self._state.model_dump_json(indent=1))
+            aside.replace(self.path)
+        except OSError as error:
+            raise HostError(
+                f"{self.path}: cannot be written ({error.strerror}); run as root"
+            ) from error
+
+
+def own_state(run_id: str, run_dir: Path) -> RunState:
+    """The state of a run that this process controls, with nothing created yet."""
+    pid = os.getpid()
+    return RunState(id=run_id, pid=pid, start=start_time(pid) or 0, run_dir=str(run_dir))
+
+
+def read_states(folder: Path = STATE_DIR) -> list[tuple[Path, RunState | None]]:
+    """All state files; None for one that cannot be read."""
+    found: list[tuple[Path, RunState | None]] = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            found.append((path, RunState.model_validate(json.loads(path.read_text()))))
+        except (OSError, ValueError, ValidationError):
+            found.append((path, None))
+    return found

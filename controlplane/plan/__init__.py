@@ -1,0 +1,1 @@
+"""Scenario to trials: settings, mixes, seeds, resources."""

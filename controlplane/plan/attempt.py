@@ -1,0 +1,84 @@
+"""One attempt at a planned trial: everything about it that is decided before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.plan import PlannedTrial
+from ..contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+from .flows import TrialFlow, flow_table, group_delays, trial_flows
+from .seeds import derive
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt.
+
+    Attributes:
+        scenario: The scenario.
+        trial: What is planned.
+        number: Which attempt at it.
+        lane: The lane it runs on.
+        folder: Where its files go until it is sealed.
+        seed: Its own seed.
+        flows: Its flows.
+    """
+
+    scenario: Scenario
+    trial: PlannedTrial
+    number: int
+    lane: int
+    folder: Path
+    seed: int
+    flows: tuple[TrialFlow, ...]
+
+    @property
+    def id(self) -> str:
+        """The trial id."""
+        return self.trial.attempt_id(self.number)
+
+    @property
+    def first_flow(self) -> int:
+        """Flow table id of flow 0: every lane has a range of its own."""
+        return self.lane * len(self.flows)
+
+    @property
+    def raw_telemetry(self) -> Path:
+        """Where the data plane writes raw records."""
+        return self.folder / "telemetry.raw"
+
+    def program(self) -> LaneProgram:
+        """What the target is asked to do."""
+        return LaneProgram(
+            lane=self.lane,
+            bottleneck=self.trial.program,
+            delays=group_delays(self.scenario, self.trial, self.seed),
+            flows=flow_table(self.flows, self.first_flow),
+        )
+
+    def telemetry(self) -> TelemetryPlan:
+        """How postcards are to be kept."""
+        kept = self.scenario.telemetry.postcards
+        make = partial(
+            TelemetryPlan,
+            path=self.raw_telemetry,
+            first_flow=self.first_flow,
+            flows=len(self.flows),
+        )
+        if isinstance(kept, SampledPostcards):
+            return make("sample", n=kept.sample)
+        if isinstance(kept, BinnedPostcards):
+            return make("bins", bin_ns=kept.bins.ns)
+        return make("all")
+
+
+def make_attempt(
+    scenario: Scenario, trial: PlannedTrial, number: int, lane: int, folder: Path
+) -> Attempt:
+    """Decide an attempt: its seed is the scenario's, hashed with the trial id."""
+    seed = derive(scenario.seed, trial.attempt_id(number))
+    flows = trial_flows(scenario, trial, seed, lane)
+    return Attempt(scenario, trial, number, lane, folder, seed, flows)

@@ -1,0 +1,1 @@
+"""A run directory: schemas, writers and readers of its tables and documents."""

@@ -1,0 +1,123 @@
+"""A run directory: its documents and its sealed trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..contract.manifest import MANIFEST_FORMAT, Manifest
+from ..contract.plan import PLAN_FORMAT, Plan, PlannedTrial
+from ..contract.scenario import Scenario
+from ..contract.trial import Setting
+from .documents import read_json, read_scenario
+from .errors import RunError
+from .sealed_trial import SealedTrial, open_trial
+
+
+@dataclass(frozen=True)
+class DamagedTrial:
+    """A sealed trial that could not be read and is left out.
+
+    Attributes:
+        id: Name of the trial's directory.
+        problem: One line: which file, what is wrong, what to do.
+    """
+
+    id: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """An opened run directory.
+
+    Attributes:
+        path: The directory.
+        manifest: What was applied, and where it ran.
+        scenario: What was asked for.
+        plan: Every trial that was planned (None: no plan was written).
+        trials: Every readable sealed trial, sorted by id, valid or not.
+        damaged: Sealed trials that could not be read.
+    """
+
+    path: Path
+    manifest: Manifest
+    scenario: Scenario
+    plan: Plan | None
+    trials: tuple[SealedTrial, ...]
+    damaged: tuple[DamagedTrial, ...]
+
+    @property
+    def valid_trials(self) -> tuple[SealedTrial, ...]:
+        """The trials that numbers may be taken from: one for each repetition.
+
+        Should a repetition have several valid attempts, the last one counts.
+        """
+        last = {(t.setting.label, t.mix_key, t.record.repetition): t for t in self._by_attempt()}
+        return tuple(sorted(last.values(), key=lambda t: t.id))
+
+    def _by_attempt(self) -> list[SealedTrial]:
+        valid = [t for t in self.trials if t.record.valid]
+        return sorted(valid, key=lambda t: t.record.attempt)
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Every setting that was planned or run, in that order, once."""
+        planned = [p.setting for p in self.plan.trials] if self.plan else []
+        found = {s.label: s for s in [*planned, *(t.setting for t in self.trials)]}
+        return tuple(found.values())
+
+    @property
+    def planned(self) -> tuple[PlannedTrial, ...] | None:
+        """What was meant to be run (None: no plan, or a search chose among its trials)."""
+        if self.plan is None or self.plan.search == "adaptive":
+            return None
+        return self.plan.trials
+
+    @property
+    def planned_trials(self) -> int | None:
+        """How many repetitions were planned (None: no plan, or a search chose them)."""
+        return None if self.planned is None else len(self.planned)
+
+
+def open_run(path: Path) -> FinishedRun:
+    """Open a run directory; damaged trials are reported, not fatal.
+
+    Args:
+        path: A directory under results/.
+
+    Raises:
+        RunError: The directory is missing, foreign, of another version, or its manifest or
+            scenario is damaged.
+    """
+    if not path.is_dir():
+        raise RunError(f"{path}: is not a directory; give a directory under results/")
+    if not (path / "manifest.json").is_file():
+        raise RunError(
+            f"{path}: is not a nashbed run directory (no manifest.json); "
+            "give a directory under results/"
+        )
+    manifest = read_json(path / "manifest.json", Manifest, MANIFEST_FORMAT, "run again")
+    scenario = read_scenario(path / "scenario.yaml")
+    trials, damaged_trials = _open_trials(path / "trials")
+    return FinishedRun(path, manifest, scenario, _open_plan(path), trials, damaged_trials)
+
+
+def _open_plan(path: Path) -> Plan | None:
+    file = path / "plan.json"
+    if not file.is_file():
+        return None
+    return read_json(file, Plan, PLAN_FORMAT, "run `nashbed resume`, which plans again")
+
+
+def _open_trials(folder: Path) -> tuple[tuple[SealedTrial, ...], tuple[DamagedTrial, ...]]:
+    trials: list[SealedTrial] = []
+    broken: list[DamagedTrial] = []
+    for directory in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if directory.name.startswith(".") or not directory.is_dir():
+            continue
+        try:
+            trials.append(open_trial(directory))
+        except RunError as error:
+            broken.append(DamagedTrial(directory.name, error.message))
+    return tuple(trials), tuple(broken)

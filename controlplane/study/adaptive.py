@@ -1,0 +1,84 @@
+"""An adaptive run: the analysis' campaign picks trials of the plan as results arrive.
+
+The run knows nothing of equilibria and the analysis nothing of runs; this is where they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..contract.plan import Plan, PlannedTrial
+from ..contract.scenario import Scenario
+from ..contract.testbed import Testbed
+from ..contract.trial import Setting
+from ..plan.planner import trials_at_once
+from ..plan.resources import room_of
+
+if TYPE_CHECKING:
+    from nashbed.analysis.campaign.campaign import Campaign
+
+
+def expect(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> Sequence[int]:
+    """Trials of each round that an adaptive search is expected to take."""
+    from nashbed.analysis.campaign.expectation import expected_rounds  # noqa: PLC0415 - slow to import
+
+    return expected_rounds(scenario, settings, at_once)
+
+
+def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -> CampaignChooser:
+    """The chooser of an adaptive run.
+
+    Args:
+        path: The run directory.
+        scenario: What is run.
+        testbed: Where.
+        plan: What may be chosen.
+    """
+    at_once = trials_at_once(plan.trials, plan.lanes, room_of(testbed, plan))
+    return CampaignChooser(path, scenario, plan, at_once)
+
+
+class CampaignChooser:
+    """Picks trials of a plan as a campaign wishes them.
+
+    Args:
+        path: The run directory; sealed trials are read from it.
+        scenario: What is run.
+        plan: What may be chosen.
+        at_once: Trials side by side.
+    """
+
+    def __init__(self, path: Path, scenario: Scenario, plan: Plan, at_once: int) -> None:
+        from nashbed.analysis.campaign.campaign import Wish  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.campaign.of_scenario import campaign_of  # noqa: PLC0415
+        from nashbed.analysis.state import mix_state  # noqa: PLC0415
+
+        self._path = path
+        self._scenario = scenario
+        settings = {trial.setting.label: trial.setting for trial in plan.trials}
+        index = {label: i for i, label in enumerate(settings)}
+        self._campaign: Campaign = campaign_of(scenario, list(settings.values()), at_once)
+        self._trials = {
+            Wish(index[t.setting.label], mix_state(t.mix, scenario.strategies), t.repetition): t
+            for t in plan.trials
+        }
+        self._wishes = {trial.key: wish for wish, trial in self._trials.items()}
+
+    def ask(self) -> list[PlannedTrial]:
+        """Trials to start now."""
+        return [self._trials[wish] for wish in self._campaign.ask()]
+
+    def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
+        """Take a finished trial into account.
+
+        Raises:
+            RunError: A table of the sealed trial is damaged.
+        """
+        from nashbed.analysis.campaign.of_trial import payoffs_of_trial  # noqa: PLC0415
+
+        payoffs = None
+        if sealed is not None:
+            payoffs = payoffs_of_trial(self._path / "trials" / sealed, self._scenario)
+        self._campaign.tell(self._wishes[trial.key], payoffs)

@@ -1,0 +1,1 @@
+"""What a trial proves, and whether it may be believed."""

@@ -1,0 +1,172 @@
+"""What the postcards of a trial prove, gathered piece by piece in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..store.raw_records import Ints, Piece
+from .link_busy import EXACT_NS, LinkBusy
+from .stream_coverage import StreamCoverage
+
+SYN = 0x02
+
+
+class FlowTotals:
+    """Packets and bytes of each flow, departed and dropped."""
+
+    def __init__(self, flows: int) -> None:
+        self.departed_packets = np.zeros(flows, np.int64)
+        self.departed_bytes = np.zeros(flows, np.int64)
+        self.dropped_packets = np.zeros(flows, np.int64)
+        self.dropped_bytes = np.zeros(flows, np.int64)
+
+    def feed(self, piece: Piece) -> None:
+        """Take a piece in."""
+        for mask, packets, size in (
+            (~piece.dropped, self.departed_packets, self.departed_bytes),
+            (piece.dropped, self.dropped_packets, self.dropped_bytes),
+        ):
+            np.add.at(packets, piece.flow[mask], 1)
+            np.add.at(size, piece.flow[mask], piece.packet_bytes[mask])
+
+
+class SequenceGaps:
+    """Missing numbers in the sequence of postcards (32 bits, wrapping)."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self._last: int | None = None
+
+    def feed(self, piece: Piece) -> None:
+        """Take a piece in."""
+        if len(piece.seq) == 0:
+            return
+        first = piece.seq[0] - 1 if self._last is None else self._last
+        steps = np.diff(piece.seq, prepend=first) & 0xFFFFFFFF
+        self.missing += int(np.sum(steps - 1))
+        self._last = int(piece.seq[-1])
+
+
+class QueueDepth:
+    """Whether the queue that each departed packet met is what postcards say was in it.
+
+    First in, first out: a packet meets those that came before it and have not yet left.
+
+    Args:
+        tolerance_bytes: How far the two may be apart; None: that is not judged.
+    """
+
+    def __init__(self, tolerance_bytes: int | None = 0) -> None:
+        self._tolerance = np.inf if tolerance_bytes is None else tolerance_bytes
+        self.checked = 0
+        self.wrong = 0
+        self._before_bytes = 0
+        self._forgotten_bytes = 0
+        self._times: Ints = np.empty(0, np.int64)
+        self._through: Ints = np.empty(0, np.int64)
+
+    def feed(self, piece: Piece) -> None:
+        """Take a piece in."""
+        out = ~piece.dropped
+        enqueue, size = piece.enqueue_ns[out], piece.packet_bytes[out]
+        if len(enqueue) == 0:
+            return
+        through = self._before_bytes + np.cumsum(size)
+        times = np.concatenate((self._times, piece.dequeue_ns[out]))
+        sums = np.concatenate((self._through, through))
+        gone = np.searchsorted(times, enqueue, side="right")
+        left = np.where(gone > 0, sums[gone - 1], self._forgotten_bytes)
+        depth = (through - size) - left
+        self.checked += len(enqueue)
+        off = np.abs(depth - piece.queue_bytes[out])
+        self.wrong += int(np.count_nonzero(off > self._tolerance))
+        self._keep(times, sums, int(enqueue[-1]))
+        self._before_bytes = int(through[-1])
+
+    def _keep(self, times: Ints, sums: Ints, now_ns: int) -> None:
+        """Remember only departures that a later arrival may still have to wait for."""
+        first = int(np.searchsorted(times, now_ns, side="right"))
+        if first > 0:
+            self._forgotten_bytes = int(sums[first - 1])
+        self._times, self._through = times[first:], sums[first:]
+
+
+class Edges:
+    """Which flows reached the bottleneck in the first and in the last part of the window."""
+
+    def __init__(self, flows: int, window_ns: tuple[int, int], share: float) -> None:
+        begin, end = window_ns
+        part = int((end - begin) * share)
+        self._first = (begin, begin + part)
+        self._last = (end - part, end)
+        self.first: NDArray[np.bool_] = np.zeros(flows, np.bool_)
+        self.last: NDArray[np.bool_] = np.zeros(flows, np.bool_)
+
+    def feed(self, flow: Ints, times_ns: Ints) -> None:
+        """Take sightings of flows in: numbers and times relative to t0, of equal length."""
+        for (begin, end), seen in ((self._first, self.first), (self._last, self.last)):
+            seen[flow[(times_ns >= begin) & (times_ns <= end)]] = True
+
+
+@dataclass
+class PostcardEvidence:
+    """Everything that all postcards of a trial prove.
+
+    Args:
+        flows: Number of flows.
+        rate_bps: Applied rate.
+        overhead_bytes: Applied overhead.
+        slot_bytes: Applied slot.
+        departure_tolerance_ns: The target's.
+        queue_tolerance_bytes: The target's.
+    """
+
+    flows: int
+    rate_bps: int
+    overhead_bytes: int
+    slot_bytes: int = 0
+    departure_tolerance_ns: int = EXACT_NS
+    queue_tolerance_bytes: int | None = 0
+    totals: FlowTotals = field(init=False)
+    gaps: SequenceGaps = field(init=False)
+    link: LinkBusy = field(init=False)
+    depth: QueueDepth = field(init=False)
+    streams: list[StreamCoverage] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the parts."""
+        self.totals = FlowTotals(self.flows)
+        self.gaps = SequenceGaps()
+        self.link = LinkBusy(
+            self.rate_bps, self.overhead_bytes, self.slot_bytes, self.departure_tolerance_ns
+        )
+        self.depth = QueueDepth(self.queue_tolerance_bytes)
+        self.streams = [StreamCoverage() for _ in range(self.flows)]
+
+    def feed(self, piece: Piece) -> None:
+        """Take a piece in."""
+        for part in (self.totals, self.gaps, self.link, self.depth):
+            part.feed(piece)
+        self._feed_streams(piece)
+
+    def _feed_streams(self, piece: Piece) -> None:
+        sent = ~piece.dropped
+        order = np.argsort(piece.flow, kind="stable")
+        flow = piece.flow[order]
+        bounds = np.searchsorted(flow, np.arange(self.flows + 1))
+        for number, stream in enumerate(self.streams):
+            own = order[bounds[number] : bounds[number + 1]]
+            if len(own) == 0:
+                continue
+            syns = own[(piece.tcp_flags[own] & SYN) != 0]
+            if len(syns):
+                stream.begin(int(piece.tcp_seq[syns[0]]))
+            data = own[sent[own] & (piece.payload_bytes[own] > 0)]
+            stream.feed(piece.tcp_seq[data], piece.payload_bytes[data])
+
+    def stream_bytes(self) -> list[int | None]:
+        """Bytes of each flow that a receiver can have read; None where no SYN was seen."""
+        return [stream.contiguous for stream in self.streams]

@@ -1,0 +1,182 @@
+"""Campaigns: which trials a run chooses as results arrive."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+import pytest
+from nashbed.analysis.campaign.campaign import Campaign, Game, Rules, Wish
+from nashbed.analysis.campaign.certainty import Noise, pooled_noise, unclear
+from nashbed.analysis.campaign.speculation import bracket, fill
+from nashbed.analysis.campaign.start import start_of
+from nashbed.analysis.models.published_mixes import read_mixes
+from nashbed.analysis.models.question import Question
+from nashbed.analysis.nash.equilibria import judge_all
+from tests.unit.analysis.models.test_published_mixes import REFERENCE, needs_reference
+
+
+def linear(crossing: float, flows: int, noise: float = 0.0, seed: int = 1):
+    """A game of like flows in which B leads below `crossing` B flows; fair share 1."""
+    rng = np.random.default_rng(seed)
+
+    def payoffs(state):
+        b = state[0][1]
+        lead = 2 * (crossing - b) / flows
+        a_value, b_value = 1 - lead * b / flows, 1 + lead * (flows - b) / flows
+        values = np.array([[a_value, b_value]]) + rng.normal(0, noise, (1, 2))
+        return np.where(np.array(state) > 0, values, np.nan)
+
+    return payoffs
+
+
+def run(campaign: Campaign, payoffs, most: int = 1000) -> list[list[Wish]]:
+    """Rounds of a campaign against one oracle for each game."""
+    rounds = []
+    while wishes := campaign.ask():
+        rounds.append(wishes)
+        for wish in wishes:
+            campaign.tell(wish, payoffs[wish.game](wish.state))
+        assert len(rounds) < most
+    assert campaign.over
+    return rounds
+
+
+def game(flows: int = 50, **more) -> Game:
+    return Game((flows,), 2, 1.0, **more)
+
+
+def test_fill_halves_the_widest_gaps_of_the_bracket() -> None:
+    leads = {10: 0.5, 30: -0.5}
+    assert bracket(50, leads.get) == (10, 30)
+    # 11 to 29 are free: 20 is wanted, then the middles of 11-19 and 21-29.
+    assert fill(50, leads.get, [20], {10, 30}, 3) == [20, 15, 25]
+    assert fill(50, leads.get, [20], {10, 30}, 1) == [20]
+
+
+def test_fill_stops_when_the_bracket_is_measured() -> None:
+    leads = {10: 0.5, 11: 0.1, 12: -0.5}
+    assert fill(50, leads.get, [13], {10, 11, 12}, 9) == [13]
+
+
+@pytest.mark.parametrize("width", [1, 3, 8])
+@pytest.mark.parametrize("crossing", [0.3, 7.4, 25.5, 49.6])
+def test_a_clear_game_is_settled(width: int, crossing: float) -> None:
+    campaign = Campaign([game()], Rules(repetitions=1, lanes=width, epsilon=0.0))
+    rounds = run(campaign, [linear(crossing, 50)])
+    assert all(len(wishes) <= max(width, 2) for wishes in rounds)
+    found = campaign.result(0).equilibria
+    assert [abs(s[0][1] - crossing) < 1.5 for s in found] == [True]
+
+
+def test_width_saves_rounds() -> None:
+    def rounds_of(lanes: int) -> int:
+        campaign = Campaign([game()], Rules(repetitions=1, lanes=lanes, epsilon=0.0))
+        return len(run(campaign, [linear(17.3, 50)]))
+
+    assert rounds_of(6) < rounds_of(1)
+
+
+def test_nothing_is_asked_twice_and_never_more_than_the_repetitions() -> None:
+    campaign = Campaign([game(10)] * 1, Rules(repetitions=4, lanes=3, epsilon=0.0))
+    rounds = run(campaign, [linear(5.2, 10, noise=0.5)])
+    asked = [wish for wishes in rounds for wish in wishes]
+    assert len(asked) == len(set(asked))
+    assert max(wish.repetition for wish in asked) <= 3
+
+
+def test_a_clear_decision_is_not_repeated_to_the_end() -> None:
+    """Gains of 0.2 fair shares and noise of 0.001: two repetitions say all."""
+    campaign = Campaign([game(10)], Rules(repetitions=20, lanes=1, epsilon=0.0))
+    rounds = run(campaign, [linear(5.5, 10, noise=0.001)])
+    assert max(wish.repetition for wishes in rounds for wish in wishes) == 1
+
+
+def test_a_state_that_cannot_be_measured_is_passed_round() -> None:
+    oracle = linear(5.5, 10)
+    campaign = Campaign([game(10)], Rules(repetitions=1, lanes=1, epsilon=0.0))
+    run(campaign, [lambda state: None if state[0][1] == 5 else oracle(state)])
+    assert campaign.result(0).unmeasurable == 1
+    assert campaign.over
+
+
+def test_a_setting_that_is_done_hints_at_its_neighbours() -> None:
+    games = [game(hints=[((38, 12),)]), game()]
+    campaign = Campaign(games, Rules(repetitions=1, lanes=1, epsilon=0.0))
+    run(campaign, [linear(12.2, 50), linear(37.3, 50)])
+    assert any(abs(hint[0][1] - 12.2) < 1.5 for hint in games[1].hints)
+
+
+def test_a_resumed_campaign_asks_for_nothing_that_it_was_told() -> None:
+    rules = Rules(repetitions=2, lanes=2, epsilon=0.0)
+    oracle = linear(12.2, 50)
+    whole = [w for wishes in run(Campaign([game()], rules), [oracle]) for w in wishes]
+    resumed = Campaign([game()], rules)
+    for wish in whole[:5]:
+        resumed.tell(wish, oracle(wish.state))
+    rest = [w for wishes in run(resumed, [oracle]) for w in wishes]
+    assert not set(whole[:5]) & set(rest)
+
+
+def test_two_groups_and_three_strategies_end() -> None:
+    rng = np.random.default_rng(3)
+    table: dict = {}
+
+    def oracle(state):
+        values = table.setdefault(state, rng.uniform(0.5, 1.5, (2, 3)))
+        return np.where(np.array(state) > 0, values, np.nan)
+
+    campaign = Campaign([Game((3, 2), 3, 1.0)], Rules(repetitions=1, lanes=4, epsilon=0.0))
+    run(campaign, [oracle])
+    result = campaign.result(0)
+    assert result.equilibria or result.none_exists
+
+
+def test_noise_is_pooled_within_states() -> None:
+    """Two states, two repetitions of one flow each: deviations 1 and 1 of their means."""
+    one = {((1, 0),): [np.array([[1.0, np.nan]]), np.array([[3.0, np.nan]])]}
+    two = {((0, 1),): [np.array([[np.nan, 5.0]]), np.array([[np.nan, 7.0]])]}
+    # Sums of squares 2 and 2, one degree of freedom each: variance 2, in fair shares of 2: 0.5.
+    noise = pooled_noise([(one, 2.0), (two, 2.0)])
+    assert noise.freedom == 2
+    assert noise.deviation == pytest.approx(np.sqrt(0.5))
+
+
+def test_small_gains_are_clear_within_epsilon() -> None:
+    samples = {((1, 1),): [np.array([[1.0, 1.0]])] * 2}
+    samples[(2, 0),] = [np.array([[1.01, np.nan]])] * 2
+    samples[(0, 2),] = [np.array([[np.nan, 1.01]])] * 2
+    noise = Noise(0.02, 30)
+    assert unclear(((1, 1),), samples, noise, 1.0, epsilon=0.1) == set()
+    assert unclear(((1, 1),), samples, noise, 1.0, epsilon=0.0) == set(samples)
+
+
+@needs_reference
+def test_published_panels(record_property) -> None:
+    """Every panel as one campaign on 21 lanes: seven buffers, three mixes of each in a round."""
+    mixes = read_mixes(REFERENCE / "fabric_mixes.csv")
+    trials, rounds = [], []
+    for _, keys in groupby(sorted(mixes), key=lambda key: (key.rate_mbps, key.base_rtt_ms)):
+        panel = list(keys)
+        tables = [mixes[key].table(False) for key in panel]
+        games = [
+            Game((k.flows,), 2, t.fair_share, hints_of(k))
+            for k, t in zip(panel, tables, strict=True)
+        ]
+        campaign = Campaign(games, Rules(repetitions=1, lanes=21, epsilon=0.0))
+        done = run(campaign, [t.means.get for t in tables])
+        for i, table in enumerate(tables):
+            exhaustive = {v.state for v in judge_all(table) if v.equilibrium == "yes"}
+            assert campaign.result(i).equilibria, panel[i]
+            assert set(campaign.result(i).equilibria) <= exhaustive, panel[i]
+        trials.append(sum(map(len, done)) / len(panel))
+        rounds.append(len(done))
+    record_property("mixes of a setting", f"mean {np.mean(trials):.1f}")
+    record_property("rounds of a panel", f"{min(rounds)} to {max(rounds)}")
+    assert max(rounds) <= 8
+
+
+def hints_of(key) -> list:
+    rate, rtt = key.rate_mbps * 1e6, key.base_rtt_ms / 1e3
+    start = start_of(Question(rate, rtt, key.buffer_bdp * rate * rtt / 8, key.flows, 0))
+    return [] if start is None else [start]

@@ -1,0 +1,223 @@
+"""Correlation of telemetry with throughput: cases computed by hand, and a whole run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nashbed.analysis.correlation import correlate_run, correlation_dict, mix_readings
+from nashbed.analysis.correlation.bbr_path import flight_in_bdp, mean_min_rtt, rtt_plus
+from nashbed.analysis.correlation.congestion_events import (
+    CongestionEvent,
+    congestion_events,
+    event_length_ns,
+)
+from nashbed.analysis.correlation.cubic_cycle import cycle_minima, queue_and_flight_at
+from nashbed.analysis.correlation.equation5 import equation5, fit_line
+from nashbed.analysis.correlation.k_verdict import KPrediction, judge_k
+from nashbed.analysis.correlation.lagged import fast_part, lagged_correlation, peak
+from nashbed.analysis.correlation.series import load_series, window_bins
+from nashbed.analysis.correlation.synchronisation import losing_shares
+from nashbed.analysis.measures import measure_run
+from nashbed.analysis.metrics.queue_occupancy import TimeBins
+from nashbed.analysis.report import build_report
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
+
+MS = 1_000_000
+
+
+def test_equation5() -> None:
+    # R = 1 s, Q = 0.5 s. In balance: b = lambda Q = 500 and 1500 B; (1000 + 500) / 1.5 = 1000.
+    rate, rtt = np.array([1000.0, 3000.0]), np.array([1.0, 1.0])
+    assert equation5(rate, np.array([500.0, 1500.0]), rtt, 0.5).tolist() == [1000.0, 3000.0]
+    # Even halves of the queue: (1000 + 1000) / 1.5 and (3000 + 1000) / 1.5.
+    found = equation5(rate, np.array([1000.0, 1000.0]), rtt, 0.5)
+    assert found == pytest.approx([4000 / 3, 8000 / 3])
+    # Base RTTs differ, the balance does not: (1000 x 2 + 500) / 2.5 = 1000.
+    assert equation5(rate, np.array([500.0, 1500.0]), np.array([2.0, 1.0]), 0.5)[0] == 1000.0
+
+
+def test_fit_line() -> None:
+    # Measured = predicted + 1: slope 1, intercept 1, R2 1; residuals 1, 1, 1 against squares
+    # about the mean of 1 + 0 + 1: explained = 1 - 3/2.
+    fit = fit_line(np.array([1.0, 2, 3, np.nan]), np.array([2.0, 3, 4, 9]))
+    assert fit is not None
+    assert (fit.slope, fit.intercept, fit.r2) == pytest.approx((1, 1, 1))
+    assert (fit.explained, fit.rms_residual, fit.n) == pytest.approx((-0.5, 1, 3))
+    assert fit_line(np.array([1.0, 2]), np.array([1.0, 2])) is None
+    assert fit_line(np.array([1.0, 1, 1]), np.array([1.0, 2, 3])) is None
+
+
+def test_lagged_correlation() -> None:
+    # y is x one step later: exactly 1 at lag 1 (and nowhere else).
+    x, y = np.array([0.0, 1, 0, 0, 2, 0, 0]), np.array([9.0, 0, 1, 0, 0, 2, 0])
+    lags = np.array([-1, 0, 1, 6])
+    found = lagged_correlation(x, y, lags)
+    assert found[2] == pytest.approx(1.0)
+    assert np.isnan(found[3])  # one step left
+    assert peak(lags, found) == (1, pytest.approx(1.0))
+    assert np.isnan(lagged_correlation(np.ones(5), y[:5], np.array([0]))).all()
+    assert peak(lags, np.full(4, np.nan)) is None
+
+
+def test_fast_part() -> None:
+    # Width 3: averages 0, 1, 1, 1, 0; what is left is the series less these.
+    assert fast_part(np.array([0.0, 0, 3, 0, 0]), 3).tolist() == [0, -1, 2, -1, 0]
+    assert fast_part(np.full(6, 5.0), 4).tolist() == [0.0] * 6
+
+
+def test_event_length() -> None:
+    # 40 ms around, 80 ms of a full queue, 10 ms of waiting for reordering.
+    assert event_length_ns(40 * MS, 80 * MS) == 130 * MS
+
+
+def test_congestion_events() -> None:
+    # Length 100 from the first drop: 0, 50, 100 | 101 | 250. A trickle does not become one.
+    times, flows = np.array([101, 0, 250, 50, 100]), np.array([1, 0, 2, 0, 3])
+    found = congestion_events(times, flows, 100)
+    assert found == [
+        CongestionEvent(0, 100, (0, 3), 3),
+        CongestionEvent(101, 101, (1,), 1),
+        CongestionEvent(250, 250, (2,), 1),
+    ]
+    assert congestion_events(times[:0], flows[:0], 100) == []
+
+
+def test_losing_shares() -> None:
+    events = [CongestionEvent(0, 1, (0, 3), 3), CongestionEvent(5, 6, (9,), 1),
+              CongestionEvent(8, 9, (0, 1, 2, 3), 4)]  # fmt: skip
+    # Of flows 0 to 3: two lose, none (left out), all four.
+    assert losing_shares(events, range(4)).tolist() == [0.5, 1.0]
+    assert losing_shares([], range(4)).tolist() == []
+
+
+def test_cycle_minima() -> None:
+    # Bins of 10; events at 5, 25, 26: least of bins 0 and 1, then bin 2 alone.
+    bins = TimeBins(0, 10, 4)
+    found = cycle_minima(np.array([7.0, 3, 5, 1]), bins, np.array([5, 25, 26]))
+    assert found.tolist() == [3.0, 5.0]
+    assert cycle_minima(np.ones(4), bins, np.empty(0, np.int64)).tolist() == []
+
+
+def test_queue_and_flight_at() -> None:
+    # One packet of flow 0 in the queue from 100 to 200; base RTT 60: in flight from 70 to 230.
+    # One of flow 1 (base RTT 20) from 150 to 300: in flight from 140 to 310. One is dropped.
+    chunk = {
+        "kind": np.array([0, 0, 1], np.uint8),
+        "flow": np.array([0, 1, 1], np.uint32),
+        "packet_bytes": np.array([1000, 500, 400], np.uint32),
+        "enqueue_ns": np.array([100, 150, 160]),
+        "dequeue_ns": np.array([200, 300, 160]),
+    }
+    at = np.array([69, 70, 99, 145, 150, 200, 229, 230, 309, 310])
+    queue, flight = queue_and_flight_at([chunk], np.array([60, 20]), at)
+    assert queue.tolist() == [
+        [0, 0, 0, 1000, 1000, 0, 0, 0, 0, 0], [0, 0, 0, 0, 500, 500, 500, 500, 0, 0],
+    ]  # fmt: skip
+    assert flight.tolist() == [
+        [0, 1000, 1000, 1000, 1000, 1000, 1000, 0, 0, 0],
+        [0, 0, 0, 500, 500, 500, 500, 500, 500, 0],
+    ]
+
+
+def test_bbr_path() -> None:
+    assert mean_min_rtt(np.array([40_000.0, 60_000.0, 0.0, np.nan])) == pytest.approx(0.05)
+    assert np.isnan(mean_min_rtt(np.array([np.nan])))
+    # 40 ms and 100 kB at 20 Mbit/s (2.5 MB/s): 40 ms more.
+    assert rtt_plus(0.04, 100_000, 20e6) == pytest.approx(0.08)
+    # 8 Mbit/s x 50 ms = 50 kB: 100 kB in flight is 2 BDP, 50 kB is 1; without an estimate left out.
+    flight = flight_in_bdp(
+        np.array([100_000, 50_000, 7]), np.array([8e6, 8e6, np.nan]), np.array([5e4, 5e4, 5e4])
+    )
+    assert flight == pytest.approx(1.5)
+
+
+def _prediction(measured: float, given: float, low: float, high: float) -> KPrediction:
+    predicted = {"measured": given, "synchronised": low, "desynchronised": high}
+    return KPrediction("t", "s", measured, dict.fromkeys(predicted, 0.8), predicted)
+
+
+def test_judge_k() -> None:
+    # Errors of the measured k 0.01, 0.02, 0.03; of the bounds 0.1 more, and 0.01 less.
+    rows = [_prediction(0.5, 0.5 + e, 0.6 + e, 0.49 + e) for e in (0.01, 0.02, 0.03)]
+    found = judge_k(rows)
+    assert found is not None
+    assert found.errors["measured"].mean == pytest.approx(0.02)
+    assert found.gains["synchronised"].mean == pytest.approx(0.1)
+    assert found.gains["desynchronised"].mean == pytest.approx(-0.01)
+    assert found.answer("synchronised") == "better"
+    assert found.answer("desynchronised") == "worse"
+    assert "over 3 trials" in found.text()
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_trials_that_cannot_tell_are_left_out() -> None:
+    assert judge_k([_prediction(0.5, 0.4, 0.4, 0.4)]) is None
+    one = judge_k([_prediction(0.5, 0.5, 0.6, 0.4), _prediction(0.5, 0.4, 0.4, 0.4)])
+    assert one is not None
+    assert one.errors["measured"].n == 1
+    assert one.answer("synchronised") == "not told apart"  # no interval from one trial
+
+
+def test_window_bins_grow_with_the_flows() -> None:
+    assert window_bins((0, 1_000 * MS), 10) == TimeBins(0, 10 * MS, 100)
+    assert window_bins((0, 100_000 * MS), 8000).length_ns == 100 * MS
+
+
+def test_series_of_bins_agree_with_postcards(tmp_path: Path) -> None:
+    raw = {**SCENARIO, "telemetry": {**SCENARIO["telemetry"], "postcards": {"bins": "10ms"}}}
+    writer = RunWriter(tmp_path / "run", raw)
+    setting = writer.settings()[0]
+    writer.add(setting, (2,), tables=("postcards", "goodput", "flow_samples"))
+    writer.add(setting, (2,), attempt=1, tables=("bins", "goodput", "flow_samples"))
+    writer.finish()
+    trials = {t.record.attempt: t for t in measure_run(tmp_path / "run").run.trials}
+    exact = load_series(trials[0], writer.scenario, 4)
+    binned = load_series(trials[1], writer.scenario, 4)
+    assert exact is not None
+    assert binned is not None
+    assert np.allclose(exact.occupancy, binned.occupancy)
+    assert np.allclose(exact.departed, binned.departed)
+    assert exact.drops is not None
+    assert binned.drops is not None
+    assert set(exact.drops.t_ns // (10 * MS)) == set(binned.drops.t_ns // (10 * MS))
+
+
+def test_a_whole_run(whole_run: Path) -> None:
+    measures = measure_run(whole_run)
+    run = correlate_run(measures)
+    assert len(run.trials) == 5
+    setting = measures.run.settings[0]
+    fit = run.fit(setting)
+    assert fit is not None
+    # One queue for all flows: Little's law leaves equation (5) little room.
+    assert fit.slope == pytest.approx(1, abs=0.1)
+    assert fit.explained > 0.95
+    mixed = [t for t in run.trials if t.cubic is not None and t.bbr is not None]
+    assert len(mixed) == 3
+    for trial in mixed:
+        cubic = trial.cubic
+        assert cubic is not None
+        assert len(cubic.b_min) == max(len(cubic.events_ns) - 1, 0)
+        assert (cubic.window >= cubic.b_max).all()
+        assert ((cubic.shares > 0) & (cubic.shares <= 1)).all()
+    assert len(mix_readings(run, setting)) == 5
+    assert correlation_dict(run)["settings"][0]["equation5"]["all"]["n"] == 20
+
+
+def test_sampled_postcards_give_no_events(tmp_path: Path) -> None:
+    raw = {**SCENARIO, "telemetry": {**SCENARIO["telemetry"], "postcards": {"sample": 10}}}
+    run = correlate_run(measure_run(write_run(tmp_path / "run", raw)))
+    assert all(trial.cubic is None for trial in run.trials)
+    assert run.k is None
+
+
+def test_the_report_has_the_section(whole_run: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(whole_run, tmp_path / "run"))
+    page = build_report(run, ("html",)).read_text()
+    assert '<section id="correlation">' in page
+    summary = json.loads((run / "report" / "summary.json").read_text())
+    assert summary["correlation"]["settings"][0]["mixes"]

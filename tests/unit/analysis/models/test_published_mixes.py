@@ -1,0 +1,90 @@
+"""The published FABRIC mixes must give the published equilibria."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+from nashbed.analysis.models.published_mixes import PanelKey, PublishedMixes, read_mixes
+from nashbed.analysis.nash.equilibria import judge_all
+from nashbed.controlplane.store.errors import RunError
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+REFERENCE = Path(os.environ.get("NASHBED_REFERENCE", REPOSITORY.parent / "shared" / "reference"))
+needs_reference = pytest.mark.skipif(
+    not (REFERENCE / "fabric_mixes.csv").is_file(),
+    reason=f"no published mixes in {REFERENCE}; set NASHBED_REFERENCE to their folder",
+)
+
+
+@pytest.fixture(scope="module")
+def panels() -> dict[PanelKey, PublishedMixes]:
+    return read_mixes(REFERENCE / "fabric_mixes.csv")
+
+
+def published() -> dict[PanelKey, tuple[set[int], int | None]]:
+    with (REFERENCE / "fabric_equilibria.csv").open(newline="") as file:
+        return dict(map(published_row, csv.DictReader(file)))
+
+
+def published_row(row: dict[str, str]) -> tuple[PanelKey, tuple[set[int], int | None]]:
+    names = ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp")
+    key = PanelKey(*(float(row[name]) for name in names), flows=int(row["n_flows"]))
+    crossing = row["n_cubic_at_first_crossing"]
+    states = {int(n) for n in row["n_cubic_at_NE_all"].split()}
+    return key, (states, int(crossing) if crossing else None)
+
+
+def cubic_at_equilibrium(panel: PublishedMixes, skip_invalid: bool = False) -> set[int]:
+    verdicts = judge_all(panel.table(skip_invalid))
+    return {v.state[0][0] for v in verdicts if v.equilibrium == "yes"}
+
+
+@needs_reference
+def test_every_published_equilibrium(panels) -> None:
+    expected = published()
+    assert len(expected) == 49
+    found = {key: cubic_at_equilibrium(panel) for key, panel in panels.items()}
+    assert found == {key: states for key, (states, _) in expected.items()}
+
+
+@needs_reference
+def test_every_published_crossing(panels) -> None:
+    expected = {key: crossing for key, (_, crossing) in published().items()}
+    assert {key: panel.first_crossing() for key, panel in panels.items()} == expected
+
+
+@needs_reference
+def test_without_the_invalid_cells_their_neighbours_are_undecided(panels) -> None:
+    cells = sum(len(panel.invalid) for panel in panels.values())
+    assert cells == 7
+    for key, panel in panels.items():
+        strict = judge_all(panel.table(skip_invalid=True))
+        decided = {v.state[0][0] for v in strict if v.equilibrium == "yes"}
+        open_ = {v.state[0][0] for v in strict if v.equilibrium == "undecided"}
+        assert decided <= cubic_at_equilibrium(panel), key
+        assert cubic_at_equilibrium(panel) <= decided | open_, key
+        assert {key.flows - k for k in panel.invalid} <= open_
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n", "has no column"),
+        ("", "has no column"),
+        (
+            "bandwidth_mbps,base_rtt_ms,buffer_bdp,n_flows,n_bbr,n_cubic,bbr_agg_mbps,"
+            "cubic_agg_mbps,valid\n50,20,1,2,x,1,1,1,ok\n",
+            "line 2",
+        ),
+    ],
+)
+def test_bad_files_say_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "mixes.csv"
+    file.write_text(text)
+    with pytest.raises(RunError, match=said):
+        read_mixes(file)
+    with pytest.raises(RunError, match="cannot be read"):
+        read_mixes(tmp_path / "missing.csv")

@@ -1,0 +1,283 @@
+"""From a run directory to rows, equilibria, acceptance and the report page."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nashbed.analysis.acceptance import check
+from nashbed.analysis.measures import measure_run
+from nashbed.analysis.nash import equilibria_of_run
+from nashbed.analysis.report import build_report
+from nashbed.analysis.summary import summarise
+from nashbed.controlplane.store.errors import RunError
+from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_run
+
+PAYLOAD_PART = 1448 / 1514
+PAGE = ("html",)
+BOTH = ("html", "pdf")
+
+
+class Page(HTMLParser):
+    """Collects tags, links and text; fails on anything fetched from elsewhere."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.images: list[str] = []
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in {"src", "href"} and value is not None:
+                assert value.startswith(("data:", "#")), value
+                self.images += [value] if tag == "img" else []
+        if tag not in {"meta", "img", "br", "link"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def text_of(path: Path) -> str:
+    return re.sub(r"\s+", " ", Page(path).text)
+
+
+def test_summary_rows(whole_run: Path) -> None:
+    rows = summarise(whole_run)
+    assert [row["counts"]["bbr"] for row in rows] == [0, 1, 2, 3, 4]
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
+    for row in rows:
+        assert row["trials_valid"] == 1
+        assert row["utilisation"]["mean"] == pytest.approx(1.0, abs=1e-3)
+        # All throughputs together are the payload's part of the rate.
+        total = sum(
+            row["counts"][s] * row["per_flow_throughput"][s]["mean"]
+            for s in ("cubic", "bbr")
+            if row["counts"][s]
+        )
+        assert total == pytest.approx(10e6 * PAYLOAD_PART, rel=5e-3)
+        # The queue is never longer than the buffer: 2 BDP = 80 ms.
+        assert 0.02 < row["mean_queueing_delay"]["mean"] < 0.081
+    assert rows[0]["per_flow_throughput"]["bbr"] is None
+    assert rows[0]["mix"] == "4 cubic"
+    assert rows[2]["mix"] == "2 cubic + 2 bbr"
+
+
+def test_delays_follow_littles_law(whole_run: Path) -> None:
+    """Mean bytes in the queue = departure rate x mean stay, for every trial and flow."""
+    for trial in measure_run(whole_run).trials:
+        bytes_per_s = trial.per_flow["per_flow_throughput"] / PAYLOAD_PART / 8
+        expected = bytes_per_s * trial.per_flow["per_flow_queueing_delay"]
+        assert trial.per_flow["queue_occupancy"] == pytest.approx(expected, rel=0.05)
+
+
+def test_equilibria_are_those_of_the_means(whole_run: Path) -> None:
+    rows = summarise(whole_run)
+    a = [(r["per_flow_throughput"]["cubic"] or {}).get("mean", -1.0) for r in rows]
+    b = [(r["per_flow_throughput"]["bbr"] or {}).get("mean", -1.0) for r in rows]
+    expected = [(k == 4 or b[k + 1] <= a[k]) and (k == 0 or a[k - 1] <= b[k]) for k in range(5)]
+    assert [row["equilibrium"] for row in rows] == expected
+    (found,) = equilibria_of_run(whole_run)
+    assert [v.state[0][1] for v in found.equilibria] == [k for k in range(5) if expected[k]]
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    assert plain["fair_share_bps"] == 2.5e6
+
+
+def test_repetitions_give_intervals_and_a_bootstrap(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", trials=3, duration="2s", warmup="500ms")
+    row = summarise(run)[1]
+    assert row["per_flow_throughput"]["cubic"]["n"] == 3
+    assert row["per_flow_throughput"]["cubic"]["ci95"] > 0
+    chances = [r["probability"] for r in summarise(run)]
+    assert all(0 <= chance <= 1 for chance in chances)
+    assert "How often" in text_of(build_report(run, PAGE))
+
+
+ACCEPTANCE: list[dict[str, Any]] = [
+    {"metric": "per_flow_throughput", "strategy": "cubic", "mix": {"bbr": 0},
+     "expect": "2.4mbit", "tolerance": "5%"},
+    {"metric": "per_flow_throughput", "strategy": "cubic", "mix": {"bbr": 0},
+     "expect": "9mbit", "tolerance": "5%"},
+    {"metric": "mean_queueing_delay", "min": "20ms", "max": "80ms"},
+    {"metric": "mean_queueing_delay", "mix": {"bbr": 2}, "min": "1ms", "max": "2ms"},
+    {"metric": "crossing", "expect": 2, "tolerance": 4},
+    {"metric": "crossing", "buffer": "9bdp", "expect": 2, "tolerance": 4},
+]  # fmt: skip
+
+
+def test_acceptance(tmp_path: Path) -> None:
+    results = check(write_run(tmp_path / "run", acceptance=ACCEPTANCE))
+    assert [r.passed for r in results][:4] == [True, False, True, False]
+    # All flows cubic: the payload's part of 10 Mbit/s by 4.
+    assert results[0].value == pytest.approx(10 * PAYLOAD_PART / 4, rel=5e-3)
+    assert (results[0].low, results[0].high) == pytest.approx((2.28, 2.52))
+    assert results[2].unit == "ms"
+    assert not results[5].passed
+    assert "no setting of the run is the one it names" in results[5].detail
+    assert all(json.dumps(r.to_dict(), allow_nan=False) for r in results)
+
+
+def test_report_is_whole_and_self_contained(run_copy: Path) -> None:
+    page = build_report(run_copy)
+    assert page == run_copy / "report" / "index.html"
+    read = Page(page)
+    assert not read.open
+    assert len(read.images) >= 5
+    names = sorted(p.name for p in (run_copy / "report" / "figures").iterdir())
+    assert {Path(n).suffix for n in names} == {".png", ".pdf"}
+    assert "throughput_by_mix-b2bdp.png" in names
+    assert page.stat().st_size < 4_000_000
+    assert not list((run_copy / "report").glob(".*"))
+    summary = json.loads((run_copy / "report" / "summary.json").read_text())
+    assert len(summary["rows"]) == 5
+    for text in ("Where the mix settles", "5 of 5 sealed trials", "conservation", "kernel"):
+        assert text in read.text
+
+
+def test_report_again_gives_the_same_bytes(run_copy: Path) -> None:
+    first, again = (files_of(build_report(run_copy, BOTH).parent) for _ in range(2))
+    assert first == again
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+
+
+def test_formats(run_copy: Path) -> None:
+    folder = build_report(run_copy, ("svg",))
+    assert folder == run_copy / "report"
+    assert {p.suffix for p in (folder / "figures").iterdir()} == {".svg"}
+    with pytest.raises(RunError, match="'docx' is unknown; there are html"):
+        build_report(run_copy, ("docx",))
+
+
+def test_markup_in_names_is_escaped(run_copy: Path) -> None:
+    scenario = run_copy / "scenario.yaml"
+    scenario.write_text(scenario.read_text().replace("A synthetic run", "A <b>bold</b> run"))
+    assert "A <b>bold</b> run" in text_of(build_report(run_copy, PAGE))
+
+
+def test_no_valid_trial(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", {**SCENARIO, "duration": "2s", "acceptance": ACCEPTANCE})
+    (setting,) = writer.settings()
+    writer.add(setting, (2,), valid=False)
+    run = writer.finish()
+    (row,) = summarise(run)
+    assert (row["trials_valid"], row["trials_invalid"], row["equilibrium"]) == (0, 1, None)
+    assert not any(result.passed for result in check(run))
+    page = build_report(run, PAGE)
+    assert "No valid trial" in text_of(page)
+    assert "9 ms is above 0.5 ms" in text_of(page)
+    assert not Page(page).images
+
+
+def test_no_trial_at_all(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", SCENARIO)
+    run = writer.finish()
+    edit_json(run / "manifest.json", status="interrupted")
+    assert summarise(run) == []
+    assert equilibria_of_run(run) == []
+    text = text_of(build_report(run, PAGE))
+    assert "No valid trial" in text
+    assert "The run is interrupted" in text
+
+
+def test_one_mix_is_undecided_and_said_so(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", {**SCENARIO, "duration": "2s"})
+    (setting,) = writer.settings()
+    writer.add(setting, (2,))
+    run = writer.finish()
+    (found,) = equilibria_of_run(run)
+    assert found.summary() == "undecided: 4 of 5 mixes not measured"
+    text = text_of(build_report(run, PAGE))
+    assert "undecided: 4 of 5 mixes not measured" in text
+    assert "4 of 5 mixes have no valid trial" in text
+
+
+def test_a_single_flow_alone(tmp_path: Path) -> None:
+    flows = [{"name": "main", "count": 1, "base_rtt": "40ms"}]
+    run = write_run(tmp_path / "run", flows=flows, duration="2s")
+    assert [row["counts"] for row in summarise(run)] == [
+        {"cubic": 1, "bbr": 0},
+        {"cubic": 0, "bbr": 1},
+    ]
+    build_report(run, PAGE)
+
+
+def test_several_groups(tmp_path: Path) -> None:
+    flows = [
+        {"name": "near", "count": 2, "base_rtt": "10ms"},
+        {"name": "far", "count": 1, "base_rtt": "50ms"},
+    ]
+    raw = {**SCENARIO, "flows": flows, "duration": "2s"}
+    writer = RunWriter(tmp_path / "run", raw)
+    (setting,) = writer.settings()
+    planned = [(setting, (a, b), 0) for a in range(3) for b in range(2)]
+    for where, counts, _ in planned:
+        writer.add(where, counts)
+    run = writer.finish(planned)
+    rows = summarise(run)
+    assert len(rows) == 6
+    assert rows[0]["mix"] == "near: 2 cubic; far: 1 cubic"
+    assert [g["group"] for g in rows[0]["groups"]] == ["near", "far"]
+    (found,) = equilibria_of_run(run)
+    assert found.state_count == 6
+    assert not found.undecided
+    assert not Page(build_report(run, PAGE)).open
+
+
+def test_sampled_postcards_are_said_to_be_estimates(tmp_path: Path) -> None:
+    telemetry = {"postcards": {"sample": 10}}
+    run = write_run(tmp_path / "run", duration="2s", telemetry=telemetry)
+    assert "One postcard in 10 was kept" in text_of(build_report(run, PAGE))
+
+
+def test_binned_runs_have_a_report(tmp_path: Path) -> None:
+    raw = {**SCENARIO, "duration": "3s", "telemetry": {"postcards": {"bins": "10ms"}}}
+    writer = RunWriter(tmp_path / "run", raw)
+    (setting,) = writer.settings()
+    for k in (1, 2):
+        writer.add(setting, (k,), tables=("bins", "goodput", "flow_samples"))
+    read = Page(build_report(writer.finish(), PAGE))
+    assert "Only sums over 10ms were kept" in read.text
+    assert len(read.images) >= 5
+
+
+def test_many_flows_keep_the_page_small(tmp_path: Path) -> None:
+    flows = [{"name": "main", "count": 70, "base_rtt": "20ms"}]
+    writer = RunWriter(tmp_path / "run", {**SCENARIO, "flows": flows, "duration": "3s"})
+    (setting,) = writer.settings()
+    for k in (10, 35, 60):
+        writer.add(setting, (k,))
+    assert build_report(writer.finish(), PAGE).stat().st_size < 4_000_000
+
+
+def test_published_series_are_drawn_where_they_belong(tmp_path: Path) -> None:
+    series = {"label": "Paper", "strategy": "bbr", "x": [1, 2], "y": [3, 2]}
+    run = write_run(
+        tmp_path / "run",
+        duration="2s",
+        sweep={"buffer": ["1bdp", "2bdp"], "mixes": [1]},
+        reference=[{**series, "buffer": "2bdp"}],
+    )
+    from nashbed.analysis.figures.catalogue import references
+
+    measures = measure_run(run)
+    assert [len(references(measures, s)) for s in measures.run.settings] == [0, 1]
+    build_report(run, PAGE)
+
+
+def test_a_report_that_cannot_be_written(run_copy: Path) -> None:
+    (run_copy / "report").write_text("in the way")
+    with pytest.raises(RunError, match="cannot write the report"):
+        build_report(run_copy)

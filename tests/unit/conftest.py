@@ -1,0 +1,21 @@
+"""Shared run directories, simulated once; tests that damage one take a copy."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.support.synthetic_run import write_run
+
+
+@pytest.fixture(scope="session")
+def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four flows, one buffer, all five mixes, one repetition. Read only."""
+    return write_run(tmp_path_factory.mktemp("runs") / "whole")
+
+
+@pytest.fixture
+def run_copy(whole_run: Path, tmp_path: Path) -> Path:
+    """The same, to be damaged."""
+    return Path(shutil.copytree(whole_run, tmp_path / "run"))

@@ -1,0 +1,53 @@
+"""The benchmark of the packet path puts every packet through, and says so."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from nashbed.controlplane.bench import replay
+from nashbed.controlplane.bench.replay import bench_replay
+from nashbed.controlplane.cli.main import run as cli
+from nashbed.controlplane.contract.errors import TargetError
+from nashbed.controlplane.machine.command import Completed
+from tests.support.replay import need_dataplane
+
+BRIEF = ["bench", "replay", "--packets", "10000", "--repetitions", "1"]
+
+
+@pytest.fixture(autouse=True)
+def _built() -> None:
+    need_dataplane()
+
+
+@pytest.mark.dataplane
+@pytest.mark.parametrize(("flows", "burst"), [(1, 1), (50, 32), (5000, 64)])
+def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
+    (found,) = bench_replay(20_000, 2, flows, burst)
+    assert found.name == "replay_mpps"
+    assert len(found.values) == 2
+    assert found.low > 0
+    assert found.data["pipeline"] in ("native", "interpreted")
+    del found.data["pipeline"]
+    assert found.data == {"packets": 20_000, "flows": flows, "burst": burst}
+
+
+@pytest.mark.dataplane
+def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli([*BRIEF, "--alone", "--json"]) in (0, 20)
+    told = json.loads(capsys.readouterr().out)
+    assert told["part"] == "replay"
+    assert told["figures"][0]["data"]["packets"] == 10_000
+
+
+def test_a_lost_postcard_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = '{"departed": 9, "dropped": 0, "postcards": 8, "mpps": 5.0}\n'
+    monkeypatch.setattr(replay, "run_dataplane", lambda args: Completed(("x",), 0, out, ""))
+    with pytest.raises(TargetError, match="lost postcards"):
+        bench_replay(1000, 1, 1, 1)
+
+
+def test_an_answer_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "run_dataplane", lambda args: Completed(("x",), 0, "?", ""))
+    with pytest.raises(TargetError, match="cannot be read"):
+        bench_replay(1000, 1, 1, 1)

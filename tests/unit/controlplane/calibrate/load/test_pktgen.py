@@ -1,0 +1,287 @@
+"""Pktgen-DPDK: the client against a socket that checks every line, and the Lua script run in Lua.
+
+Pktgen itself is not here. The socket speaks as its Lua shell does (docs of Pktgen-DPDK, "Socket
+Support"); the script meets a `pktgen` table with the documented functions, which refuses others.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from nashbed.controlplane.calibrate.load import Burst, BurstStep
+from nashbed.controlplane.calibrate.load.choose import choose_load
+from nashbed.controlplane.calibrate.load.pktgen import PktgenLoad
+from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.paths import PKTGEN_SCRIPT
+from nashbed.controlplane.machine.session import PathEnds
+
+lupa = pytest.importorskip("lupa", reason="needs lupa: `make venv`")
+
+ENDS = PathEnds("nbs0", "02:6e:62:00:00:01", "02:6e:62:00:00:02")
+BURST = Burst(
+    "10.64.0.1",
+    10000,
+    "10.65.0.1",
+    5001,
+    (BurstStep(1514, 7), BurstStep(60), BurstStep(999, 2)),
+    20000,
+)
+LINK_MBIT = 10000
+
+
+class FakePktgen:
+    """The `pktgen` table: takes what the documented functions take, counts what would be sent."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {}
+        self.sent: list[tuple[int, int, float]] = []
+        self.polls = 0
+        self.older = False
+
+    def table(self, lua: Any) -> Any:
+        names = ("set", "set_type", "set_proto", "set_mac", "set_ipaddr", "screen", "start",
+                 "stop", "delay", "isSending", "linkState", "portStats")  # fmt: skip
+        functions = {name: getattr(self, f"do_{name}") for name in names}
+        self._lua = lua
+        return lua.table_from({**functions, "info": lua.table_from({"Pktgen_Version": "25.08.1"})})
+
+    def do_set(self, port: str, what: str, value: float) -> None:
+        assert port == "0"
+        ranges = {"count": (1, 2**32), "size": (64, 1518), "rate": (0.01, 100), "burst": (1, 1),
+                  "sport": (1, 65535), "dport": (1, 65535)}  # fmt: skip
+        low, high = ranges[what]
+        assert low <= value <= high, (what, value)
+        self.settings[what] = value
+
+    def do_set_type(self, port: str, kind: str) -> None:
+        assert (port, kind) == ("0", "ipv4")
+
+    def do_set_proto(self, port: str, kind: str) -> None:
+        assert (port, kind) == ("0", "udp")
+
+    def do_set_mac(self, port: str, which: str, mac: str) -> None:
+        assert port == "0"
+        assert re.fullmatch("(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", mac)
+        self.settings[f"{which} mac"] = mac
+
+    def do_set_ipaddr(self, port: str, which: str, address: str) -> None:
+        # A source needs its prefix, a destination must have none.
+        assert port == "0"
+        assert ("/" in address) == (which == "src")
+        self.settings[f"{which} ip"] = address
+
+    def do_screen(self, state: str) -> None:
+        assert state in ("on", "off")
+
+    def do_start(self, port: str) -> None:
+        got = self.settings
+        self.sent.append((int(got["size"]), int(got["count"]), float(got["rate"])))
+        self.polls = 2
+
+    def do_stop(self, port: str) -> None:
+        assert port == "0"
+
+    def do_delay(self, ms: int) -> None:
+        assert ms >= 1
+
+    def do_isSending(self, port: str) -> Any:  # noqa: N802 - Pktgen's name
+        self.polls -= 1
+        return self._lua.table_from({0: "y" if self.polls > 0 else "n", "n": 1})
+
+    def do_linkState(self, port: str) -> Any:  # noqa: N802 - Pktgen's name
+        return self._lua.table_from({0: f"<UP-{LINK_MBIT}-FD>", "n": 1})
+
+    def do_portStats(self, port: str, kind: str | None = None) -> Any:  # noqa: N802 - as above
+        if self.older != (kind is not None):
+            raise ValueError("portStats, wrong number of arguments")
+        packets = self._lua.table_from({"opackets": sum(count for _, count, _ in self.sent)})
+        stats = packets if self.older else self._lua.table_from({"curr": packets})
+        return self._lua.table_from({0: stats, "n": 1})
+
+
+class LuaServer:
+    """Pktgen's Lua shell: statements in, whatever they write out; one client at a time."""
+
+    def __init__(self, pktgen: FakePktgen) -> None:
+        self.lua = lupa.LuaRuntime(unpack_returned_tuples=True)
+        self.said: list[str] = []
+        self.statements: list[str] = []
+        out = self.lua.table_from({"write": self._write, "flush": lambda: None})
+        self.lua.globals().io = out
+        self.lua.globals().pktgen = pktgen.table(self.lua)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.address: tuple[str, int] = self._server.getsockname()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _write(self, *words: str) -> None:
+        self.said.append("".join(str(word) for word in words))
+
+    def _serve(self) -> None:
+        connection, _ = self._server.accept()
+        with connection, connection.makefile("r") as lines:
+            statement = ""
+            for line in lines:
+                statement += line
+                if not self._complete(statement):
+                    continue
+                self._run(statement)
+                self.statements.append(statement)
+                statement = ""
+                # Other output of Pktgen's stands between the answers.
+                connection.sendall("".join(["Pktgen: some other line\n", *self.said]).encode())
+                self.said.clear()
+
+    def _complete(self, statement: str) -> bool:
+        """As the shell decides: a syntax error at the end of the input wants another line."""
+        try:
+            self.lua.compile(statement)
+        except lupa.LuaSyntaxError as error:
+            return "<eof>" not in str(error)
+        return True
+
+    def _run(self, statement: str) -> None:
+        try:
+            self.lua.execute(statement)
+        except lupa.LuaError as error:
+            self.said.append(f"lua: {error}\n")
+
+    def close(self) -> None:
+        self._server.close()
+        self._thread.join(5)
+
+
+@pytest.fixture
+def fake() -> FakePktgen:
+    return FakePktgen()
+
+
+@pytest.fixture
+def server(fake: FakePktgen) -> Iterator[LuaServer]:
+    made = LuaServer(fake)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_burst_is_sent_step_by_step(fake: FakePktgen, server: LuaServer, older: bool) -> None:
+    fake.older = older
+    load = PktgenLoad(server.address, ENDS)
+    assert load.describe() == {"generator": "pktgen", "version": "25.08.1"}
+    assert load.send(BURST) == 10
+    # Pktgen's sizes count the FCS.
+    assert [(size, count) for size, count, _ in fake.sent] == [(1518, 7), (64, 1), (1003, 2)]
+    # 20,000 frames of 1514 + 24 bytes a second are 246.08 of 10,000 Mbit/s.
+    assert fake.sent[0][2] == pytest.approx(2.4608)
+    expected = {"src mac": ENDS.source_mac, "dst mac": ENDS.destination_mac, "sport": 10000,
+                "src ip": "10.64.0.1/32", "dst ip": "10.65.0.1", "dport": 5001}  # fmt: skip
+    assert expected.items() <= fake.settings.items()
+    load.close()
+    load.close()
+
+
+def test_the_socket_sees_the_script_and_then_one_call_per_line(
+    fake: FakePktgen, server: LuaServer
+) -> None:
+    load = PktgenLoad(server.address, ENDS)
+    load.send(BURST)
+    load.close()
+    server.close()
+    script = PKTGEN_SCRIPT.read_text()
+    calls = [s for s in server.statements if s.startswith("nashbed.call(")]
+    assert "".join(server.statements) == script + "".join(calls)
+    assert calls[0] == 'nashbed.call(1, "hello")\n'
+    assert calls[2] == 'nashbed.call(3, "step", 1514, 7)\n'
+    assert calls[-2:] == ['nashbed.call(6, "send", 20000)\n', 'nashbed.call(7, "stop")\n']
+
+
+def test_two_bursts_count_each_their_own(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS)
+    assert [load.send(BURST), load.send(BURST)] == [10, 10]
+    load.close()
+
+
+def test_an_error_in_pktgen_is_one_line(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS)
+    fake.do_linkState = lambda port: fake._lua.table_from({0: "<--Down-->"})  # type: ignore[method-assign]
+    server.lua.globals().pktgen = fake.table(server.lua)
+    with pytest.raises(HostError, match=r"pktgen at .*: send: .*port 0 has no link: <--Down-->"):
+        load.send(BURST)
+    load.close()
+
+
+def test_no_pktgen_says_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = unused.getsockname()
+    with pytest.raises(HostError, match=r"cannot connect .* start it with -G"):
+        PktgenLoad(address, ENDS)
+
+
+Talk = Callable[[socket.socket], None]
+
+
+@pytest.fixture
+def talker() -> Iterator[Callable[[Talk], tuple[str, int]]]:
+    """A server that does something else than answer."""
+    servers: list[socket.socket] = []
+
+    def start(talk: Talk) -> tuple[str, int]:
+        server = socket.create_server(("127.0.0.1", 0))
+        servers.append(server)
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 20)
+                talk(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return server.getsockname()  # type: ignore[no-any-return]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def test_a_socket_that_closes_is_one_line(talker: Any) -> None:
+    with pytest.raises(HostError, match=r"pktgen at .*: "):
+        PktgenLoad(talker(lambda connection: None), ENDS)
+
+
+def test_a_line_without_end_is_refused(talker: Any) -> None:
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(b"x" * 400_000)
+        while connection.recv(1 << 16):  # left unread, it would make our close a reset
+            pass
+
+    with pytest.raises(HostError, match="a line without end"):
+        PktgenLoad(talker(talk), ENDS)
+
+
+def test_a_wrong_answer_is_refused(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS)
+    server.lua.execute("old = nashbed.call; nashbed = {call = function(n, f) "
+                       "if f == 'send' then io.write('nashbed: ', n, ' ok many\\n') "
+                       "else old(n, 'hello') end end}")  # fmt: skip
+    with pytest.raises(HostError, match="'many' is no number of frames"):
+        load.send(BURST)
+    load.close()
+
+
+def test_what_is_no_plain_word_is_never_sent(server: LuaServer) -> None:
+    load = PktgenLoad(server.address, PathEnds("nbs0", 'x") os.exit()', "y"))
+    with pytest.raises(HostError, match="cannot be sent"):
+        load.send(BURST)
+    load.close()
+
+
+@pytest.mark.parametrize("asked", ["iperf", "own:host", "pktgen:host:0", "pktgen:host:many"])
+def test_a_generator_that_is_none_is_refused(asked: str, testbed: Testbed) -> None:
+    with pytest.raises(ConfigError, match="--load"):
+        choose_load(asked, testbed)

@@ -1,0 +1,164 @@
+"""The command line: exit codes, one line for each error, JSON where a script reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.cli.progress import duration_text
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+
+ROOT = Path(__file__).resolve().parents[4]
+QUICKSTART = str(ROOT / "configs" / "scenarios" / "quickstart.yaml")
+COMMANDS = ("run", "resume", "validate", "plan", "report", "ne", "replay", "doctor", "schema",
+            "compare", "export", "rtt", "bench analysis")  # fmt: skip
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example(command: str, capsys: Capture) -> None:
+    assert run([*command.split(), "--help"]) == 0
+    assert f"Example: nashbed {command}" in capsys.readouterr().out
+
+
+def test_help_tells_the_exit_codes(capsys: Capture) -> None:
+    assert run(["--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for code in ("0 ok", "2 configuration", "3 target", "4 host", "5 internal", "20 an acc"):
+        assert code in text
+
+
+def test_validate(capsys: Capture) -> None:
+    assert run(["validate", QUICKSTART]) == 0
+    assert capsys.readouterr().out == f"{QUICKSTART}: ok, 20 trials on embedded\n"
+    assert run(["validate", QUICKSTART, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "ok": True, "scenario": "quickstart", "testbed": "embedded", "trials": 20,
+    }  # fmt: skip
+
+
+def test_plan(capsys: Capture) -> None:
+    assert run(["plan", QUICKSTART]) == 0
+    text = capsys.readouterr().out
+    assert "quickstart: 20 trials" in text
+    assert "5bdp (250kB)" in text
+    assert run(["plan", QUICKSTART, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["trials"]) == 20
+
+
+def test_a_mistake_in_a_file(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.replace("buffer", "bufer"))
+    assert run(["validate", str(path), "--json"]) == 2
+    out, err = capsys.readouterr()
+    answer = json.loads(out)
+    assert (answer["ok"], answer["exit_code"]) == (False, 2)
+    assert err == f"nashbed: {answer['error']}\n"
+    assert re.match(rf"{path}:3: bottleneck.bufer: unknown key; did you mean", answer["error"])
+
+
+def test_a_strategy_that_the_kernel_lacks(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(SCENARIO.replace("bbr]", "cdg]"))
+    assert run(["validate", str(path)]) == 2
+    assert "the kernel lacks 'cdg'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (["rum"], r"nashbed: No such command 'rum'.*\(see `nashbed --help`\)"),
+        (["run"], r"nashbed: Missing argument.*\(see `nashbed run --help`\)"),
+        (["plan", "x", "--bogus"], r"nashbed: No such option.*\(see `nashbed plan --help`\)"),
+        (["resume", "/nonexistent"], "nashbed: /nonexistent: no such run directory"),
+        (["report", "/nonexistent"], "nashbed: /nonexistent"),
+        (["ne", "/nonexistent"], "nashbed: /nonexistent"),
+    ],
+)
+def test_wrong_arguments_are_one_line(args: list[str], line: str, capsys: Capture) -> None:
+    assert run(args) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert re.match(line, err)
+
+
+def test_not_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert run(["run", QUICKSTART, "--out", str(tmp_path)]) == 4
+    assert "nashbed: not root" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_core_that_is_not_there(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    path = tmp_path / "t.yaml"
+    path.write_text(TESTBED + "dataplane: {core: 1000}\n")
+    assert run(["run", QUICKSTART, "--testbed", str(path), "--out", str(tmp_path / "r")]) == 4
+    assert "dataplane.core is 1000, but this machine has cores 0 to" in capsys.readouterr().err
+
+
+def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("nashbed.controlplane.machine.admission.built", lambda path: path)
+    monkeypatch.setattr("nashbed.controlplane.machine.preflight.SPARE_BYTES", 10**18)
+    # What else this machine has or does at the moment is not the matter here.
+    monkeypatch.setattr(
+        "nashbed.controlplane.machine.preflight.require_huge_pages", lambda testbed: None
+    )
+    monkeypatch.setattr("nashbed.controlplane.machine.cleanup.refuse_live_runs", lambda: None)
+    assert run(["run", QUICKSTART, "--out", str(tmp_path / "r")]) == 4
+    assert re.search(r"GB free, about .* GB needed; free some", capsys.readouterr().err)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unexpected_error_names_a_log(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def fail(*args: object) -> None:
+        raise ZeroDivisionError("by\nzero")
+
+    monkeypatch.setattr("nashbed.controlplane.cli.app.plan_run", fail)
+    assert run(["plan", QUICKSTART]) == 5
+    err = capsys.readouterr().err
+    found = re.fullmatch(
+        r"nashbed: internal error: ZeroDivisionError: by; traceback in (\S+)\n", err
+    )
+    assert found
+    log = Path(found[1])
+    assert "ZeroDivisionError: by" in log.read_text()
+    log.unlink()
+
+
+def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def fail(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("nashbed.controlplane.cli.app.plan_run", fail)
+    assert run(["plan", QUICKSTART]) == 130
+
+
+def test_doctor_names_a_remedy_for_what_is_missing(capsys: Capture) -> None:
+    run(["doctor", "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    names = {check["name"] for check in answer["checks"]}
+    assert {"root", "huge pages", "data plane", "p4c-dpdk", "AF_XDP", "cores"} <= names
+    assert all(check["remedy"] for check in answer["checks"] if not check["ok"])
+    run(["doctor"])
+    assert len(capsys.readouterr().out.splitlines()) >= len(names)
+
+
+def test_schema(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["schema", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "scenario.schema.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.4, "0 s"), (59, "59 s"), (61, "1 min 1 s"), (7500, "2 h 5 min")]
+)
+def test_durations_as_people_say_them(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

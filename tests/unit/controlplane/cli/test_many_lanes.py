@@ -1,0 +1,86 @@
+"""Forty lanes and more: packed as measured, shown on a terminal; a large trial is not refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.cli.overview import as_text, plan_table
+from nashbed.controlplane.cli.progress import lane_grid
+from nashbed.controlplane.config import Loaded, load_testbed, parse_scenario, parse_testbed
+from nashbed.controlplane.contract.certificate import Certificate
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.testbed import Capacity, Testbed
+from nashbed.controlplane.contract.units import Rate
+from nashbed.controlplane.machine import facts
+from nashbed.controlplane.machine.facts import utc_now
+from nashbed.controlplane.machine.paths import spec
+from nashbed.controlplane.plan.resources import room_of
+from nashbed.controlplane.run.runner import new_run, plan_run, resumed_run
+from nashbed.controlplane.run.standing import certificate_path
+from nashbed.controlplane.study.adaptive import make_chooser
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+
+MBIT = 10**6
+SILENT = TESTBED.replace("capacity: {rate: 250mbit, lanes: 4}\n", "")
+LANES = SCENARIO.replace("100mbit", "20mbit").replace("[0, 1, 3]", "[0]") + "trials: 64\n"
+
+
+def certified(folder: Path, lanes: int) -> Loaded[Testbed]:
+    """A testbed whose calibration found so many lanes of 50 Mbit/s."""
+    (folder / "fake.yaml").write_text(SILENT)
+    bed = load_testbed(folder / "fake.yaml")
+    stamp = spec().read_text().splitlines()[0].split("sha256:")[1].split()[0]
+    made = Certificate(
+        testbed="fake", testbed_digest=bed.digest, target="dpdk", artefact_digest=stamp,
+        dataplane_version="1", created_utc=utc_now(), load={}, passed=True, checks=(), software={},
+        git={}, kernel=facts.kernel(), cpu=facts.cpu(), host={},
+        capacity=Capacity(rate=Rate(lanes * 50 * MBIT), lanes=lanes),
+    )  # fmt: skip
+    certificate_path(bed).write_text(made.model_dump_json())
+    return bed
+
+
+def test_a_plan_packs_what_was_measured_and_a_resumed_run_keeps_to_it(tmp_path: Path) -> None:
+    """48 lanes of 50 Mbit/s are 2400 Mbit/s: trials of 20 Mbit/s are bounded by the lanes."""
+    bed = certified(tmp_path, 48)
+    scenario = parse_scenario(LANES, "s.yaml")
+    plan = plan_run(scenario, bed, lambda *_: [])
+    assert plan.lanes == 48
+    assert plan.estimated_seconds == pytest.approx(2 * (0.4 + 3))
+    assert "capacity: 2.4gbit, 48 lanes (measured by its calibration)" in plan_table(plan)
+    run = new_run(tmp_path / "results", scenario, bed, plan, make_chooser)
+    certificate_path(bed).unlink()
+    again = resumed_run(run.directory.path, make_chooser)
+    assert room_of(again.testbed.model, again.plan).rate_bps == 2400 * MBIT
+
+
+def test_a_measured_capacity_refuses_no_single_trial(tmp_path: Path) -> None:
+    """Lanes of 50 Mbit/s were counted; one of 500 runs alone, as it would unmeasured."""
+    bed = certified(tmp_path, 4)
+    scenario = parse_scenario(SCENARIO.replace("100mbit", "500mbit"), "s.yaml")
+    plan = plan_run(scenario, bed, lambda *_: [])
+    assert plan.estimated_seconds == pytest.approx(3 * (0.4 + 3))  # one after the other
+    beyond = parse_scenario(SCENARIO.replace("100mbit", "601mbit"), "s.yaml")
+    with pytest.raises(ConfigError, match="more than testbed 'fake' carries"):
+        plan_run(beyond, bed, lambda *_: [])
+
+
+def test_a_switch_states_its_capacity() -> None:
+    switch = "target: bmv2\nswitch: {}\nports:\n  telemetry: {driver: af_xdp}"
+    text = SILENT.replace("ports:", switch).replace("receivers:", "switch:")
+    with pytest.raises(ConfigError, match="'capacity' is missing; it is not measured with target"):
+        parse_testbed(text, "fake.yaml")
+
+
+@pytest.mark.parametrize(("lanes", "height", "width", "missing"), [
+    (4, 20, 80, 0), (48, 21, 160, 0), (48, 17, 240, 0), (64, 10, 80, 55), (64, 1, 50, 63),
+    (0, 20, 80, 0),
+])  # fmt: skip
+def test_many_lanes_fit_on_a_terminal(lanes: int, height: int, width: int, missing: int) -> None:
+    rows = [(f"lane {n}", f"b2bdp-k05-r{n}-a0", "run", "12/30 s") for n in range(lanes)]
+    lines = as_text(lane_grid(rows, height, width), width).splitlines()
+    assert len(lines) <= max(2, height)
+    text = "\n".join(lines)
+    assert text.count("lane ") == lanes - missing
+    assert (f"and {missing} more lanes" in text) == (missing > 0)

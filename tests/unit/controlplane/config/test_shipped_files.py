@@ -1,0 +1,121 @@
+"""What is shipped loads, plans, and is fresh."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.config import check_strategies, load_scenario, load_testbed
+from nashbed.controlplane.config.schemas import SCHEMAS, render
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.plan import Plan
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.plan.planner import make_plan
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
+
+ROOT = Path(__file__).resolve().parents[4]
+CONFIGS = ROOT / "configs"
+SCENARIOS = sorted((CONFIGS / "scenarios").rglob("*.yaml"))
+TESTBEDS = sorted((CONFIGS / "testbeds").glob("*.yaml"))
+
+
+# What is more than the default testbed carries: 1 Gbit/s, and a buffer of 250 MB.
+NEEDS_LARGE = {
+    "scenarios/cao2019/grid.yaml",
+    "scenarios/cao2019/shares.yaml",
+    "scenarios/srivastava2023/experiment2.yaml",
+}
+LACKING = {"fig07-bbr2": "bbr2", "fig07-copa": "copa", "fig07-vivace": "vivace", "fig11": "bbr2"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(CONFIGS))
+
+
+def plan_on(path: Path, testbed_name: str) -> Plan:
+    testbed = load_testbed(CONFIGS / "testbeds" / f"{testbed_name}.yaml").model
+    return make_plan(load_scenario(path).model, testbed, dpdk_capabilities(testbed.dataplane))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=name)
+def test_every_scenario_can_be_planned_on_its_testbed(path: Path) -> None:
+    large = name(path) in NEEDS_LARGE
+    plan = plan_on(path, "large" if large else "embedded")
+    assert len({trial.key for trial in plan.trials}) == len(plan.trials) > 0
+
+
+@pytest.mark.parametrize("file", sorted(NEEDS_LARGE))
+def test_what_needs_the_large_testbed_says_so(file: str) -> None:
+    with pytest.raises(ConfigError, match=r"more than testbed 'embedded'|the testbed has room"):
+        plan_on(CONFIGS / file, "embedded")
+    assert "configs/testbeds/large.yaml" in " ".join((CONFIGS / file).read_text().split("\n# "))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=name)
+def test_only_known_scenarios_lack_a_congestion_control(path: Path) -> None:
+    """Debian's kernel has these three; what a scenario needs besides is said when it is planned."""
+    strategies = load_scenario(path).model.strategies
+    missing = sorted(set(strategies) - {"cubic", "bbr", "reno"})
+    assert missing == [LACKING[key] for key in LACKING if key in path.name]
+    for strategy in missing:
+        with pytest.raises(ConfigError, match=f"the kernel lacks '{strategy}'"):
+            check_strategies(strategies, path.name, ("cubic", "bbr", "reno"))
+
+
+@pytest.mark.parametrize("path", [p for p in SCENARIOS if p.parent.name != "scenarios"], ids=name)
+def test_every_reproduction_has_a_short_and_a_full_form_with_bounds(path: Path) -> None:
+    stem = path.stem.removesuffix("-short")
+    assert {path.with_name(f"{stem}.yaml"), path.with_name(f"{stem}-short.yaml")} <= set(SCENARIOS)
+    scenario = load_scenario(path).model
+    assert scenario.acceptance
+    assert scenario.name == f"{path.parent.name}-{path.stem}"
+
+
+@pytest.mark.parametrize("path", TESTBEDS, ids=name)
+def test_every_testbed_loads(path: Path) -> None:
+    load_testbed(path)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=name)
+def test_a_scenario_survives_json(path: Path) -> None:
+    scenario = load_scenario(path).model
+    assert Scenario.model_validate_json(scenario.model_dump_json()) == scenario
+
+
+def test_the_quickstart_takes_less_than_three_minutes() -> None:
+    scenario = load_scenario(CONFIGS / "scenarios" / "quickstart.yaml").model
+    testbed = load_testbed(CONFIGS / "testbeds" / "embedded.yaml").model
+    plan = make_plan(scenario, testbed, dpdk_capabilities(testbed.dataplane))
+    assert plan.estimated_seconds < 120  # the rest is for start, end and report
+
+
+def test_experiment1_asks_for_what_was_published() -> None:
+    folder = CONFIGS / "scenarios" / "srivastava2023"
+    scenario = load_scenario(folder / "experiment1.yaml").model
+    bounds = [b for b in scenario.acceptance if b.metric == "per_flow_throughput"]
+    assert {(b.strategy, b.mix["bbr"]) for b in bounds} == {
+        (s, k) for s in ("bbr", "cubic") for k in range(1, 9)
+    }
+    assert (
+        scenario.bottleneck.buffer.to_bytes(scenario.bottleneck.rate, scenario.flows[0].base_rtt)
+        == 1_000_000
+    )
+
+
+@pytest.mark.parametrize("file", SCHEMAS)
+def test_schemas_are_fresh(file: str) -> None:
+    committed = (CONFIGS / "schema" / file).read_text()
+    assert committed == render(SCHEMAS[file]), "run `make schema`"
+    json.loads(committed)
+
+
+def test_every_package_is_listed() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    found = {
+        "nashbed." + ".".join(init.parent.relative_to(ROOT).parts)
+        for top in ("controlplane", "analysis")
+        for init in (ROOT / top).rglob("__init__.py")
+    }
+    assert set(listed) == found

@@ -1,0 +1,61 @@
+"""PTP state for the manifest: read where it is, recorded as absent where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.machine import ptp
+
+ANSWER = """sending: GET PORT_DATA_SET
+\t001122.fffe.334455-1 seq 0 RESPONSE MANAGEMENT PORT_DATA_SET
+\t\tportIdentity            001122.fffe.334455-1
+\t\tportState               {state}
+sending: GET TIME_STATUS_NP
+\t001122.fffe.334455-0 seq 1 RESPONSE MANAGEMENT TIME_STATUS_NP
+\t\tmaster_offset              -12
+\t\tgmPresent                  true
+\t\tgmIdentity                 aabbcc.fffe.ddeeff
+sending: GET CURRENT_DATA_SET
+\t001122.fffe.334455-0 seq 2 RESPONSE MANAGEMENT CURRENT_DATA_SET
+\t\tstepsRemoved     1
+\t\toffsetFromMaster -12.0
+\t\tmeanPathDelay    387.0
+"""
+
+
+def pmc(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a stand-in for pmc in front of PATH."""
+    path = folder / "pmc"
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+@pytest.mark.parametrize(("port", "state"), [("SLAVE", "synchronised"), ("LISTENING", "running")])
+def test_what_pmc_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str, state: str
+) -> None:
+    pmc(tmp_path, monkeypatch, f"cat <<'END'\n{ANSWER.format(state=port)}END\n")
+    assert ptp.state() == {
+        "state": state,
+        "port_state": port,
+        "offset_ns": "-12",
+        "grandmaster_present": "true",
+        "grandmaster": "aabbcc.fffe.ddeeff",
+        "path_delay_ns": "387.0",
+        "steps_removed": "1",
+    }
+
+
+def test_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pmc(tmp_path, monkeypatch, "echo 'sending: GET PORT_DATA_SET'\n")
+    assert ptp.state() == {"state": "absent", "detail": "ptp4l does not answer pmc"}
+    pmc(tmp_path, monkeypatch, "exec sleep 30\n")
+    monkeypatch.setattr(ptp, "TIMEOUT_S", 0.2)
+    assert "did not end within 0.2 s" in ptp.state()["detail"]
+
+
+def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ptp.state() == {"state": "absent", "detail": "pmc (linuxptp) is not installed"}

@@ -1,0 +1,112 @@
+"""Names, checks and clean-up of the session, as far as they need no root."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.config import load_testbed
+from nashbed.controlplane.contract.addresses import receiver_address, sender_address
+from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine import cleanup, preflight
+from nashbed.controlplane.machine.layout import make_layout
+from nashbed.controlplane.machine.paths import CONFIGS, artefact, built
+from nashbed.controlplane.machine.session import LocalSession, host_sysctls
+from nashbed.controlplane.machine.state import StateFile, own_state
+
+TESTBEDS = CONFIGS / "testbeds"
+
+
+def test_names_and_addresses() -> None:
+    testbed = load_testbed(TESTBEDS / "embedded.yaml").model
+    layout = make_layout("ab12", testbed, cores=4, lanes=2, groups=1)
+    assert layout.namespaces == ("nbab12-snd", "nbab12-rcv", "nbab12-dp")
+    assert (layout.senders.interface, layout.senders.peer) == ("nbs0", "nbs1")
+    assert (layout.receivers.interface, layout.receivers.peer) == ("nbr0", "nbr1")
+    assert layout.cores == (0, 2, 3)
+    assert sender_address(63, 15) == "10.64.63.16"
+    assert receiver_address(0, 0) == "10.65.0.1"
+
+
+VETH = ("nbs1", "nbr1")
+
+
+@pytest.mark.parametrize(
+    ("file", "driver", "key", "devices"),
+    [
+        ("embedded", "af_xdp", "iface", VETH),
+        ("af_packet", "af_packet", "iface", VETH),
+        ("tap", "tap", "iface", ("nbs0", "nbr0")),
+        ("pci.example", "pci", "address", ("0000:03:00.0", "0000:03:00.1")),
+    ],
+)
+def test_ports_of_every_testbed(
+    file: str, driver: str, key: str, devices: tuple[str, str], tmp_path: Path
+) -> None:
+    testbed = load_testbed(TESTBEDS / f"{file}.yaml").model
+    session = LocalSession("ab12", tmp_path, testbed, 1, 1, 10**6)
+    assert session.ports() == {
+        "senders": {"driver": driver, key: devices[0]},
+        "receivers": {"driver": driver, key: devices[1]},
+    }
+
+
+def test_socket_buffers_hold_four_windows() -> None:
+    assert host_sysctls(10**7)["net.ipv4.tcp_rmem"] == "4096 131072 40000000"
+    assert host_sysctls(1)["net.ipv4.tcp_wmem"] == "4096 16384 6291456"
+
+
+def meminfo(folder: Path, free: int) -> Path:
+    path = folder / "meminfo"
+    path.write_text(f"MemTotal: 1 kB\nHugePages_Free: {free}\nHugepagesize: 2048 kB\n")
+    return path
+
+
+def test_huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed) -> None:
+    read = preflight.free_huge_pages
+    monkeypatch.setattr(preflight, "free_huge_pages", lambda: read(meminfo(tmp_path, 512)))
+    preflight.require_huge_pages(testbed)
+    monkeypatch.setattr(preflight, "free_huge_pages", lambda: read(meminfo(tmp_path, 511)))
+    with pytest.raises(HostError) as caught:
+        preflight.require_huge_pages(testbed)
+    assert caught.value.message == (
+        "511 huge pages of 2 MiB are free, 512 are needed; run `make hugepages`, or set "
+        "dataplane.huge_pages: false in the testbed file"
+    )
+    plain = testbed.dataplane.model_copy(update={"huge_pages": False})
+    preflight.require_huge_pages(testbed.model_copy(update={"dataplane": plain}))
+
+
+def test_what_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
+    with pytest.raises(HostError, match="not built; run `make build`"):
+        built(tmp_path / "nashbed-dataplane")
+    with pytest.raises(HostError, match=r"bottleneck\.spec: not there; restore it from git"):
+        artefact("dpdk/bottleneck.spec", tmp_path)
+
+
+def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
+    parent = own_state("abcd", tmp_path / "run").model_copy(update={"pid": 1, "start": 0})
+    from nashbed.controlplane.machine.procfs import start_time
+
+    StateFile(parent.model_copy(update={"start": start_time(1)}), tmp_path)
+    with pytest.raises(HostError, match=r"another run \(pid 1, .*run\) is using this machine"):
+        cleanup.remove_dead_runs(tmp_path)
+
+
+def test_a_dead_run_is_removed(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    dead = own_state("abcd", tmp_path / "run").model_copy(
+        update={"pid": 2**22 + 1, "scratch": str(scratch)}
+    )
+    StateFile(dead, tmp_path)
+    assert [state.id for state in cleanup.remove_dead_runs(tmp_path)] == ["abcd"]
+    assert not scratch.exists()
+    assert list(tmp_path.glob("*.json")) == []
+
+
+def test_a_damaged_state_file_is_not_guessed_at(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{")
+    with pytest.raises(HostError, match="damaged state file"):
+        cleanup.remove_dead_runs(tmp_path)

@@ -1,0 +1,80 @@
+"""The shield moves what may run everywhere, and puts all of it back."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from nashbed.controlplane.machine import shield as module
+from nashbed.controlplane.machine.shield import Shield, lower_shield, parse_cores, raise_shield
+
+IDLE = [sys.executable, "-c", "input()"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cores"), [("0", {0}), ("0-1\n", {0, 1}), ("0-2,5,7-8", {0, 1, 2, 5, 7, 8})]
+)
+def test_cores_are_read_as_the_kernel_writes_them(text: str, cores: set[int]) -> None:
+    assert parse_cores(text) == cores
+
+
+@pytest.fixture
+def two_cores() -> list[int]:
+    online = sorted(parse_cores(module.ONLINE.read_text()))
+    if len(online) < 2:
+        pytest.skip("a machine with one core has nothing to shield")
+    return online
+
+
+def idle_process(cores: set[int]) -> subprocess.Popen[bytes]:
+    """A process that waits for its input to end, allowed on these cores."""
+    process = subprocess.Popen(IDLE, stdin=subprocess.PIPE)
+    os.sched_setaffinity(process.pid, cores)
+    return process
+
+
+@pytest.fixture
+def processes(
+    two_cores: list[int], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Shield, dict[str, subprocess.Popen[bytes]]]]:
+    """Three processes, the only tasks that the shield sees, and a shield for the last core."""
+    online, core = set(two_cores), two_cores[-1]
+    started = {
+        "anywhere": idle_process(online),
+        "on the core": idle_process({core}),
+        "off the core": idle_process(online - {core}),
+    }
+    monkeypatch.setattr(module, "_tasks", lambda: iter([p.pid for p in started.values()]))
+    plan = module.plan_shield(core)
+    assert plan is not None
+    try:
+        # The machine's own mask stays out of it.
+        yield plan.model_copy(update={"workqueue_mask": ""}), started
+    finally:
+        for process in started.values():
+            process.communicate()
+
+
+def test_only_what_may_run_everywhere_is_moved_and_moved_back(
+    processes: tuple[Shield, dict[str, subprocess.Popen[bytes]]],
+) -> None:
+    shield, started = processes
+    before = {name: os.sched_getaffinity(p.pid) for name, p in started.items()}
+    raise_shield(shield)
+    assert os.sched_getaffinity(started["anywhere"].pid) == shield.rest
+    assert os.sched_getaffinity(started["on the core"].pid) == before["on the core"]
+    lower_shield(shield)
+    assert {name: os.sched_getaffinity(p.pid) for name, p in started.items()} == before
+
+
+def test_what_a_moved_task_started_is_put_back_too(
+    processes: tuple[Shield, dict[str, subprocess.Popen[bytes]]],
+) -> None:
+    shield, started = processes
+    raise_shield(shield)
+    os.sched_setaffinity(started["on the core"].pid, shield.rest)  # as a child would inherit it
+    lower_shield(shield)
+    assert os.sched_getaffinity(started["on the core"].pid) == set(shield.online)

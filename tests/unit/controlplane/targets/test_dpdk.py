@@ -1,0 +1,176 @@
+"""The dpdk adapter against the fake's strict protocol, and the client against garbage."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from nashbed.controlplane.contract.errors import TargetError
+from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
+from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
+from nashbed.controlplane.contract.testbed import DataPlane
+from nashbed.controlplane.targets import DpdkTarget, TelemetryTotals
+from nashbed.controlplane.targets.client import ControlClient
+from tests.fakes.dataplane_host import Answer, FakeHost
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> FakeHost:
+    return FakeHost(tmp_path)
+
+
+@pytest.fixture
+def target(host: FakeHost) -> Iterator[DpdkTarget]:
+    target = DpdkTarget(host, DataPlane())
+    target.load(Path("x.spec"))
+    yield target
+    target.close()
+
+
+def lane_program(flows: int = 3) -> LaneProgram:
+    limit = Limit(unit="cells", value=100, cell_bytes=80)
+    return LaneProgram(
+        lane=2,
+        bottleneck=BottleneckProgram(rate_bps=10**8, limit=limit, overhead_bytes=24),
+        delays=(GroupDelay(1, 2, 3, 4), GroupDelay(5, 6, 0, 8)),
+        flows=tuple(
+            FlowEntry(flow=10 + i, src="10.64.2.1", dst="10.65.2.1", sport=10000 + i, dport=5001)
+            for i in range(flows)
+        ),
+    )
+
+
+def test_load_says_hello(host: FakeHost, target: DpdkTarget) -> None:
+    assert host.process.plane.config["memory_mb"] == 1024
+    assert host.process.plane.config["spec"] == "x.spec"
+    assert host.process.requests == [{"op": "hello"}]
+
+
+def test_program_returns_what_was_applied(host: FakeHost, target: DpdkTarget) -> None:
+    applied = target.program(lane_program())
+    limit = Limit(unit="cells", value=100, cell_bytes=80)
+    assert applied == Applied(rate_bps=10**8, limit=limit, buffer_bytes=8000, overhead_bytes=24)
+    ops = [request["op"] for request in host.process.requests]
+    assert ops == ["hello", "program", "delay", "delay", "flows"]
+    assert host.process.requests[3] == {
+        "op": "delay", "lane": 2, "group": 1, "forward_ns": 5, "reverse_ns": 6,
+        "loss_ppb": 0, "seed": 8,
+    }  # fmt: skip
+
+
+def test_many_flows_go_in_several_calls(host: FakeHost, target: DpdkTarget) -> None:
+    target.program(lane_program(flows=1200))
+    sizes = [len(r["entries"]) for r in host.process.requests if r["op"] == "flows"]
+    assert sizes == [512, 512, 176]
+    assert len(host.process.plane.entries[2]) == 1200
+
+
+def test_telemetry_and_counters(target: DpdkTarget, tmp_path: Path) -> None:
+    target.program(lane_program())
+    plan = TelemetryPlan("bins", tmp_path / "raw", first_flow=10, flows=3, bin_ns=10**7)
+    stream = target.start_telemetry(2, plan)
+    with pytest.raises(TargetError, match="already collecting"):
+        target.start_telemetry(2, plan)
+    counters = target.read_counters(2, 10, 3)
+    assert counters.flows["arrived_bytes"] == [0, 0, 0]
+    assert counters.held_packets == 0
+    assert counters.lateness["max_gap_ns"] == 1000
+    assert stream.stop() == TelemetryTotals(seen=0, written=0, gaps=0, lost=0)
+
+
+def test_a_refusal_is_one_line(target: DpdkTarget) -> None:
+    with pytest.raises(TargetError, match=r"^data plane: reset: lane must be 0 to 63$"):
+        target.reset(64, 0, 1)
+    target.reset(0, 0, 1)
+
+
+def test_nothing_works_before_load_or_after_close(host: FakeHost) -> None:
+    target = DpdkTarget(host, DataPlane())
+    with pytest.raises(TargetError, match="it is not loaded"):
+        target.reset(0, 0, 1)
+    target.load(Path("x"))
+    target.close()
+    target.close()
+    assert host.process.stopped
+    assert host.process.requests[-1] == {"op": "shutdown"}
+    with pytest.raises(TargetError, match="it is not loaded"):
+        target.reset(0, 0, 1)
+
+
+def replies(answer: Answer, tmp_path: Path) -> str:
+    """The error that an answer to hello makes."""
+    host = FakeHost(tmp_path, answer)
+    target = DpdkTarget(host, DataPlane())
+    with pytest.raises(TargetError) as caught:
+        target.load(Path("x"))
+    with contextlib.suppress(TargetError):
+        target.close()
+    assert host.process.stopped
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"garbage\n", "broken answer"),
+        (b"\xff\xfe\n", "broken answer"),
+        (b"[" * 100_000 + b"\n", "broken answer"),
+        (b"[]\n", "answer is no object with `ok`"),
+        (b'{"ok":1}\n', "answer is no object with `ok`"),
+        (b'{"ok":false,"error":"a\\nb"}\n', "data plane: hello: a b"),
+        (b'{"ok":false}\n', "no reason given"),
+        (b'{"ok":true}\n', "pid is None, expected a whole number"),
+        (b'{"ok":true,"pid":-1}\n', "pid is -1"),
+        (b'{"ok":true}\n{"ok":true}\n', "more than one line for one request"),
+    ],
+)
+def test_a_wrong_answer_is_one_line(answer: bytes, problem: str, tmp_path: Path) -> None:
+    found = replies(lambda honest: answer, tmp_path)
+    assert problem in found
+    assert "\n" not in found
+
+
+def serve_once(path: Path, answer: bytes) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(path))
+        server.listen(1)
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        client = ControlClient(path, timeout_s=0.2)
+        try:
+            client.call("stats")
+        finally:
+            client.close()
+            thread.join()
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_client_survives_random_bytes(
+    tmp_path_factory: pytest.TempPathFactory, answer: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("socket") / "s"
+    try:
+        serve_once(path, answer)
+    except TargetError as error:
+        assert error.message.startswith("data plane: stats: ")
+
+
+def test_no_socket_and_no_answer(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="cannot connect to the data plane"):
+        ControlClient(tmp_path / "none")
+    with pytest.raises(TargetError, match="the data plane closed the connection"):
+        serve_once(tmp_path / "s", b"")
