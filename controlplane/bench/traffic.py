@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from ..contract.scenario import Bottleneck, FlowGroup, Scenario
 from ..contract.trial import GroupMix
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.generators import Generators
-from ..lane.lab import Lab, quietly
+from ..lane.lab import Lab
+from ..lane.programmed import programmed
 from ..machine.cores import Ticks, read_ticks, shares
 from ..machine.procfs import CpuTime, cpu_time
 from ..machine.session import Session
@@ -204,30 +205,6 @@ def _scenario(traffic: Traffic) -> Scenario:
     )
 
 
-@contextmanager
-def programmed(lab: Lab, attempt: Attempt, program: LaneProgram) -> Iterator[None]:
-    """A lane as a trial has it: programmed, its postcards kept; empty afterwards.
-
-    Raises:
-        TargetError: Postcards were lost on their way to the file: that is no run's work.
-    """
-    target, first, flows = lab.target, attempt.first_flow, len(attempt.flows)
-    target.reset(attempt.lane, first, flows)
-    try:
-        target.program(program)
-        stream = target.start_telemetry(attempt.lane, attempt.telemetry())
-        try:
-            yield
-        except BaseException:
-            quietly("telemetry", stream.stop)
-            raise
-        totals = stream.stop()
-        if totals.lost or totals.gaps:
-            raise TargetError(f"lane {attempt.lane}: {totals.lost + totals.gaps} postcards lost")
-    finally:
-        quietly("lane", lambda: target.reset(attempt.lane, first, flows))
-
-
 def cross_lab(lab: Lab, traffic: Traffic, lanes: Sequence[tuple[Attempt, LaneProgram]]) -> Crossed:
     """Have traffic cross a lab's lanes, their postcards kept as in a run.
 
@@ -235,16 +212,23 @@ def cross_lab(lab: Lab, traffic: Traffic, lanes: Sequence[tuple[Attempt, LanePro
         lab: Session and target.
         traffic: What crosses them.
         lanes: Each lane's attempt, and what the target is asked to do for it.
+
+    Raises:
+        TargetError: Postcards were lost on their way to the file: that is no run's work.
     """
     attempts = [attempt for attempt, _ in lanes]
     with ExitStack() as stack:
-        for attempt, program in lanes:
-            stack.enter_context(programmed(lab, attempt, program))
-        return cross(lab.session, traffic, attempts, lambda: _shared(lab, attempts[0]))
-
-
-def _shared(lab: Lab, attempt: Attempt) -> dict[str, Any]:
-    return lab.target.read_counters(attempt.lane, attempt.first_flow, len(attempt.flows)).shared
+        opened = [
+            stack.enter_context(programmed(lab, program, attempt.telemetry()))
+            for attempt, program in lanes
+        ]
+        crossed = cross(lab.session, traffic, attempts, lambda: opened[0].counters().shared)
+        for attempt, lane in zip(attempts, opened, strict=True):
+            totals = lane.stop_telemetry()
+            if totals.lost or totals.gaps:
+                lost = totals.lost + totals.gaps
+                raise TargetError(f"lane {attempt.lane}: {lost} postcards lost")
+        return crossed
 
 
 def cross(
@@ -261,8 +245,11 @@ def cross(
         attempts: The lanes' attempts.
         shared: Reads the target's shared counters.
     """
-    generators = [Generators(session, attempt, threading.Event()) for attempt in attempts]
-    try:
+    with ExitStack() as stack:
+        generators = [
+            stack.enter_context(Generators(session, attempt, threading.Event()))
+            for attempt in attempts
+        ]
         for each in generators:
             each.start()
         starts = [each.order_start() for each in generators]
@@ -272,9 +259,6 @@ def cross(
         _wait_until(begin_ns + traffic.window_ns, session)
         last = _look(generators, shared)
         ends = [g.await_ends(t0_ns) for g, t0_ns in zip(generators, starts, strict=True)]
-    finally:
-        for each in generators:
-            quietly("flow generators", each.stop)
     read = sum(
         _read_bytes(attempt.folder / "goodput.bin", t0_ns + traffic.warmup_ns, traffic.window_ns)
         for attempt, t0_ns in zip(attempts, starts, strict=True)

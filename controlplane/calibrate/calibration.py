@@ -10,10 +10,10 @@ from ..contract.errors import NashbedError
 from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ..contract.units import PACKET_BYTES, Rate
 from ..machine.log import LOG
-from .bench import Bench, Observation, Stimulus
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
 from .link_rate import judge_rate
 from .load import BurstStep
+from .rig import CalibrationRig, Observation, Stimulus
 from .round_trips import judge_base_rtts, judge_full_queue, judge_open_path, tolerance_ms
 from .settings import Settings
 from .telemetry import judge_clock, judge_completeness
@@ -47,21 +47,21 @@ Resolve = Callable[[BottleneckProgram], Applied]
 
 
 def plan_measurements(
-    settings: Settings, bench: Bench, can: Capabilities, resolve: Resolve
+    settings: Settings, rig: CalibrationRig, can: Capabilities, resolve: Resolve
 ) -> list[Measurement]:
     """Everything that a calibration measures.
 
     Args:
         settings: At what.
-        bench: Where.
+        rig: Where.
         can: What the target can do.
         resolve: What the target would really do.
     """
     return [
-        _open_path(settings, bench, can),
-        *(_overload(rate, settings, bench, can) for rate in settings.rates_bps),
+        _open_path(settings, rig, can),
+        *(_overload(rate, settings, rig, can) for rate in settings.rates_bps),
         *(
-            _drop_point(limit, bench, can, resolve)
+            _drop_point(limit, rig, can, resolve)
             for limit in settings.limits
             if _is_soon_empty(limit, resolve)
         ),
@@ -69,19 +69,19 @@ def plan_measurements(
 
 
 def calibrate(
-    bench: Bench, measurements: list[Measurement], tell: Callable[[str, int], None]
+    rig: CalibrationRig, measurements: list[Measurement], tell: Callable[[str, int], None]
 ) -> tuple[CalibrationCheck, ...]:
     """Measure everything; returns the verdicts.
 
     Args:
-        bench: Where to measure.
+        rig: Where to measure.
         measurements: What.
         tell: Told of each measurement before it begins: its title, and how many are done.
     """
     checks: list[CalibrationCheck] = []
     for done, measurement in enumerate(measurements):
         tell(measurement.title, done)
-        found = _measure(bench, measurement)
+        found = _measure(rig, measurement)
         for each in found:
             LOG.info("%s at %s: %s %s", each.name, each.setting, each.value, each.detail)
         checks += found
@@ -89,14 +89,14 @@ def calibrate(
     return tuple(checks)
 
 
-def _measure(bench: Bench, measurement: Measurement) -> list[CalibrationCheck]:
+def _measure(rig: CalibrationRig, measurement: Measurement) -> list[CalibrationCheck]:
     """Measure until nothing was lost on the way, as often as that is worth trying.
 
     A frame that a busy machine lost says nothing about the bottleneck. A bound that is missed
     by a whole measurement is a result: it is not tried again.
     """
     for left in reversed(range(ATTEMPTS)):
-        observed = bench.measure(measurement.stimulus)
+        observed = rig.measure(measurement.stimulus)
         if left == 0 or not disturbed(observed):
             break
     return measurement.judge(observed)
@@ -110,7 +110,7 @@ def disturbed(observed: Observation) -> bool:
     return observed.lost_elsewhere > 0 or arrived != sent or departed != len(observed.seen)
 
 
-def _open_path(settings: Settings, bench: Bench, can: Capabilities) -> Measurement:
+def _open_path(settings: Settings, rig: CalibrationRig, can: Capabilities) -> Measurement:
     load = str(Rate(settings.load_bps))
     pps = _packets_per_second(settings.load_bps)
     stimulus = Stimulus(
@@ -118,33 +118,33 @@ def _open_path(settings: Settings, bench: Bench, can: Capabilities) -> Measureme
         bottleneck=BottleneckProgram(
             rate_bps=settings.open_rate_bps, limit=_limit(can, can.max_buffer_bytes)
         ),
-        burst=bench.lane.burst(_full_sized(pps, OPEN_LOAD_S), pps),
+        burst=rig.lane.burst(_full_sized(pps, OPEN_LOAD_S), pps),
         probe_seconds=IDLE_S + OPEN_LOAD_S + PROBE_TAIL_S,
         lead_seconds=IDLE_S,
     )
 
     def judge(observed: Observation) -> list[CalibrationCheck]:
-        checks = judge_base_rtts(observed, bench.lane, tolerance_ms(can))
-        return [*checks, judge_open_path(load, observed, bench.lane, tolerance_ms(can))]
+        checks = judge_base_rtts(observed, rig.lane, tolerance_ms(can))
+        return [*checks, judge_open_path(load, observed, rig.lane, tolerance_ms(can))]
 
     return Measurement(f"base RTTs, and the open path under {load}", stimulus, judge)
 
 
-def _overload(rate: int, settings: Settings, bench: Bench, can: Capabilities) -> Measurement:
+def _overload(rate: int, settings: Settings, rig: CalibrationRig, can: Capabilities) -> Measurement:
     setting = str(Rate(rate))
     pps = _packets_per_second(rate * OVERLOAD_PERCENT // 100)
     room = max(int(rate * QUEUE_S / 8), LEAST_QUEUE_PACKETS * PACKET_BYTES)
     stimulus = Stimulus(
         name=f"rate-{setting}",
         bottleneck=BottleneckProgram(rate_bps=rate, limit=_limit(can, room)),
-        burst=bench.lane.burst(_full_sized(pps, settings.seconds), pps),
+        burst=rig.lane.burst(_full_sized(pps, settings.seconds), pps),
         probe_seconds=settings.seconds,
     )
 
     def judge(observed: Observation) -> list[CalibrationCheck]:
         return [
             judge_rate(setting, observed),
-            judge_full_queue(setting, observed, bench.lane, tolerance_ms(can)),
+            judge_full_queue(setting, observed, rig.lane, tolerance_ms(can)),
             *judge_clock(setting, observed),
             judge_completeness(setting, observed),
         ]
@@ -152,7 +152,9 @@ def _overload(rate: int, settings: Settings, bench: Bench, can: Capabilities) ->
     return Measurement(f"rate and telemetry at {setting}", stimulus, judge)
 
 
-def _drop_point(limit: Limit, bench: Bench, can: Capabilities, resolve: Resolve) -> Measurement:
+def _drop_point(
+    limit: Limit, rig: CalibrationRig, can: Capabilities, resolve: Resolve
+) -> Measurement:
     setting = limit_name(limit)
     bottleneck = _slowest(limit, resolve)
     steps = burst_steps(resolve(bottleneck).limit)
@@ -160,7 +162,7 @@ def _drop_point(limit: Limit, bench: Bench, can: Capabilities, resolve: Resolve)
     stimulus = Stimulus(
         name=f"drop-{limit.unit}-{limit.value}",
         bottleneck=bottleneck,
-        burst=bench.lane.burst(steps, BURST_PPS),
+        burst=rig.lane.burst(steps, BURST_PPS),
         drain=False,
     )
     tolerance = can.queue_tolerance_bytes or 0

@@ -18,9 +18,9 @@ from ..contract.certificate import CalibrationCheck
 from ..contract.target import Limit
 from ..contract.units import PACKET_BYTES, Size
 from ..store.raw_records import Piece
-from .bench import Observation
 from .lane import LOAD_FLOW
 from .load import BurstStep
+from .rig import Observation
 from .verdict import within
 
 SMALLEST = 60

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..contract.certificate import CalibrationCheck
 from ..contract.target import Applied
 from ..store.raw_records import Piece
-from .bench import Observation
+from .rig import Observation
 from .verdict import within
 
 NS = 10**9

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..contract.certificate import CalibrationCheck
 from ..contract.target import Capabilities
 from ..contract.units import Duration
-from .bench import Observation
 from .lane import Lane
+from .rig import Observation
 from .verdict import within
 
 MS = 1e6

@@ -22,13 +22,13 @@ from ..machine.paths import PROBE, artefact, built
 from ..machine.session import LocalSession, Session
 from ..machine.state import id_of
 from ..targets import artefact_of, capabilities_of, resolve
-from .bench import Bench
 from .calibration import calibrate, plan_measurements
 from .capacity import Capacities, Found, measure_lanes
 from .certificate import make_certificate, refuse_foreign, write_certificate
 from .lane import Lane
 from .load import Load
 from .load.choose import MakeLoad
+from .rig import CalibrationRig
 from .settings import Settings
 
 WORK_BYTES = 200_000_000
@@ -122,19 +122,19 @@ def _calibrate(what: Calibration, lab: Lab, tell: Tell) -> Certificate:
     lane = Lane(what.settings.base_rtts_ns)
     load = what.make_load(lab.session, what.work)
     try:
-        return _certify(what, Bench(lab, lane, load, what.work), lab, load, tell)
+        return _certify(what, CalibrationRig(lab, lane, load, what.work), lab, load, tell)
     finally:
         quietly("load generator", load.close)
 
 
-def _certify(what: Calibration, bench: Bench, lab: Lab, load: Load, tell: Tell) -> Certificate:
+def _certify(
+    what: Calibration, rig: CalibrationRig, lab: Lab, load: Load, tell: Tell
+) -> Certificate:
     can = capabilities_of(what.testbed.model)
-    measurements = plan_measurements(
-        what.settings, bench, can, partial(resolve, what.testbed.model)
-    )
+    measurements = plan_measurements(what.settings, rig, can, partial(resolve, what.testbed.model))
     with np.errstate(all="raise"):
         checks = calibrate(
-            bench, measurements, lambda title, done: tell(title, done, len(measurements))
+            rig, measurements, lambda title, done: tell(title, done, len(measurements))
         )
     return make_certificate(what.testbed, lab, load.describe(), checks)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..contract.certificate import CalibrationCheck
 from ..contract.units import PACKET_BYTES
 from ..validity.postcard_evidence import SequenceGaps
-from .bench import Observation
+from .rig import Observation
 from .verdict import within
 
 NS = 10**9

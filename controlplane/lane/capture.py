@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
 from ..contract.errors import HostError
 from ..machine.layout import Side
@@ -10,6 +11,7 @@ from ..machine.log import LOG
 from ..machine.polling import poll
 from ..machine.process import Process
 from ..machine.session import Session
+from .lab import quietly
 
 FILES: dict[Side, str] = {"snd": "capture.pcap", "rcv": "behind.pcap"}
 """Side of the bottleneck -> file in the trial's folder."""
@@ -38,6 +40,12 @@ class LiveCapture:
         except BaseException:
             self.stop()
             raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        quietly("capture", self.stop)
 
     def stop(self) -> None:
         """End it; what it says about lost packets is logged. Safe to call twice."""

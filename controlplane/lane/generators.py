@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any
+from typing import Any, Self
 
 from ..contract.errors import HostError
 from ..machine.layout import Side
@@ -13,6 +13,7 @@ from ..machine.process import Process
 from ..machine.session import Session
 from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns, generator_config
+from .lab import quietly
 
 READY_TIMEOUT_S = 30.0
 END_MARGIN_S = 10.0
@@ -36,6 +37,12 @@ class Generators:
         self._attempt = attempt
         self._stop_event = stop
         self._processes: dict[str, Process] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        quietly("flow generators", self.stop)
 
     def start(self) -> Report:
         """Sink first, then the sender, which connects; returns what each socket tells."""

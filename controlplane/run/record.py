@@ -7,7 +7,6 @@ from typing import Any
 
 from ..contract.target import Applied, Capabilities
 from ..contract.trial import TrialRecord
-from ..lane.losses import difference
 from ..machine.log import LOG
 from ..plan.attempt import Attempt
 from ..store.raw_records import LaneClock
@@ -36,8 +35,7 @@ class Measured:
         ends: Both last reports as they came, by role.
         counters: Registers after the drain.
         telemetry: What became of the postcards.
-        before: Loss counters before the flows started.
-        after: Loss counters after the drain.
+        losses: Change of every loss counter over the trial.
     """
 
     attempt: Attempt
@@ -53,8 +51,7 @@ class Measured:
     ends: dict[str, dict[str, Any]]
     counters: Counters
     telemetry: TelemetryTotals
-    before: dict[str, int]
-    after: dict[str, int]
+    losses: dict[str, int]
 
     @property
     def clock(self) -> LaneClock:
@@ -107,7 +104,7 @@ def make_record(measured: Measured, found: Collected) -> TrialRecord:
         invalid_reasons=reasons,
         lane_counters=measured.counters.lane,
         lateness=measured.counters.lateness,
-        ports_delta=difference(measured.after, measured.before),
+        ports_delta=measured.losses,
         flow_generator={role: _summary(end) for role, end in measured.ends.items()},
     )
 
@@ -124,7 +121,7 @@ def make_facts(measured: Measured, found: Collected) -> Facts:
         sampling=measured.ends["sender"]["lateness"],
         registers=measured.counters.flows,
         lateness=measured.counters.lateness,
-        losses=difference(measured.after, measured.before),
+        losses=measured.losses,
         telemetry=measured.telemetry,
         evidence=found.evidence,
         seen_first=found.edges.first,

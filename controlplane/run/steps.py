@@ -15,12 +15,11 @@ class TrialStep(Enum):
     VALIDATE = "validate"
     PREPARE = "prepare"
     PROGRAM = "program"
-    START_TELEMETRY = "start telemetry"
     START_FLOWS = "start flows"
     RUN = "run"
     STOP = "stop"
-    COLLECT = "collect"
     RESTORE = "restore"
+    COLLECT = "collect"
     SEAL = "seal"
 
 
@@ -28,33 +27,36 @@ ORDER = tuple(TrialStep)
 
 
 class Steps:
-    """Where a trial stands. Every step follows the one before it; restore follows any.
+    """Where a trial stands. Each step follows the one before it.
+
+    `restore` gives the lane back and so may follow any step that uses it; after a failure
+    nothing follows it.
 
     Args:
         name: The trial, for the log.
-        tell: Told of each step.
+        tell: Called at each step.
     """
 
     def __init__(self, name: str, tell: Callable[[TrialStep], None]) -> None:
         self._name = name
         self._tell = tell
-        self._collected = False
+        self._stopped = False
         self.current: TrialStep | None = None
 
     def enter(self, step: TrialStep) -> None:
         """Go on to a step; raises InternalError when it is not its turn."""
         if not self._may(step):
-            was = self.current.value if self.current else "nothing"
-            raise InternalError(f"{self._name}: {step.value} cannot follow {was}")
+            previous = self.current.value if self.current else "nothing"
+            raise InternalError(f"{self._name}: {step.value} cannot follow {previous}")
         LOG.info("trial %s: %s", self._name, step.value)
-        self._collected |= self.current is TrialStep.COLLECT
+        self._stopped |= self.current is TrialStep.STOP
         self.current = step
         self._tell(step)
 
     def _may(self, step: TrialStep) -> bool:
-        if step is TrialStep.RESTORE:
-            return self.current not in (TrialStep.RESTORE, TrialStep.SEAL)
-        if step is TrialStep.SEAL and not self._collected:
-            return False
         place = -1 if self.current is None else ORDER.index(self.current)
+        if step is TrialStep.RESTORE:
+            return place < ORDER.index(TrialStep.RESTORE)
+        if step is TrialStep.COLLECT and not self._stopped:
+            return False
         return ORDER.index(step) == place + 1

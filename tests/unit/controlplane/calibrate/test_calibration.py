@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.controlplane.calibrate import bench as bench_module
+from nashbed.controlplane.calibrate import rig as rig_module
 from nashbed.controlplane.calibrate.capacity import Capacities, Found
 from nashbed.controlplane.calibrate.drop_point import STOPPED_BPS, burst_steps
 from nashbed.controlplane.calibrate.load.choose import choose_load
@@ -52,8 +52,8 @@ def world_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Loaded[Testbe
         world = World(faults)
         can = capabilities_of(bed.model)
         monkeypatch.setattr(lab_module, "make_target", lambda host, bed: PathTarget(world, can))
-        monkeypatch.setattr(bench_module, "Clock", lambda: world)
-        monkeypatch.setattr(bench_module, "ARRIVAL_S", 0.05)
+        monkeypatch.setattr(rig_module, "Clock", lambda: world)
+        monkeypatch.setattr(rig_module, "ARRIVAL_S", 0.05)
         return world
 
     return make

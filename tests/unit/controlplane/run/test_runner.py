@@ -236,8 +236,8 @@ def test_the_log_tells_every_step_in_order(make_run: MakeRun) -> None:
     log = run.directory.log.read_text()
     steps = [line.rpartition(": ")[2] for line in log.splitlines() if "trial b2bdp-k01" in line]
     assert steps == [
-        "validate", "prepare", "program", "start telemetry", "start flows", "run", "stop",
-        "collect", "restore", "seal",
+        "validate", "prepare", "program", "start flows", "run", "stop", "restore", "collect",
+        "seal",
     ]  # fmt: skip
 
 

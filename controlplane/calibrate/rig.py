@@ -12,8 +12,8 @@ from ..contract.errors import HostError
 from ..contract.lane import TelemetryPlan
 from ..contract.records import PROBED
 from ..contract.target import Applied, BottleneckProgram
-from ..lane.lab import Lab, quietly
-from ..lane.losses import difference, loss_counters
+from ..lane.lab import Lab
+from ..lane.programmed import ProgrammedLane, programmed
 from ..machine.polling import poll
 from ..store.raw_records import LaneClock, Piece, read_pieces
 from ..targets import Counters, TelemetryTotals
@@ -101,7 +101,7 @@ class Clock:
         time.sleep(seconds)
 
 
-class Bench:
+class CalibrationRig:
     """Runs measurements on a lab's first lane.
 
     Args:
@@ -127,39 +127,28 @@ class Bench:
         self._count += 1
         folder = self._folder / f"{self._count:02d}-{what.name}"
         folder.mkdir()
-        self._reset()
-        try:
-            return self._measure(what, folder)
-        finally:
-            quietly("lane", self._reset)
-
-    def _measure(self, what: Stimulus, folder: Path) -> Observation:
-        lab, lane = self._lab, self.lane
-        applied = lab.target.program(lane.program(what.bottleneck))
         raw = folder / "telemetry.raw"
-        clock = LaneClock(LANE, 0, lane.flows, self._clock.now_ns() - lab.epoch_ns)
-        before = self._losses(self._counters())
-        stream = lab.target.start_telemetry(LANE, TelemetryPlan("all", raw, 0, lane.flows))
-        try:
-            stimulated, seen, counters = self._gather(what, folder)
-        except BaseException:
-            quietly("telemetry", stream.stop)
-            raise
-        return Observation(
-            **vars(stimulated),
-            applied=applied,
-            seen=seen,
-            totals=stream.stop(),
-            cards=join([*read_pieces(raw, clock)]),
-            counters=counters,
-            losses=difference(self._losses(counters), before),
-        )
+        telemetry = TelemetryPlan("all", raw, 0, self.lane.flows)
+        clock = LaneClock(LANE, 0, self.lane.flows, self._clock.now_ns() - self._lab.epoch_ns)
+        with programmed(self._lab, self.lane.program(what.bottleneck), telemetry) as lane:
+            stimulated, seen, counters = self._gather(lane, what, folder)
+            return Observation(
+                **vars(stimulated),
+                applied=lane.applied,
+                seen=seen,
+                totals=lane.stop_telemetry(),
+                cards=join([*read_pieces(raw, clock)]),
+                counters=counters,
+                losses=lane.losses(counters),
+            )
 
-    def _gather(self, what: Stimulus, folder: Path) -> tuple[Stimulated, Records, Counters]:
+    def _gather(
+        self, lane: ProgrammedLane, what: Stimulus, folder: Path
+    ) -> tuple[Stimulated, Records, Counters]:
         reflector = Reflector(self._lab.session, folder / "reflector", self.lane.sinks())
         try:
             stimulated = self._stimulate(what, folder)
-            counters = self._settle(what, stimulated.sent + len(stimulated.schedule))
+            counters = self._settle(lane, what, stimulated.sent + len(stimulated.schedule))
             return stimulated, reflector.finish(), counters
         finally:
             reflector.stop()
@@ -186,7 +175,7 @@ class Bench:
         sent = self._load.send(burst)
         return sent, (begin_ns, self._clock.now_ns())
 
-    def _settle(self, what: Stimulus, frames: int) -> Counters:
+    def _settle(self, lane: ProgrammedLane, what: Stimulus, frames: int) -> Counters:
         """Registers once all frames have arrived, and left where the lane is to be drained.
 
         Frames that never arrive are no error here: the judges see that they are missing.
@@ -194,7 +183,7 @@ class Bench:
         deadline = time.monotonic() + ARRIVAL_S
 
         def settled() -> Counters | None:
-            counters = self._counters()
+            counters = lane.counters()
             missing = frames - sum(counters.flows["arrived_packets"])
             if missing > 0 and time.monotonic() < deadline:
                 return None
@@ -202,15 +191,6 @@ class Bench:
 
         late = HostError(f"calibration: {what.name}: the lane does not drain")
         return poll(settled, ARRIVAL_S + DRAIN_S, lambda: late, interval_s=0.02)
-
-    def _counters(self) -> Counters:
-        return self._lab.target.read_counters(LANE, 0, self.lane.flows)
-
-    def _losses(self, counters: Counters) -> dict[str, int]:
-        return loss_counters(counters.shared, self._lab.session.host_losses())
-
-    def _reset(self) -> None:
-        self._lab.target.reset(LANE, 0, self.lane.flows)
 
 
 def join(pieces: list[Piece]) -> Piece:

@@ -1,0 +1,114 @@
+"""The one way in and out of a lane: reset, programmed, recording; drained, and reset again.
+
+Trials, calibrations and measurements of speed all use it, so that what counts as a loss, when a
+lane has drained, and what is left behind after a failure is decided in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..contract.errors import HostError
+from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.target import Applied
+from ..machine.polling import poll
+from ..targets import Counters, TelemetryStream, TelemetryTotals
+from .lab import Lab, quietly
+from .losses import difference, loss_counters
+
+DRAIN_POLL_S = 0.05
+
+
+class ProgrammedLane:
+    """A lane between its programming and its reset; made by `programmed`.
+
+    Attributes:
+        applied: What the target really does.
+    """
+
+    def __init__(
+        self, lab: Lab, program: LaneProgram, applied: Applied, stream: TelemetryStream
+    ) -> None:
+        self.applied = applied
+        self._lab = lab
+        self._program = program
+        self._stream: TelemetryStream | None = stream
+        self._losses_before = self._losses(self.counters())
+
+    def counters(self) -> Counters:
+        """The lane's registers and the counters that all lanes share, as they are now."""
+        program = self._program
+        return self._lab.target.read_counters(program.lane, program.first_flow, len(program.flows))
+
+    def drained(self, timeout_s: float, name: str) -> Counters:
+        """Wait until nothing is queued or delayed; returns the counters of that moment.
+
+        Args:
+            timeout_s: How long to wait.
+            name: What is running on the lane, for the error.
+
+        Raises:
+            HostError: Packets are still in the lane at the deadline.
+        """
+
+        def empty() -> Counters | None:
+            counters = self.counters()
+            return counters if counters.held_packets == 0 else None
+
+        late = HostError(f"{name}: the lane does not drain")
+        return poll(empty, timeout_s, lambda: late, interval_s=DRAIN_POLL_S)
+
+    def losses(self, counters: Counters) -> dict[str, int]:
+        """Packets lost outside the bottleneck since the lane was programmed, by counter.
+
+        Args:
+            counters: The counters after the drain.
+        """
+        return difference(self._losses(counters), self._losses_before)
+
+    def stop_telemetry(self) -> TelemetryTotals:
+        """End the recording; every postcard is in the file then. To be called once at most."""
+        assert self._stream is not None, "telemetry is stopped once"
+        stream, self._stream = self._stream, None
+        return stream.stop()
+
+    def close(self) -> None:
+        """End a recording that is still under way, whatever else is wrong."""
+        if self._stream is not None:
+            quietly("telemetry", self.stop_telemetry)
+
+    def _losses(self, counters: Counters) -> dict[str, int]:
+        return loss_counters(counters.shared, self._lab.session.host_losses())
+
+
+@contextmanager
+def programmed(
+    lab: Lab, program: LaneProgram, telemetry: TelemetryPlan
+) -> Iterator[ProgrammedLane]:
+    """Reset a lane, program it and record its postcards; it is empty again afterwards.
+
+    Args:
+        lab: Session and target.
+        program: What the target is asked to do.
+        telemetry: How postcards are kept.
+    """
+
+    def reset() -> None:
+        lab.target.reset(program.lane, program.first_flow, len(program.flows))
+
+    reset()
+    try:
+        applied = lab.target.program(program)
+        stream = lab.target.start_telemetry(program.lane, telemetry)
+        try:
+            lane = ProgrammedLane(lab, program, applied, stream)
+        except BaseException:
+            quietly("telemetry", stream.stop)
+            raise
+        try:
+            yield lane
+        finally:
+            lane.close()
+    finally:
+        quietly("lane", reset)
