@@ -16,7 +16,7 @@ BFRT = controlplane/targets/tofino
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
 HUGE_PAGES ?= 600
 
-# Tests that need neither root nor a quiet machine share the cores; live ones run after them, alone.
+# What needs neither root nor a quiet machine runs in parallel; live tests run after it, alone.
 PARALLEL = -n auto --dist worksteal
 
 .DEFAULT_GOAL = help
@@ -33,8 +33,8 @@ run: setup ## set up, then run SCENARIO (default: the quickstart)
 .PHONY: test
 test: setup ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
-	$(BIN)/pytest -rs $(PARALLEL) -m "not root" || status=$$?; \
-	$(BIN)/pytest -rs -m root || status=$$?; \
+	$(BIN)/pytest -rs $(PARALLEL) -m "not live" || status=$$?; \
+	$(BIN)/pytest -rs -m live || status=$$?; \
 	exit $$status
 
 .PHONY: check
@@ -43,7 +43,7 @@ check: venv build ## linters, types, format, and the tests that need neither roo
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(MAKE) --no-print-directory check-format
-	$(BIN)/pytest -q $(PARALLEL) -m "not root and not slow"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not slow"
 
 .PHONY: check-format
 check-format:

@@ -21,6 +21,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "dataplane": None if DATAPLANE.is_file() else "needs the data plane: run `make build`",
     }
     for item in items:
+        if item.get_closest_marker("root"):
+            item.add_marker(pytest.mark.live)  # these have the machine alone
         for marker, reason in reasons.items():
             if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))

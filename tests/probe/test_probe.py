@@ -16,7 +16,10 @@ import pytest
 from nashbed.controlplane.contract.records import PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
 from nashbed.controlplane.machine.paths import PROBE
 
-pytestmark = pytest.mark.skipif(not PROBE.is_file(), reason="needs the build: run `make build`")
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(not PROBE.is_file(), reason="needs the build: run `make build`"),
+]
 
 HOST = "127.0.0.1"
 UNNUMBERED = 2**32 - 1
