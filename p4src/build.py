@@ -81,6 +81,8 @@ class Artefact:
         made: File that the compiler makes in the folder that it is given; empty where it is
             given the output's name.
         proof: Another file that must be there: what only a program that fits has.
+        backend: Back end that the compiler needs, "target-architecture" as the driver lists it;
+            empty for a compiler of one back end.
     """
 
     target: str
@@ -91,6 +93,7 @@ class Artefact:
     text: Callable[[str, str], str]
     made: str = ""
     proof: str = ""
+    backend: str = ""
 
     @property
     def path(self) -> Path:
@@ -103,16 +106,17 @@ def tofino(chip: str) -> Artefact:
 
     p4c alone accepts what needs more stages than there are; its driver runs the assembler.
     """
-    target = chip.replace("tofino1", "tofino")
+    target, architecture = chip.replace("tofino1", "tofino"), ARCHITECTURES[chip]
     return Artefact(
         target="tofino",
         main=f"bottleneck_{chip}.p4",
         output=f"{chip}/bf-rt.json",
         compiler="p4c",
-        arguments=("--target", target, "--arch", ARCHITECTURES[chip], "--Wdisable=unused"),
+        arguments=("--target", target, "--arch", architecture, "--Wdisable=unused"),
         text=bfrt_text,
         made="bfrt.json",
         proof=f"bottleneck/{target}.bin",
+        backend=f"{target}-{architecture}",
     )
 
 
@@ -168,6 +172,20 @@ def stamp_of(artefact: Artefact) -> str:
     return found.group(1) if found else ""
 
 
+def compiler_of(artefact: Artefact) -> tuple[str, str]:
+    """Path of an artefact's compiler, or an empty one and why it cannot be compiled here."""
+    compiler = shutil.which(artefact.compiler)
+    if compiler is None:
+        return "", f"{artefact.compiler} is not on PATH"
+    if artefact.backend:
+        # p4lang's packages have the driver, but not the Tofino back end.
+        command = [compiler, "--target-help"]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        if artefact.backend not in run.stdout.split():
+            return "", f"{compiler} has no back end {artefact.backend}"
+    return compiler, ""
+
+
 def compiled(artefact: Artefact, compiler: str) -> str:
     """The stamped text of a fresh artefact.
 
@@ -193,29 +211,29 @@ def compiled(artefact: Artefact, compiler: str) -> str:
 
 
 def commit_of(compiler: str) -> str:
-    """The commit that a compiler was built from.
+    """The commit that a compiler was built from; "unknown" where it was built from a tar file.
 
     Raises:
         SystemExit: It is of a release that is too old, or is no p4c.
     """
     run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    pattern = r"(?:Version|p4c) (\d+(?:\.\d+)+)\S* \(SHA: (\w+)"
-    told = re.search(pattern, run.stdout + run.stderr)
-    if told is None:
+    pattern = r"(?:Version|p4c) (\d+(?:\.\d+)+)\S*(?: \(SHA: (\w*))?"
+    version = re.search(pattern, run.stdout + run.stderr)
+    if version is None:
         sys.exit(f"{compiler} --version does not tell a release of p4c: is it one?")
-    release = tuple(int(part) for part in told.group(1).split("."))
-    # p4c-dpdk tells a version of its own (0.1): only its commit says anything.
+    release = tuple(int(part) for part in version.group(1).split("."))
+    # p4c-dpdk has a version of its own (0.1): only its commit says anything.
     if len(release) >= len(OLDEST) and release < OLDEST:
         found, oldest = (".".join(map(str, each)) for each in (release, OLDEST))
         sys.exit(f"{compiler} is of p4c {found}; the programs need {oldest} or later")
-    return told.group(2)
+    return version.group(2) or "unknown"
 
 
 def build() -> int:
     """Compile every artefact whose compiler is there; 1 if a stale one could not be."""
     left_stale = 0
     for artefact in ARTEFACTS:
-        compiler = shutil.which(artefact.compiler)
+        compiler, why_not = compiler_of(artefact)
         if compiler:
             artefact.path.parent.mkdir(exist_ok=True)
             artefact.path.write_text(compiled(artefact, compiler))
@@ -223,7 +241,7 @@ def build() -> int:
             continue
         fresh = stamp_of(artefact) == digest(artefact)
         state = "is up to date" if fresh else "is STALE"
-        print(f"{artefact.compiler} is not on PATH; {artefact.path.name} {state}")
+        print(f"{why_not}; {artefact.path.name} {state}")
         left_stale |= not fresh
     return int(left_stale)
 

@@ -34,7 +34,7 @@ def compiler(program: str, artefact: str) -> DoctorCheck:
         return DoctorCheck(program, True, told, False, "")
     remedy = (
         f"another release than p4src/{artefact}'s ({made_by or 'unknown'}): `make p4` may change "
-        "it, and the test that compiles it afresh is skipped"
+        "it, and the test that compares it with a fresh compilation is skipped"
     )
     return DoctorCheck(program, False, told, False, remedy)
 
