@@ -123,7 +123,7 @@ build/pylinks/nashbed:
 # DPDK's own headers for the P4 program as native code; without them it is interpreted.
 .PHONY: dpdk-internal
 dpdk-internal: $(STAMPS)/packages
-	@$(PYTHON) hosts/dpdk/native/headers.py $(DPDK_INTERNAL)
+	@$(PYTHON) hosts/dpdk/pipeline/native/headers.py $(DPDK_INTERNAL)
 
 .PHONY: build
 build: $(HOSTS_BUILD)/build.ninja ## build the data plane and the flow generator

@@ -140,7 +140,7 @@ def lane_program(flows: int) -> LaneProgram:
 
 
 def write_capture(path: Path, packets: int, flows: int) -> None:
-    """Full-sized TCP segments of flows in turn, as hosts/dpdk/bench.c makes them."""
+    """Full-sized TCP segments of flows in turn, as hosts/dpdk/offline/bench.c makes them."""
     frame = np.zeros(PACKET_BYTES, np.uint8)
     ip = bytes([0x45, 0]) + IP_BYTES.to_bytes(2, "big") + bytes([0, 0, 0, 0, 64, TCP, 0, 0])
     tcp = bytes(2) + SINK_PORT.to_bytes(2, "big") + bytes(8) + bytes([5 << 4])

@@ -14,16 +14,16 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "bench.h"
-#include "control.h"
-#include "core/nanoseconds.h"
-#include "dataplane.h"
-#include "eal.h"
-#include "exit_codes.h"
-#include "loop.h"
-#include "native.h"
-#include "one_line.h"
-#include "replay.h"
+#include "common/exit_status.h"
+#include "common/nanoseconds.h"
+#include "common/one_line.h"
+#include "control/control.h"
+#include "io/eal.h"
+#include "live/dataplane.h"
+#include "live/loop.h"
+#include "offline/bench.h"
+#include "offline/replay.h"
+#include "pipeline/native.h"
 
 #define ERROR_BYTES 512
 #define POOL_CACHE 256
@@ -79,7 +79,7 @@ complain(int code, const char *text)
 static int
 tell(const char *note)
 {
-	return note[0] ? complain(EXIT_OK, note) : EXIT_OK;
+	return note[0] ? complain(EXIT_STATUS_OK, note) : EXIT_STATUS_OK;
 }
 
 static int
@@ -115,19 +115,19 @@ read_options(int argc, char **argv, struct options *o)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			exit(EXIT_OK);
+			exit(EXIT_STATUS_OK);
 		default:
 			fputs(usage, stderr);
-			return EXIT_CONFIG;
+			return EXIT_STATUS_CONFIG;
 		}
 	}
 	if (optind < argc || o->config == NULL || (o->capture != NULL) != (o->out != NULL) ||
 	    (o->bench != NULL && o->capture != NULL) ||
 	    (o->devices && (o->bench != NULL || o->capture != NULL))) {
 		fputs(usage, stderr);
-		return EXIT_CONFIG;
+		return EXIT_STATUS_CONFIG;
 	}
-	return EXIT_OK;
+	return EXIT_STATUS_OK;
 }
 
 static void
@@ -162,7 +162,7 @@ static int
 open_common(struct dataplane *dp, bool replay, char *error)
 {
 	if (eal_start(&dp->config, replay, error, ERROR_BYTES) < 0)
-		return EXIT_HOST;
+		return EXIT_STATUS_HOST;
 	dp->pool = rte_pktmbuf_pool_create("packets", pool_packets(&dp->config, replay), POOL_CACHE,
 					   0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 	if (dp->pool == NULL) {
@@ -170,9 +170,9 @@ open_common(struct dataplane *dp, bool replay, char *error)
 			 "no memory for %u packets in memory_mb=%u; raise it or lower "
 			 "queue_packets",
 			 pool_packets(&dp->config, replay), dp->config.memory_mb);
-		return EXIT_HOST;
+		return EXIT_STATUS_HOST;
 	}
-	return EXIT_OK;
+	return EXIT_STATUS_OK;
 }
 
 static int
@@ -182,8 +182,8 @@ open_wires(struct dataplane *dp, char *error)
 		if (config_has_wire(&dp->config, (enum wire_id)id) &&
 		    wire_open(&dp->wires[id], &dp->config.wires[id], (enum wire_id)id, dp->pool,
 			      error, ERROR_BYTES) < 0)
-			return EXIT_HOST;
-	return EXIT_OK;
+			return EXIT_STATUS_HOST;
+	return EXIT_STATUS_OK;
 }
 
 static int
@@ -193,16 +193,16 @@ open_live(struct dataplane *dp, char *error)
 	int code;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	dp->epoch_ns = (uint64_t)t.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)t.tv_nsec;
+	dp->epoch_ns = (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 	dp->lanes = calloc(dp->config.lanes, sizeof(*dp->lanes));
 	dp->telemetry = telemetry_create(dp->config.lanes, dp->config.service_core);
 	if (dp->lanes == NULL || dp->telemetry == NULL) {
 		snprintf(error, ERROR_BYTES, "out of memory");
-		return EXIT_HOST;
+		return EXIT_STATUS_HOST;
 	}
 	dp->role = role_ops[dp->config.role];
 	code = dp->role->open(dp, error, ERROR_BYTES);
-	return code == EXIT_OK ? open_wires(dp, error) : code;
+	return code == EXIT_STATUS_OK ? open_wires(dp, error) : code;
 }
 
 static void
@@ -226,16 +226,16 @@ run_live(struct dataplane *dp, const char *note)
 	int code;
 
 	if (mailbox_init(&dp->mailbox) < 0)
-		return complain(EXIT_HOST, "no event descriptor to be had");
+		return complain(EXIT_STATUS_HOST, "no event descriptor to be had");
 	catch_signals();
 	code = open_common(dp, false, error);
-	if (code == EXIT_OK)
+	if (code == EXIT_STATUS_OK)
 		code = open_live(dp, error);
-	if (code != EXIT_OK)
+	if (code != EXIT_STATUS_OK)
 		return complain(code, error);
 	control = control_start(dp, error, sizeof(error));
 	if (control == NULL)
-		return complain(EXIT_HOST, error);
+		return complain(EXIT_STATUS_HOST, error);
 	tell(note);
 	printf("{\"event\":\"ready\",\"pid\":%d,\"epoch_ns\":%" PRIu64 "}\n", (int)getpid(),
 	       dp->epoch_ns);
@@ -243,7 +243,7 @@ run_live(struct dataplane *dp, const char *note)
 	loop_run(dp);
 	control_join(control);
 	close_live(dp);
-	return EXIT_OK;
+	return EXIT_STATUS_OK;
 }
 
 static int
@@ -256,9 +256,10 @@ read_bench(const char *text, struct bench_request *request)
 		   &end) > 3 ||
 	    request->packets == 0 || request->flows == 0 || request->flows > 60000 ||
 	    request->burst == 0 || request->burst > PIPELINE_BURST)
-		return complain(EXIT_CONFIG, "--bench: write PACKETS[,FLOWS[,BURST]], with 1 to "
-					     "60000 flows and 1 to 64 packets at once");
-	return EXIT_OK;
+		return complain(EXIT_STATUS_CONFIG,
+				"--bench: write PACKETS[,FLOWS[,BURST]], with 1 to "
+				"60000 flows and 1 to 64 packets at once");
+	return EXIT_STATUS_OK;
 }
 
 /* What needs no clock and no port: a replay, or a measurement of our own speed. */
@@ -267,29 +268,29 @@ run_offline(struct dataplane *dp, const struct options *o, const char *note)
 {
 	struct bench_request bench;
 	char error[ERROR_BYTES];
-	int code = o->bench ? read_bench(o->bench, &bench) : EXIT_OK;
+	int code = o->bench ? read_bench(o->bench, &bench) : EXIT_STATUS_OK;
 
-	if (code != EXIT_OK)
+	if (code != EXIT_STATUS_OK)
 		return code;
 	code = open_common(dp, true, error);
 
-	if (code == EXIT_OK) {
+	if (code == EXIT_STATUS_OK) {
 		dp->pipeline = pipeline_create(dp->config.spec, dp->config.native_library, error,
 					       sizeof(error));
-		code = dp->pipeline ? EXIT_OK : EXIT_TARGET;
+		code = dp->pipeline ? EXIT_STATUS_OK : EXIT_STATUS_TARGET;
 	}
-	if (code == EXIT_OK)
+	if (code == EXIT_STATUS_OK)
 		tell(note);
-	if (code == EXIT_OK && o->bench != NULL)
+	if (code == EXIT_STATUS_OK && o->bench != NULL)
 		code = bench_run(&dp->config, dp->pipeline, dp->pool, &bench, error, sizeof(error));
-	else if (code == EXIT_OK)
+	else if (code == EXIT_STATUS_OK)
 		code = replay_run(&dp->config, dp->pipeline, dp->pool, o->capture, o->out, error,
 				  sizeof(error));
-	if (code != EXIT_OK)
+	if (code != EXIT_STATUS_OK)
 		return complain(code, error);
 	pipeline_destroy(dp->pipeline);
 	rte_eal_cleanup();
-	return EXIT_OK;
+	return EXIT_STATUS_OK;
 }
 
 int
@@ -299,17 +300,17 @@ main(int argc, char **argv)
 	char error[ERROR_BYTES], note[ERROR_BYTES];
 	int code = read_options(argc, argv, &o);
 
-	if (code != EXIT_OK)
+	if (code != EXIT_STATUS_OK)
 		return code;
 	if (config_read(o.config, o.capture != NULL || o.bench != NULL, &dataplane.config, error,
 			sizeof(error)) < 0)
-		return complain(EXIT_CONFIG, error);
+		return complain(EXIT_STATUS_CONFIG, error);
 	if (o.devices)
 		eal_print_wires(&dataplane.config);
 	if (o.devices && !o.check)
-		return EXIT_OK;
+		return EXIT_STATUS_OK;
 	if (native_choose(&dataplane.config, note, error, sizeof(error)) < 0)
-		return complain(EXIT_TARGET, error);
+		return complain(EXIT_STATUS_TARGET, error);
 	if (o.check) {
 		config_print(&dataplane.config);
 		return tell(note);

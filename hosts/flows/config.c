@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "common/clock.h"
+#include "common/json_fields.h"
 #include "config.h"
 #include "flow_index.h"
-#include "json_fields.h"
 
 #define MAX_FLOWS 65536
-#define DAY_NS (86400 * NS_PER_S)
-#define HOUR_NS (3600 * NS_PER_S)
+#define DAY_NS (86400 * SECOND_NS)
+#define HOUR_NS (3600 * SECOND_NS)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static int
@@ -121,22 +121,22 @@ static const struct json_field config_fields[] = {
 	CONFIG_FIELD("role", role, read_role, 0, 0, false),
 	CONFIG_FIELD("lane", lane, json_read_u32, 0, UINT16_MAX, false),
 	CONFIG_FIELD("t0_ns", t0_ns, read_t0, 0, INT64_MAX / 2, true),
-	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, NS_PER_MS, DAY_NS, false),
-	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, NS_PER_MS, HOUR_NS, true),
-	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, NS_PER_MS, HOUR_NS, true),
+	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, MILLISECOND_NS, DAY_NS, false),
+	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
+	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),
-	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, NS_PER_MS, HOUR_NS,
-		     true),
+	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, MILLISECOND_NS,
+		     HOUR_NS, true),
 	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),
 	CONFIG_FIELD("flows", flows, read_flows, 0, 0, false),
 };
 
 static const struct config config_defaults = {
 	.t0_ns = T0_FROM_STDIN,
-	.sample_ns = 50 * NS_PER_MS,
-	.interval_ns = 100 * NS_PER_MS,
-	.drain_ns = NS_PER_S,
-	.connect_timeout_ns = 10 * NS_PER_S,
+	.sample_ns = 50 * MILLISECOND_NS,
+	.interval_ns = 100 * MILLISECOND_NS,
+	.drain_ns = SECOND_NS,
+	.connect_timeout_ns = 10 * SECOND_NS,
 };
 
 static int

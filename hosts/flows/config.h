@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "failure.h"
+#include "common/failure.h"
 
 #define CC_NAME_BYTES 16 /* TCP_CA_NAME_MAX of the kernel */
 #define T0_FROM_STDIN INT64_C(-1)

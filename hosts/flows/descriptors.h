@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "failure.h"
+#include "common/failure.h"
 
 int descriptors_reserve(size_t flow_count, struct failure *failure);
 

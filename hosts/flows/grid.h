@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "clock.h"
+#include "common/clock.h"
 
 struct grid {
 	int64_t origin_ns;

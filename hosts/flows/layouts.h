@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "failure.h"
+#include "common/failure.h"
 
 int layouts_print(FILE *stream, struct failure *failure);
 

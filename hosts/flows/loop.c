@@ -4,7 +4,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/clock.h"
 #include "loop.h"
 
 #define BATCH 64
@@ -82,8 +82,8 @@ arm_timer(struct loop *loop, int64_t deadline_ns)
 		/* The all-zero time would disarm, so the clock's start counts as its first ns. */
 		int64_t at_ns = deadline_ns > 0 ? deadline_ns : 1;
 
-		timer.it_value.tv_sec = at_ns / NS_PER_S;
-		timer.it_value.tv_nsec = at_ns % NS_PER_S;
+		timer.it_value.tv_sec = at_ns / SECOND_NS;
+		timer.it_value.tv_nsec = at_ns % SECOND_NS;
 	}
 	if (timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL) < 0)
 		return failure_set(loop->failure, EXIT_STATUS_INTERNAL, "timerfd_settime: %s",
@@ -124,8 +124,8 @@ rest(const struct loop *loop, int64_t deadline_ns, int handled)
 
 	if (handled == BATCH || until_ns >= deadline_ns)
 		return;
-	until.tv_sec = until_ns / NS_PER_S;
-	until.tv_nsec = until_ns % NS_PER_S;
+	until.tv_sec = until_ns / SECOND_NS;
+	until.tv_nsec = until_ns % SECOND_NS;
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 

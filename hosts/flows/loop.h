@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 
-#include "clock.h"
-#include "failure.h"
+#include "common/clock.h"
+#include "common/failure.h"
 
 struct watch {
 	int fd; /* negative: not watched, events still in flight are discarded */

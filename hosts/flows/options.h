@@ -3,7 +3,7 @@
 #ifndef FLOWS_OPTIONS_H
 #define FLOWS_OPTIONS_H
 
-#include "failure.h"
+#include "common/failure.h"
 
 enum action {
 	ACTION_RUN,

@@ -6,8 +6,8 @@
 #ifndef FLOWS_SENDER_H
 #define FLOWS_SENDER_H
 
+#include "common/record_file.h"
 #include "grid.h"
-#include "record_file.h"
 #include "records.h"
 #include "session.h"
 

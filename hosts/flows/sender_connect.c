@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "clock.h"
+#include "common/clock.h"
 #include "sender.h"
 #include "tcp_sample.h"
 #include "tcp_socket.h"
@@ -138,7 +138,7 @@ connect_too_late(void *owner, int64_t now_ns)
 			   "%s: cannot connect: no answer within %.3f s (%zu of %zu flows are "
 			   "connected)",
 			   flow_name(flow->config, name),
-			   (double)sender->session.config->connect_timeout_ns / NS_PER_S,
+			   (double)sender->session.config->connect_timeout_ns / SECOND_NS,
 			   sender->connect.done, sender->flow_count);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "clock.h"
+#include "common/clock.h"
 #include "sender.h"
 #include "tcp_socket.h"
 
@@ -15,7 +15,7 @@
 #define STEP_FLOWS 16
 /* An interface's ring has room for 256 frames. */
 #define END_FLOWS 64
-#define END_PAUSE_NS NS_PER_MS
+#define END_PAUSE_NS MILLISECOND_NS
 
 static const char bulk_data[WRITE_BYTES];
 
@@ -53,7 +53,7 @@ sender_wait_for_t0(struct sender *sender)
 	if (session->loop.stop_signal == 0 && late_ns > 0)
 		return failure_set(session->failure, EXIT_STATUS_HOST,
 				   "t0 was %.3f ms before the flows were ready; set it later",
-				   (double)late_ns / NS_PER_MS);
+				   (double)late_ns / MILLISECOND_NS);
 	return 0;
 }
 

@@ -6,9 +6,9 @@
 #ifndef FLOWS_SINK_H
 #define FLOWS_SINK_H
 
+#include "common/record_file.h"
 #include "flow_index.h"
 #include "grid.h"
-#include "record_file.h"
 #include "session.h"
 
 struct sink;

@@ -3,7 +3,7 @@
  * Counts by interval. The loop closes every interval that has ended before it handles the next
  * event, so bytes always fall into the interval in which they are read, however late the timer.
  */
-#include "clock.h"
+#include "common/clock.h"
 #include "records.h"
 #include "sink.h"
 
@@ -13,7 +13,7 @@
  * window. Measured (five lanes of 50 Mbit/s, ten flows each, 40 ms), acknowledgements per data
  * packet: 0.51 at 0.1 ms, 0.45 at 1 ms, 0.32 at 5 ms. So no longer than this.
  */
-#define GATHER_NS NS_PER_MS
+#define GATHER_NS MILLISECOND_NS
 
 static int64_t
 wait_deadline_ns(const void *owner)

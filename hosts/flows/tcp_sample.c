@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "clock.h"
+#include "common/clock.h"
 #include "tcp_sample.h"
 
 #define BITS_PER_BYTE 8

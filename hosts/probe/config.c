@@ -6,12 +6,12 @@
 
 #include <jansson.h>
 
-#include "clock.h"
+#include "common/clock.h"
+#include "common/json_fields.h"
 #include "config.h"
-#include "json_fields.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define MINUTE_NS (60 * NS_PER_S)
+#define MINUTE_NS (60 * SECOND_NS)
 
 static int
 read_role(const struct json_place *place, const struct json_field *field, const json_t *value,
@@ -97,7 +97,7 @@ config_load(struct config *config, const char *path, struct failure *failure)
 	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
 	int result;
 
-	*config = (struct config){.linger_ns = NS_PER_S};
+	*config = (struct config){.linger_ns = SECOND_NS};
 	if (root == NULL)
 		return failure_set(failure, EXIT_STATUS_CONFIG, "%s: not JSON: %s", path,
 				   error.text);

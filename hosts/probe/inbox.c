@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "clock.h"
+#include "common/clock.h"
 #include "inbox.h"
 
 #define BATCH 64
@@ -22,7 +22,7 @@ realtime_to_monotonic_ns(void)
 	struct timespec real;
 
 	clock_gettime(CLOCK_REALTIME, &real);
-	return clock_now_ns() - (real.tv_sec * NS_PER_S + real.tv_nsec);
+	return clock_now_ns() - (real.tv_sec * SECOND_NS + real.tv_nsec);
 }
 
 static int64_t
@@ -34,7 +34,7 @@ stamp_of(struct msghdr *header)
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_TIMESTAMPNS)
 			continue;
 		memcpy(&stamp, CMSG_DATA(c), sizeof(stamp));
-		return stamp.tv_sec * NS_PER_S + stamp.tv_nsec;
+		return stamp.tv_sec * SECOND_NS + stamp.tv_nsec;
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "failure.h"
+#include "common/failure.h"
 #include "message.h"
 
 struct datagram {

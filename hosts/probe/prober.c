@@ -9,17 +9,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/clock.h"
+#include "common/record_file.h"
 #include "inbox.h"
 #include "prober.h"
-#include "record_file.h"
 #include "records.h"
 #include "udp_socket.h"
 
 /* Frames that one call sends at most. */
 #define BATCH 32u
 /* A wait is at least this long: a fast schedule is sent some frames at a time. */
-#define REST_NS (100 * NS_PER_US)
+#define REST_NS (100 * MICROSECOND_NS)
 
 struct prober {
 	const struct config *config;
@@ -104,7 +104,7 @@ await_start(struct prober *p)
 	fflush(stdout);
 	if (read(STDIN_FILENO, order, sizeof(order)) <= 0)
 		return failure_set(p->failure, EXIT_STATUS_HOST, "no order to start");
-	p->start_ns = clock_now_ns() + NS_PER_MS;
+	p->start_ns = clock_now_ns() + MILLISECOND_NS;
 	return 0;
 }
 
@@ -127,7 +127,7 @@ take_echo(void *owner, const struct datagram *datagram)
 static int
 take_echoes(struct prober *p, int64_t wait_ns)
 {
-	struct timespec wait = {wait_ns / NS_PER_S, wait_ns % NS_PER_S};
+	struct timespec wait = {wait_ns / SECOND_NS, wait_ns % SECOND_NS};
 
 	if (ppoll(p->fds, (nfds_t)p->config->socket_count, &wait, NULL) <= 0)
 		return 0;

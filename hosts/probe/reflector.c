@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "common/clock.h"
+#include "common/record_file.h"
 #include "inbox.h"
-#include "record_file.h"
 #include "records.h"
 #include "reflector.h"
 #include "udp_socket.h"
@@ -17,7 +17,7 @@
 /* Between two looks at the sockets, to meet many datagrams at once. What an echo waits for it is
  * between its two stamps.
  */
-#define REST_NS (500 * NS_PER_US)
+#define REST_NS (500 * MICROSECOND_NS)
 
 struct reflector {
 	const struct config *config;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hosts/dpdk/native/headers.py: what it asks apt for, and that a build never fails without it."""
+"""hosts/dpdk/pipeline/native/headers.py: what it asks apt for; no build fails without it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.support.replay import ROOT
 
-SCRIPT = ROOT / "hosts" / "dpdk" / "native" / "headers.py"
+SCRIPT = ROOT / "hosts" / "dpdk" / "pipeline" / "native" / "headers.py"
 _found = importlib.util.spec_from_file_location("native_headers", SCRIPT)
 assert _found is not None
 assert _found.loader is not None

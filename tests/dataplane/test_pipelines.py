@@ -13,6 +13,7 @@ import pytest
 from tests.support.capture import tcp_capture
 from tests.support.replay import (
     BINARY,
+    NATIVE,
     PIPELINES,
     SPEC,
     Bottleneck,
@@ -24,6 +25,7 @@ from tests.support.replay import (
 
 pytestmark = pytest.mark.dataplane
 
+LIBRARY = NATIVE.relative_to(BINARY.parent)
 CAPTURE = tcp_capture(np.arange(400) * 60_000, np.full(400, 1514), np.arange(400) % 7)
 """Twice the rate of the default bottleneck: some are dropped."""
 
@@ -92,8 +94,9 @@ def test_native_is_refused_without_the_library(
     tmp_path: Path, alone: Path, content: bytes | None
 ) -> None:
     if content is not None:
-        (tmp_path / "native").mkdir()
-        (tmp_path / "native" / "bottleneck.so").write_bytes(content)
+        library = tmp_path / LIBRARY
+        library.parent.mkdir(parents=True)
+        library.write_bytes(content)
     config = {"spec": str(SPEC), "pipeline": "native", "bottleneck": Bottleneck().config()}
     (tmp_path / "config.json").write_text(json.dumps(config))
     command = [alone, "--config", tmp_path / "config.json", "--replay", "x", "--out", "y"]
@@ -106,9 +109,9 @@ def test_native_is_refused_without_the_library(
 
 
 def test_a_library_of_something_else_is_refused(tmp_path: Path, alone: Path) -> None:
-    (tmp_path / "native").mkdir()
-    core = BINARY.parent / "test" / "libnashbed-core.so"
-    shutil.copy2(core, tmp_path / "native" / "bottleneck.so")
+    library = tmp_path / LIBRARY
+    library.parent.mkdir(parents=True)
+    shutil.copy2(BINARY.parent / "test" / "libnashbed-core.so", library)
     run = start_replay(tmp_path, CAPTURE, Bottleneck(), binary=alone)
     assert run.returncode == 0
     assert "not a library of ours" in run.stderr

@@ -21,7 +21,7 @@ BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
 
 BINARY = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 SPEC = ROOT / "p4src" / "dpdk" / "bottleneck.spec"
-NATIVE = BINARY.parent / "native" / "bottleneck.so"
+NATIVE = BINARY.parent / "pipeline" / "native" / "bottleneck.so"
 PIPELINES = ("native", "interpreted")
 """Both ways to run the P4 program; the native one where it is built."""
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/nanoseconds.h"
 #include "discipline.h"
 #include "event_heap.h"
 #include "fifo.h"
-#include "nanoseconds.h"
 
 /* A point in time to a fraction of a nanosecond: ns + part / rate_bps. */
 struct exact_time {
@@ -92,7 +92,7 @@ departure_of(const struct discipline *d, uint32_t bytes, uint64_t now_ns)
 {
 	struct exact_time t = later_of(d->last_departure, now_ns);
 	uint64_t bits = 8 * ((uint64_t)bytes + d->config.overhead_bytes);
-	uint64_t parts = bits * NANOSECONDS_PER_SECOND + t.part;
+	uint64_t parts = bits * SECOND_NS + t.part;
 
 	t.ns += parts / d->config.rate_bps;
 	t.part = parts % d->config.rate_bps;

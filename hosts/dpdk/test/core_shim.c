@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../core/collector.h"
-#include "../core/delay_line.h"
-#include "../core/lateness.h"
-#include "../core/prng.h"
-#include "../core/traffic_manager.h"
+#include "core/collector.h"
+#include "core/delay_line.h"
+#include "core/lateness.h"
+#include "core/prng.h"
+#include "core/traffic_manager.h"
 
 uint64_t
 shim_prng_next(uint64_t *state)

@@ -8,9 +8,9 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "../../flows/test/check.h"
-#include "../pipeline.h"
-#include "../registers.h"
+#include "common/check.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/registers.h"
 
 #define LAST_LANE 63u
 #define LAST_FLOW 65535u

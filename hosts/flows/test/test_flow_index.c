@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 
-#include "check.h"
+#include "common/check.h"
 #include "flow_index.h"
 
 #define FLOWS 1000

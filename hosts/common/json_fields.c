@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_fields.h"
+
+int
+json_place_error(const struct json_place *place, const char *format, ...)
+{
+	const char *key = place->key != NULL ? place->key : "";
+	const char *dot = place->prefix[0] != '\0' && key[0] != '\0' ? "." : "";
+	const char *colon = place->prefix[0] != '\0' || key[0] != '\0' ? ": " : "";
+	char problem[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(problem, sizeof(problem), format, arguments);
+	va_end(arguments);
+	return failure_set(place->failure, EXIT_STATUS_CONFIG, "%s: %s%s%s%s%s", place->file,
+			   place->prefix, dot, key, colon, problem);
+}
+
+const char *
+json_type_name(const json_t *value)
+{
+	static const char *const names[] = {
+		[JSON_OBJECT] = "an object",   [JSON_ARRAY] = "a list",
+		[JSON_STRING] = "a string",    [JSON_INTEGER] = "an integer",
+		[JSON_REAL] = "a real number", [JSON_TRUE] = "true",
+		[JSON_FALSE] = "false",	       [JSON_NULL] = "null",
+	};
+
+	return names[json_typeof(value)];
+}
+
+static struct json_place
+place_of_key(const struct json_place *place, const char *key)
+{
+	struct json_place inner = *place;
+
+	inner.key = key;
+	return inner;
+}
+
+static int
+unknown_key(const struct json_place *place, const char *key, const struct json_field *fields,
+	    size_t count)
+{
+	char allowed[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < sizeof(allowed); i++)
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s%s",
+					 i > 0 ? ", " : "", fields[i].name);
+	return json_place_error(place, "unknown key '%.64s' (allowed: %s)", key, allowed);
+}
+
+static const struct json_field *
+find_field(const char *key, const struct json_field *fields, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(fields[i].name, key) == 0)
+			return &fields[i];
+	return NULL;
+}
+
+static int
+refuse_unknown_keys(const struct json_place *place, const json_t *object,
+		    const struct json_field *fields, size_t count)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)object, key, value)
+		if (find_field(key, fields, count) == NULL)
+			return unknown_key(place, key, fields, count);
+	return 0;
+}
+
+static int
+read_field(const struct json_place *place, const struct json_field *field, const json_t *object,
+	   void *structure)
+{
+	const json_t *value = json_object_get(object, field->name);
+	struct json_place inner = place_of_key(place, field->name);
+
+	if (value == NULL)
+		return field->optional ? 0 : json_place_error(&inner, "is missing");
+	return field->read(&inner, field, value, (char *)structure + field->offset);
+}
+
+int
+json_fields_read(const struct json_place *place, const json_t *object,
+		 const struct json_field *fields, size_t count, void *structure)
+{
+	if (!json_is_object(object))
+		return json_place_error(place, "must be an object, not %s", json_type_name(object));
+	if (refuse_unknown_keys(place, object, fields, count) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (read_field(place, &fields[i], object, structure) < 0)
+			return -1;
+	return 0;
+}
+
+int
+json_read_i64(const struct json_place *place, const struct json_field *field, const json_t *value,
+	      void *target)
+{
+	json_int_t number = json_integer_value(value);
+
+	if (!json_is_integer(value))
+		return json_place_error(place, "must be an integer, not %s", json_type_name(value));
+	if (number < field->min || number > field->max)
+		return json_place_error(place,
+					"%" JSON_INTEGER_FORMAT " is outside %" PRId64 "..%" PRId64,
+					number, field->min, field->max);
+	*(int64_t *)target = number;
+	return 0;
+}
+
+int
+json_read_u32(const struct json_place *place, const struct json_field *field, const json_t *value,
+	      void *target)
+{
+	int64_t number = 0;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	*(uint32_t *)target = (uint32_t)number;
+	return 0;
+}
+
+int
+json_read_string(const struct json_place *place, const struct json_field *field,
+		 const json_t *value, void *target)
+{
+	(void)field;
+	if (!json_is_string(value) || json_string_length(value) == 0)
+		return json_place_error(place, "must be a string that is not empty%s%s",
+					json_is_string(value) ? "" : ", not ",
+					json_is_string(value) ? "" : json_type_name(value));
+	*(char **)target = strdup(json_string_value(value));
+	if (*(char **)target == NULL)
+		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
+	return 0;
+}
+
+int
+json_read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
+	       void *target)
+{
+	struct sockaddr_in *address = target;
+	const char *text = json_string_value(value);
+
+	(void)field;
+	address->sin_family = AF_INET;
+	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1)
+		return json_place_error(place, JSON_IPV4_WANTED);
+	return 0;
+}
+
+int
+json_read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
+	       void *target)
+{
+	int64_t number = 0;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the control socket can be asked. Control thread only. */
+#ifndef NASHBED_COMMANDS_H
+#define NASHBED_COMMANDS_H
+
+#include <jansson.h>
+
+#include "live/dataplane.h"
+
+struct commands;
+
+struct commands *commands_create(struct dataplane *dp);
+void commands_destroy(struct commands *c);
+
+/* The answer to one request, a new reference; never NULL but out of memory. */
+json_t *commands_answer(struct commands *c, const char *line, size_t bytes);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "eal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "wire.h"
+
+#define ARGUMENTS_MAX 24
+#define ARGUMENT_BYTES WIRE_ARGUMENT_BYTES
+
+struct arguments {
+	char texts[ARGUMENTS_MAX][ARGUMENT_BYTES];
+	char *pointers[ARGUMENTS_MAX + 1];
+	int n;
+};
+
+static void __attribute__((format(printf, 2, 3))) add(struct arguments *a, const char *format, ...)
+{
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(a->texts[a->n], ARGUMENT_BYTES, format, values);
+	va_end(values);
+	a->pointers[a->n] = a->texts[a->n];
+	a->n++;
+}
+
+/* A replay runs wherever it may. */
+static int
+first_allowed_core(void)
+{
+	cpu_set_t cores;
+
+	if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
+		for (int core = 0; core < CPU_SETSIZE; core++)
+			if (CPU_ISSET(core, &cores))
+				return core;
+	return 0;
+}
+
+static bool
+any_pci(const struct config *config)
+{
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(config, (enum wire_id)id) &&
+		    config->wires[id].driver == DRIVER_PCI)
+			return true;
+	return false;
+}
+
+static void
+add_wires(struct arguments *a, const struct config *config)
+{
+	for (int id = 0; id < N_WIRES; id++) {
+		char text[ARGUMENT_BYTES];
+
+		if (!config_has_wire(config, (enum wire_id)id))
+			continue;
+		wire_eal_argument(&config->wires[id], (enum wire_id)id, text, sizeof(text));
+		add(a, "%s", text);
+	}
+}
+
+void
+eal_print_wires(const struct config *config)
+{
+	struct arguments a = {0};
+
+	add_wires(&a, config);
+	for (int i = 0; i < a.n; i++)
+		puts(a.pointers[i]);
+}
+
+int
+eal_start(const struct config *config, bool replay, char *error, size_t error_bytes)
+{
+	struct arguments a = {0};
+
+	add(&a, "nashbed-dataplane");
+	add(&a, "--no-telemetry");
+	add(&a, "--log-level=*:error");
+	add(&a, "-l%d", replay ? first_allowed_core() : (int)config->core);
+	add(&a, "-m%u", config->memory_mb);
+	/* Either way nothing is left in a file system and runs do not meet. */
+	if (replay || !config->huge_pages) {
+		add(&a, "--no-huge");
+		add(&a, "--no-shconf");
+	} else {
+		add(&a, "--in-memory");
+	}
+	if (replay || !any_pci(config)) {
+		add(&a, "--no-pci");
+		add(&a, "--iova-mode=va");
+	}
+	if (!replay)
+		add_wires(&a, config);
+	if (rte_eal_init(a.n, a.pointers) >= 0)
+		return 0;
+	snprintf(error, error_bytes,
+		 "DPDK does not start: %s; are core %u and %u MB of %s there, and the ports' "
+		 "interfaces? ('make hugepages', 'nashbed doctor')",
+		 rte_strerror(rte_errno), config->core, config->memory_mb,
+		 replay || !config->huge_pages ? "memory" : "huge pages");
+	return -EIO;
+}

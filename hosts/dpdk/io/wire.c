@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/if_xdp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+#ifndef SOL_XDP
+#define SOL_XDP 283
+#endif
+
+#define DESCRIPTORS 4096
+#define SEND_TRIES 8
+/* Of a frame the kernel counts 2304 bytes or so, and it doubles what it is told. */
+#define SEND_BUFFER_BYTES (450 * 2304 / 2)
+
+static void
+device_name(const struct wire_config *config, enum wire_id id, char *name, size_t bytes)
+{
+	static const char *const prefixes[] = {
+		[DRIVER_AF_XDP] = "net_af_xdp",
+		[DRIVER_AF_PACKET] = "net_af_packet",
+		[DRIVER_TAP] = "net_tap",
+	};
+
+	if (config->driver == DRIVER_PCI)
+		snprintf(name, bytes, "%s", config->device);
+	else
+		snprintf(name, bytes, "%s%d", prefixes[config->driver], id);
+}
+
+void
+wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text, size_t text_bytes)
+{
+	static const char *const extras[] = {
+		[DRIVER_AF_XDP] = "start_queue=0,queue_count=1,busy_budget=0",
+		[DRIVER_AF_PACKET] = "blocksz=65536,framesz=2048,framecnt=8192,qdisc_bypass=1",
+		[DRIVER_TAP] = "",
+	};
+	char name[NAME_BYTES];
+
+	device_name(config, id, name, sizeof(name));
+	if (config->driver == DRIVER_PCI)
+		snprintf(text, text_bytes, "--allow=%s", name);
+	else
+		snprintf(text, text_bytes, "--vdev=%s,iface=%s%s%s", name, config->device,
+			 extras[config->driver][0] ? "," : "", extras[config->driver]);
+}
+
+/* The descriptors that frames of this driver come by. */
+static bool
+is_frame_fd(enum driver driver, int fd)
+{
+	char link[64], target[64] = "";
+	int domain = 0;
+	socklen_t length = sizeof(domain);
+
+	if (driver == DRIVER_TAP) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		return readlink(link, target, sizeof(target) - 1) > 0 &&
+		       strcmp(target, "/dev/net/tun") == 0;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) < 0)
+		return false;
+	return domain == (driver == DRIVER_AF_XDP ? AF_XDP : AF_PACKET);
+}
+
+/* No driver tells its descriptors, so look for those that it opened: all frame
+ * descriptors of this process that no other wire has.
+ */
+static void
+find_fds(struct wire *wire, const bool *had)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > 2 && fd < 1024 && !had[fd] && wire->n_fds < WIRE_FDS_MAX &&
+		    is_frame_fd(wire->driver, fd))
+			wire->fds[wire->n_fds++] = fd;
+	}
+	if (directory != NULL)
+		closedir(directory);
+}
+
+static void
+note_fds(enum driver driver, bool *had)
+{
+	for (int fd = 3; fd < 1024; fd++)
+		had[fd] = is_frame_fd(driver, fd);
+}
+
+/* A frame counts against the socket's send buffer until the core at the other end has taken
+ * it in, and while that buffer is full the driver tries again and again. The kernel's default,
+ * some 92 frames, had the loop wait for a core that is busy with flows.
+ * Both ports' frames together still fit into that core's backlog (net.core.netdev_max_backlog).
+ */
+static void
+raise_send_buffer(const struct wire *wire)
+{
+	int bytes = SEND_BUFFER_BYTES;
+
+	for (uint32_t i = 0; i < wire->n_fds; i++)
+		(void)setsockopt(wire->fds[i], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
+}
+
+static int
+refuse(const char *device, const char *step, int code, const char *remedy, char *error,
+       size_t error_bytes)
+{
+	snprintf(error, error_bytes, "%s: %s: %s; %s", device, step, strerror(abs(code)), remedy);
+	return code < 0 ? code : -EIO;
+}
+
+static int
+start_ethdev(uint16_t port, struct rte_mempool *pool)
+{
+	struct rte_eth_conf conf = {0};
+	uint16_t n_rx = DESCRIPTORS, n_tx = DESCRIPTORS;
+	int error = rte_eth_dev_configure(port, 1, 1, &conf);
+
+	if (!error)
+		error = rte_eth_dev_adjust_nb_rx_tx_desc(port, &n_rx, &n_tx);
+	if (!error)
+		error = rte_eth_rx_queue_setup(port, 0, n_rx, SOCKET_ID_ANY, NULL, pool);
+	if (!error)
+		error = rte_eth_tx_queue_setup(port, 0, n_tx, SOCKET_ID_ANY, NULL);
+	if (!error)
+		error = rte_eth_dev_start(port);
+	if (!error)
+		/* Not every virtual device knows the mode, and those need none. */
+		(void)rte_eth_promiscuous_enable(port);
+	return error;
+}
+
+int
+wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
+	  struct rte_mempool *pool, char *error, size_t error_bytes)
+{
+	bool had[1024] = {false};
+	char name[NAME_BYTES];
+	int result;
+
+	*wire = (struct wire){.id = id, .driver = config->driver};
+	device_name(config, id, name, sizeof(name));
+	result = rte_eth_dev_get_port_by_name(name, &wire->ethdev);
+	if (result)
+		return refuse(config->device, "no such DPDK device", result,
+			      "is the interface there, in this namespace?", error, error_bytes);
+	if (config->driver != DRIVER_TAP)
+		note_fds(config->driver, had);
+	result = start_ethdev(wire->ethdev, pool);
+	if (result)
+		return refuse(config->device, "cannot start", result,
+			      "is it up, and in no other program's use?", error, error_bytes);
+	if (config->driver != DRIVER_PCI)
+		find_fds(wire, had);
+	if (config->driver == DRIVER_AF_XDP)
+		raise_send_buffer(wire);
+	return 0;
+}
+
+void
+wire_close(struct wire *wire)
+{
+	for (uint32_t i = 0; i < wire->n_pending; i++)
+		rte_pktmbuf_free(wire->pending[i]);
+	wire->n_pending = 0;
+	rte_eth_dev_stop(wire->ethdev);
+	rte_eth_dev_close(wire->ethdev);
+}
+
+void
+wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note)
+{
+	if (wire->n_pending == WIRE_PENDING) {
+		wire->tx_backlog_drops++;
+		rte_pktmbuf_free(mbuf);
+		return;
+	}
+	wire->pending[wire->n_pending] = mbuf;
+	wire->notes[wire->n_pending] = note;
+	wire->n_pending++;
+}
+
+uint32_t
+wire_send(struct wire *wire)
+{
+	uint32_t sent = 0;
+
+	for (int tries = 0; sent < wire->n_pending && tries < SEND_TRIES; tries++) {
+		uint16_t n = (uint16_t)RTE_MIN(wire->n_pending - sent, WIRE_BURST);
+		uint16_t done = rte_eth_tx_burst(wire->ethdev, 0, &wire->pending[sent], n);
+
+		sent += done;
+		if (done > 0)
+			tries = -1;
+	}
+	return sent;
+}
+
+void
+wire_sent(struct wire *wire, uint32_t n)
+{
+	uint32_t left = wire->n_pending - n;
+
+	if (left > 0 && n > 0) {
+		memmove(wire->pending, wire->pending + n, left * sizeof(wire->pending[0]));
+		memmove(wire->notes, wire->notes + n, left * sizeof(wire->notes[0]));
+	}
+	wire->n_pending = left;
+}
+
+static void
+add_xdp_statistics(int fd, struct wire_stats *stats)
+{
+	struct xdp_statistics x = {0};
+	socklen_t length = sizeof(x);
+
+	if (getsockopt(fd, SOL_XDP, XDP_STATISTICS, &x, &length) < 0)
+		return;
+	stats->xdp_rx_dropped += x.rx_dropped;
+	stats->xdp_rx_ring_full += x.rx_ring_full;
+	stats->xdp_fill_ring_empty += x.rx_fill_ring_empty_descs;
+	stats->xdp_tx_invalid += x.tx_invalid_descs;
+}
+
+int
+wire_stats_get(const struct wire *wire, struct wire_stats *stats)
+{
+	struct rte_eth_stats eth;
+	int error = rte_eth_stats_get(wire->ethdev, &eth);
+
+	*stats = (struct wire_stats){0};
+	if (error)
+		return error;
+	stats->rx_packets = eth.ipackets;
+	stats->tx_packets = eth.opackets;
+	stats->rx_bytes = eth.ibytes;
+	stats->tx_bytes = eth.obytes;
+	stats->rx_dropped = eth.imissed + eth.ierrors;
+	stats->tx_dropped = eth.oerrors + wire->tx_backlog_drops;
+	stats->rx_no_mbuf = eth.rx_nombuf;
+	for (uint32_t i = 0; wire->driver == DRIVER_AF_XDP && i < wire->n_fds; i++)
+		add_xdp_statistics(wire->fds[i], stats);
+	return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A port of the data plane: an ethdev of any of the drivers, the frames that
+ * wait to be sent by it, and everything that can be lost at it, counted.
+ */
+#ifndef NASHBED_WIRE_H
+#define NASHBED_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "config/config.h"
+
+#define WIRE_BURST 64u
+#define WIRE_PENDING 4096u
+#define WIRE_FDS_MAX 8u
+#define WIRE_ARGUMENT_BYTES 256
+
+/* What the sender of a frame wants to know once it is out. */
+struct frame_note {
+	uint32_t lane; /* NOT_SHAPED: nothing */
+	uint64_t departure_ns;
+};
+
+struct wire {
+	enum wire_id id;
+	enum driver driver;
+	uint16_t ethdev;
+	int fds[WIRE_FDS_MAX]; /* readable when frames came in; none for PCI */
+	uint32_t n_fds;
+	struct rte_mbuf *pending[WIRE_PENDING];
+	struct frame_note notes[WIRE_PENDING];
+	uint32_t n_pending;
+	uint64_t tx_backlog_drops; /* frames that found `pending` full */
+};
+
+struct wire_stats {
+	uint64_t rx_packets;
+	uint64_t tx_packets;
+	uint64_t rx_bytes;
+	uint64_t tx_bytes;
+	uint64_t rx_dropped; /* the driver's rings were full, or errors */
+	uint64_t tx_dropped; /* by the driver or for want of room before it */
+	uint64_t rx_no_mbuf;
+	/* AF_XDP: what the kernel says of the socket's rings. */
+	uint64_t xdp_rx_dropped;
+	uint64_t xdp_rx_ring_full;
+	uint64_t xdp_fill_ring_empty;
+	uint64_t xdp_tx_invalid;
+};
+
+/* The EAL's argument that creates or allows the device, WIRE_ARGUMENT_BYTES at most. */
+void wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
+		       size_t text_bytes);
+
+/* Configure and start the port. 0, or a negative errno with one line that names
+ * the device and the remedy.
+ */
+int wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
+	      struct rte_mempool *pool, char *error, size_t error_bytes);
+void wire_close(struct wire *wire);
+
+/* Queue one frame for sending; it is the wire's from here on. */
+void wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note);
+
+/* Send what waits. Returns how many went out: the first of notes[]. Call
+ * wire_sent() afterwards.
+ */
+uint32_t wire_send(struct wire *wire);
+void wire_sent(struct wire *wire, uint32_t n);
+
+int wire_stats_get(const struct wire *wire, struct wire_stats *stats);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running data plane.
+ *
+ * Threads: the main thread is the data thread: it alone touches the bottleneck
+ * or the hosts' part, the wires' packets and lanes[]. The control thread answers the socket: it
+ * owns the P4 tables and registers, and has the data thread do the rest through
+ * the mailbox (mailbox.h: release on the way there, acquire on the way back).
+ * The postcard writer has its own rings (telemetry.h).
+ */
+#ifndef NASHBED_DATAPLANE_H
+#define NASHBED_DATAPLANE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "core/lateness.h"
+#include "io/wire.h"
+#include "mailbox.h"
+#include "path/bottleneck.h"
+#include "path/hosts.h"
+#include "role.h"
+#include "telemetry.h"
+
+struct lane_state {
+	struct lateness lateness;
+	uint64_t max_gap_ns; /* the longest time between two looks at the wires */
+	uint64_t postcards;  /* made by the bottleneck, or arrived from the switch */
+};
+
+struct loop_stats {
+	uint64_t iterations;
+	uint64_t busy;	  /* iterations with a frame in or out */
+	uint64_t busy_ns; /* what iterations with a frame or an event took, by the clock */
+	uint64_t max_gap_ns;
+};
+
+struct dataplane {
+	struct config config;
+	uint64_t epoch_ns; /* CLOCK_MONOTONIC at switch time 0 */
+	struct rte_mempool *pool;
+	const struct role_ops *role;
+	struct pipeline *pipeline; /* role bottleneck; NULL in the other */
+	struct bottleneck bottleneck;
+	struct hosts hosts; /* role hosts */
+	struct wire wires[N_WIRES];
+	struct telemetry *telemetry;
+	struct lane_state *lanes;
+	struct loop_stats loop;
+	struct mailbox mailbox;
+	atomic_bool stop;
+};
+
+#endif

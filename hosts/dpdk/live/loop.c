@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place that reads a clock. */
+#include "loop.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_ethdev.h>
+
+#include "common/nanoseconds.h"
+
+#define HIGHEST_PRIORITY (-20)
+/* A polling loop's rounds take microseconds: below this no gap is looked at. */
+#define GAP_WORTH_NOTING_NS UINT64_C(50000)
+/* A sleeping loop looks up at least this often. */
+#define SLEEP_MAX_NS UINT64_C(10000000)
+
+uint64_t
+loop_now_ns(const struct dataplane *dp)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec - dp->epoch_ns;
+}
+
+void
+loop_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+	  uint64_t departure_ns)
+{
+	wire_push(&dp->wires[id], mbuf,
+		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
+}
+
+void
+loop_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+{
+	struct dataplane *dp = context;
+
+	dp->lanes[lane].postcards++;
+	telemetry_add(dp->telemetry, lane, bytes);
+}
+
+/* The clock is read once the frames are here: an earlier time would cut their
+ * delay short by as long as this thread was held up in between.
+ */
+static uint32_t
+receive(struct dataplane *dp, enum wire_id id)
+{
+	struct rte_mbuf *mbufs[WIRE_BURST];
+	uint32_t total = 0;
+	uint16_t n;
+
+	do {
+		n = rte_eth_rx_burst(dp->wires[id].ethdev, 0, mbufs, WIRE_BURST);
+		if (n > 0)
+			dp->role->receive(dp, id, mbufs, n, loop_now_ns(dp));
+		total += n;
+	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
+	return total;
+}
+
+static uint32_t
+send_all(struct dataplane *dp, struct wire *wire)
+{
+	uint32_t n;
+	uint64_t now_ns;
+
+	if (wire->n_pending == 0)
+		return 0;
+	n = wire_send(wire);
+	now_ns = loop_now_ns(dp);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame_note *note = &wire->notes[i];
+
+		if (note->lane != NO_LANE)
+			lateness_add(&dp->lanes[note->lane].lateness, now_ns - note->departure_ns);
+	}
+	wire_sent(wire, n);
+	return n;
+}
+
+/* What became of one look at everything. */
+struct round {
+	uint64_t now_ns; /* the time up to which all is done */
+	bool worked;	 /* a frame came or went, or an event was due */
+};
+
+static struct round
+one_round(struct dataplane *dp)
+{
+	uint32_t moved = 0;
+	uint64_t now_ns;
+	bool due;
+
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(&dp->config, (enum wire_id)id))
+			moved += receive(dp, (enum wire_id)id);
+	now_ns = loop_now_ns(dp);
+	due = dp->role->next_event(dp) <= now_ns;
+	dp->role->advance(dp, now_ns);
+	/* What goes on first, then what goes back. */
+	for (int id = N_WIRES - 1; id >= 0; id--)
+		moved += send_all(dp, &dp->wires[id]);
+	dp->loop.iterations++;
+	if (moved > 0)
+		dp->loop.busy++;
+	return (struct round){.now_ns = now_ns, .worked = due || moved > 0};
+}
+
+/* A polling loop is always on its core, so its work is what its rounds with work
+ * take, by the clock. Where a round without work ends is known without another
+ * look at it. Returns where this one ends.
+ */
+static uint64_t
+account_busy(struct dataplane *dp, const struct round *round, uint64_t begin_ns)
+{
+	uint64_t end_ns;
+
+	if (!round->worked)
+		return round->now_ns;
+	end_ns = loop_now_ns(dp);
+	dp->loop.busy_ns += end_ns - begin_ns;
+	return end_ns;
+}
+
+static void
+note_gap(struct dataplane *dp, uint64_t gap_ns)
+{
+	if (gap_ns > dp->loop.max_gap_ns)
+		dp->loop.max_gap_ns = gap_ns;
+	for (uint32_t lane = 0; lane < dp->config.lanes; lane++)
+		if (gap_ns > dp->lanes[lane].max_gap_ns)
+			dp->lanes[lane].max_gap_ns = gap_ns;
+}
+
+static uint32_t
+add_wire_fds(const struct wire *wire, struct pollfd *fds, uint32_t n)
+{
+	for (uint32_t i = 0; i < wire->n_fds; i++)
+		fds[n++] = (struct pollfd){.fd = wire->fds[i], .events = POLLIN};
+	return n;
+}
+
+static void
+drain_wake_ups(const struct dataplane *dp)
+{
+	uint64_t count;
+
+	(void)!read(dp->mailbox.wake_fd, &count, sizeof(count));
+}
+
+/* Until the next event, a frame on a wire, or a request. */
+static void
+sleep_until_event(const struct dataplane *dp)
+{
+	struct pollfd fds[N_WIRES * WIRE_FDS_MAX + 1];
+	uint64_t now_ns = loop_now_ns(dp);
+	uint64_t next_ns = dp->role->next_event(dp);
+	uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
+	struct timespec timeout;
+	uint32_t n = 1;
+
+	if (wait_ns == 0)
+		return;
+	wait_ns = RTE_MIN(wait_ns, SLEEP_MAX_NS);
+	timeout = (struct timespec){.tv_nsec = (long)wait_ns};
+	fds[0] = (struct pollfd){.fd = dp->mailbox.wake_fd, .events = POLLIN};
+	for (int id = 0; id < N_WIRES; id++)
+		n = add_wire_fds(&dp->wires[id], fds, n);
+	ppoll(fds, n, &timeout, NULL);
+	drain_wake_ups(dp);
+}
+
+/* Whatever else wants this core gets what is left of it. A real-time class would
+ * be worse: the kernel's throttle stops it for 50 ms in every second. Without
+ * the right to raise itself the thread just runs, and its lateness shows.
+ */
+static void
+raise_priority(void)
+{
+	FILE *autogroup;
+
+	setpriority(PRIO_PROCESS, 0, HIGHEST_PRIORITY);
+	/* Where sessions are scheduled as groups it is the group's niceness that
+	 * counts: it must be a group of our own.
+	 */
+	if (setsid() < 0 && getsid(0) != getpid())
+		return;
+	autogroup = fopen("/proc/self/autogroup", "w");
+	if (autogroup == NULL)
+		return;
+	fprintf(autogroup, "%d", HIGHEST_PRIORITY);
+	fclose(autogroup);
+}
+
+void
+loop_run(struct dataplane *dp)
+{
+	uint64_t before_ns = loop_now_ns(dp);
+	uint64_t begin_ns = before_ns;
+
+	raise_priority();
+	/* The default slack of 50 us would be the sleeping loop's lateness. */
+	prctl(PR_SET_TIMERSLACK, 1);
+	while (!atomic_load_explicit(&dp->stop, memory_order_relaxed)) {
+		struct round round = one_round(dp);
+
+		begin_ns = account_busy(dp, &round, begin_ns);
+		if (!dp->config.sleep && round.now_ns - before_ns > GAP_WORTH_NOTING_NS)
+			note_gap(dp, round.now_ns - before_ns);
+		before_ns = round.now_ns;
+		mailbox_serve(&dp->mailbox, dp);
+		if (dp->config.sleep) {
+			sleep_until_event(dp);
+			begin_ns = loop_now_ns(dp);
+		}
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the data plane does between its wires: it is the bottleneck, or the
+ * hosts' part beside a switch that is. One file each: role_bottleneck.c,
+ * role_hosts.c.
+ */
+#ifndef NASHBED_ROLE_H
+#define NASHBED_ROLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "config/config.h"
+
+struct dataplane;
+struct delays;
+
+struct role_ops {
+	/* EXIT_STATUS_OK, or another exit code with one line in error. */
+	int (*open)(struct dataplane *dp, char *error, size_t error_bytes);
+	void (*close)(struct dataplane *dp);
+
+	/* Data thread. */
+	void (*receive)(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, uint32_t n,
+			uint64_t now_ns);
+	void (*advance)(struct dataplane *dp, uint64_t now_ns);
+	uint64_t (*next_event)(const struct dataplane *dp);
+	void (*reset_lane)(struct dataplane *dp, uint32_t lane);
+	struct delays *(*delays)(struct dataplane *dp);
+};
+
+/* Indexed by enum role. */
+extern const struct role_ops *const role_ops[N_ROLES];
+
+extern const struct role_ops role_bottleneck;
+extern const struct role_ops role_hosts;
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The embedded target: the data plane is the bottleneck. */
+#include <stdio.h>
+
+#include "common/exit_status.h"
+#include "dataplane.h"
+#include "loop.h"
+
+static void
+send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32_t lane,
+	   uint64_t departure_ns)
+{
+	enum wire_id id = port == PIPELINE_SENDERS ? WIRE_SENDERS : WIRE_RECEIVERS;
+
+	loop_send(context, id, mbuf, lane, departure_ns);
+}
+
+static int
+open_bottleneck(struct dataplane *dp, char *error, size_t error_bytes)
+{
+	struct bottleneck_sink sink = {
+		.frame = send_frame,
+		.postcard = loop_postcard,
+		.context = dp,
+	};
+
+	dp->pipeline =
+		pipeline_create(dp->config.spec, dp->config.native_library, error, error_bytes);
+	if (dp->pipeline == NULL)
+		return EXIT_STATUS_TARGET;
+	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes, PIPELINE_BURST,
+			    &sink) == 0)
+		return EXIT_STATUS_OK;
+	snprintf(error, error_bytes, "out of memory");
+	return EXIT_STATUS_HOST;
+}
+
+static void
+close_bottleneck(struct dataplane *dp)
+{
+	bottleneck_free(&dp->bottleneck);
+	pipeline_destroy(dp->pipeline);
+}
+
+static void
+receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, uint32_t n, uint64_t now_ns)
+{
+	enum pipeline_port port = id == WIRE_SENDERS ? PIPELINE_SENDERS : PIPELINE_RECEIVERS;
+
+	bottleneck_receive(&dp->bottleneck, port, mbufs, n, now_ns);
+}
+
+static void
+advance(struct dataplane *dp, uint64_t now_ns)
+{
+	bottleneck_advance(&dp->bottleneck, now_ns);
+}
+
+static uint64_t
+next_event(const struct dataplane *dp)
+{
+	return bottleneck_next_event(&dp->bottleneck);
+}
+
+static void
+reset_lane(struct dataplane *dp, uint32_t lane)
+{
+	bottleneck_reset_lane(&dp->bottleneck, lane);
+}
+
+static struct delays *
+delays(struct dataplane *dp)
+{
+	return &dp->bottleneck.delays;
+}
+
+const struct role_ops role_bottleneck = {
+	.open = open_bottleneck,
+	.close = close_bottleneck,
+	.receive = receive,
+	.advance = advance,
+	.next_event = next_event,
+	.reset_lane = reset_lane,
+	.delays = delays,
+};

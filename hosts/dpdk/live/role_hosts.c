@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Beside a switch that is the bottleneck: delay line and collector. */
+#include <stdio.h>
+
+#include "common/exit_status.h"
+#include "dataplane.h"
+#include "loop.h"
+
+static void
+send_frame(void *context, enum hosts_wire wire, struct rte_mbuf *mbuf, uint32_t lane,
+	   uint64_t departure_ns)
+{
+	enum wire_id id = wire == HOSTS_SENDERS ? WIRE_SENDERS : WIRE_SWITCH;
+
+	loop_send(context, id, mbuf, lane, departure_ns);
+}
+
+static int
+open_hosts(struct dataplane *dp, char *error, size_t error_bytes)
+{
+	struct hosts_sink sink = {
+		.frame = send_frame,
+		.postcard = loop_postcard,
+		.context = dp,
+	};
+
+	if (hosts_init(&dp->hosts, dp->config.lanes, &sink) == 0)
+		return EXIT_STATUS_OK;
+	snprintf(error, error_bytes, "out of memory");
+	return EXIT_STATUS_HOST;
+}
+
+static void
+close_hosts(struct dataplane *dp)
+{
+	hosts_free(&dp->hosts);
+}
+
+static void
+receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, uint32_t n, uint64_t now_ns)
+{
+	if (id == WIRE_TELEMETRY)
+		hosts_receive_postcards(&dp->hosts, mbufs, n);
+	else
+		hosts_receive(&dp->hosts, id == WIRE_SENDERS ? HOSTS_SENDERS : HOSTS_SWITCH, mbufs,
+			      n, now_ns);
+}
+
+static void
+advance(struct dataplane *dp, uint64_t now_ns)
+{
+	hosts_advance(&dp->hosts, now_ns);
+}
+
+static uint64_t
+next_event(const struct dataplane *dp)
+{
+	return delays_next_event(&dp->hosts.delays);
+}
+
+static void
+reset_lane(struct dataplane *dp, uint32_t lane)
+{
+	delays_clear_lane(&dp->hosts.delays, lane);
+}
+
+static struct delays *
+delays(struct dataplane *dp)
+{
+	return &dp->hosts.delays;
+}
+
+const struct role_ops role_hosts = {
+	.open = open_hosts,
+	.close = close_hosts,
+	.receive = receive,
+	.advance = advance,
+	.next_event = next_event,
+	.reset_lane = reset_lane,
+	.delays = delays,
+};

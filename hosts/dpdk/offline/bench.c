@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_tcp.h>
+
+#include "common/exit_status.h"
+#include "common/nanoseconds.h"
+#include "path/bottleneck.h"
+#include "pipeline/registers.h"
+
+#define LANE 0
+#define FRAME_BYTES 1514u
+#define SENDER RTE_IPV4(10, 64, 0, 1)
+#define RECEIVER RTE_IPV4(10, 65, 0, 1)
+#define FIRST_PORT 1024u
+#define SINK_PORT 5201u
+/* Arrivals are so much more than what leaves: the queue fills, and some drop. */
+#define OVERLOAD_PER_CENT 102u
+/* Not timed: buffers, tables and branches get warm. */
+#define WARM_UP_PACKETS 100000u
+
+struct headers {
+	struct rte_ether_hdr ethernet;
+	struct rte_ipv4_hdr ip;
+	struct rte_tcp_hdr tcp;
+} __rte_packed __rte_aligned(2);
+
+struct bench {
+	const char *pipeline; /* native or interpreted */
+	struct rte_mempool *pool;
+	struct bottleneck bottleneck;
+	struct headers headers;
+	uint32_t flows;
+	uint32_t burst;
+	uint32_t next_flow;
+	uint64_t gap_ns; /* between two arrivals */
+	uint64_t now_ns;
+	uint64_t departed;
+	uint64_t postcards;
+	uint64_t postcard_bytes; /* a sum over them, so that they are read */
+};
+
+static uint64_t
+clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+static void
+count_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
+	    uint64_t departure_ns)
+{
+	struct bench *b = context;
+
+	(void)wire;
+	(void)lane;
+	(void)departure_ns;
+	b->departed++;
+	rte_pktmbuf_free(mbuf);
+}
+
+static void
+count_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+{
+	struct bench *b = context;
+
+	(void)lane;
+	b->postcards++;
+	for (uint32_t i = 0; i < POSTCARD_BYTES; i += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, bytes + i, sizeof(word));
+		b->postcard_bytes += word;
+	}
+}
+
+static void
+make_headers(struct headers *h)
+{
+	*h = (struct headers){
+		.ethernet = {.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4)},
+		.ip = {.version_ihl = RTE_IPV4_VHL_DEF,
+		       .total_length = rte_cpu_to_be_16(FRAME_BYTES - RTE_ETHER_HDR_LEN),
+		       .time_to_live = 64,
+		       .next_proto_id = IPPROTO_TCP,
+		       .src_addr = rte_cpu_to_be_32(SENDER),
+		       .dst_addr = rte_cpu_to_be_32(RECEIVER)},
+		.tcp = {.dst_port = RTE_BE16(SINK_PORT), .data_off = 5 << 4},
+	};
+}
+
+static int
+add_flows(struct bench *b, struct pipeline *pipeline)
+{
+	int error = 0;
+
+	for (uint32_t flow = 0; !error && flow < b->flows; flow++) {
+		struct flow_key key = {
+			.src = SENDER,
+			.dst = RECEIVER,
+			.sport = (uint16_t)(FIRST_PORT + flow),
+			.dport = SINK_PORT,
+			.protocol = IPPROTO_TCP,
+		};
+
+		error = registers_flow_add(pipeline, &key, LANE, flow);
+	}
+	return error ? error : pipeline_commit(pipeline);
+}
+
+/* A burst that arrives now; fewer packets where buffers run out. */
+static uint32_t
+arrive(struct bench *b)
+{
+	struct rte_mbuf *mbufs[PIPELINE_BURST];
+
+	if (rte_pktmbuf_alloc_bulk(b->pool, mbufs, b->burst) < 0)
+		return 0;
+	for (uint32_t i = 0; i < b->burst; i++) {
+		b->headers.tcp.src_port = rte_cpu_to_be_16((uint16_t)(FIRST_PORT + b->next_flow));
+		b->next_flow = b->next_flow + 1 == b->flows ? 0 : b->next_flow + 1;
+		memcpy(rte_pktmbuf_append(mbufs[i], FRAME_BYTES), &b->headers, sizeof(b->headers));
+	}
+	bottleneck_receive(&b->bottleneck, PIPELINE_SENDERS, mbufs, b->burst, b->now_ns);
+	return b->burst;
+}
+
+/* Returns how many packets arrived: all, or fewer where buffers ran out. */
+static uint64_t
+pass(struct bench *b, uint64_t packets)
+{
+	uint64_t done = 0;
+	uint32_t n;
+
+	while (done < packets) {
+		n = arrive(b);
+		if (n == 0)
+			break;
+		bottleneck_advance(&b->bottleneck, b->now_ns);
+		b->now_ns += b->gap_ns * n;
+		done += n;
+	}
+	return done;
+}
+
+static void
+print_result(const struct bench *b, uint64_t packets, uint64_t nanoseconds)
+{
+	struct discipline_stats queue;
+
+	traffic_manager_stats(&b->bottleneck.tm, LANE, &queue);
+	printf("{\"pipeline\": \"%s\", \"packets\": %" PRIu64
+	       ", \"flows\": %u, \"burst\": %u, \"seconds\": %.6f, "
+	       "\"mpps\": %.4f, \"ns_per_packet\": %.1f, \"departed\": %" PRIu64
+	       ", \"dropped\": %" PRIu64 ", \"postcards\": %" PRIu64 "}\n",
+	       b->pipeline, packets, b->flows, b->burst, (double)nanoseconds / 1e9,
+	       (double)packets * 1e3 / (double)nanoseconds, (double)nanoseconds / (double)packets,
+	       b->departed, queue.dropped_packets, b->postcards);
+}
+
+static int
+measure(struct bench *b, uint64_t packets, char *error, size_t error_bytes)
+{
+	uint64_t begin_ns, end_ns, done;
+
+	pass(b, WARM_UP_PACKETS);
+	begin_ns = clock_ns();
+	done = pass(b, packets);
+	end_ns = clock_ns();
+	if (done < packets) {
+		snprintf(error, error_bytes,
+			 "out of packet buffers after %" PRIu64 " packets; raise queue_packets",
+			 done);
+		return EXIT_STATUS_HOST;
+	}
+	bottleneck_advance(&b->bottleneck, EVENT_NEVER - 1);
+	print_result(b, packets, end_ns - begin_ns);
+	return EXIT_STATUS_OK;
+}
+
+int
+bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
+	  const struct bench_request *request, char *error, size_t error_bytes)
+{
+	uint64_t bits = FRAME_BYTES * 8u * SECOND_NS;
+	struct bench b = {
+		.pipeline = pipeline_names[config->pipeline],
+		.pool = pool,
+		.flows = request->flows,
+		.burst = request->burst,
+		.gap_ns = bits / config->replay_lane.rate_bps * 100 / OVERLOAD_PER_CENT,
+	};
+	struct bottleneck_sink sink = {
+		.frame = count_frame,
+		.postcard = count_postcard,
+		.context = &b,
+	};
+	int code = EXIT_STATUS_HOST;
+
+	make_headers(&b.headers);
+	if (add_flows(&b, pipeline) < 0) {
+		snprintf(error, error_bytes, "the flow table refused %u flows", b.flows);
+		return EXIT_STATUS_TARGET;
+	}
+	if (bottleneck_init(&b.bottleneck, pipeline, 1, PIPELINE_BURST, &sink) < 0) {
+		snprintf(error, error_bytes, "out of memory");
+		return EXIT_STATUS_HOST;
+	}
+	if (traffic_manager_configure(&b.bottleneck.tm, LANE, &config->replay_lane) < 0)
+		snprintf(error, error_bytes, "bottleneck: out of range");
+	else
+		code = measure(&b, request->packets, error, error_bytes);
+	bottleneck_free(&b.bottleneck);
+	return code;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the packet path costs: packets of our own through delay line, P4 ingress,
+ * queue and P4 egress, in virtual time and as fast as the core goes. No port and
+ * no file, so that nothing else is measured.
+ */
+#ifndef NASHBED_BENCH_H
+#define NASHBED_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rte_mempool.h>
+
+#include "config/config.h"
+#include "pipeline/pipeline.h"
+
+struct bench_request {
+	uint64_t packets;
+	uint32_t flows;
+	uint32_t burst; /* packets that arrive at one time, at most PIPELINE_BURST */
+};
+
+/* Prints one JSON object on standard output. An exit code, with one line in
+ * error where it is not 0.
+ */
+int bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
+	      const struct bench_request *request, char *error, size_t error_bytes);
+
+#endif

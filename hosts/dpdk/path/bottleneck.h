@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole path of a packet: delay line, P4 ingress, traffic manager, P4
+ * egress, wire. Time is an argument, so the same code runs on a clock and in
+ * virtual time; only the loop (loop.c) and the replay (replay.c) know time.
+ *
+ * Events are worked off in the order of their times up to now, however late
+ * the call comes: a late poll delays frames but changes neither what is
+ * dropped nor when the queue is what size. Only P4 ingress runs ahead of that
+ * order, by one burst: P4's own count of a flow's bytes in the queue (and so
+ * its peak) may be high by what arrived within one poll. In virtual time the
+ * burst is one packet and the count exact.
+ */
+#ifndef NASHBED_BOTTLENECK_H
+#define NASHBED_BOTTLENECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_mbuf.h>
+
+#include "core/traffic_manager.h"
+#include "delays.h"
+#include "pipeline/pipeline.h"
+
+#define NOT_SHAPED NO_LANE
+
+/* Where packets and postcards go. */
+struct bottleneck_sink {
+	/* A frame for a wire, now owned by the sink. lane is NOT_SHAPED for
+	 * traffic that saw no queue; else departure_ns is its scheduled time.
+	 */
+	void (*frame)(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
+		      uint64_t departure_ns);
+	void (*postcard)(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
+	void *context;
+};
+
+/* Packets that ended inside; none of them but discarded should ever count. */
+struct bottleneck_drops {
+	uint64_t p4;	    /* P4 sent a packet to the drop port */
+	uint64_t bad_lane;  /* P4 chose a lane that is not there */
+	uint64_t headroom;  /* no room in front of the frame */
+	uint64_t discarded; /* queued in lanes that were reset */
+};
+
+/* A packet past the traffic manager. */
+struct egress_entry {
+	struct queue_packet packet;
+	enum pass pass;
+};
+
+struct bottleneck {
+	struct pipeline *pipeline;
+	struct traffic_manager tm;
+	struct delays delays;
+	struct bottleneck_sink sink;
+	struct bottleneck_drops drops;
+	uint32_t n_lanes;
+	uint32_t ingress_burst;
+	/* Packets past the traffic manager, not yet through P4 egress. */
+	struct egress_entry egress[PIPELINE_BURST];
+	uint32_t n_egress;
+};
+
+/* 0 or -ENOMEM. */
+int bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
+		    uint32_t ingress_burst, const struct bottleneck_sink *sink);
+void bottleneck_free(struct bottleneck *b);
+
+/* Frames off a wire, into the delay line. */
+void bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,
+			uint32_t n, uint64_t now_ns);
+
+/* A frame that comes to P4 ingress at this very time, past the delay line. All
+ * earlier departures are worked off first.
+ */
+void bottleneck_arrive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf *mbuf,
+		       uint64_t now_ns);
+
+/* Work off every event up to now. */
+void bottleneck_advance(struct bottleneck *b, uint64_t now_ns);
+
+/* The time of the next event, EVENT_NEVER where none is known. */
+uint64_t bottleneck_next_event(const struct bottleneck *b);
+
+/* Throw away what a lane has queued or delayed and forget its delays. */
+void bottleneck_reset_lane(struct bottleneck *b, uint32_t lane);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* native-generate SPEC OUT: DPDK's C for a .spec, and the .spec's own text as an
+ * array, by which the data plane knows whose code it is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_swx_pipeline.h>
+
+#include "pipeline/swx_spec.h"
+
+static int
+complain(const char *path, const char *reason)
+{
+	fprintf(stderr, "native-generate: %s: %s\n", path, reason);
+	return EXIT_FAILURE;
+}
+
+/* What our loader refuses (SWX miscompiles some of it) is refused here too. */
+static int
+check(FILE *spec, char *error, size_t error_bytes)
+{
+	struct rte_swx_pipeline *pipeline = NULL;
+	int result = rte_swx_pipeline_config(&pipeline, NULL, 0);
+
+	if (!result)
+		result = swx_spec_load(pipeline, spec, error, error_bytes);
+	rte_swx_pipeline_free(pipeline);
+	rewind(spec);
+	return result;
+}
+
+static int
+write_code(FILE *spec, FILE *out, char *error, size_t error_bytes)
+{
+	const char *reason = "refused by DPDK";
+	uint32_t line = 0;
+	int result = rte_swx_pipeline_codegen(spec, out, &line, &reason);
+
+	if (result)
+		snprintf(error, error_bytes, "line %u: %s", line, reason);
+	rewind(spec);
+	return result;
+}
+
+static void
+write_text(FILE *spec, FILE *out)
+{
+	int byte;
+
+	fputs("\nconst unsigned char native_spec[] = {", out);
+	for (size_t i = 0; (byte = fgetc(spec)) != EOF; i++)
+		fprintf(out, "%s%d,", i % 16 ? " " : "\n\t", byte);
+	fputs("\n};\nconst size_t native_spec_bytes = sizeof(native_spec);\n", out);
+}
+
+int
+main(int argc, char **argv)
+{
+	char error[256] = "out of memory";
+	FILE *spec, *out;
+
+	if (argc != 3) {
+		fputs("usage: native-generate SPEC OUT\n", stderr);
+		return EXIT_FAILURE;
+	}
+	spec = fopen(argv[1], "r");
+	if (spec == NULL)
+		return complain(argv[1], "cannot be read");
+	out = fopen(argv[2], "w");
+	if (out == NULL)
+		return complain(argv[2], "cannot be written");
+	if (check(spec, error, sizeof(error)) || write_code(spec, out, error, sizeof(error)))
+		return complain(argv[1], error);
+	write_text(spec, out);
+	fclose(spec);
+	return fclose(out) ? complain(argv[2], "cannot be written") : EXIT_SUCCESS;
+}
