@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "failure.h"
+#include "one_line.h"
 
 int
 failure_set(struct failure *failure, enum exit_status status, const char *format, ...)
@@ -16,5 +17,22 @@ failure_set(struct failure *failure, enum exit_status status, const char *format
 	va_start(arguments, format);
 	vsnprintf(failure->text, sizeof(failure->text), format, arguments);
 	va_end(arguments);
+	one_line(failure->text);
 	return -1;
+}
+
+int
+failure_add_context(struct failure *failure, const char *context)
+{
+	struct failure inner = *failure;
+
+	failure->status = EXIT_STATUS_OK;
+	return failure_set(failure, inner.status, "%s: %s", context, inner.text);
+}
+
+int
+failure_print(const struct failure *failure, const char *program)
+{
+	fprintf(stderr, "%s: %s\n", program, failure->text);
+	return (int)failure->status;
 }

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One error of the program: what it says to a person and the exit code it ends with. */
+/*
+ * One error of a program: what it says to a person, in one line, and the exit status it ends with.
+ * A function that can fail takes a struct failure and returns -1 (or NULL) with it filled in.
+ */
 #ifndef COMMON_FAILURE_H
 #define COMMON_FAILURE_H
 
 #include "exit_status.h"
 
 struct failure {
-	enum exit_status status;
+	enum exit_status status; /* EXIT_STATUS_OK: nothing has failed */
 	char text[768];
 };
 
-/* Fill in the failure, unless it already tells an earlier one; always returns -1. */
+/* Fill in the failure, unless an earlier one is there already; always returns -1. */
 int failure_set(struct failure *failure, enum exit_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Put "context: " in front of a failure that is filled in; always returns -1. */
+int failure_add_context(struct failure *failure, const char *context);
+
+/* "program: text" on standard error; returns the exit status. */
+int failure_print(const struct failure *failure, const char *program);
 
 #endif

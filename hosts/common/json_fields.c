@@ -8,22 +8,6 @@
 
 #include "json_fields.h"
 
-int
-json_place_error(const struct json_place *place, const char *format, ...)
-{
-	const char *key = place->key != NULL ? place->key : "";
-	const char *dot = place->prefix[0] != '\0' && key[0] != '\0' ? "." : "";
-	const char *colon = place->prefix[0] != '\0' || key[0] != '\0' ? ": " : "";
-	char problem[512];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(problem, sizeof(problem), format, arguments);
-	va_end(arguments);
-	return failure_set(place->failure, EXIT_STATUS_CONFIG, "%s: %s%s%s%s%s", place->file,
-			   place->prefix, dot, key, colon, problem);
-}
-
 const char *
 json_type_name(const json_t *value)
 {
@@ -37,8 +21,8 @@ json_type_name(const json_t *value)
 	return names[json_typeof(value)];
 }
 
-static struct json_place
-place_of_key(const struct json_place *place, const char *key)
+struct json_place
+json_place_of_key(const struct json_place *place, const char *key)
 {
 	struct json_place inner = *place;
 
@@ -46,11 +30,47 @@ place_of_key(const struct json_place *place, const char *key)
 	return inner;
 }
 
+struct json_place
+json_place_inside(const struct json_place *place)
+{
+	struct json_place inner = json_place_of_key(place, NULL);
+	size_t used = strlen(inner.prefix);
+
+	if (place->key != NULL)
+		snprintf(inner.prefix + used, sizeof(inner.prefix) - used, "%s%s",
+			 used > 0 ? "." : "", place->key);
+	return inner;
+}
+
+struct json_place
+json_place_of_item(const struct json_place *place, size_t index)
+{
+	struct json_place inner = json_place_inside(place);
+	size_t used = strlen(inner.prefix);
+
+	snprintf(inner.prefix + used, sizeof(inner.prefix) - used, "[%zu]", index);
+	return inner;
+}
+
+int
+json_place_error(const struct json_place *place, const char *format, ...)
+{
+	struct json_place inner = json_place_inside(place);
+	char problem[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(problem, sizeof(problem), format, arguments);
+	va_end(arguments);
+	return failure_set(place->failure, EXIT_STATUS_CONFIG, "%s: %s%s%s", place->source,
+			   inner.prefix, inner.prefix[0] != '\0' ? ": " : "", problem);
+}
+
 static int
 unknown_key(const struct json_place *place, const char *key, const struct json_field *fields,
 	    size_t count)
 {
-	char allowed[256] = "";
+	char allowed[256] = "none";
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && used < sizeof(allowed); i++)
@@ -86,7 +106,7 @@ read_field(const struct json_place *place, const struct json_field *field, const
 	   void *structure)
 {
 	const json_t *value = json_object_get(object, field->name);
-	struct json_place inner = place_of_key(place, field->name);
+	struct json_place inner = json_place_of_key(place, field->name);
 
 	if (value == NULL)
 		return field->optional ? 0 : json_place_error(&inner, "is missing");
@@ -136,6 +156,76 @@ json_read_u32(const struct json_place *place, const struct json_field *field, co
 }
 
 int
+json_read_u16(const struct json_place *place, const struct json_field *field, const json_t *value,
+	      void *target)
+{
+	int64_t number = 0;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	*(uint16_t *)target = (uint16_t)number;
+	return 0;
+}
+
+int
+json_read_u8(const struct json_place *place, const struct json_field *field, const json_t *value,
+	     void *target)
+{
+	int64_t number = 0;
+
+	if (json_read_i64(place, field, value, &number) < 0)
+		return -1;
+	*(uint8_t *)target = (uint8_t)number;
+	return 0;
+}
+
+int
+json_read_bool(const struct json_place *place, const struct json_field *field, const json_t *value,
+	       void *target)
+{
+	(void)field;
+	if (!json_is_boolean(value))
+		return json_place_error(place, "must be true or false, not %s",
+					json_type_name(value));
+	*(bool *)target = json_is_true(value);
+	return 0;
+}
+
+static int
+not_a_choice(const struct json_place *place, const struct json_field *field, const json_t *value)
+{
+	char allowed[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; field->choices[i] != NULL && used < sizeof(allowed); i++) {
+		const char *comma = field->choices[i + 1] != NULL ? ", " : " or ";
+
+		used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, "%s\"%s\"",
+					 i > 0 ? comma : "", field->choices[i]);
+	}
+	if (!json_is_string(value))
+		return json_place_error(place, "must be %s, not %s", allowed,
+					json_type_name(value));
+	return json_place_error(place, "must be %s, not \"%.64s\"", allowed,
+				json_string_value(value));
+}
+
+int
+json_read_choice(const struct json_place *place, const struct json_field *field,
+		 const json_t *value, void *target)
+{
+	const char *text = json_string_value(value);
+
+	for (unsigned int i = 0; text != NULL && field->choices[i] != NULL; i++) {
+		if (strcmp(text, field->choices[i]) == 0) {
+			*(unsigned int *)target = i;
+			return 0;
+		}
+	}
+	return not_a_choice(place, field, value);
+}
+
+int
 json_read_string(const struct json_place *place, const struct json_field *field,
 		 const json_t *value, void *target)
 {
@@ -151,22 +241,51 @@ json_read_string(const struct json_place *place, const struct json_field *field,
 }
 
 int
-json_read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
+json_read_text(const struct json_place *place, const struct json_field *field, const json_t *value,
 	       void *target)
 {
-	struct sockaddr_in *address = target;
-	const char *text = json_string_value(value);
+	size_t length = json_string_length(value);
 
-	(void)field;
-	address->sin_family = AF_INET;
-	if (text == NULL || inet_pton(AF_INET, text, &address->sin_addr) != 1)
-		return json_place_error(place, JSON_IPV4_WANTED);
+	if (!json_is_string(value))
+		return json_place_error(place, "must be a string, not %s", json_type_name(value));
+	if (length == 0 || length >= (size_t)field->max)
+		return json_place_error(place, "must be a string of 1 to %" PRId64 " characters",
+					field->max - 1);
+	memcpy(target, json_string_value(value), length + 1);
 	return 0;
 }
 
 int
-json_read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
+json_read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
 	       void *target)
+{
+	const char *text = json_string_value(value);
+	struct in_addr address;
+
+	(void)field;
+	if (text == NULL || inet_pton(AF_INET, text, &address) != 1)
+		return json_place_error(place, JSON_IPV4_EXPECTED);
+	*(uint32_t *)target = ntohl(address.s_addr);
+	return 0;
+}
+
+int
+json_read_sockaddr_ipv4(const struct json_place *place, const struct json_field *field,
+			const json_t *value, void *target)
+{
+	struct sockaddr_in *address = target;
+	uint32_t number = 0;
+
+	if (json_read_ipv4(place, field, value, &number) < 0)
+		return -1;
+	address->sin_family = AF_INET;
+	address->sin_addr.s_addr = htonl(number);
+	return 0;
+}
+
+int
+json_read_sockaddr_port(const struct json_place *place, const struct json_field *field,
+			const json_t *value, void *target)
 {
 	int64_t number = 0;
 
@@ -174,4 +293,20 @@ json_read_port(const struct json_place *place, const struct json_field *field, c
 		return -1;
 	((struct sockaddr_in *)target)->sin_port = htons((uint16_t)number);
 	return 0;
+}
+
+json_t *
+json_load(const char *path, struct failure *failure)
+{
+	json_error_t error;
+	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+
+	if (root != NULL)
+		return root;
+	if (error.line < 0)
+		failure_set(failure, EXIT_STATUS_CONFIG, "%s: %s", path, error.text);
+	else
+		failure_set(failure, EXIT_STATUS_CONFIG, "%s:%d:%d: not JSON: %s", path, error.line,
+			    error.column, error.text);
+	return NULL;
 }

@@ -14,18 +14,7 @@
 #define HOUR_NS (3600 * SECOND_NS)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static int
-read_role(const struct json_place *place, const struct json_field *field, const json_t *value,
-	  void *target)
-{
-	const char *text = json_string_value(value);
-
-	(void)field;
-	if (text == NULL || (strcmp(text, "sender") != 0 && strcmp(text, "sink") != 0))
-		return json_place_error(place, "must be \"sender\" or \"sink\"");
-	*(enum role *)target = strcmp(text, "sender") == 0 ? ROLE_SENDER : ROLE_SINK;
-	return 0;
-}
+static const char *const role_names[] = {"sender", "sink", NULL};
 
 static int
 read_t0(const struct json_place *place, const struct json_field *field, const json_t *value,
@@ -61,10 +50,10 @@ read_address(const struct json_place *place, const struct json_field *field, con
 {
 	const struct sockaddr_in *address = target;
 
-	if (json_read_ipv4(place, field, value, target) < 0)
+	if (json_read_sockaddr_ipv4(place, field, value, target) < 0)
 		return -1;
 	if (address->sin_addr.s_addr == htonl(INADDR_ANY))
-		return json_place_error(place, JSON_IPV4_WANTED);
+		return json_place_error(place, JSON_IPV4_EXPECTED);
 	return 0;
 }
 
@@ -79,9 +68,9 @@ static const struct json_field flow_fields[] = {
 	FLOW_FIELD("group", group, json_read_u32, 0, UINT16_MAX),
 	FLOW_FIELD("cc", cc, read_cc, 0, 0),
 	FLOW_FIELD("src", source, read_address, 0, 0),
-	FLOW_FIELD("sport", source, json_read_port, 1, UINT16_MAX),
+	FLOW_FIELD("sport", source, json_read_sockaddr_port, 1, UINT16_MAX),
 	FLOW_FIELD("dst", destination, read_address, 0, 0),
-	FLOW_FIELD("dport", destination, json_read_port, 1, UINT16_MAX),
+	FLOW_FIELD("dport", destination, json_read_sockaddr_port, 1, UINT16_MAX),
 	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DAY_NS),
 };
 
@@ -90,7 +79,6 @@ read_flows(const struct json_place *place, const struct json_field *field, const
 	   void *target)
 {
 	struct config *config = (struct config *)((char *)target - field->offset);
-	struct json_place inner = *place;
 	size_t count = json_array_size(value);
 
 	if (!json_is_array(value) || count == 0 || count > MAX_FLOWS)
@@ -101,9 +89,9 @@ read_flows(const struct json_place *place, const struct json_field *field, const
 		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
 	config->flow_count = count;
 
-	inner.key = NULL;
 	for (size_t i = 0; i < count; i++) {
-		snprintf(inner.prefix, sizeof(inner.prefix), "flows[%zu]", i);
+		struct json_place inner = json_place_of_item(place, i);
+
 		if (json_fields_read(&inner, json_array_get(value, i), flow_fields,
 				     COUNT(flow_fields), &config->flows[i]) < 0)
 			return -1;
@@ -118,7 +106,10 @@ read_flows(const struct json_place *place, const struct json_field *field, const
 	}
 
 static const struct json_field config_fields[] = {
-	CONFIG_FIELD("role", role, read_role, 0, 0, false),
+	{.name = "role",
+	 .offset = offsetof(struct config, role),
+	 .read = json_read_choice,
+	 .choices = role_names},
 	CONFIG_FIELD("lane", lane, json_read_u32, 0, UINT16_MAX, false),
 	CONFIG_FIELD("t0_ns", t0_ns, read_t0, 0, INT64_MAX / 2, true),
 	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, MILLISECOND_NS, DAY_NS, false),
@@ -140,14 +131,14 @@ static const struct config config_defaults = {
 };
 
 static int
-refuse_late_starts(const struct config *config, struct json_place *place)
+refuse_late_starts(const struct config *config, const struct json_place *flows)
 {
 	for (size_t i = 0; i < config->flow_count; i++) {
-		if (config->flows[i].start_ns < config->duration_ns)
-			continue;
-		snprintf(place->prefix, sizeof(place->prefix), "flows[%zu]", i);
-		place->key = "start_ns";
-		return json_place_error(place, "must be less than duration_ns");
+		struct json_place place = json_place_of_item(flows, i);
+
+		place.key = "start_ns";
+		if (config->flows[i].start_ns >= config->duration_ns)
+			return json_place_error(&place, "must be less than duration_ns");
 	}
 	return 0;
 }
@@ -155,55 +146,40 @@ refuse_late_starts(const struct config *config, struct json_place *place)
 /* No two flows may share their key; what names the key in the message. */
 static int
 refuse_duplicates(const struct config *config, uint64_t (*key_of)(const struct flow_config *flow),
-		  const char *what, struct json_place *place)
+		  const char *what, const struct json_place *flows)
 {
 	struct flow_index index;
 	size_t first;
 	size_t second;
 	int result = 0;
 
-	if (flow_index_build(&index, config, key_of, place->failure) < 0)
+	if (flow_index_build(&index, config, key_of, flows->failure) < 0)
 		return -1;
 	if (flow_index_duplicate(&index, &first, &second)) {
-		snprintf(place->prefix, sizeof(place->prefix), "flows[%zu]", second);
-		place->key = NULL;
-		result = json_place_error(place, "has the same %s as flows[%zu]", what, first);
+		struct json_place place = json_place_of_item(flows, second);
+
+		result = json_place_error(&place, "has the same %s as flows[%zu]", what, first);
 	}
 	flow_index_free(&index);
 	return result;
 }
 
 static int
-check_flows(const struct config *config, struct json_place *place)
+check_flows(const struct config *config, const struct json_place *flows)
 {
-	if (refuse_late_starts(config, place) < 0)
+	if (refuse_late_starts(config, flows) < 0)
 		return -1;
-	if (refuse_duplicates(config, flow_key_number, "flow", place) < 0)
+	if (refuse_duplicates(config, flow_key_number, "flow", flows) < 0)
 		return -1;
-	return refuse_duplicates(config, flow_key_source, "src and sport", place);
-}
-
-static json_t *
-load_json(const char *path, struct failure *failure)
-{
-	json_error_t error;
-	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-
-	if (root != NULL)
-		return root;
-	if (error.line < 0)
-		failure_set(failure, EXIT_STATUS_CONFIG, "%s: %s", path, error.text);
-	else
-		failure_set(failure, EXIT_STATUS_CONFIG, "%s:%d:%d: not JSON: %s", path, error.line,
-			    error.column, error.text);
-	return NULL;
+	return refuse_duplicates(config, flow_key_source, "src and sport", flows);
 }
 
 int
 config_load(struct config *config, const char *path, struct failure *failure)
 {
-	struct json_place place = {.file = path, .failure = failure};
-	json_t *root = load_json(path, failure);
+	struct json_place place = {.source = path, .failure = failure};
+	struct json_place flows = json_place_of_key(&place, "flows");
+	json_t *root = json_load(path, failure);
 	int result;
 
 	*config = config_defaults;
@@ -212,7 +188,7 @@ config_load(struct config *config, const char *path, struct failure *failure)
 
 	result = json_fields_read(&place, root, config_fields, COUNT(config_fields), config);
 	json_decref(root);
-	return result < 0 ? -1 : check_flows(config, &place);
+	return result < 0 ? -1 : check_flows(config, &flows);
 }
 
 void

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nashbed-flows: the kernel-TCP flow generator and its sink. See README.md. */
+#include "common/events.h"
 #include "config.h"
 #include "descriptors.h"
 #include "layouts.h"
 #include "options.h"
-#include "report.h"
 #include "sender.h"
 #include "sink.h"
 
@@ -24,8 +24,8 @@ run_config(const struct options *options, struct failure *failure)
 	int status = config_load(&config, options->config_path, failure);
 
 	if (status == 0)
-		status = options->action == ACTION_CHECK ? config_print(&config, stdout, failure) :
-							   run_role(&config, failure);
+		status = options->check ? config_print(&config, stdout, failure) :
+					  run_role(&config, failure);
 	config_free(&config);
 	return status;
 }
@@ -33,15 +33,11 @@ run_config(const struct options *options, struct failure *failure)
 static int
 act(const struct options *options, struct failure *failure)
 {
-	switch (options->action) {
-	case ACTION_HELP:
+	if (options->help) {
 		options_print_help();
 		return EXIT_STATUS_OK;
-	case ACTION_LAYOUTS:
-		return layouts_print(stdout, failure);
-	default:
-		return run_config(options, failure);
 	}
+	return options->layouts ? layouts_print(stdout, failure) : run_config(options, failure);
 }
 
 int
@@ -49,12 +45,10 @@ main(int argc, char **argv)
 {
 	struct failure failure = {0};
 	struct options options;
-	int status = options_parse(&options, argc, argv, &failure);
+	int status = options_parse(&options, argv, &failure);
 
+	(void)argc;
 	if (status == 0)
 		status = act(&options, &failure);
-	if (status >= 0)
-		return status;
-	report_failure(&failure);
-	return (int)failure.status;
+	return status >= 0 ? status : event_print_failure(&failure, "nashbed-flows");
 }

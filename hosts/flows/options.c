@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <string.h>
 
+#include "common/options.h"
 #include "options.h"
 
 static const char help[] =
@@ -28,43 +28,24 @@ static const char help[] =
 	"Exit status: 0 done, 2 configuration, 4 host (sockets, disk, addresses), 5 internal error,\n"
 	"128 + n ended by signal n.\n";
 
-static int
-usage_error(struct failure *failure, const char *problem, const char *argument)
-{
-	return failure_set(failure, EXIT_STATUS_CONFIG, "%s%.64s (see nashbed-flows --help)",
-			   problem, argument);
-}
-
-static int
-parse_argument(struct options *options, char **argv, int *at, struct failure *failure)
-{
-	const char *argument = argv[*at];
-
-	if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
-		options->action = ACTION_HELP;
-	} else if (strcmp(argument, "--layouts") == 0) {
-		options->action = ACTION_LAYOUTS;
-	} else if (strcmp(argument, "--check") == 0) {
-		options->action = ACTION_CHECK;
-	} else if (strcmp(argument, "--config") == 0) {
-		options->config_path = argv[++*at];
-		if (options->config_path == NULL)
-			return usage_error(failure, "--config needs a file", "");
-	} else {
-		return usage_error(failure, "unknown argument ", argument);
-	}
-	return 0;
-}
+static const struct option_rule rules[] = {
+	{"--config", "FILE", offsetof(struct options, config_path)},
+	{"--check", NULL, offsetof(struct options, check)},
+	{"--layouts", NULL, offsetof(struct options, layouts)},
+	{"--help", NULL, offsetof(struct options, help)},
+	{"-h", NULL, offsetof(struct options, help)},
+};
 
 int
-options_parse(struct options *options, int argc, char **argv, struct failure *failure)
+options_parse(struct options *options, char **argv, struct failure *failure)
 {
-	*options = (struct options){.action = ACTION_RUN};
-	for (int at = 1; at < argc; at++)
-		if (parse_argument(options, argv, &at, failure) < 0)
-			return -1;
-	if (options->config_path == NULL && options->action <= ACTION_CHECK)
-		return usage_error(failure, "--config FILE is missing", "");
+	*options = (struct options){0};
+	if (options_read("nashbed-flows", argv, rules, sizeof(rules) / sizeof(rules[0]), options,
+			 failure) < 0)
+		return -1;
+	if (options->config_path == NULL && !options->layouts && !options->help)
+		return failure_set(failure, EXIT_STATUS_CONFIG,
+				   "--config FILE is missing (see nashbed-flows --help)");
 	return 0;
 }
 

@@ -3,21 +3,18 @@
 #ifndef FLOWS_OPTIONS_H
 #define FLOWS_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "common/failure.h"
 
-enum action {
-	ACTION_RUN,
-	ACTION_CHECK,
-	ACTION_LAYOUTS,
-	ACTION_HELP,
-};
-
 struct options {
-	enum action action;
 	const char *config_path;
+	bool check;
+	bool layouts;
+	bool help;
 };
 
-int options_parse(struct options *options, int argc, char **argv, struct failure *failure);
+int options_parse(struct options *options, char **argv, struct failure *failure);
 void options_print_help(void);
 
 #endif

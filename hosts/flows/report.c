@@ -1,22 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "common/events.h"
 #include "report.h"
-
-int
-report_event(json_t *event, struct failure *failure)
-{
-	int result = json_dumpf(event, stdout, JSON_COMPACT);
-
-	json_decref(event);
-	if (result < 0 || fputc('\n', stdout) == EOF || fflush(stdout) != 0)
-		return failure_set(failure, EXIT_STATUS_HOST, "stdout: cannot write: %s",
-				   strerror(errno));
-	return 0;
-}
 
 static const char *
 signal_name(int number)
@@ -41,18 +27,7 @@ report_end(const struct session *session, json_t *flows, json_t *extra)
 		json_object_set_new(event, "signal", json_string(signal_name(signal_number)));
 	json_object_update_new(event, extra);
 	json_object_set_new(event, "flows", flows);
-	return report_event(event, session->failure);
-}
-
-void
-report_failure(const struct failure *failure)
-{
-	struct failure ignored = {0};
-
-	report_event(json_pack("{s:s, s:i, s:s}", "event", "error", "exit", (int)failure->status,
-			       "error", failure->text),
-		     &ignored);
-	fprintf(stderr, "nashbed-flows: %s\n", failure->text);
+	return event_print(event, session->failure);
 }
 
 json_t *

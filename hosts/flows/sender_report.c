@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "common/events.h"
 #include "report.h"
 #include "sender.h"
 
@@ -23,9 +24,9 @@ sender_report_ready(const struct sender *sender)
 	}
 	for (size_t i = 0; i < sender->flow_count; i++)
 		json_array_append_new(flows, ready_to_json(&sender->flows[i]));
-	return report_event(json_pack("{s:s, s:i, s:o}", "event", "ready", "notsent_lowat_bytes",
-				      (int)sender->unsent_bytes, "flows", flows),
-			    sender->session.failure);
+	return event_print(json_pack("{s:s, s:i, s:o}", "event", "ready", "notsent_lowat_bytes",
+				     (int)sender->unsent_bytes, "flows", flows),
+			   sender->session.failure);
 }
 
 /* Relative to t0; null for what did not happen, or if t0 never came. */

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "common/events.h"
 #include "report.h"
 #include "sink.h"
 
 int
 sink_report_listening(const struct sink *sink)
 {
-	return report_event(json_pack("{s:s, s:I}", "event", "listening", "addresses",
-				      (json_int_t)sink->listener_count),
-			    sink->session.failure);
+	return event_print(json_pack("{s:s, s:I}", "event", "listening", "addresses",
+				     (json_int_t)sink->listener_count),
+			   sink->session.failure);
 }
 
 static const char *

@@ -13,18 +13,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MINUTE_NS (60 * SECOND_NS)
 
-static int
-read_role(const struct json_place *place, const struct json_field *field, const json_t *value,
-	  void *target)
-{
-	const char *text = json_string_value(value);
-
-	(void)field;
-	if (text == NULL || (strcmp(text, "prober") != 0 && strcmp(text, "reflector") != 0))
-		return json_place_error(place, "must be \"prober\" or \"reflector\"");
-	*(enum role *)target = strcmp(text, "prober") == 0 ? ROLE_PROBER : ROLE_REFLECTOR;
-	return 0;
-}
+static const char *const role_names[] = {"prober", "reflector", NULL};
 
 #define FIELD(type, key, member, reader, least, most, may_miss)                                    \
 	{                                                                                          \
@@ -33,10 +22,10 @@ read_role(const struct json_place *place, const struct json_field *field, const 
 	}
 
 static const struct json_field socket_fields[] = {
-	FIELD(socket_config, "local", local, json_read_ipv4, 0, 0, false),
-	FIELD(socket_config, "local_port", local, json_read_port, 1, UINT16_MAX, false),
-	FIELD(socket_config, "remote", remote, json_read_ipv4, 0, 0, true),
-	FIELD(socket_config, "remote_port", remote, json_read_port, 1, UINT16_MAX, true),
+	FIELD(socket_config, "local", local, json_read_sockaddr_ipv4, 0, 0, false),
+	FIELD(socket_config, "local_port", local, json_read_sockaddr_port, 1, UINT16_MAX, false),
+	FIELD(socket_config, "remote", remote, json_read_sockaddr_ipv4, 0, 0, true),
+	FIELD(socket_config, "remote_port", remote, json_read_sockaddr_port, 1, UINT16_MAX, true),
 };
 
 static int
@@ -44,15 +33,14 @@ read_sockets(const struct json_place *place, const struct json_field *field, con
 	     void *target)
 {
 	struct config *config = (struct config *)((char *)target - field->offset);
-	struct json_place inner = *place;
 
 	config->socket_count = json_array_size(value);
 	if (!json_is_array(value) || config->socket_count == 0 ||
 	    config->socket_count > MAX_SOCKETS)
 		return json_place_error(place, "must be a list of 1 to %d sockets", MAX_SOCKETS);
-	inner.key = NULL;
 	for (size_t i = 0; i < config->socket_count; i++) {
-		snprintf(inner.prefix, sizeof(inner.prefix), "sockets[%zu]", i);
+		struct json_place inner = json_place_of_item(place, i);
+
 		if (json_fields_read(&inner, json_array_get(value, i), socket_fields,
 				     COUNT(socket_fields), &config->sockets[i]) < 0)
 			return -1;
@@ -61,7 +49,10 @@ read_sockets(const struct json_place *place, const struct json_field *field, con
 }
 
 static const struct json_field config_fields[] = {
-	FIELD(config, "role", role, read_role, 0, 0, false),
+	{.name = "role",
+	 .offset = offsetof(struct config, role),
+	 .read = json_read_choice,
+	 .choices = role_names},
 	FIELD(config, "out", out, json_read_string, 0, 0, false),
 	FIELD(config, "schedule", schedule, json_read_string, 0, 0, true),
 	FIELD(config, "linger_ns", linger_ns, json_read_i64, 0, MINUTE_NS, true),
@@ -70,20 +61,20 @@ static const struct json_field config_fields[] = {
 
 /* What one role needs and the other must not have. */
 static int
-check_role(const struct config *config, struct json_place *place)
+check_role(const struct config *config, const struct json_place *place)
 {
+	struct json_place schedule = json_place_of_key(place, "schedule");
+	struct json_place sockets = json_place_of_key(place, "sockets");
 	bool prober = config->role == ROLE_PROBER;
 
-	place->key = "schedule";
 	if (prober != (config->schedule != NULL))
-		return json_place_error(place, "a prober has one, a reflector none");
-	place->key = NULL;
+		return json_place_error(&schedule, "a prober has one, a reflector none");
 	for (size_t i = 0; i < config->socket_count; i++) {
 		const struct sockaddr_in *remote = &config->sockets[i].remote;
+		struct json_place item = json_place_of_item(&sockets, i);
 
-		snprintf(place->prefix, sizeof(place->prefix), "sockets[%zu]", i);
 		if (prober != (remote->sin_family != 0 && remote->sin_port != 0))
-			return json_place_error(place, "a prober's has remote and remote_port, "
+			return json_place_error(&item, "a prober's has remote and remote_port, "
 						       "a reflector's has not");
 	}
 	return 0;
@@ -92,15 +83,13 @@ check_role(const struct config *config, struct json_place *place)
 int
 config_load(struct config *config, const char *path, struct failure *failure)
 {
-	struct json_place place = {.file = path, .failure = failure};
-	json_error_t error;
-	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	struct json_place place = {.source = path, .failure = failure};
+	json_t *root = json_load(path, failure);
 	int result;
 
 	*config = (struct config){.linger_ns = SECOND_NS};
 	if (root == NULL)
-		return failure_set(failure, EXIT_STATUS_CONFIG, "%s: not JSON: %s", path,
-				   error.text);
+		return -1;
 	result = json_fields_read(&place, root, config_fields, COUNT(config_fields), config);
 	json_decref(root);
 	return result < 0 ? -1 : check_role(config, &place);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nashbed-probe: frames of exact size at exact times, and their reflection. See ../README.md. */
 #include <stdio.h>
-#include <string.h>
 
-#include <jansson.h>
-
+#include "common/events.h"
+#include "common/options.h"
 #include "config.h"
 #include "prober.h"
 #include "reflector.h"
@@ -36,17 +35,32 @@ run(const char *path, struct failure *failure)
 	return result;
 }
 
-static int
-fail(const struct failure *failure)
-{
-	json_t *event = json_pack("{s:s, s:i, s:s}", "event", "error", "exit", (int)failure->status,
-				  "error", failure->text);
+struct options {
+	const char *config_path;
+	bool help;
+};
 
-	json_dumpf(event, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(event);
-	fprintf(stderr, "nashbed-probe: %s\n", failure->text);
-	return (int)failure->status;
+static const struct option_rule rules[] = {
+	{"--config", "FILE", offsetof(struct options, config_path)},
+	{"--help", NULL, offsetof(struct options, help)},
+};
+
+static int
+act(char **argv, struct failure *failure)
+{
+	struct options options = {0};
+
+	if (options_read("nashbed-probe", argv, rules, sizeof(rules) / sizeof(rules[0]), &options,
+			 failure) < 0)
+		return -1;
+	if (options.help) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (options.config_path == NULL)
+		return failure_set(failure, EXIT_STATUS_CONFIG,
+				   "--config FILE is missing (see nashbed-probe --help)");
+	return run(options.config_path, failure);
 }
 
 int
@@ -54,14 +68,7 @@ main(int argc, char **argv)
 {
 	struct failure failure = {0};
 
-	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-		fputs(help, stdout);
-		return EXIT_STATUS_OK;
-	}
-	if (argc != 3 || strcmp(argv[1], "--config") != 0)
-		failure_set(&failure, EXIT_STATUS_CONFIG,
-			    "--config FILE is missing (see nashbed-probe --help)");
-	else
-		run(argv[2], &failure);
-	return failure.status == EXIT_STATUS_OK ? EXIT_STATUS_OK : fail(&failure);
+	(void)argc;
+	return act(argv, &failure) == 0 ? EXIT_STATUS_OK :
+					  event_print_failure(&failure, "nashbed-probe");
 }

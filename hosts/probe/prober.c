@@ -237,13 +237,13 @@ static int
 write_out(struct prober *p)
 {
 	struct record_file out;
+	int result = record_file_open(&out, p->config->out, PROBED_FILE, p->failure);
 
-	if (record_file_open(&out, p->config->out, PROBED_FILE, p->failure) < 0)
-		return -1;
-	for (size_t i = 0; i < p->count; i++)
-		if (record_file_append(&out, &p->probed[i], sizeof(p->probed[i]), p->failure) < 0)
-			break;
-	return record_file_close(&out, p->failure);
+	for (size_t i = 0; result == 0 && i < p->count; i++)
+		result = record_file_append(&out, &p->probed[i], sizeof(p->probed[i]), p->failure);
+	if (record_file_close(&out, p->failure) < 0)
+		result = -1;
+	return result;
 }
 
 static int
