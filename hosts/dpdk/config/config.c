@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lane_json.h"
+#include "common/json_fields.h"
+#include "discipline_json.h"
 
-const char *const driver_names[] = {"af_xdp", "af_packet", "tap", "pci"};
-const char *const role_names[] = {"bottleneck", "hosts"};
-const char *const pipeline_names[] = {"auto", "native", "interpreted"};
-const char *const wire_names[] = {"senders", "receivers", "switch", "telemetry"};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *const driver_names[] = {"af_xdp", "af_packet", "tap", "pci", NULL};
+const char *const role_names[] = {"bottleneck", "hosts", NULL};
+const char *const pipeline_names[] = {"auto", "native", "interpreted", NULL};
+const char *const wire_names[] = {"senders", "receivers", "switch", "telemetry", NULL};
 
 bool
 config_has_wire(const struct config *config, enum wire_id id)
@@ -26,263 +26,199 @@ config_has_wire(const struct config *config, enum wire_id id)
 	return has[config->role][id];
 }
 
-struct context {
-	const char *path;
-	char *error;
-	size_t error_bytes;
+static const char *const loop_names[] = {"poll", "sleep", NULL};
+
+/* A port as it is written: the driver says which of the two names its device. */
+struct port_entry {
+	enum driver driver;
+	char iface[NAME_BYTES];
+	char address[NAME_BYTES];
+};
+
+static const struct json_field port_fields[] = {
+	{.name = "driver",
+	 .read = json_read_choice,
+	 .offset = offsetof(struct port_entry, driver),
+	 .choices = driver_names},
+	{.name = "iface",
+	 .read = json_read_text,
+	 .offset = offsetof(struct port_entry, iface),
+	 .max = NAME_BYTES,
+	 .optional = true},
+	{.name = "address",
+	 .read = json_read_text,
+	 .offset = offsetof(struct port_entry, address),
+	 .max = NAME_BYTES,
+	 .optional = true},
 };
 
 static int
-refuse(const struct context *c, const char *format, ...)
+read_port(const struct json_place *place, const struct json_field *field, const json_t *value,
+	  void *target)
 {
-	va_list arguments;
-	int used = snprintf(c->error, c->error_bytes, "%s: ", c->path);
+	struct json_place inner = json_place_inside(place);
+	struct wire_config *wire = target;
+	struct port_entry entry = {0};
+	const char *device;
 
-	va_start(arguments, format);
-	if (used > 0 && (size_t)used < c->error_bytes)
-		vsnprintf(c->error + used, c->error_bytes - (size_t)used, format, arguments);
-	va_end(arguments);
-	return -EINVAL;
+	(void)field;
+	if (json_fields_read(&inner, value, port_fields, COUNT(port_fields), &entry) < 0)
+		return -1;
+	inner.key = entry.driver == DRIVER_PCI ? "address" : "iface";
+	device = entry.driver == DRIVER_PCI ? entry.address : entry.iface;
+	if (device[0] == '\0')
+		return json_place_error(&inner, "is missing");
+	wire->driver = entry.driver;
+	memcpy(wire->device, device, sizeof(wire->device));
+	return 0;
 }
 
-static int
-check_keys(const struct context *c, json_t *object, const char *where, const char *const *known)
-{
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value) {
-		const char *const *k = known;
-
-		while (*k != NULL && strcmp(*k, key) != 0)
-			k++;
-		if (*k == NULL)
-			return refuse(c, "%s%s is not a key of this file", where, key);
+#define PORT_FIELD(id)                                                                             \
+	{                                                                                          \
+		.name = wire_names[id], .read = read_port,                                         \
+		.offset = (id) * sizeof(struct wire_config), .optional = true                      \
 	}
-	return 0;
-}
 
+/* The target is the wires' array. Which of them there must be goes by the role. */
 static int
-get_text(const struct context *c, json_t *object, const char *key, char *text, size_t bytes)
+read_ports(const struct json_place *place, const struct json_field *field, const json_t *value,
+	   void *target)
 {
-	const char *value = json_string_value(json_object_get(object, key));
-
-	if (value == NULL || value[0] == '\0' || strlen(value) >= bytes)
-		return refuse(c, "%s must be a text of 1 to %zu characters", key, bytes - 1);
-	snprintf(text, bytes, "%s", value);
-	return 0;
-}
-
-/* A number from low to high; left as it is where the key is absent. */
-static int
-get_number(const struct context *c, json_t *object, const char *key, uint64_t low, uint64_t high,
-	   uint32_t *number)
-{
-	json_t *value = json_object_get(object, key);
-
-	if (value == NULL)
-		return 0;
-	if (!json_is_integer(value) || json_integer_value(value) < (json_int_t)low ||
-	    json_integer_value(value) > (json_int_t)high)
-		return refuse(c, "%s must be a whole number from %ju to %ju", key, (uintmax_t)low,
-			      (uintmax_t)high);
-	*number = (uint32_t)json_integer_value(value);
-	return 0;
-}
-
-static int
-get_flag(const struct context *c, json_t *object, const char *key, bool *flag)
-{
-	json_t *value = json_object_get(object, key);
-
-	if (value == NULL)
-		return 0;
-	if (!json_is_boolean(value))
-		return refuse(c, "%s must be true or false", key);
-	*flag = json_is_true(value);
-	return 0;
-}
-
-static int
-get_choice(const struct context *c, json_t *object, const char *key, const char *const *names,
-	   size_t n, uint32_t *choice)
-{
-	const char *value = json_string_value(json_object_get(object, key));
-
-	for (size_t i = 0; value != NULL && i < n; i++) {
-		if (strcmp(value, names[i]) == 0) {
-			*choice = (uint32_t)i;
-			return 0;
-		}
-	}
-	return refuse(c, "%s '%s' is not known here", key, value ? value : "");
-}
-
-static int
-read_wire(const struct context *c, json_t *ports, enum wire_id id, struct wire_config *wire)
-{
-	static const char *const keys[] = {"driver", "iface", "address", NULL};
-	json_t *object = json_object_get(ports, wire_names[id]);
-	uint32_t driver = 0;
-	int error;
-
-	if (!json_is_object(object))
-		return refuse(c, "ports.%s is missing", wire_names[id]);
-	error = check_keys(c, object, "ports.", keys);
-	if (!error)
-		error = get_choice(c, object, "driver", driver_names, 4, &driver);
-	if (error)
-		return error;
-	wire->driver = (enum driver)driver;
-	return get_text(c, object, driver == DRIVER_PCI ? "address" : "iface", wire->device,
-			sizeof(wire->device));
-}
-
-static int
-read_wires(const struct context *c, json_t *root, struct config *config)
-{
-	const char *keys[N_WIRES + 1] = {NULL};
-	json_t *ports = json_object_get(root, "ports");
-	int error, n = 0;
-
-	for (int id = 0; id < N_WIRES; id++)
-		if (config_has_wire(config, (enum wire_id)id))
-			keys[n++] = wire_names[id];
-	if (!json_is_object(ports))
-		return refuse(c, "ports is missing");
-	error = check_keys(c, ports, "ports.", keys);
-	for (int id = 0; !error && id < N_WIRES; id++)
-		if (config_has_wire(config, (enum wire_id)id))
-			error = read_wire(c, ports, (enum wire_id)id, &config->wires[id]);
-	return error;
-}
-
-static int
-read_replay_lane(const struct context *c, json_t *root, struct config *config)
-{
-	char reason[128];
-
-	if (lane_json_read(json_object_get(root, "bottleneck"), &config->replay_lane, reason,
-			   sizeof(reason)) < 0)
-		return refuse(c, "bottleneck: %s", reason);
-	return 0;
-}
-
-static int
-read_program(const struct context *c, json_t *root, struct config *config)
-{
-	uint32_t choice = PIPELINE_AUTO;
-
-	if (json_object_get(root, "pipeline") != NULL &&
-	    get_choice(c, root, "pipeline", pipeline_names, N_PIPELINE_MODES, &choice) < 0)
-		return -EINVAL;
-	config->pipeline = (enum pipeline_mode)choice;
-	return get_text(c, root, "spec", config->spec, sizeof(config->spec));
-}
-
-/* Left as it is where the key is absent. */
-static int
-read_role(const struct context *c, json_t *root, bool replay, struct config *config)
-{
-	uint32_t choice = ROLE_BOTTLENECK;
-
-	if (json_object_get(root, "role") != NULL &&
-	    get_choice(c, root, "role", role_names, N_ROLES, &choice) < 0)
-		return -EINVAL;
-	config->role = (enum role)choice;
-	if (config->role == ROLE_BOTTLENECK)
-		return read_program(c, root, config);
-	if (replay)
-		return refuse(c, "role: a replay needs the bottleneck");
-	if (json_object_get(root, "spec") != NULL)
-		return refuse(c, "spec: role hosts runs no P4 program; remove it");
-	if (json_object_get(root, "pipeline") != NULL)
-		return refuse(c, "pipeline: role hosts runs no P4 program; remove it");
-	return 0;
-}
-
-static int
-read_loop(const struct context *c, json_t *root, struct config *config)
-{
-	static const char *const loops[] = {"poll", "sleep"};
-	uint32_t choice = 0;
-
-	if (json_object_get(root, "loop") != NULL &&
-	    get_choice(c, root, "loop", loops, 2, &choice) < 0)
-		return -EINVAL;
-	config->sleep = choice == 1;
-	return 0;
-}
-
-static int
-read_numbers(const struct context *c, json_t *root, struct config *config)
-{
-	int error = get_number(c, root, "core", 0, 1023, &config->core);
-
-	if (!error)
-		error = get_number(c, root, "service_core", 0, 1023, &config->service_core);
-	if (!error)
-		error = get_number(c, root, "memory_mb", 64, 1u << 20, &config->memory_mb);
-	if (!error)
-		error = get_number(c, root, "lanes", 1, LANES_MAX, &config->lanes);
-	if (!error)
-		error = get_number(c, root, "flow_capacity", 1, FLOW_CAPACITY_MAX,
-				   &config->flow_capacity);
-	if (!error)
-		error = get_number(c, root, "queue_packets", 1024, 1u << 26,
-				   &config->queue_packets);
-	if (!error)
-		error = get_flag(c, root, "huge_pages", &config->huge_pages);
-	return error;
-}
-
-static int
-read_root(const struct context *c, json_t *root, bool replay, struct config *config)
-{
-	static const char *const keys[] = {
-		"spec",	      "control_socket", "core",	 "service_core",  "loop",
-		"huge_pages", "memory_mb",	"lanes", "flow_capacity", "queue_packets",
-		"ports",      "bottleneck",	"role",	 "pipeline",	  NULL,
+	const struct json_field ports[] = {
+		PORT_FIELD(WIRE_SENDERS),
+		PORT_FIELD(WIRE_RECEIVERS),
+		PORT_FIELD(WIRE_SWITCH),
+		PORT_FIELD(WIRE_TELEMETRY),
 	};
-	int error;
+	struct json_place inner = json_place_inside(place);
 
-	if (!json_is_object(root))
-		return refuse(c, "expected one JSON object");
-	error = check_keys(c, root, "", keys);
-	if (!error)
-		error = read_role(c, root, replay, config);
-	if (!error)
-		error = read_numbers(c, root, config);
-	if (!error)
-		error = read_loop(c, root, config);
-	if (error || replay)
-		return error ? error : read_replay_lane(c, root, config);
-	error = get_text(c, root, "control_socket", config->control_socket,
-			 sizeof(config->control_socket));
-	return error ? error : read_wires(c, root, config);
+	(void)field;
+	return json_fields_read(&inner, value, ports, COUNT(ports), target);
+}
+
+/* All keys but the role are optional here: which of them must be there depends on it. */
+#define CHOICE(key, member, names)                                                                 \
+	{                                                                                          \
+		.name = key, .read = json_read_choice, .offset = offsetof(struct config, member),  \
+		.choices = names, .optional = true                                                 \
+	}
+#define TEXT(key, member)                                                                          \
+	{                                                                                          \
+		.name = key, .read = json_read_text, .offset = offsetof(struct config, member),    \
+		.max = PATH_BYTES, .optional = true                                                \
+	}
+#define NUMBER(key, member, least, most)                                                           \
+	{                                                                                          \
+		.name = key, .read = json_read_u32, .offset = offsetof(struct config, member),     \
+		.min = least, .max = most, .optional = true                                        \
+	}
+#define OTHER(key, member, reader)                                                                 \
+	{                                                                                          \
+		.name = key, .read = reader, .offset = offsetof(struct config, member),            \
+		.optional = true                                                                   \
+	}
+
+static const struct json_field config_fields[] = {
+	CHOICE("role", role, role_names),
+	TEXT("spec", spec),
+	CHOICE("pipeline", pipeline, pipeline_names),
+	TEXT("control_socket", control_socket),
+	NUMBER("core", core, 0, 1023),
+	NUMBER("service_core", service_core, 0, 1023),
+	CHOICE("loop", loop, loop_names),
+	OTHER("huge_pages", huge_pages, json_read_bool),
+	NUMBER("memory_mb", memory_mb, 64, 1 << 20),
+	NUMBER("lanes", lanes, 1, LANES_MAX),
+	NUMBER("flow_capacity", flow_capacity, 1, FLOW_CAPACITY_MAX),
+	NUMBER("queue_packets", queue_packets, 1024, 1 << 26),
+	OTHER("ports", wires, read_ports),
+	OTHER("bottleneck", bottleneck, discipline_json_read),
+};
+
+static const struct config config_defaults = {
+	.core = 1,
+	.huge_pages = true,
+	.memory_mb = 512,
+	.lanes = LANES_MAX,
+	.flow_capacity = FLOW_CAPACITY_MAX,
+	.queue_packets = 131072,
+};
+
+static int
+require(const struct json_place *place, const json_t *root, const char *key)
+{
+	struct json_place inner = json_place_of_key(place, key);
+
+	return json_object_get(root, key) != NULL ? 0 : json_place_error(&inner, "is missing");
+}
+
+static int
+refuse_p4(const struct json_place *place, const json_t *root, const char *key)
+{
+	struct json_place inner = json_place_of_key(place, key);
+
+	return json_object_get(root, key) == NULL ?
+		       0 :
+		       json_place_error(&inner, "role hosts runs no P4 program; remove it");
+}
+
+static int
+check_role(const struct json_place *place, const json_t *root, const struct config *config)
+{
+	struct json_place role = json_place_of_key(place, "role");
+
+	if (config->role == ROLE_BOTTLENECK)
+		return require(place, root, "spec");
+	if (config->offline)
+		return json_place_error(&role, "a replay needs the bottleneck");
+	return refuse_p4(place, root, "spec") < 0 ? -1 : refuse_p4(place, root, "pipeline");
+}
+
+static int
+check_ports(const struct json_place *place, const struct config *config)
+{
+	struct json_place ports = json_place_of_key(place, "ports");
+
+	for (int id = 0; id < N_WIRES; id++) {
+		struct json_place port = json_place_inside(&ports);
+		bool given = config->wires[id].device[0] != '\0';
+		bool expected = config_has_wire(config, (enum wire_id)id);
+
+		port.key = wire_names[id];
+		if (expected && !given)
+			return json_place_error(&port, "is missing");
+		if (given && !expected)
+			return json_place_error(&port, "role %s has no such port",
+						role_names[config->role]);
+	}
+	return 0;
+}
+
+static int
+check(const struct json_place *place, const json_t *root, const struct config *config)
+{
+	if (check_role(place, root, config) < 0)
+		return -1;
+	if (config->offline)
+		return require(place, root, "bottleneck");
+	if (require(place, root, "control_socket") < 0 || require(place, root, "ports") < 0)
+		return -1;
+	return check_ports(place, config);
 }
 
 int
-config_read(const char *path, bool replay, struct config *config, char *error, size_t error_bytes)
+config_read(const char *path, bool offline, struct config *config, struct failure *failure)
 {
-	struct context c = {.path = path, .error = error, .error_bytes = error_bytes};
-	json_error_t where;
-	json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
-	int result;
+	struct json_place place = {.source = path, .failure = failure};
+	json_t *root = json_load(path, failure);
+	int result = -1;
 
-	*config = (struct config){
-		.core = 1,
-		.huge_pages = true,
-		.memory_mb = 512,
-		.lanes = LANES_MAX,
-		.flow_capacity = FLOW_CAPACITY_MAX,
-		.queue_packets = 131072,
-	};
-	if (root == NULL && where.line > 0)
-		return refuse(&c, "line %d: %s", where.line, where.text);
 	if (root == NULL)
-		return refuse(&c, "%s", where.text);
-	result = read_root(&c, root, replay, config);
+		return -1;
+	*config = config_defaults;
+	config->offline = offline;
+	if (json_fields_read(&place, root, config_fields, COUNT(config_fields), config) == 0)
+		result = check(&place, root, config);
 	json_decref(root);
 	return result;
 }
@@ -312,18 +248,18 @@ config_print(const struct config *config)
 		json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "role",
 			  role_names[config->role], "control_socket", config->control_socket,
 			  "core", (int)config->core, "service_core", (int)config->service_core,
-			  "loop", config->sleep ? "sleep" : "poll", "huge_pages",
-			  config->huge_pages, "memory_mb", (int)config->memory_mb, "lanes",
-			  (int)config->lanes, "flow_capacity", (int)config->flow_capacity,
-			  "queue_packets", (int)config->queue_packets);
+			  "loop", loop_names[config->loop], "huge_pages", config->huge_pages,
+			  "memory_mb", (int)config->memory_mb, "lanes", (int)config->lanes,
+			  "flow_capacity", (int)config->flow_capacity, "queue_packets",
+			  (int)config->queue_packets);
 
 	if (config->role == ROLE_BOTTLENECK) {
 		json_object_set_new(root, "spec", json_string(config->spec));
 		json_object_set_new(root, "pipeline",
 				    json_string(pipeline_names[config->pipeline]));
 	}
-	if (config->replay_lane.rate_bps)
-		json_object_set_new(root, "bottleneck", lane_json_write(&config->replay_lane));
+	if (config->offline)
+		json_object_set_new(root, "bottleneck", discipline_json_write(&config->bottleneck));
 	else
 		json_object_set_new(root, "ports", wires_json(config));
 	json_dumpf(root, stdout, JSON_INDENT(2));

@@ -6,9 +6,9 @@
 #define NASHBED_CONFIG_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "common/failure.h"
 #include "core/discipline.h"
 
 #define PATH_BYTES 256
@@ -40,6 +40,12 @@ enum pipeline_mode {
 	N_PIPELINE_MODES,
 };
 
+/* How the loop waits for its next event. */
+enum loop_mode {
+	LOOP_POLL,
+	LOOP_SLEEP,
+};
+
 enum wire_id {
 	WIRE_SENDERS,
 	WIRE_RECEIVERS, /* bottleneck */
@@ -61,17 +67,18 @@ struct config {
 	char control_socket[PATH_BYTES];
 	uint32_t core;
 	uint32_t service_core;
-	bool sleep; /* else poll */
+	enum loop_mode loop;
 	bool huge_pages;
 	uint32_t memory_mb;
 	uint32_t lanes;
 	uint32_t flow_capacity;
 	uint32_t queue_packets;
 	struct wire_config wires[N_WIRES];
-	struct discipline_config replay_lane; /* replay only */
+	bool offline;			     /* without ports and control socket, but with: */
+	struct discipline_config bottleneck; /* of its only lane */
 };
 
-/* Names for messages and answers. */
+/* Names for messages and answers; each list ends with NULL. */
 extern const char *const driver_names[];
 extern const char *const role_names[];
 extern const char *const pipeline_names[];
@@ -80,11 +87,8 @@ extern const char *const wire_names[];
 /* Whether the role has this wire. */
 bool config_has_wire(const struct config *config, enum wire_id id);
 
-/* Read and check. 0, or -EINVAL / -errno with one line that names the file, the
- * key and what is allowed.
- */
-int config_read(const char *path, bool replay, struct config *config, char *error,
-		size_t error_bytes);
+/* Read and check. The failure names the file, the key and what is allowed. */
+int config_read(const char *path, bool offline, struct config *config, struct failure *failure);
 
 /* The effective configuration as JSON on standard output. */
 void config_print(const struct config *config);

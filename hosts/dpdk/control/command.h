@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of the control socket share. Each takes the request, may
- * change it, and returns the answer, a new reference. Control thread only.
- */
+/* What the commands of the control socket share. Control thread only. */
 #ifndef NASHBED_COMMAND_H
 #define NASHBED_COMMAND_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "common/json_fields.h"
 #include "live/dataplane.h"
 #include "pipeline/registers.h"
 
@@ -23,30 +22,40 @@ struct commands {
 	struct lane_entries *entries; /* per lane */
 };
 
-/* All of the request's fields and no others: true where they are not so, and
- * `where` says why.
+struct flow_range {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* Readers for the tables of requests: within this data plane's lanes and flows. The place's
+ * context is the struct commands; the target is a uint32_t, or a struct flow_range.
  */
-#define COMMAND_UNPACK(request, where, ...)                                                        \
-	(json_unpack_ex(request, &(where), JSON_STRICT, __VA_ARGS__) < 0)
+int command_read_lane(const struct json_place *place, const struct json_field *field,
+		      const json_t *value, void *target);
+int command_read_flow(const struct json_place *place, const struct json_field *field,
+		      const json_t *value, void *target);
+int command_read_flow_range(const struct json_place *place, const struct json_field *field,
+			    const json_t *value, void *target);
 
-json_t *command_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Set the place's failure, "<op>: ..."; always returns NULL. */
+json_t *command_refuse(const struct json_place *place, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* {"ok": true} */
 json_t *command_done(void);
-/* In the hosts role the bottleneck, and with it P4, is elsewhere. */
-json_t *command_not_here(const char *op);
 
-bool command_is_lane(const struct commands *c, json_int_t lane);
-bool command_are_flows(const struct commands *c, json_int_t first, json_int_t count);
-json_t *command_no_such_lane(const struct commands *c);
-json_t *command_no_such_flows(const struct commands *c);
-
-json_t *command_hello(struct commands *c, json_t *request);
-json_t *command_program(struct commands *c, json_t *request);
-json_t *command_delay(struct commands *c, json_t *request);
-json_t *command_flows(struct commands *c, json_t *request);
-json_t *command_reset(struct commands *c, json_t *request);
-json_t *command_telemetry(struct commands *c, json_t *request);
-json_t *command_telemetry_stop(struct commands *c, json_t *request);
-json_t *command_counters(struct commands *c, json_t *request);
-json_t *command_stats(struct commands *c, json_t *request);
+/* Each reads the request, without its "op", and returns the answer, a new reference; or NULL
+ * with the place's failure set.
+ */
+json_t *command_hello(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_program(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_delay(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_flows(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_reset(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_telemetry(struct commands *c, const struct json_place *place,
+			  const json_t *request);
+json_t *command_telemetry_stop(struct commands *c, const struct json_place *place,
+			       const json_t *request);
+json_t *command_counters(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_stats(struct commands *c, const struct json_place *place, const json_t *request);
 
 #endif

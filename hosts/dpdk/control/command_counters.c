@@ -41,21 +41,31 @@ lateness_json(const struct lane_state *state)
 			 "max_gap_ns", (json_int_t)state->max_gap_ns);
 }
 
-static json_t *
-flows_json(struct pipeline *p, uint32_t first, uint32_t count)
+static int
+add_register(json_t *flows, struct pipeline *p, enum flow_register which,
+	     const struct flow_range *range, struct failure *failure)
 {
-	json_t *flows = json_object();
+	json_t *values = json_array();
 
-	for (int which = 0; which < N_FLOW_REGISTERS; which++) {
-		json_t *values = json_array();
+	json_object_set_new(flows, flow_register_names[which], values);
+	for (uint32_t i = 0; i < range->count; i++) {
+		uint64_t value;
 
-		for (uint32_t i = 0; i < count; i++)
-			json_array_append_new(values,
-					      json_integer((json_int_t)registers_flow(
-						      p, (enum flow_register)which, first + i)));
-		json_object_set_new(flows, flow_register_names[which], values);
+		if (registers_flow(p, which, range->first + i, &value, failure) < 0)
+			return -1;
+		json_array_append_new(values, json_integer((json_int_t)value));
 	}
-	return flows;
+	return 0;
+}
+
+static int
+add_registers(json_t *flows, struct pipeline *p, const struct flow_range *range,
+	      struct failure *failure)
+{
+	for (int which = 0; which < N_FLOW_REGISTERS; which++)
+		if (add_register(flows, p, (enum flow_register)which, range, failure) < 0)
+			return -1;
+	return 0;
 }
 
 /* What a lane counts in either role. */
@@ -68,43 +78,60 @@ lane_json(const struct lane_view *view)
 			 lateness_json(&view->state));
 }
 
-static json_t *
-queue_json(struct pipeline *p, const struct lane_view *view)
+static int
+add_queue(json_t *lane, struct pipeline *p, const struct lane_view *view, struct failure *failure)
 {
-	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:o}", "queue", view->description,
-			 "queue_bytes", (json_int_t)view->queue.queue_bytes, "queue_packets",
-			 (json_int_t)view->queue.queue_packets, "peak_bytes",
-			 (json_int_t)view->queue.peak_bytes, "dropped_packets",
-			 (json_int_t)view->queue.dropped_packets, "histogram_bin_ns",
-			 (json_int_t)HISTOGRAM_BIN_NS, "histogram",
-			 register_json_histogram(p, view->lane));
+	json_object_update_new(
+		lane, json_pack("{s:s, s:I, s:I, s:I, s:I}", "queue", view->description,
+				"queue_bytes", (json_int_t)view->queue.queue_bytes, "queue_packets",
+				(json_int_t)view->queue.queue_packets, "peak_bytes",
+				(json_int_t)view->queue.peak_bytes, "dropped_packets",
+				(json_int_t)view->queue.dropped_packets));
+	return register_json_add_histogram(lane, p, view->lane, failure);
 }
 
-json_t *
-command_counters(struct commands *c, json_t *request)
+/* What P4 and the traffic manager counted. */
+static int
+add_bottleneck(json_t *answer, json_t *lane, struct pipeline *p, const struct lane_view *view,
+	       const struct flow_range *range, struct failure *failure)
 {
+	json_t *flows = json_object();
+
+	json_object_set_new(answer, "flows", flows);
+	if (add_registers(flows, p, range, failure) < 0)
+		return -1;
+	return add_queue(lane, p, view, failure);
+}
+
+struct counters_request {
+	uint32_t lane;
+	struct flow_range flows;
+};
+
+json_t *
+command_counters(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	static const struct json_field fields[] = {
+		{.name = "lane",
+		 .read = command_read_lane,
+		 .offset = offsetof(struct counters_request, lane)},
+		{.name = "flows",
+		 .read = command_read_flow_range,
+		 .offset = offsetof(struct counters_request, flows)},
+	};
 	struct pipeline *p = c->dp->pipeline;
 	struct lane_view view = {0};
-	json_int_t lane, first, count;
-	json_t *told, *queue;
-	json_error_t where;
-	const char *op;
+	struct counters_request r;
+	json_t *answer, *lane;
 
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:[I,I]}", "op", &op, "lane", &lane, "flows",
-			   &first, &count))
-		return command_refuse("counters: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	if (!command_are_flows(c, first, count))
-		return command_no_such_flows(c);
-	view.lane = (uint32_t)lane;
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+		return NULL;
+	view.lane = r.lane;
 	mailbox_call(&c->dp->mailbox, run_view_lane, &view);
-	told = lane_json(&view);
-	if (p == NULL)
-		return json_pack("{s:b, s:o}", "ok", 1, "lane", told);
-	queue = queue_json(p, &view);
-	json_object_update(told, queue);
-	json_decref(queue);
-	return json_pack("{s:b, s:o, s:o}", "ok", 1, "flows",
-			 flows_json(p, (uint32_t)first, (uint32_t)count), "lane", told);
+	lane = lane_json(&view);
+	answer = json_pack("{s:b, s:o}", "ok", 1, "lane", lane);
+	if (p == NULL || add_bottleneck(answer, lane, p, &view, &r.flows, place->failure) == 0)
+		return answer;
+	json_decref(answer);
+	return NULL;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programming a lane and taking it back: bottleneck, delays, flows, reset. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
-#include "config/lane_json.h"
+#include "common/nanoseconds.h"
+#include "config/discipline_json.h"
 
+#define DELAY_NS_MAX (60 * SECOND_NS)
 #define ENTRIES_PER_CALL 512
 
 struct program_request {
@@ -24,34 +25,41 @@ run_program(struct dataplane *dp, void *argument)
 }
 
 json_t *
-command_program(struct commands *c, json_t *request)
+command_program(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	struct program_request r;
-	json_int_t lane;
-	json_error_t where;
-	const char *op;
-	char reason[192];
+	static const struct json_field fields[] = {
+		{.name = "lane",
+		 .read = command_read_lane,
+		 .offset = offsetof(struct program_request, lane)},
+		DISCIPLINE_JSON_FIELDS(offsetof(struct program_request, config)),
+	};
+	struct program_request r = {0};
 	int error;
 
-	if (c->dp->pipeline == NULL)
-		return command_not_here("program");
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I *}", "op", &op, "lane", &lane))
-		return command_refuse("program: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	json_object_del(request, "op");
-	json_object_del(request, "lane");
-	if (lane_json_read(request, &r.config, reason, sizeof(reason)) < 0)
-		return command_refuse("program: %s", reason);
-	r.lane = (uint32_t)lane;
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+		return NULL;
 	error = mailbox_call(&c->dp->mailbox, run_program, &r);
 	if (error == -EBUSY)
-		return command_refuse("program: lane %u has packets queued; reset it first",
-				      r.lane);
+		return command_refuse(place, "lane %u has packets queued; reset it first", r.lane);
 	if (error)
-		return command_refuse("program: %s", strerror(-error));
-	return json_pack("{s:b, s:o}", "ok", 1, "applied", lane_json_write(&r.config));
+		return command_refuse(place, "%s", strerror(-error));
+	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r.config));
 }
+
+#define DELAY_FIELD(key, member, reader, least, most, may_miss)                                    \
+	{                                                                                          \
+		.name = key, .offset = offsetof(struct group_delay, member), .read = reader,       \
+		.min = least, .max = most, .optional = may_miss,                                   \
+	}
+
+static const struct json_field delay_fields[] = {
+	DELAY_FIELD("lane", lane, command_read_lane, 0, 0, false),
+	DELAY_FIELD("group", group, json_read_u32, 0, GROUPS_PER_LANE - 1, false),
+	DELAY_FIELD("forward_ns", forward_ns, json_read_i64, 0, DELAY_NS_MAX, false),
+	DELAY_FIELD("reverse_ns", reverse_ns, json_read_i64, 0, DELAY_NS_MAX, false),
+	DELAY_FIELD("loss_ppb", loss_ppb, json_read_u32, 0, LOSS_CERTAIN_PPB, true),
+	DELAY_FIELD("seed", seed, json_read_i64, INT64_MIN, INT64_MAX, true),
+};
 
 static int
 run_delay(struct dataplane *dp, void *argument)
@@ -60,34 +68,64 @@ run_delay(struct dataplane *dp, void *argument)
 }
 
 json_t *
-command_delay(struct commands *c, json_t *request)
+command_delay(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	const json_int_t longest_ns = INT64_C(60000000000);
-	json_int_t lane, group, forward, reverse, loss = 0, seed = 0;
-	json_error_t where;
-	const char *op;
+	struct group_delay delay = {0};
 	int error;
 
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:I, s:I, s:I, s?I, s?I}", "op", &op, "lane",
-			   &lane, "group", &group, "forward_ns", &forward, "reverse_ns", &reverse,
-			   "loss_ppb", &loss, "seed", &seed))
-		return command_refuse("delay: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	if (group < 0 || group >= GROUPS_PER_LANE || forward < 0 || forward > longest_ns ||
-	    reverse < 0 || reverse > longest_ns || loss < 0 || loss > LOSS_CERTAIN_PPB)
-		return command_refuse("delay: group 0 to %u, delays 0 to 60 s, loss_ppb 0 to 10^9",
-				      GROUPS_PER_LANE - 1);
-	error = mailbox_call(&c->dp->mailbox, run_delay,
-			     &(struct group_delay){
-				     .lane = (uint32_t)lane,
-				     .group = (uint32_t)group,
-				     .forward_ns = (uint64_t)forward,
-				     .reverse_ns = (uint64_t)reverse,
-				     .loss_ppb = (uint32_t)loss,
-				     .seed = (uint64_t)seed,
-			     });
-	return error ? command_refuse("delay: %s", strerror(-error)) : command_done();
+	if (json_fields_read(place, request, delay_fields, RTE_DIM(delay_fields), &delay) < 0)
+		return NULL;
+	error = mailbox_call(&c->dp->mailbox, run_delay, &delay);
+	return error ? command_refuse(place, "%s", strerror(-error)) : command_done();
+}
+
+/* An entry of the flow table, as a request has it. */
+struct flow_entry {
+	struct flow_key key;
+	uint32_t flow;
+};
+
+struct flows_request {
+	uint32_t lane;
+	struct flow_entry entries[ENTRIES_PER_CALL];
+	size_t n;
+};
+
+#define ENTRY_FIELD(key_name, member, reader, most)                                                \
+	{                                                                                          \
+		.name = key_name, .offset = offsetof(struct flow_entry, member), .read = reader,   \
+		.max = most,                                                                       \
+	}
+
+static const struct json_field entry_fields[] = {
+	ENTRY_FIELD("flow", flow, command_read_flow, 0),
+	ENTRY_FIELD("src", key.src, json_read_ipv4, 0),
+	ENTRY_FIELD("dst", key.dst, json_read_ipv4, 0),
+	ENTRY_FIELD("sport", key.sport, json_read_u16, UINT16_MAX),
+	ENTRY_FIELD("dport", key.dport, json_read_u16, UINT16_MAX),
+	ENTRY_FIELD("proto", key.protocol, json_read_u8, UINT8_MAX),
+};
+
+/* The target is the whole request: the entries and how many they are. */
+static int
+read_entries(const struct json_place *place, const struct json_field *field, const json_t *value,
+	     void *target)
+{
+	struct flows_request *r = target;
+
+	(void)field;
+	r->n = json_array_size(value);
+	if (!json_is_array(value) || r->n > ENTRIES_PER_CALL)
+		return json_place_error(place, "must be a list of at most %d flows",
+					ENTRIES_PER_CALL);
+	for (size_t i = 0; i < r->n; i++) {
+		struct json_place item = json_place_of_item(place, i);
+
+		if (json_fields_read(&item, json_array_get(value, i), entry_fields,
+				     RTE_DIM(entry_fields), &r->entries[i]) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int
@@ -106,89 +144,54 @@ remember_key(struct lane_entries *e, const struct flow_key *key)
 	return 0;
 }
 
-static json_t *
-read_entry(const struct commands *c, json_t *entry, struct flow_key *key, uint32_t *flow)
+static int
+add_entries(struct commands *c, const struct json_place *place, const struct flows_request *r)
 {
-	json_int_t id, sport, dport, protocol;
-	const char *src, *dst;
-	struct in_addr src_addr, dst_addr;
-	json_error_t where;
+	for (size_t i = 0; i < r->n; i++) {
+		const struct flow_entry *entry = &r->entries[i];
+		int error = registers_flow_add(c->dp->pipeline, &entry->key, r->lane, entry->flow);
 
-	if (COMMAND_UNPACK(entry, where, "{s:I, s:s, s:s, s:I, s:I, s:I}", "flow", &id, "src", &src,
-			   "dst", &dst, "sport", &sport, "dport", &dport, "proto", &protocol))
-		return command_refuse("flows: %s", where.text);
-	if (!command_are_flows(c, id, 1))
-		return command_refuse("flows: flow must be 0 to %u",
-				      c->dp->config.flow_capacity - 1);
-	if (inet_pton(AF_INET, src, &src_addr) != 1 || inet_pton(AF_INET, dst, &dst_addr) != 1)
-		return command_refuse("flows: src and dst must be IPv4 addresses");
-	if (sport < 0 || sport > UINT16_MAX || dport < 0 || dport > UINT16_MAX || protocol < 0 ||
-	    protocol > UINT8_MAX)
-		return command_refuse("flows: ports are 0 to 65535, proto 0 to 255");
-	*key = (struct flow_key){
-		.src = ntohl(src_addr.s_addr),
-		.dst = ntohl(dst_addr.s_addr),
-		.sport = (uint16_t)sport,
-		.dport = (uint16_t)dport,
-		.protocol = (uint8_t)protocol,
-	};
-	*flow = (uint32_t)id;
-	return NULL;
-}
-
-static json_t *
-add_entry(struct commands *c, uint32_t lane, json_t *entry)
-{
-	struct flow_key key;
-	uint32_t flow = 0;
-	json_t *refusal = read_entry(c, entry, &key, &flow);
-	int error;
-
-	if (refusal != NULL)
-		return refusal;
-	error = registers_flow_add(c->dp->pipeline, &key, lane, flow);
-	if (!error)
-		error = remember_key(&c->entries[lane], &key);
-	return error ? command_refuse("flows: the table refused flow %u: %s", flow,
-				      strerror(-error)) :
-		       NULL;
+		if (!error)
+			error = remember_key(&c->entries[r->lane], &entry->key);
+		if (error)
+			return json_place_error(place, "the table refused flow %u: %s", entry->flow,
+						strerror(-error));
+	}
+	return 0;
 }
 
 json_t *
-command_flows(struct commands *c, json_t *request)
+command_flows(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	json_t *entries, *entry, *refusal;
-	json_int_t lane;
-	json_error_t where;
-	const char *op;
-	size_t i;
+	static const struct json_field fields[] = {
+		{.name = "lane",
+		 .read = command_read_lane,
+		 .offset = offsetof(struct flows_request, lane)},
+		{.name = "entries", .read = read_entries},
+	};
+	struct flows_request r = {0};
+	int added, error;
 
-	if (c->dp->pipeline == NULL)
-		return command_not_here("flows");
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:o}", "op", &op, "lane", &lane, "entries",
-			   &entries))
-		return command_refuse("flows: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	if (!json_is_array(entries) || json_array_size(entries) > ENTRIES_PER_CALL)
-		return command_refuse("flows: entries must be a list of at most %d",
-				      ENTRIES_PER_CALL);
-	json_array_foreach(entries, i, entry) {
-		refusal = add_entry(c, (uint32_t)lane, entry);
-		if (refusal != NULL) {
-			pipeline_commit(c->dp->pipeline);
-			return refusal;
-		}
-	}
-	if (pipeline_commit(c->dp->pipeline) != 0)
-		return command_refuse("flows: the table did not take the entries; it is full");
-	return json_pack("{s:b, s:i}", "ok", 1, "added", (int)json_array_size(entries));
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+		return NULL;
+	added = add_entries(c, place, &r);
+	error = pipeline_commit(c->dp->pipeline);
+	if (added < 0)
+		return NULL;
+	if (error)
+		return command_refuse(place, "the table did not take the entries; it is full");
+	return json_pack("{s:b, s:i}", "ok", 1, "added", (int)r.n);
 }
+
+struct reset_request {
+	uint32_t lane;
+	struct flow_range flows;
+};
 
 static int
 run_reset_lane(struct dataplane *dp, void *argument)
 {
-	uint32_t lane = *(const uint32_t *)argument;
+	uint32_t lane = ((const struct reset_request *)argument)->lane;
 
 	dp->role->reset_lane(dp, lane);
 	memset(&dp->lanes[lane], 0, sizeof(dp->lanes[lane]));
@@ -206,27 +209,29 @@ remove_entries(struct commands *c, uint32_t lane)
 }
 
 json_t *
-command_reset(struct commands *c, json_t *request)
+command_reset(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	json_int_t lane, first, count;
-	json_error_t where;
-	const char *op;
-	uint32_t lane_id;
+	static const struct json_field fields[] = {
+		{.name = "lane",
+		 .read = command_read_lane,
+		 .offset = offsetof(struct reset_request, lane)},
+		{.name = "flows",
+		 .read = command_read_flow_range,
+		 .offset = offsetof(struct reset_request, flows)},
+	};
+	struct pipeline *p = c->dp->pipeline;
+	struct reset_request r;
 	int error;
 
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:[I,I]}", "op", &op, "lane", &lane, "flows",
-			   &first, &count))
-		return command_refuse("reset: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	if (!command_are_flows(c, first, count))
-		return command_no_such_flows(c);
-	lane_id = (uint32_t)lane;
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+		return NULL;
 	/* First no more packets of the lane's flows, then none on their way. */
-	error = c->dp->pipeline ? remove_entries(c, lane_id) : 0;
+	error = p ? remove_entries(c, r.lane) : 0;
 	if (!error)
-		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &lane_id);
-	if (!error && c->dp->pipeline)
-		error = registers_reset(c->dp->pipeline, lane_id, (uint32_t)first, (uint32_t)count);
-	return error ? command_refuse("reset: %s", strerror(abs(error))) : command_done();
+		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &r);
+	if (error)
+		return command_refuse(place, "%s", strerror(abs(error)));
+	if (p && registers_reset(p, r.lane, r.flows.first, r.flows.count, place->failure) < 0)
+		return NULL;
+	return command_done();
 }

@@ -31,7 +31,6 @@ run_view_stats(struct dataplane *dp, void *argument)
 		if (!config_has_wire(&dp->config, (enum wire_id)id))
 			continue;
 		error = wire_stats_get(&dp->wires[id], &view->wires[id]);
-
 		if (error)
 			return error;
 	}
@@ -77,24 +76,41 @@ rings_json(enum role role, const struct stats_view *v)
 			 (json_int_t)v->discarded);
 }
 
-json_t *
-command_stats(struct commands *c, json_t *request)
+static json_t *
+loop_json(const struct loop_stats *loop)
 {
+	return json_pack("{s:I, s:I, s:I, s:I}", "iterations", (json_int_t)loop->iterations, "busy",
+			 (json_int_t)loop->busy, "busy_ns", (json_int_t)loop->busy_ns, "max_gap_ns",
+			 (json_int_t)loop->max_gap_ns);
+}
+
+static int
+add_unshaped(json_t *answer, struct pipeline *p, struct failure *failure)
+{
+	json_t *unshaped = json_object();
+
+	json_object_set_new(answer, "unshaped", unshaped);
+	return register_json_add_unshaped(unshaped, p, failure);
+}
+
+json_t *
+command_stats(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	struct pipeline *p = c->dp->pipeline;
 	struct stats_view view;
-	json_error_t where;
-	const char *op;
+	json_t *answer;
 	int error;
 
-	if (COMMAND_UNPACK(request, where, "{s:s}", "op", &op))
-		return command_refuse("stats: %s", where.text);
+	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+		return NULL;
 	error = mailbox_call(&c->dp->mailbox, run_view_stats, &view);
 	if (error)
-		return command_refuse("stats: %s", strerror(-error));
-	return json_pack("{s:b, s:o, s:o*, s:o, s:{s:I, s:I, s:I, s:I}}", "ok", 1, "ports",
-			 ports_json(&c->dp->config, &view), "unshaped",
-			 c->dp->pipeline ? register_json_unshaped(c->dp->pipeline) : NULL, "rings",
-			 rings_json(c->dp->config.role, &view), "loop", "iterations",
-			 (json_int_t)view.loop.iterations, "busy", (json_int_t)view.loop.busy,
-			 "busy_ns", (json_int_t)view.loop.busy_ns, "max_gap_ns",
-			 (json_int_t)view.loop.max_gap_ns);
+		return command_refuse(place, "%s", strerror(-error));
+	answer = json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "ports",
+			   ports_json(&c->dp->config, &view), "rings",
+			   rings_json(c->dp->config.role, &view), "loop", loop_json(&view.loop));
+	if (p == NULL || add_unshaped(answer, p, place->failure) == 0)
+		return answer;
+	json_decref(answer);
+	return NULL;
 }

@@ -1,14 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Starting and ending a lane's postcards. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "command.h"
 #include "live/loop.h"
 
+#define BIN_NS_MIN 1000
+
+static const char *const mode_names[] = {
+	[COLLECT_ALL] = "all",
+	[COLLECT_SAMPLE] = "sample",
+	[COLLECT_BINS] = "bins",
+	NULL,
+};
+
 struct telemetry_request {
 	uint32_t lane;
+	struct collector_config config;
+	struct flow_range flows;
+	char path[PATH_MAX];
 	struct collector *collector;
+};
+
+#define FIELD(key, member, reader, least, most, may_miss)                                          \
+	{                                                                                          \
+		.name = key, .offset = offsetof(struct telemetry_request, member), .read = reader, \
+		.min = least, .max = most, .optional = may_miss,                                   \
+	}
+
+static const struct json_field fields[] = {
+	FIELD("lane", lane, command_read_lane, 0, 0, false),
+	{.name = "mode",
+	 .offset = offsetof(struct telemetry_request, config.mode),
+	 .read = json_read_choice,
+	 .choices = mode_names},
+	FIELD("path", path, json_read_text, 0, PATH_MAX, false),
+	FIELD("n", config.one_in, json_read_u32, 1, UINT32_MAX, true),
+	FIELD("bin_ns", config.bin_ns, json_read_i64, 0, INT64_MAX, true),
+	FIELD("flows", flows, command_read_flow_range, 0, 0, true),
+	/* In the hosts role postcards have the switch's times, not ours. */
+	FIELD("start_ns", config.start_ns, json_read_i64, 0, INT64_MAX, true),
 };
 
 static int
@@ -27,95 +60,59 @@ run_telemetry_stop(struct dataplane *dp, void *argument)
 	return 0;
 }
 
-static json_t *
-read_collector(const struct commands *c, json_t *request, struct collector_config *config,
-	       uint32_t *lane_id, const char **path)
+static int
+read_request(struct commands *c, const struct json_place *place, const json_t *request,
+	     struct telemetry_request *r)
 {
-	json_int_t lane, one_in = 1, bin_ns = 0, first = 0, count = 0;
-	json_int_t start_ns = (json_int_t)loop_now_ns(c->dp);
-	const char *op, *mode;
-	json_error_t where;
-
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I, s:s, s:s, s?I, s?I, s?[I,I], s?I}", "op",
-			   &op, "lane", &lane, "mode", &mode, "path", path, "n", &one_in, "bin_ns",
-			   &bin_ns, "flows", &first, &count, "start_ns", &start_ns))
-		return command_refuse("telemetry: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	if (!command_are_flows(c, first, count))
-		return command_no_such_flows(c);
-	/* In the hosts role postcards have the switch's times, not ours. */
-	if (start_ns < 0)
-		return command_refuse("telemetry: start_ns must be 0 or more");
-	*lane_id = (uint32_t)lane;
-	*config = (struct collector_config){
-		.start_ns = (uint64_t)start_ns,
-		.first_flow = (uint32_t)first,
-		.n_flows = (uint32_t)count,
-		.one_in = (uint32_t)one_in,
-		.bin_ns = (uint64_t)bin_ns,
+	*r = (struct telemetry_request){
+		.config = {.one_in = 1, .start_ns = loop_now_ns(c->dp)},
 	};
-	if (strcmp(mode, "all") == 0) {
-		config->mode = COLLECT_ALL;
-		return NULL;
-	}
-	if (strcmp(mode, "sample") == 0) {
-		config->mode = COLLECT_SAMPLE;
-		return one_in >= 1 && one_in <= UINT32_MAX ?
-			       NULL :
-			       command_refuse("telemetry: n must be 1 or more");
-	}
-	if (strcmp(mode, "bins") == 0) {
-		config->mode = COLLECT_BINS;
-		return bin_ns >= 1000 && count > 0 ?
-			       NULL :
-			       command_refuse(
-				       "telemetry: bins need bin_ns of at least 1000 and flows");
-	}
-	return command_refuse("telemetry: mode must be all, sample or bins");
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), r) < 0)
+		return -1;
+	r->config.first_flow = r->flows.first;
+	r->config.n_flows = r->flows.count;
+	if (r->config.mode == COLLECT_BINS &&
+	    (r->config.bin_ns < BIN_NS_MIN || r->config.n_flows == 0))
+		return json_place_error(place, "bins need bin_ns of at least %d and flows",
+					BIN_NS_MIN);
+	return 0;
 }
 
 json_t *
-command_telemetry(struct commands *c, json_t *request)
+command_telemetry(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	struct collector_config config;
 	struct telemetry_request r;
-	const char *path;
-	json_t *refusal = read_collector(c, request, &config, &r.lane, &path);
 
-	if (refusal != NULL)
-		return refusal;
-	if (telemetry_is_running(c->dp->telemetry, r.lane))
-		return command_refuse(
-			"telemetry: lane %u is already collecting; telemetry_stop first", r.lane);
-	r.collector = collector_open(path, &config);
+	if (read_request(c, place, request, &r) < 0)
+		return NULL;
+	if (telemetry_is_collecting(c->dp->telemetry, r.lane))
+		return command_refuse(place, "lane %u is already collecting; telemetry_stop first",
+				      r.lane);
+	r.collector = collector_open(r.path, &r.config);
 	if (r.collector == NULL)
-		return command_refuse("telemetry: %s: %s", path, strerror(errno));
+		return command_refuse(place, "%.200s: %s", r.path, strerror(errno));
 	mailbox_call(&c->dp->mailbox, run_telemetry_start, &r);
 	return command_done();
 }
 
 json_t *
-command_telemetry_stop(struct commands *c, json_t *request)
+command_telemetry_stop(struct commands *c, const struct json_place *place, const json_t *request)
 {
+	static const struct json_field lane_only[] = {
+		{.name = "lane", .read = command_read_lane},
+	};
 	struct collector_stats stats;
-	json_int_t lane;
-	json_error_t where;
-	const char *op;
-	uint32_t lane_id;
 	uint64_t lost;
+	uint32_t lane;
 
-	if (COMMAND_UNPACK(request, where, "{s:s, s:I}", "op", &op, "lane", &lane))
-		return command_refuse("telemetry_stop: %s", where.text);
-	if (!command_is_lane(c, lane))
-		return command_no_such_lane(c);
-	lane_id = (uint32_t)lane;
-	if (!telemetry_is_running(c->dp->telemetry, lane_id))
-		return command_refuse("telemetry_stop: lane %u is not collecting", lane_id);
-	mailbox_call(&c->dp->mailbox, run_telemetry_stop, &lane_id);
-	telemetry_finish(c->dp->telemetry, lane_id, &stats, &lost);
+	if (json_fields_read(place, request, lane_only, RTE_DIM(lane_only), &lane) < 0)
+		return NULL;
+	if (!telemetry_is_collecting(c->dp->telemetry, lane))
+		return command_refuse(place, "lane %u is not collecting", lane);
+	mailbox_call(&c->dp->mailbox, run_telemetry_stop, &lane);
+	stats = telemetry_finish(c->dp->telemetry, lane, &lost);
 	if (stats.error)
-		return command_refuse("telemetry: the file could not be written: %s",
+		return command_refuse(place, "the file could not be written: %s",
 				      strerror(stats.error));
 	return json_pack("{s:b, s:I, s:I, s:I, s:I}", "ok", 1, "seen", (json_int_t)stats.seen,
 			 "written", (json_int_t)stats.written, "gaps", (json_int_t)stats.gaps,

@@ -32,42 +32,62 @@ commands_destroy(struct commands *c)
 }
 
 static json_t *
-shut_down(struct commands *c, json_t *request)
+command_shutdown(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	(void)request;
-	atomic_store(&c->dp->stop, true);
-	mailbox_wake(&c->dp->mailbox);
+	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+		return NULL;
+	dataplane_stop(c->dp);
 	return command_done();
 }
 
 struct command {
 	const char *op;
-	json_t *(*run)(struct commands *c, json_t *request);
+	json_t *(*run)(struct commands *c, const struct json_place *place, const json_t *request);
+	bool needs_p4; /* in the hosts role the bottleneck, and with it P4, is a switch elsewhere */
 };
 
 static const struct command table[] = {
-	{"hello", command_hello},
-	{"program", command_program},
-	{"delay", command_delay},
-	{"flows", command_flows},
-	{"reset", command_reset},
-	{"telemetry", command_telemetry},
-	{"telemetry_stop", command_telemetry_stop},
-	{"counters", command_counters},
-	{"stats", command_stats},
-	{"shutdown", shut_down},
+	{"hello", command_hello, false},
+	{"program", command_program, true},
+	{"delay", command_delay, false},
+	{"flows", command_flows, true},
+	{"reset", command_reset, false},
+	{"telemetry", command_telemetry, false},
+	{"telemetry_stop", command_telemetry_stop, false},
+	{"counters", command_counters, false},
+	{"stats", command_stats, false},
+	{"shutdown", command_shutdown, false},
 };
 
-static json_t *
-dispatch(struct commands *c, json_t *request)
+static const struct command *
+find_command(const char *op)
 {
-	const char *op = json_string_value(json_object_get(request, "op"));
-
-	for (size_t i = 0; op != NULL && i < sizeof(table) / sizeof(table[0]); i++)
+	for (size_t i = 0; op != NULL && i < RTE_DIM(table); i++)
 		if (strcmp(op, table[i].op) == 0)
-			return table[i].run(c, request);
-	return command_refuse("op must be one of hello, program, delay, flows, telemetry, "
-			      "telemetry_stop, counters, stats, reset, shutdown");
+			return &table[i];
+	return NULL;
+}
+
+/* NULL with the failure set. */
+static json_t *
+dispatch(struct commands *c, json_t *request, struct failure *failure)
+{
+	const struct command *command =
+		find_command(json_string_value(json_object_get(request, "op")));
+	struct json_place place = {.context = c, .failure = failure};
+
+	if (command == NULL) {
+		failure_set(failure, EXIT_STATUS_CONFIG,
+			    "op must be one of hello, program, delay, flows, telemetry, "
+			    "telemetry_stop, counters, stats, reset, shutdown");
+		return NULL;
+	}
+	place.source = command->op;
+	if (command->needs_p4 && c->dp->pipeline == NULL)
+		return command_refuse(&place, "this data plane has role hosts, the bottleneck is "
+					      "elsewhere");
+	json_object_del(request, "op");
+	return command->run(c, &place, request);
 }
 
 json_t *
@@ -75,11 +95,13 @@ commands_answer(struct commands *c, const char *line, size_t bytes)
 {
 	json_error_t where;
 	json_t *request = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, &where);
-	json_t *answer;
+	struct failure failure = {0};
+	json_t *answer = NULL;
 
-	if (request == NULL)
-		return command_refuse("not JSON: %s", where.text);
-	answer = dispatch(c, request);
+	if (request != NULL)
+		answer = dispatch(c, request, &failure);
+	else
+		failure_set(&failure, EXIT_STATUS_CONFIG, "not JSON: %s", where.text);
 	json_decref(request);
-	return answer;
+	return answer != NULL ? answer : json_pack("{s:b, s:s}", "ok", 0, "error", failure.text);
 }

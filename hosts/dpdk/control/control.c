@@ -191,34 +191,38 @@ free_control(struct control *c)
 	free(c);
 }
 
+/* Every step undoes itself where a later one fails. */
+static int
+open_control(struct control *c, struct failure *failure)
+{
+	c->listener = listen_at(c->path);
+	if (c->listener < 0)
+		return failure_set(failure, EXIT_STATUS_HOST,
+				   "control_socket %s: %s; remove it or name another path", c->path,
+				   strerror(-c->listener));
+	if (thread_start(&c->thread, "control", c->dp->config.service_core, control_main, c) == 0)
+		return 0;
+	close(c->listener);
+	unlink(c->path);
+	return failure_set(failure, EXIT_STATUS_HOST, "control: cannot start a thread");
+}
+
 struct control *
-control_start(struct dataplane *dp, char *error, size_t error_bytes)
+control_start(struct dataplane *dp, struct failure *failure)
 {
 	struct control *c = calloc(1, sizeof(*c));
 
 	if (c == NULL || (c->commands = commands_create(dp)) == NULL) {
-		snprintf(error, error_bytes, "control: out of memory");
+		failure_set(failure, EXIT_STATUS_HOST, "control: out of memory");
 		free(c);
 		return NULL;
 	}
 	c->dp = dp;
 	memcpy(c->path, dp->config.control_socket, sizeof(c->path));
-	c->listener = listen_at(c->path);
-	if (c->listener < 0) {
-		snprintf(error, error_bytes,
-			 "control_socket %s: %s; remove it or name another path", c->path,
-			 strerror(-c->listener));
-		free_control(c);
-		return NULL;
-	}
-	if (thread_start(&c->thread, "control", dp->config.service_core, control_main, c) != 0) {
-		snprintf(error, error_bytes, "control: cannot start a thread");
-		close(c->listener);
-		unlink(c->path);
-		free_control(c);
-		return NULL;
-	}
-	return c;
+	if (open_control(c, failure) == 0)
+		return c;
+	free_control(c);
+	return NULL;
 }
 
 void

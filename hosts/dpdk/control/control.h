@@ -3,15 +3,13 @@
 #ifndef NASHBED_CONTROL_H
 #define NASHBED_CONTROL_H
 
-#include <pthread.h>
-#include <stddef.h>
-
+#include "common/failure.h"
 #include "live/dataplane.h"
 
 struct control;
 
-/* Listen and start the control thread. NULL with one line in error. */
-struct control *control_start(struct dataplane *dp, char *error, size_t error_bytes);
+/* Listen and start the control thread. NULL with the failure set. */
+struct control *control_start(struct dataplane *dp, struct failure *failure);
 
 /* Wait for the thread, which ends with dp->stop, while doing the requests it
  * may still have; remove the socket.

@@ -13,6 +13,10 @@
 
 #define ARGUMENTS_MAX 24
 #define ARGUMENT_BYTES WIRE_ARGUMENT_BYTES
+#define POOL_CACHE 256
+/* Packet buffers beyond those in queues: in the ports' rings and bursts, or in a burst alone. */
+#define RING_PACKETS 32768u
+#define OFFLINE_PACKETS 1024u
 
 struct arguments {
 	char texts[ARGUMENTS_MAX][ARGUMENT_BYTES];
@@ -31,7 +35,7 @@ static void __attribute__((format(printf, 2, 3))) add(struct arguments *a, const
 	a->n++;
 }
 
-/* A replay runs wherever it may. */
+/* Offline runs wherever it may. */
 static int
 first_allowed_core(void)
 {
@@ -78,34 +82,48 @@ eal_print_wires(const struct config *config)
 }
 
 int
-eal_start(const struct config *config, bool replay, char *error, size_t error_bytes)
+eal_start(const struct config *config, struct failure *failure)
 {
 	struct arguments a = {0};
 
 	add(&a, "nashbed-dataplane");
 	add(&a, "--no-telemetry");
 	add(&a, "--log-level=*:error");
-	add(&a, "-l%d", replay ? first_allowed_core() : (int)config->core);
+	add(&a, "-l%d", config->offline ? first_allowed_core() : (int)config->core);
 	add(&a, "-m%u", config->memory_mb);
 	/* Either way nothing is left in a file system and runs do not meet. */
-	if (replay || !config->huge_pages) {
+	if (config->offline || !config->huge_pages) {
 		add(&a, "--no-huge");
 		add(&a, "--no-shconf");
 	} else {
 		add(&a, "--in-memory");
 	}
-	if (replay || !any_pci(config)) {
+	if (config->offline || !any_pci(config)) {
 		add(&a, "--no-pci");
 		add(&a, "--iova-mode=va");
 	}
-	if (!replay)
+	if (!config->offline)
 		add_wires(&a, config);
 	if (rte_eal_init(a.n, a.pointers) >= 0)
 		return 0;
-	snprintf(error, error_bytes,
-		 "DPDK does not start: %s; are core %u and %u MB of %s there, and the ports' "
-		 "interfaces? ('make hugepages', 'nashbed doctor')",
-		 rte_strerror(rte_errno), config->core, config->memory_mb,
-		 replay || !config->huge_pages ? "memory" : "huge pages");
-	return -EIO;
+	return failure_set(failure, EXIT_STATUS_HOST,
+			   "DPDK does not start: %s; are core %u and %u MB of %s there, and the "
+			   "ports' interfaces? ('make hugepages', 'nashbed doctor')",
+			   rte_strerror(rte_errno), config->core, config->memory_mb,
+			   config->offline || !config->huge_pages ? "memory" : "huge pages");
+}
+
+struct rte_mempool *
+eal_packet_pool(const struct config *config, struct failure *failure)
+{
+	uint32_t n = config->queue_packets + (config->offline ? OFFLINE_PACKETS : RING_PACKETS);
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		"packets", n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+
+	if (pool == NULL)
+		failure_set(failure, EXIT_STATUS_HOST,
+			    "no memory for %u packets in memory_mb=%u; raise it or lower "
+			    "queue_packets",
+			    n, config->memory_mb);
+	return pool;
 }

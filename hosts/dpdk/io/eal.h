@@ -2,15 +2,16 @@
 #ifndef NASHBED_EAL_H
 #define NASHBED_EAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "common/failure.h"
 #include "config/config.h"
 
-/* Start DPDK for this configuration; in a replay with neither ports nor huge
- * pages nor root. 0, or a negative errno with one line that says what to do.
+/* Start DPDK for this configuration; offline with neither ports nor huge pages nor root. */
+int eal_start(const struct config *config, struct failure *failure);
+
+/* The packet buffers: those in queues, and those in the ports' rings and bursts. NULL with the
+ * failure set.
  */
-int eal_start(const struct config *config, bool replay, char *error, size_t error_bytes);
+struct rte_mempool *eal_packet_pool(const struct config *config, struct failure *failure);
 
 /* Print the EAL's arguments that open the configured ports, one per line. */
 void eal_print_wires(const struct config *config);

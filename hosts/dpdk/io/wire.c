@@ -114,11 +114,10 @@ raise_send_buffer(const struct wire *wire)
 }
 
 static int
-refuse(const char *device, const char *step, int code, const char *remedy, char *error,
-       size_t error_bytes)
+refuse(struct failure *failure, const char *device, const char *step, int code, const char *remedy)
 {
-	snprintf(error, error_bytes, "%s: %s: %s; %s", device, step, strerror(abs(code)), remedy);
-	return code < 0 ? code : -EIO;
+	return failure_set(failure, EXIT_STATUS_HOST, "%s: %s: %s; %s", device, step,
+			   strerror(abs(code)), remedy);
 }
 
 static int
@@ -144,7 +143,7 @@ start_ethdev(uint16_t port, struct rte_mempool *pool)
 
 int
 wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
-	  struct rte_mempool *pool, char *error, size_t error_bytes)
+	  struct rte_mempool *pool, struct failure *failure)
 {
 	bool had[1024] = {false};
 	char name[NAME_BYTES];
@@ -154,14 +153,14 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
 	device_name(config, id, name, sizeof(name));
 	result = rte_eth_dev_get_port_by_name(name, &wire->ethdev);
 	if (result)
-		return refuse(config->device, "no such DPDK device", result,
-			      "is the interface there, in this namespace?", error, error_bytes);
+		return refuse(failure, config->device, "no such DPDK device", result,
+			      "is the interface there, in this namespace?");
 	if (config->driver != DRIVER_TAP)
 		note_fds(config->driver, had);
 	result = start_ethdev(wire->ethdev, pool);
 	if (result)
-		return refuse(config->device, "cannot start", result,
-			      "is it up, and in no other program's use?", error, error_bytes);
+		return refuse(failure, config->device, "cannot start", result,
+			      "is it up, and in no other program's use?");
 	if (config->driver != DRIVER_PCI)
 		find_fds(wire, had);
 	if (config->driver == DRIVER_AF_XDP)

@@ -11,6 +11,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "common/failure.h"
 #include "config/config.h"
 
 #define WIRE_BURST 64u
@@ -20,7 +21,7 @@
 
 /* What the sender of a frame wants to know once it is out. */
 struct frame_note {
-	uint32_t lane; /* NOT_SHAPED: nothing */
+	uint32_t lane; /* NO_LANE: nothing */
 	uint64_t departure_ns;
 };
 
@@ -55,11 +56,9 @@ struct wire_stats {
 void wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
 		       size_t text_bytes);
 
-/* Configure and start the port. 0, or a negative errno with one line that names
- * the device and the remedy.
- */
+/* Configure and start the port. The failure names the device and the remedy. */
 int wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
-	      struct rte_mempool *pool, char *error, size_t error_bytes);
+	      struct rte_mempool *pool, struct failure *failure);
 void wire_close(struct wire *wire);
 
 /* Queue one frame for sending; it is the wire's from here on. */
@@ -71,6 +70,7 @@ void wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note)
 uint32_t wire_send(struct wire *wire);
 void wire_sent(struct wire *wire, uint32_t n);
 
+/* 0 or a negative errno. */
 int wire_stats_get(const struct wire *wire, struct wire_stats *stats);
 
 #endif

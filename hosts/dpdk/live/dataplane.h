@@ -51,4 +51,11 @@ struct dataplane {
 	atomic_bool stop;
 };
 
+/* Start DPDK, the role, the telemetry and the ports. The mailbox is there already. */
+int dataplane_open(struct dataplane *dp, struct failure *failure);
+void dataplane_close(struct dataplane *dp);
+
+/* Any thread, and signal handlers: end the loop and with it the program. */
+void dataplane_stop(struct dataplane *dp);
+
 #endif

@@ -7,12 +7,11 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
 
-#include "common/nanoseconds.h"
+#include "common/clock.h"
 
 #define HIGHEST_PRIORITY (-20)
 /* A polling loop's rounds take microseconds: below this no gap is looked at. */
@@ -23,10 +22,7 @@
 uint64_t
 loop_now_ns(const struct dataplane *dp)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec - dp->epoch_ns;
+	return (uint64_t)clock_now_ns() - dp->epoch_ns;
 }
 
 void
@@ -212,11 +208,11 @@ loop_run(struct dataplane *dp)
 		struct round round = one_round(dp);
 
 		begin_ns = account_busy(dp, &round, begin_ns);
-		if (!dp->config.sleep && round.now_ns - before_ns > GAP_WORTH_NOTING_NS)
+		if (dp->config.loop == LOOP_POLL && round.now_ns - before_ns > GAP_WORTH_NOTING_NS)
 			note_gap(dp, round.now_ns - before_ns);
 		before_ns = round.now_ns;
 		mailbox_serve(&dp->mailbox, dp);
-		if (dp->config.sleep) {
+		if (dp->config.loop == LOOP_SLEEP) {
 			sleep_until_event(dp);
 			begin_ns = loop_now_ns(dp);
 		}

@@ -6,19 +6,18 @@
 #ifndef NASHBED_ROLE_H
 #define NASHBED_ROLE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
 
+#include "common/failure.h"
 #include "config/config.h"
 
 struct dataplane;
 struct delays;
 
 struct role_ops {
-	/* EXIT_STATUS_OK, or another exit code with one line in error. */
-	int (*open)(struct dataplane *dp, char *error, size_t error_bytes);
+	int (*open)(struct dataplane *dp, struct failure *failure);
 	void (*close)(struct dataplane *dp);
 
 	/* Data thread. */
@@ -29,9 +28,6 @@ struct role_ops {
 	void (*reset_lane)(struct dataplane *dp, uint32_t lane);
 	struct delays *(*delays)(struct dataplane *dp);
 };
-
-/* Indexed by enum role. */
-extern const struct role_ops *const role_ops[N_ROLES];
 
 extern const struct role_ops role_bottleneck;
 extern const struct role_ops role_hosts;

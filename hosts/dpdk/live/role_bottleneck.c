@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded target: the data plane is the bottleneck. */
-#include <stdio.h>
-
-#include "common/exit_status.h"
 #include "dataplane.h"
 #include "loop.h"
 
@@ -16,7 +13,7 @@ send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32
 }
 
 static int
-open_bottleneck(struct dataplane *dp, char *error, size_t error_bytes)
+open_bottleneck(struct dataplane *dp, struct failure *failure)
 {
 	struct bottleneck_sink sink = {
 		.frame = send_frame,
@@ -24,15 +21,13 @@ open_bottleneck(struct dataplane *dp, char *error, size_t error_bytes)
 		.context = dp,
 	};
 
-	dp->pipeline =
-		pipeline_create(dp->config.spec, dp->config.native_library, error, error_bytes);
+	dp->pipeline = pipeline_create(dp->config.spec, dp->config.native_library, failure);
 	if (dp->pipeline == NULL)
-		return EXIT_STATUS_TARGET;
+		return -1;
 	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes, PIPELINE_BURST,
 			    &sink) == 0)
-		return EXIT_STATUS_OK;
-	snprintf(error, error_bytes, "out of memory");
-	return EXIT_STATUS_HOST;
+		return 0;
+	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 }
 
 static void

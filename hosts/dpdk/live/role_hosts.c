@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Beside a switch that is the bottleneck: delay line and collector. */
-#include <stdio.h>
-
-#include "common/exit_status.h"
 #include "dataplane.h"
 #include "loop.h"
 
@@ -16,7 +13,7 @@ send_frame(void *context, enum hosts_wire wire, struct rte_mbuf *mbuf, uint32_t 
 }
 
 static int
-open_hosts(struct dataplane *dp, char *error, size_t error_bytes)
+open_hosts(struct dataplane *dp, struct failure *failure)
 {
 	struct hosts_sink sink = {
 		.frame = send_frame,
@@ -25,9 +22,8 @@ open_hosts(struct dataplane *dp, char *error, size_t error_bytes)
 	};
 
 	if (hosts_init(&dp->hosts, dp->config.lanes, &sink) == 0)
-		return EXIT_STATUS_OK;
-	snprintf(error, error_bytes, "out of memory");
-	return EXIT_STATUS_HOST;
+		return 0;
+	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 }
 
 static void

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,25 +11,29 @@
 
 #include <rte_ring.h>
 
+#include "common/nanoseconds.h"
 #include "threads.h"
 
 #define CHUNK_POSTCARDS 1024u
 #define N_CHUNKS 1024u
-#define WRITER_PAUSE_NS 1000000
+/* Between two looks at what there is to write, or at what has been written. */
+#define PAUSE_NS MILLISECOND_NS
 
 struct chunk {
 	struct lane *lane;
 	uint32_t n;
-	bool last;
 	uint8_t postcards[CHUNK_POSTCARDS][POSTCARD_BYTES];
 };
 
 struct lane {
-	struct chunk *chunk; /* being filled: the data thread's */
-	uint64_t lost;	     /* the data thread's until the stop */
+	/* The data thread's, until the stop: */
 	bool running;
+	struct chunk *chunk; /* being filled */
+	uint64_t handed_over;
+	uint64_t lost;
+	/* The writer's; released with each chunk: */
+	_Atomic uint64_t written; /* chunks */
 	struct collector *collector;
-	sem_t finished;
 };
 
 struct telemetry {
@@ -49,15 +52,19 @@ write_chunk(struct chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->n; i++)
 		collector_add(chunk->lane->collector, chunk->postcards[i]);
-	if (chunk->last)
-		sem_post(&chunk->lane->finished);
+	atomic_fetch_add_explicit(&chunk->lane->written, 1, memory_order_release);
+}
+
+static void
+rest(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
 static void *
 writer_main(void *argument)
 {
 	struct telemetry *t = argument;
-	struct timespec pause = {.tv_nsec = WRITER_PAUSE_NS};
 	void *chunk;
 
 	for (;;) {
@@ -69,7 +76,7 @@ writer_main(void *argument)
 		}
 		if (stopping)
 			return NULL;
-		nanosleep(&pause, NULL);
+		rest();
 	}
 }
 
@@ -99,8 +106,6 @@ telemetry_create(uint32_t n_lanes, uint32_t service_core)
 	t->lanes = calloc(n_lanes, sizeof(*t->lanes));
 	if (t->lanes == NULL || make_rings(t) < 0)
 		goto fail;
-	for (uint32_t i = 0; i < n_lanes; i++)
-		sem_init(&t->lanes[i].finished, 0, 0);
 	t->has_writer = thread_start(&t->writer, "postcards", service_core, writer_main, t) == 0;
 	if (!t->has_writer)
 		goto fail;
@@ -133,6 +138,8 @@ telemetry_start(struct telemetry *t, uint32_t lane_id, struct collector *collect
 	struct lane *lane = &t->lanes[lane_id];
 
 	lane->collector = collector;
+	lane->handed_over = 0;
+	atomic_store_explicit(&lane->written, 0, memory_order_relaxed);
 	lane->lost = 0;
 	lane->running = true;
 }
@@ -149,16 +156,16 @@ has_chunk(struct telemetry *t, struct lane *lane)
 	lane->chunk = chunk;
 	lane->chunk->lane = lane;
 	lane->chunk->n = 0;
-	lane->chunk->last = false;
 	return true;
 }
 
 static void
-pass_on(struct telemetry *t, struct lane *lane)
+hand_over(struct telemetry *t, struct lane *lane)
 {
-	/* Never full: it has room for every chunk there is. */
+	/* The ring is never full: it has room for every chunk there is. */
 	rte_ring_sp_enqueue(t->full, lane->chunk);
 	lane->chunk = NULL;
+	lane->handed_over++;
 }
 
 void
@@ -174,7 +181,7 @@ telemetry_add(struct telemetry *t, uint32_t lane_id, const uint8_t bytes[POSTCAR
 	}
 	memcpy(lane->chunk->postcards[lane->chunk->n++], bytes, POSTCARD_BYTES);
 	if (lane->chunk->n == CHUNK_POSTCARDS)
-		pass_on(t, lane);
+		hand_over(t, lane);
 }
 
 void
@@ -182,34 +189,26 @@ telemetry_stop(struct telemetry *t, uint32_t lane_id)
 {
 	struct lane *lane = &t->lanes[lane_id];
 
-	if (!lane->running)
-		return;
 	lane->running = false;
-	/* The end must not get lost: wait for the writer to free a chunk. */
-	while (!has_chunk(t, lane))
-		;
-	lane->chunk->last = true;
-	pass_on(t, lane);
+	if (lane->chunk != NULL)
+		hand_over(t, lane);
 }
 
-int
-telemetry_finish(struct telemetry *t, uint32_t lane_id, struct collector_stats *stats,
-		 uint64_t *lost)
-{
-	struct lane *lane = &t->lanes[lane_id];
-
-	if (lane->collector == NULL)
-		return -ENOENT;
-	while (sem_wait(&lane->finished) != 0)
-		;
-	*stats = collector_close(lane->collector);
-	lane->collector = NULL;
-	*lost = lane->lost;
-	return 0;
-}
-
-int
-telemetry_is_running(const struct telemetry *t, uint32_t lane_id)
+bool
+telemetry_is_collecting(const struct telemetry *t, uint32_t lane_id)
 {
 	return t->lanes[lane_id].collector != NULL;
+}
+
+struct collector_stats
+telemetry_finish(struct telemetry *t, uint32_t lane_id, uint64_t *lost)
+{
+	struct lane *lane = &t->lanes[lane_id];
+	struct collector *collector = lane->collector;
+
+	while (atomic_load_explicit(&lane->written, memory_order_acquire) < lane->handed_over)
+		rest();
+	lane->collector = NULL;
+	*lost = lane->lost;
+	return collector_close(collector);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Postcards from the data thread to files, without ever making it wait: it
- * fills chunks and passes them on; a writer thread gives them to the lanes'
- * collectors. Where no empty chunk is left postcards are lost and counted.
+/* Postcards from the data thread to files. The data thread never waits: it fills
+ * chunks and hands them over; a writer thread gives them to the lanes' collectors.
+ * Where no empty chunk is left postcards are lost and counted.
  *
  * Who does what: start, add and stop are the data thread's; the writer thread
  * alone touches a collector from start until finish, which is the control
- * thread's and waits for the last chunk.
+ * thread's and waits until the writer has written every chunk that was handed over.
  */
 #ifndef NASHBED_TELEMETRY_H
 #define NASHBED_TELEMETRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/collector.h"
@@ -23,13 +24,13 @@ void telemetry_destroy(struct telemetry *t);
 /* Data thread. */
 void telemetry_start(struct telemetry *t, uint32_t lane, struct collector *collector);
 void telemetry_add(struct telemetry *t, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
+/* Hand over what is left; no postcard of the lane is taken after it. */
 void telemetry_stop(struct telemetry *t, uint32_t lane);
 
-/* Control thread, after a stop: the final statistics and what was lost on the
- * way. -ENOENT where the lane had no collector.
+/* Control thread. Finish follows the stop of a lane that is collecting: the final statistics,
+ * and how many postcards were lost for want of a chunk.
  */
-int telemetry_finish(struct telemetry *t, uint32_t lane, struct collector_stats *stats,
-		     uint64_t *lost);
-int telemetry_is_running(const struct telemetry *t, uint32_t lane);
+bool telemetry_is_collecting(const struct telemetry *t, uint32_t lane);
+struct collector_stats telemetry_finish(struct telemetry *t, uint32_t lane, uint64_t *lost);
 
 #endif

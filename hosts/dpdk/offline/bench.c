@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
-#include "common/exit_status.h"
-#include "common/nanoseconds.h"
+#include "common/clock.h"
 #include "path/bottleneck.h"
 #include "pipeline/registers.h"
 
@@ -22,6 +19,7 @@
 #define RECEIVER RTE_IPV4(10, 65, 0, 1)
 #define FIRST_PORT 1024u
 #define SINK_PORT 5201u
+#define FLOWS_MAX 60000u
 /* Arrivals are so much more than what leaves: the queue fills, and some drop. */
 #define OVERLOAD_PER_CENT 102u
 /* Not timed: buffers, tables and branches get warm. */
@@ -47,15 +45,6 @@ struct bench {
 	uint64_t postcards;
 	uint64_t postcard_bytes; /* a sum over them, so that they are read */
 };
-
-static uint64_t
-clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 static void
 count_frame(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
@@ -170,28 +159,54 @@ print_result(const struct bench *b, uint64_t packets, uint64_t nanoseconds)
 }
 
 static int
-measure(struct bench *b, uint64_t packets, char *error, size_t error_bytes)
+measure(struct bench *b, uint64_t packets, struct failure *failure)
 {
-	uint64_t begin_ns, end_ns, done;
+	int64_t begin_ns, end_ns;
+	uint64_t done;
 
 	pass(b, WARM_UP_PACKETS);
-	begin_ns = clock_ns();
+	begin_ns = clock_now_ns();
 	done = pass(b, packets);
-	end_ns = clock_ns();
-	if (done < packets) {
-		snprintf(error, error_bytes,
-			 "out of packet buffers after %" PRIu64 " packets; raise queue_packets",
-			 done);
-		return EXIT_STATUS_HOST;
-	}
+	end_ns = clock_now_ns();
+	if (done < packets)
+		return failure_set(failure, EXIT_STATUS_HOST,
+				   "out of packet buffers after %" PRIu64
+				   " packets; raise queue_packets",
+				   done);
 	bottleneck_advance(&b->bottleneck, EVENT_NEVER - 1);
-	print_result(b, packets, end_ns - begin_ns);
-	return EXIT_STATUS_OK;
+	print_result(b, packets, (uint64_t)(end_ns - begin_ns));
+	return 0;
+}
+
+static int
+configure_and_measure(struct bench *b, const struct config *config, uint64_t packets,
+		      struct failure *failure)
+{
+	if (traffic_manager_configure(&b->bottleneck.tm, LANE, &config->bottleneck) < 0)
+		return failure_set(failure, EXIT_STATUS_CONFIG, "bottleneck: out of range");
+	return measure(b, packets, failure);
+}
+
+int
+bench_request_read(const char *text, struct bench_request *request, struct failure *failure)
+{
+	char end;
+
+	*request = (struct bench_request){.flows = 50, .burst = 32};
+	if (sscanf(text, "%" SCNu64 ",%u,%u%c", &request->packets, &request->flows, &request->burst,
+		   &end) <= 3 &&
+	    request->packets > 0 && request->flows > 0 && request->flows <= FLOWS_MAX &&
+	    request->burst > 0 && request->burst <= PIPELINE_BURST)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_CONFIG,
+			   "--bench: write PACKETS[,FLOWS[,BURST]], with 1 to %u flows and 1 to %u "
+			   "packets at once",
+			   FLOWS_MAX, PIPELINE_BURST);
 }
 
 int
 bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
-	  const struct bench_request *request, char *error, size_t error_bytes)
+	  const struct bench_request *request, struct failure *failure)
 {
 	uint64_t bits = FRAME_BYTES * 8u * SECOND_NS;
 	struct bench b = {
@@ -199,28 +214,22 @@ bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mem
 		.pool = pool,
 		.flows = request->flows,
 		.burst = request->burst,
-		.gap_ns = bits / config->replay_lane.rate_bps * 100 / OVERLOAD_PER_CENT,
+		.gap_ns = bits / config->bottleneck.rate_bps * 100 / OVERLOAD_PER_CENT,
 	};
 	struct bottleneck_sink sink = {
 		.frame = count_frame,
 		.postcard = count_postcard,
 		.context = &b,
 	};
-	int code = EXIT_STATUS_HOST;
+	int result;
 
 	make_headers(&b.headers);
-	if (add_flows(&b, pipeline) < 0) {
-		snprintf(error, error_bytes, "the flow table refused %u flows", b.flows);
-		return EXIT_STATUS_TARGET;
-	}
-	if (bottleneck_init(&b.bottleneck, pipeline, 1, PIPELINE_BURST, &sink) < 0) {
-		snprintf(error, error_bytes, "out of memory");
-		return EXIT_STATUS_HOST;
-	}
-	if (traffic_manager_configure(&b.bottleneck.tm, LANE, &config->replay_lane) < 0)
-		snprintf(error, error_bytes, "bottleneck: out of range");
-	else
-		code = measure(&b, request->packets, error, error_bytes);
+	if (add_flows(&b, pipeline) < 0)
+		return failure_set(failure, EXIT_STATUS_TARGET, "the flow table refused %u flows",
+				   b.flows);
+	if (bottleneck_init(&b.bottleneck, pipeline, 1, PIPELINE_BURST, &sink) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
+	result = configure_and_measure(&b, config, request->packets, failure);
 	bottleneck_free(&b.bottleneck);
-	return code;
+	return result;
 }

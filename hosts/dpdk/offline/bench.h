@@ -6,11 +6,11 @@
 #ifndef NASHBED_BENCH_H
 #define NASHBED_BENCH_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <rte_mempool.h>
 
+#include "common/failure.h"
 #include "config/config.h"
 #include "pipeline/pipeline.h"
 
@@ -20,10 +20,11 @@ struct bench_request {
 	uint32_t burst; /* packets that arrive at one time, at most PIPELINE_BURST */
 };
 
-/* Prints one JSON object on standard output. An exit code, with one line in
- * error where it is not 0.
- */
+/* "PACKETS[,FLOWS[,BURST]]" */
+int bench_request_read(const char *text, struct bench_request *request, struct failure *failure);
+
+/* Prints one JSON object on standard output. */
 int bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
-	      const struct bench_request *request, char *error, size_t error_bytes);
+	      const struct bench_request *request, struct failure *failure);
 
 #endif

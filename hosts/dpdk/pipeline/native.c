@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,38 +19,33 @@
 #define PLACEHOLDER "native"
 #define PORTS_TEXT_BYTES 1024
 
-struct refusal {
-	char *reason;
-	size_t bytes;
+enum lookup {
+	LIBRARY_FITS,
+	LIBRARY_NOT_BUILT,
+	LIBRARY_REFUSED,
 };
 
 static int
-refuse(const struct refusal *r, int code, const char *format, ...)
+refuse(struct failure *reason, const char *subject, const char *problem)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(r->reason, r->bytes, format, arguments);
-	va_end(arguments);
-	return code;
+	return failure_set(reason, EXIT_STATUS_TARGET, "%s: %s", subject, problem);
 }
 
+/* Beside the program. */
 static int
-find_library(char *library, size_t bytes, const struct refusal *r)
+find_library(char *library, size_t bytes, struct failure *reason)
 {
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	char *name;
 
 	if (n < 0)
-		return refuse(r, -errno, "/proc/self/exe: %s", strerror(errno));
+		return refuse(reason, "/proc/self/exe", strerror(errno));
 	path[n] = '\0';
 	name = strrchr(path, '/') + 1;
 	*name = '\0';
 	if ((size_t)snprintf(library, bytes, "%s%s", path, PLACE) >= bytes)
-		return refuse(r, -ENAMETOOLONG, "%s%s: the path is too long", path, PLACE);
-	if (access(library, R_OK) != 0)
-		return refuse(r, -ENOENT, "%s: not built; `make setup` says why", library);
+		return refuse(reason, path, "the path is too long");
 	return 0;
 }
 
@@ -69,74 +63,78 @@ is_text(FILE *file, const unsigned char *text, size_t bytes)
 
 static int
 check_spec(const struct native_library *native, const char *spec_path, const char *library,
-	   const struct refusal *r)
+	   struct failure *reason)
 {
 	FILE *spec = fopen(spec_path, "r");
 	bool same;
 
 	if (spec == NULL)
-		return refuse(r, -errno, "%s: %s", spec_path, strerror(errno));
+		return refuse(reason, spec_path, strerror(errno));
 	same = is_text(spec, native->spec, *native->spec_bytes);
 	fclose(spec);
-	return same ? 0 :
-		      refuse(r, -ESTALE, "%s: made of another .spec than %s; `make build`", library,
-			     spec_path);
+	if (same)
+		return 0;
+	return failure_set(reason, EXIT_STATUS_TARGET,
+			   "%s: made of another .spec than %s; `make build`", library, spec_path);
 }
 
 static int
-check(void *handle, const char *spec_path, const char *library, const struct refusal *r)
+check(void *handle, const char *spec_path, const char *library, struct failure *reason)
 {
 	const struct native_library *native = dlsym(handle, NATIVE_LIBRARY_SYMBOL);
 
 	if (native == NULL)
-		return refuse(r, -EINVAL, "%s: not a library of ours", library);
+		return refuse(reason, library, "not a library of ours");
 	/* What it knows of the pipeline's inside holds for this version alone. */
 	if (strcmp(native->dpdk, rte_version()) != 0)
-		return refuse(r, -ESTALE, "%s: made for %s, this is %s; `make setup`", library,
-			      native->dpdk, rte_version());
-	return check_spec(native, spec_path, library, r);
+		return failure_set(reason, EXIT_STATUS_TARGET,
+				   "%s: made for %s, this is %s; `make setup`", library,
+				   native->dpdk, rte_version());
+	return check_spec(native, spec_path, library, reason);
 }
 
-static int
-find(const char *spec_path, char *library, size_t library_bytes, char *reason, size_t reason_bytes)
+static enum lookup
+look_up(const char *spec_path, char *library, size_t library_bytes, struct failure *reason)
 {
-	struct refusal r = {.reason = reason, .bytes = reason_bytes};
-	int result = find_library(library, library_bytes, &r);
 	void *handle;
+	int result;
 
-	if (result)
-		return result;
+	if (find_library(library, library_bytes, reason) < 0)
+		return LIBRARY_REFUSED;
+	if (access(library, R_OK) != 0) {
+		refuse(reason, library, "not built; `make setup` says why");
+		return LIBRARY_NOT_BUILT;
+	}
 	handle = dlopen(library, RTLD_NOW);
-	if (handle == NULL)
-		return refuse(&r, -ELIBBAD, "%s", dlerror());
-	result = check(handle, spec_path, library, &r);
+	if (handle == NULL) {
+		failure_set(reason, EXIT_STATUS_TARGET, "%s", dlerror());
+		return LIBRARY_REFUSED;
+	}
+	result = check(handle, spec_path, library, reason);
 	dlclose(handle);
-	return result;
+	return result == 0 ? LIBRARY_FITS : LIBRARY_REFUSED;
 }
 
 int
-native_choose(struct config *config, char *note, char *error, size_t bytes)
+native_choose(struct config *config, struct native_note *note, struct failure *failure)
 {
-	char reason[2 * PATH_BYTES + 128];
-	int result;
+	struct failure reason = {0};
+	enum lookup result;
 
-	note[0] = '\0';
+	note->text[0] = '\0';
 	if (config->role != ROLE_BOTTLENECK || config->pipeline == PIPELINE_INTERPRETED)
 		return 0;
-	result = find(config->spec, config->native_library, sizeof(config->native_library), reason,
-		      sizeof(reason));
-	if (result && config->pipeline == PIPELINE_NATIVE) {
-		snprintf(error, bytes, "pipeline native: %s", reason);
-		return result;
-	}
-	config->pipeline = result ? PIPELINE_INTERPRETED : PIPELINE_NATIVE;
-	if (!result)
+	result = look_up(config->spec, config->native_library, sizeof(config->native_library),
+			 &reason);
+	if (result != LIBRARY_FITS && config->pipeline == PIPELINE_NATIVE)
+		return refuse(failure, "pipeline native", reason.text);
+	config->pipeline = result == LIBRARY_FITS ? PIPELINE_NATIVE : PIPELINE_INTERPRETED;
+	if (result == LIBRARY_FITS)
 		return 0;
 	config->native_library[0] = '\0';
-	/* That there is none is told when it is built, and by `nashbed doctor`. */
-	if (result == -ENOENT)
-		return 0;
-	snprintf(note, bytes, "P4 is interpreted: %s", reason);
+	/* The build and `nashbed doctor` report that there is none. */
+	if (result == LIBRARY_REFUSED)
+		snprintf(note->text, sizeof(note->text), "P4 is interpreted: %s", reason.text);
 	return 0;
 }
 

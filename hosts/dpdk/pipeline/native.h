@@ -6,18 +6,21 @@
 #ifndef NASHBED_NATIVE_H
 #define NASHBED_NATIVE_H
 
-#include <stddef.h>
-
 #include <rte_swx_pipeline.h>
 
+#include "common/failure.h"
 #include "config/config.h"
 #include "native/library.h"
 
-/* Settle whether the program is native code, so that the mode is auto no more. 0,
- * and in note why it is interpreted, "" where nothing is to be said; or a negative
- * errno with one line in error: it had to be native.
+/* Why the program is interpreted although there is a library; "": nothing to report. */
+struct native_note {
+	char text[1024];
+};
+
+/* Settle whether the program is native code, so that the mode is no longer auto. It fails
+ * where it must be native and cannot.
  */
-int native_choose(struct config *config, char *note, char *error, size_t bytes);
+int native_choose(struct config *config, struct native_note *note, struct failure *failure);
 
 /* Build a pipeline of it with these ports. 0 or a negative errno. */
 int native_build(struct rte_swx_pipeline **pipeline, const char *library,

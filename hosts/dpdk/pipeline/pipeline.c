@@ -40,84 +40,72 @@ open_mirror(struct pipeline *p)
 }
 
 static int
-build_interpreted(struct pipeline *p, FILE *spec, char *error, size_t error_bytes)
+refused(struct failure *failure, const char *step, int error)
 {
-	int result = rte_swx_pipeline_config(&p->swx, "bottleneck", 0);
-
-	if (!result)
-		result = burst_configure(&p->burst, p->swx);
-	if (result) {
-		snprintf(error, error_bytes, "SWX ports: %s", strerror(abs(result)));
-		return result;
-	}
-	result = swx_spec_load(p->swx, spec, error, error_bytes);
-	if (result)
-		return result;
-	result = rte_swx_pipeline_build(p->swx);
-	if (result)
-		snprintf(error, error_bytes, "SWX build: %s", strerror(abs(result)));
-	return result;
+	return failure_set(failure, EXIT_STATUS_TARGET, "%s: %s", step, strerror(abs(error)));
 }
 
 static int
-build_native(struct pipeline *p, const char *library, char *error, size_t error_bytes)
+build_interpreted(struct pipeline *p, FILE *spec, struct failure *failure)
+{
+	int error = rte_swx_pipeline_config(&p->swx, "bottleneck", 0);
+
+	if (!error)
+		error = burst_configure(&p->burst, p->swx);
+	if (error)
+		return refused(failure, "SWX ports", error);
+	if (swx_spec_load(p->swx, spec, failure) < 0)
+		return -1;
+	error = rte_swx_pipeline_build(p->swx);
+	return error ? refused(failure, "SWX build", error) : 0;
+}
+
+static int
+build_native(struct pipeline *p, const char *library, struct failure *failure)
 {
 	void *out[PIPELINE_PORTS];
 	struct native_ports ports = burst_native_ports(&p->burst, out);
-	int result = native_build(&p->swx, library, &ports);
+	int error = native_build(&p->swx, library, &ports);
 
-	if (result)
-		snprintf(error, error_bytes, "%s: %s", library, strerror(abs(result)));
-	return result;
+	return error ? refused(failure, library, error) : 0;
 }
 
 static int
-load(struct pipeline *p, FILE *spec, const char *library, char *error, size_t error_bytes)
+load(struct pipeline *p, FILE *spec, const char *library, struct failure *failure)
 {
 	bool native = library[0] != '\0';
-	int result;
+	int error;
 
 	swx_spec_digest(spec, p->digest);
 	burst_init(&p->burst);
 	p->run_instructions = native ? RUN_NATIVE : RUN_INTERPRETED;
-	result = native ? build_native(p, library, error, error_bytes) :
-			  build_interpreted(p, spec, error, error_bytes);
-	if (result)
-		return result;
-	result = open_mirror(p);
-	if (result) {
-		snprintf(error, error_bytes, "SWX mirror: %s", strerror(abs(result)));
-		return result;
-	}
+	if (native ? build_native(p, library, failure) : build_interpreted(p, spec, failure))
+		return -1;
+	error = open_mirror(p);
+	if (error)
+		return refused(failure, "SWX mirror", error);
 	p->ctl = rte_swx_ctl_pipeline_create(p->swx);
-	if (p->ctl == NULL)
-		snprintf(error, error_bytes, "SWX control: out of memory");
-	return p->ctl ? 0 : -ENOMEM;
+	return p->ctl ? 0 : refused(failure, "SWX control", ENOMEM);
 }
 
 struct pipeline *
-pipeline_create(const char *spec_path, const char *library, char *error, size_t error_bytes)
+pipeline_create(const char *spec_path, const char *library, struct failure *failure)
 {
 	struct pipeline *p = calloc(1, sizeof(*p));
 	FILE *spec = fopen(spec_path, "r");
-	char reason[256] = "out of memory";
+	int result = -1;
 
-	if (spec == NULL || p == NULL) {
-		snprintf(error, error_bytes, "%s: %s", spec_path, strerror(errno));
-		goto fail;
-	}
-	if (load(p, spec, library, reason, sizeof(reason)) < 0) {
-		snprintf(error, error_bytes, "%s: %s", spec_path, reason);
-		goto fail;
-	}
-	fclose(spec);
-	return p;
-fail:
+	if (spec == NULL || p == NULL)
+		refused(failure, spec_path, errno);
+	else if (load(p, spec, library, failure) < 0)
+		failure_add_context(failure, spec_path);
+	else
+		result = 0;
 	if (spec != NULL)
 		fclose(spec);
-	if (p != NULL)
+	if (result < 0 && p != NULL)
 		pipeline_destroy(p);
-	return NULL;
+	return result == 0 ? p : NULL;
 }
 
 void

@@ -40,10 +40,10 @@ struct pipeline_slot {
 struct pipeline;
 
 /* Load the .spec: as the native code of a library (native.h), or, where library is
- * "", to be interpreted. NULL with one line in error.
+ * "", to be interpreted. NULL with the failure set.
  */
-struct pipeline *pipeline_create(const char *spec_path, const char *library, char *error,
-				 size_t error_bytes);
+struct pipeline *pipeline_create(const char *spec_path, const char *library,
+				 struct failure *failure);
 void pipeline_destroy(struct pipeline *p);
 const char *pipeline_digest(const struct pipeline *p);
 

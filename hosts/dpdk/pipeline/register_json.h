@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What P4 counts, as answers and summaries show it. */
+/* Registers as JSON, the same in answers of the control socket and in a replay's summary. */
 #ifndef NASHBED_REGISTER_JSON_H
 #define NASHBED_REGISTER_JSON_H
 
 #include <jansson.h>
-#include <stdint.h>
 
 #include "registers.h"
 
-/* A lane's histogram of queueing delay: counts, trailing zeros cut. */
-json_t *register_json_histogram(struct pipeline *p, uint32_t lane);
+/* "histogram_bin_ns" and "histogram", up to its last bin that is not 0. */
+int register_json_add_histogram(json_t *object, struct pipeline *p, uint32_t lane,
+				struct failure *failure);
 
-/* {"<reason>_packets", "<reason>_bytes"} of what went unshaped. */
-json_t *register_json_unshaped(struct pipeline *p);
+/* "<reason>_packets" and "<reason>_bytes" of what passed unshaped. */
+int register_json_add_unshaped(json_t *object, struct pipeline *p, struct failure *failure);
 
 #endif

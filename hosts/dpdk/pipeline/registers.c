@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define FLOW_TABLE "ingress_flow_table"
 #define TO_QUEUE "ingress_to_queue_0"
@@ -32,56 +34,83 @@ static const char *const spec_names[N_FLOW_REGISTERS] = {
 	[FLOW_PEAK_QUEUE_BYTES] = "egress_peak_queue_bytes",
 };
 
-static uint64_t
-read_or_zero(struct pipeline *p, const char *name, uint32_t index)
+static int
+fail(struct failure *failure, const char *name, uint32_t index, const char *problem, int error)
 {
-	uint64_t value = 0;
-
-	pipeline_register_read(p, name, index, &value);
-	return value;
-}
-
-uint64_t
-registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow)
-{
-	return read_or_zero(p, spec_names[which], flow);
-}
-
-uint64_t
-registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin)
-{
-	return read_or_zero(p, "egress_delay_histogram", lane << HISTOGRAM_BINS_LOG2 | bin);
-}
-
-void
-registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
-		   uint64_t *bytes)
-{
-	*packets = read_or_zero(p, "ingress_unshaped_packets", reason);
-	*bytes = read_or_zero(p, "ingress_unshaped_bytes", reason);
+	return failure_set(failure, EXIT_STATUS_TARGET, "register %s[%" PRIu32 "] %s: %s", name,
+			   index, problem, strerror(abs(error)));
 }
 
 static int
-reset_flow(struct pipeline *p, uint32_t flow)
+read_register(struct pipeline *p, const char *name, uint32_t index, uint64_t *value,
+	      struct failure *failure)
 {
-	int error = 0;
+	int error = pipeline_register_read(p, name, index, value);
 
-	for (int which = 0; !error && which < N_FLOW_REGISTERS; which++)
-		error = pipeline_register_write(p, spec_names[which], flow, 0);
-	return error;
+	return error ? fail(failure, name, index, "cannot be read", error) : 0;
+}
+
+static int
+clear_register(struct pipeline *p, const char *name, uint32_t index, struct failure *failure)
+{
+	int error = pipeline_register_write(p, name, index, 0);
+
+	return error ? fail(failure, name, index, "cannot be written", error) : 0;
 }
 
 int
-registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows)
+registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow, uint64_t *value,
+	       struct failure *failure)
 {
-	int error = pipeline_register_write(p, "egress_lane_postcards", lane, 0);
+	return read_register(p, spec_names[which], flow, value, failure);
+}
 
-	for (uint32_t bin = 0; !error && bin < HISTOGRAM_BINS; bin++)
-		error = pipeline_register_write(p, "egress_delay_histogram",
-						lane << HISTOGRAM_BINS_LOG2 | bin, 0);
-	for (uint32_t i = 0; !error && i < n_flows; i++)
-		error = reset_flow(p, first_flow + i);
-	return error;
+int
+registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin, uint64_t *value,
+		    struct failure *failure)
+{
+	return read_register(p, "egress_delay_histogram", lane << HISTOGRAM_BINS_LOG2 | bin, value,
+			     failure);
+}
+
+int
+registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
+		   uint64_t *bytes, struct failure *failure)
+{
+	if (read_register(p, "ingress_unshaped_packets", reason, packets, failure) < 0)
+		return -1;
+	return read_register(p, "ingress_unshaped_bytes", reason, bytes, failure);
+}
+
+static int
+reset_flow(struct pipeline *p, uint32_t flow, struct failure *failure)
+{
+	for (int which = 0; which < N_FLOW_REGISTERS; which++)
+		if (clear_register(p, spec_names[which], flow, failure) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+reset_lane(struct pipeline *p, uint32_t lane, struct failure *failure)
+{
+	for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++)
+		if (clear_register(p, "egress_delay_histogram", lane << HISTOGRAM_BINS_LOG2 | bin,
+				   failure) < 0)
+			return -1;
+	return clear_register(p, "egress_lane_postcards", lane, failure);
+}
+
+int
+registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows,
+		struct failure *failure)
+{
+	if (reset_lane(p, lane, failure) < 0)
+		return -1;
+	for (uint32_t i = 0; i < n_flows; i++)
+		if (reset_flow(p, first_flow + i, failure) < 0)
+			return -1;
+	return 0;
 }
 
 static int

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "common/failure.h"
 #include "pipeline.h"
 
 #define HISTOGRAM_BINS_LOG2 12u
@@ -46,15 +47,19 @@ struct flow_key {
 	uint8_t protocol;
 };
 
-uint64_t registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow);
-uint64_t registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin);
-void registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
-			uint64_t *bytes);
+/* A register that cannot be read or written is a failure that names it. */
+int registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow, uint64_t *value,
+		   struct failure *failure);
+int registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin, uint64_t *value,
+			struct failure *failure);
+int registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
+		       uint64_t *bytes, struct failure *failure);
 
 /* Zero a lane's histogram and postcard number, and these flows' registers. */
-int registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows);
+int registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows,
+		    struct failure *failure);
 
-/* Table entries take effect with pipeline_commit(). */
+/* Table entries take effect with pipeline_commit(). 0 or a negative errno. */
 int registers_flow_add(struct pipeline *p, const struct flow_key *key, uint32_t lane,
 		       uint32_t flow);
 int registers_flow_delete(struct pipeline *p, const struct flow_key *key);

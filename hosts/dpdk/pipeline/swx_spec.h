@@ -6,19 +6,18 @@
 #ifndef NASHBED_SWX_SPEC_H
 #define NASHBED_SWX_SPEC_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include <rte_swx_pipeline.h>
 
+#include "common/failure.h"
+
 #define SWX_DIGEST_BYTES 80
 
-/* Configure everything that the file declares. 0, or a negative errno with one
- * line in error that names the line of the file.
- */
-int swx_spec_load(struct rte_swx_pipeline *pipeline, FILE *spec, char *error, size_t error_bytes);
+/* Configure everything that the file declares. The failure names the line of the file. */
+int swx_spec_load(struct rte_swx_pipeline *pipeline, FILE *file, struct failure *failure);
 
 /* The digest of the P4 sources stamped on the file's first line; "" if none. */
-void swx_spec_digest(FILE *spec, char digest[SWX_DIGEST_BYTES]);
+void swx_spec_digest(FILE *file, char digest[SWX_DIGEST_BYTES]);
 
 #endif

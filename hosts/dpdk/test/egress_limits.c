@@ -103,43 +103,75 @@ run_packets(struct pipeline *p, struct rte_mempool *pool)
 }
 
 static uint64_t
+value_of(struct pipeline *p, enum flow_register which, uint32_t flow)
+{
+	struct failure failure = {0};
+	uint64_t value = 0;
+
+	CHECK(registers_flow(p, which, flow, &value, &failure) == 0);
+	return value;
+}
+
+static uint64_t
 sum_of(struct pipeline *p, enum flow_register which)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t flow = 0; flow <= LAST_FLOW; flow++)
-		sum += registers_flow(p, which, flow);
+		sum += value_of(p, which, flow);
 	return sum;
+}
+
+static uint64_t
+bin_of(struct pipeline *p, uint32_t lane, uint32_t bin)
+{
+	struct failure failure = {0};
+	uint64_t value = 0;
+
+	CHECK(registers_histogram(p, lane, bin, &value, &failure) == 0);
+	return value;
 }
 
 /* The last flow's and lane's registers have it all and no other has any. */
 static void
 check_registers(struct pipeline *p)
 {
-	CHECK(registers_flow(p, FLOW_DEPARTED_PACKETS, LAST_FLOW) == 3);
-	CHECK(registers_flow(p, FLOW_DEPARTED_BYTES, LAST_FLOW) == 3 * FRAME_BYTES);
-	CHECK(registers_flow(p, FLOW_DROPPED_PACKETS, LAST_FLOW) == 1);
-	CHECK(registers_flow(p, FLOW_PEAK_QUEUE_BYTES, LAST_FLOW) == 4 * FRAME_BYTES);
+	CHECK(value_of(p, FLOW_DEPARTED_PACKETS, LAST_FLOW) == 3);
+	CHECK(value_of(p, FLOW_DEPARTED_BYTES, LAST_FLOW) == 3 * FRAME_BYTES);
+	CHECK(value_of(p, FLOW_DROPPED_PACKETS, LAST_FLOW) == 1);
+	CHECK(value_of(p, FLOW_PEAK_QUEUE_BYTES, LAST_FLOW) == 4 * FRAME_BYTES);
 	CHECK(sum_of(p, FLOW_DEPARTED_PACKETS) == 3 && sum_of(p, FLOW_DROPPED_PACKETS) == 1);
 	CHECK(sum_of(p, FLOW_IN_QUEUE_BYTES) == 0 && sum_of(p, FLOW_ARRIVED_PACKETS) == 0);
-	CHECK(registers_histogram(p, LAST_LANE, 0) == 3);
-	CHECK(registers_histogram(p, LAST_LANE - 1, HISTOGRAM_BINS - 1) == 0);
+	CHECK(bin_of(p, LAST_LANE, 0) == 3);
+	CHECK(bin_of(p, LAST_LANE - 1, HISTOGRAM_BINS - 1) == 0);
+}
+
+/* A register that is not there is named, and is no zero. */
+static void
+check_missing_register(struct pipeline *p)
+{
+	struct failure failure = {0};
+	uint64_t value;
+
+	CHECK(registers_flow(p, FLOW_ARRIVED_BYTES, LAST_FLOW + 1, &value, &failure) < 0);
+	CHECK(strstr(failure.text, "ingress_arrived_bytes[65536]") != NULL);
 }
 
 int
 main(int argc, char **argv)
 {
 	struct rte_mempool *pool = start_dpdk();
-	char error[256] = "";
+	struct failure failure = {0};
 	struct pipeline *p;
 
 	CHECK(argc == 2 || argc == 3);
-	p = pipeline_create(argv[1], argc == 3 ? argv[2] : "", error, sizeof(error));
+	p = pipeline_create(argv[1], argc == 3 ? argv[2] : "", &failure);
 	CHECK(p != NULL);
 	CHECK(pipeline_register_write(p, "egress_lane_postcards", LAST_LANE, UINT32_MAX - 1) == 0);
 	CHECK(pipeline_register_write(p, "in_queue_bytes", LAST_FLOW, 4 * FRAME_BYTES) == 0);
 	run_packets(p, pool);
 	check_registers(p);
+	check_missing_register(p);
 	pipeline_destroy(p);
 	rte_eal_cleanup();
 	return 0;

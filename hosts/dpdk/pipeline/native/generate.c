@@ -19,27 +19,29 @@ complain(const char *path, const char *reason)
 
 /* What our loader refuses (SWX miscompiles some of it) is refused here too. */
 static int
-check(FILE *spec, char *error, size_t error_bytes)
+check(FILE *spec, struct failure *failure)
 {
 	struct rte_swx_pipeline *pipeline = NULL;
-	int result = rte_swx_pipeline_config(&pipeline, NULL, 0);
+	int result = -1;
 
-	if (!result)
-		result = swx_spec_load(pipeline, spec, error, error_bytes);
+	if (rte_swx_pipeline_config(&pipeline, NULL, 0) == 0)
+		result = swx_spec_load(pipeline, spec, failure);
+	else
+		failure_set(failure, EXIT_STATUS_TARGET, "out of memory");
 	rte_swx_pipeline_free(pipeline);
 	rewind(spec);
 	return result;
 }
 
 static int
-write_code(FILE *spec, FILE *out, char *error, size_t error_bytes)
+write_code(FILE *spec, FILE *out, struct failure *failure)
 {
 	const char *reason = "refused by DPDK";
 	uint32_t line = 0;
 	int result = rte_swx_pipeline_codegen(spec, out, &line, &reason);
 
 	if (result)
-		snprintf(error, error_bytes, "line %u: %s", line, reason);
+		failure_set(failure, EXIT_STATUS_TARGET, "line %u: %s", line, reason);
 	rewind(spec);
 	return result;
 }
@@ -58,7 +60,7 @@ write_text(FILE *spec, FILE *out)
 int
 main(int argc, char **argv)
 {
-	char error[256] = "out of memory";
+	struct failure failure = {0};
 	FILE *spec, *out;
 
 	if (argc != 3) {
@@ -71,8 +73,8 @@ main(int argc, char **argv)
 	out = fopen(argv[2], "w");
 	if (out == NULL)
 		return complain(argv[2], "cannot be written");
-	if (check(spec, error, sizeof(error)) || write_code(spec, out, error, sizeof(error)))
-		return complain(argv[1], error);
+	if (check(spec, &failure) || write_code(spec, out, &failure))
+		return complain(argv[1], failure.text);
 	write_text(spec, out);
 	fclose(spec);
 	return fclose(out) ? complain(argv[2], "cannot be written") : EXIT_SUCCESS;

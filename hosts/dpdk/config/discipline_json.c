@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "discipline_json.h"
+
+#define CELL_BYTES_MAX 65536
+
+static const char *const unit_names[] = {
+	[LIMIT_BYTES] = "bytes",
+	[LIMIT_PACKETS] = "packets",
+	[LIMIT_CELLS] = "cells",
+	NULL,
+};
+
+static const struct json_field limit_fields[] = {
+	{.name = "unit",
+	 .read = json_read_choice,
+	 .offset = offsetof(struct discipline_config, unit),
+	 .choices = unit_names},
+	{.name = "value",
+	 .read = json_read_i64,
+	 .offset = offsetof(struct discipline_config, limit),
+	 .min = 1,
+	 .max = (int64_t)LIMIT_MAX - 1},
+	{.name = "cell_bytes",
+	 .read = json_read_u32,
+	 .offset = offsetof(struct discipline_config, cell_bytes),
+	 .max = CELL_BYTES_MAX,
+	 .optional = true},
+};
+
+static const struct json_field fields[] = {DISCIPLINE_JSON_FIELDS(0)};
+
+int
+discipline_json_read_limit(const struct json_place *place, const struct json_field *field,
+			   const json_t *value, void *target)
+{
+	const struct discipline_config *config = target;
+	struct json_place inner = json_place_inside(place);
+
+	(void)field;
+	if (json_fields_read(&inner, value, limit_fields,
+			     sizeof(limit_fields) / sizeof(limit_fields[0]), target) < 0)
+		return -1;
+	inner.key = "cell_bytes";
+	if (config->unit == LIMIT_CELLS && config->cell_bytes == 0)
+		return json_place_error(&inner, "must be 1 or more where the unit is \"cells\"");
+	return 0;
+}
+
+int
+discipline_json_read(const struct json_place *place, const struct json_field *field,
+		     const json_t *value, void *target)
+{
+	struct json_place inner = json_place_inside(place);
+
+	(void)field;
+	return json_fields_read(&inner, value, fields, sizeof(fields) / sizeof(fields[0]), target);
+}
+
+json_t *
+discipline_json_write(const struct discipline_config *config)
+{
+	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I}", "rate_bps", (json_int_t)config->rate_bps,
+			 "limit", "unit", unit_names[config->unit], "value",
+			 (json_int_t)config->limit, "cell_bytes", (json_int_t)config->cell_bytes,
+			 "overhead_bytes", (json_int_t)config->overhead_bytes);
+}

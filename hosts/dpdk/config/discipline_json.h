@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lane's bottleneck in JSON, the same in the configuration of a replay and on the control
+ * socket:
+ *   {"rate_bps":n,"limit":{"unit":"bytes|packets|cells","value":n,"cell_bytes":n},
+ *    "overhead_bytes":n}
+ */
+#ifndef NASHBED_DISCIPLINE_JSON_H
+#define NASHBED_DISCIPLINE_JSON_H
+
+#include "common/json_fields.h"
+#include "core/discipline.h"
+
+#define OVERHEAD_BYTES_MAX 4096
+
+/* The keys, for a table of a structure that has a struct discipline_config at `at`. */
+#define DISCIPLINE_JSON_FIELDS(at)                                                                 \
+	{.name = "rate_bps",                                                                       \
+	 .read = json_read_i64,                                                                    \
+	 .offset = (at) + offsetof(struct discipline_config, rate_bps),                            \
+	 .min = 1,                                                                                 \
+	 .max = (int64_t)RATE_BPS_MAX},                                                            \
+		{.name = "limit", .read = discipline_json_read_limit, .offset = (at)},             \
+	{                                                                                          \
+		.name = "overhead_bytes", .read = json_read_u32,                                   \
+		.offset = (at) + offsetof(struct discipline_config, overhead_bytes),               \
+		.max = OVERHEAD_BYTES_MAX, .optional = true                                        \
+	}
+
+/* Readers for a table; the target is a struct discipline_config. */
+int discipline_json_read(const struct json_place *place, const struct json_field *field,
+			 const json_t *value, void *target);
+int discipline_json_read_limit(const struct json_place *place, const struct json_field *field,
+			       const json_t *value, void *target);
+
+/* A new reference. */
+json_t *discipline_json_write(const struct discipline_config *config);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dataplane.h"
+
+#include <stdlib.h>
+
+#include <rte_eal.h>
+
+#include "common/clock.h"
+#include "io/eal.h"
+
+static const struct role_ops *const role_ops[N_ROLES] = {
+	[ROLE_BOTTLENECK] = &role_bottleneck,
+	[ROLE_HOSTS] = &role_hosts,
+};
+
+static int
+open_wires(struct dataplane *dp, struct failure *failure)
+{
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(&dp->config, (enum wire_id)id) &&
+		    wire_open(&dp->wires[id], &dp->config.wires[id], (enum wire_id)id, dp->pool,
+			      failure) < 0)
+			return -1;
+	return 0;
+}
+
+int
+dataplane_open(struct dataplane *dp, struct failure *failure)
+{
+	if (eal_start(&dp->config, failure) < 0)
+		return -1;
+	dp->pool = eal_packet_pool(&dp->config, failure);
+	if (dp->pool == NULL)
+		return -1;
+	dp->epoch_ns = (uint64_t)clock_now_ns();
+	dp->lanes = calloc(dp->config.lanes, sizeof(*dp->lanes));
+	dp->telemetry = telemetry_create(dp->config.lanes, dp->config.service_core);
+	if (dp->lanes == NULL || dp->telemetry == NULL)
+		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
+	dp->role = role_ops[dp->config.role];
+	return dp->role->open(dp, failure) < 0 ? -1 : open_wires(dp, failure);
+}
+
+void
+dataplane_close(struct dataplane *dp)
+{
+	dp->role->close(dp);
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(&dp->config, (enum wire_id)id))
+			wire_close(&dp->wires[id]);
+	telemetry_destroy(dp->telemetry);
+	free(dp->lanes);
+	rte_eal_cleanup();
+}
+
+void
+dataplane_stop(struct dataplane *dp)
+{
+	atomic_store(&dp->stop, true);
+	mailbox_wake(&dp->mailbox);
+}
