@@ -48,11 +48,14 @@ struct telemetry {
 };
 
 static void
-write_chunk(struct chunk *chunk)
+write_chunk(struct telemetry *t, struct chunk *chunk)
 {
+	struct lane *lane = chunk->lane;
+
 	for (uint32_t i = 0; i < chunk->n; i++)
-		collector_add(chunk->lane->collector, chunk->postcards[i]);
-	atomic_fetch_add_explicit(&chunk->lane->written, 1, memory_order_release);
+		collector_add(lane->collector, chunk->postcards[i]);
+	rte_ring_sp_enqueue(t->empty, chunk);
+	atomic_fetch_add_explicit(&lane->written, 1, memory_order_release);
 }
 
 static void
@@ -70,10 +73,8 @@ writer_main(void *argument)
 	for (;;) {
 		bool stopping = atomic_load(&t->stop);
 
-		while (rte_ring_sc_dequeue(t->full, &chunk) == 0) {
-			write_chunk(chunk);
-			rte_ring_sp_enqueue(t->empty, chunk);
-		}
+		while (rte_ring_sc_dequeue(t->full, &chunk) == 0)
+			write_chunk(t, chunk);
 		if (stopping)
 			return NULL;
 		rest();
