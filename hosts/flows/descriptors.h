@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Room for one file descriptor per flow. */
+/* Raises the limit of open files to one per flow. */
 #ifndef FLOWS_DESCRIPTORS_H
 #define FLOWS_DESCRIPTORS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A grid of instants origin + k * step, k = 0 .. count - 1, walked forwards by whoever is told the
- * time. Pure: reads no clock.
+ * A grid of instants origin + k * step, k = 0 .. count - 1, taken in order. Pure: the time is
+ * an argument.
  */
 #ifndef FLOWS_GRID_H
 #define FLOWS_GRID_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The event loop: file descriptors with a handler each, and one agenda of things to do by time.
- * Only the loop decides what time it is; handlers and agenda are told. Whatever is due by time is
+ * Only the loop reads the clock; it passes the time to handlers and agenda. Whatever is due by time is
  * done before the next event is handled, so a long batch of events never delays it by more than
  * one event, and a handler never sees a time whose deadline has not been dealt with.
  */
@@ -43,7 +43,7 @@ int loop_open(struct loop *loop, struct failure *failure);
 void loop_close(struct loop *loop);
 
 /*
- * Return 0, or a negative errno that is also told in the loop's failure; except -EPERM, a regular
+ * Return 0, or a negative errno with the loop's failure set; except for -EPERM, a regular
  * file, which cannot be watched: that is for the caller to decide.
  */
 int loop_add(struct loop *loop, struct watch *watch, uint32_t events);

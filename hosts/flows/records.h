@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The binary records: the single source of their layouts. The field lists make the C structures,
- * the description printed by --layouts and the golden bytes. README.md tells what the fields mean.
+ * the description printed by --layouts and the golden bytes. README.md explains the fields.
  */
 #ifndef FLOWS_RECORDS_H
 #define FLOWS_RECORDS_H

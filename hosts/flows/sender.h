@@ -75,7 +75,7 @@ struct sender {
 	size_t lost;
 };
 
-/* The whole role. Returns the exit status, or -1 with the failure told. */
+/* The whole role. Returns the exit status, or -1 with the failure set. */
 int sender_run(const struct config *config, struct failure *failure);
 
 /* Phases, in order. Each returns 0 also when a signal ended it. */

@@ -11,9 +11,9 @@
 /* At most this much per flow and event, so that no flow waits long for its turn. */
 #define WRITE_BYTES (128u << 10)
 
-/* At most this many flows are started or sampled between two looks at what the others need. */
+/* At most this many flows are started or sampled before the others are served again. */
 #define STEP_FLOWS 16
-/* An interface's ring has room for 256 frames. */
+/* An interface's ring takes 256 frames. */
 #define END_FLOWS 64
 #define END_PAUSE_NS MILLISECOND_NS
 

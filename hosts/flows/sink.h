@@ -49,7 +49,7 @@ struct sink {
 	size_t flow_count;
 	size_t open;
 	size_t closed;	    /* by the other side */
-	uint64_t strangers; /* connections that are none of ours, refused */
+	uint64_t strangers; /* connections that belong to no flow, refused */
 
 	struct record_file goodput;
 	struct grid interval_ends;
@@ -58,7 +58,7 @@ struct sink {
 	bool over;
 };
 
-/* The whole role. Returns the exit status, or -1 with the failure told. */
+/* The whole role. Returns the exit status, or -1 with the failure set. */
 int sink_run(const struct config *config, struct failure *failure);
 
 /* Phases, in order. Each returns 0 also when a signal ended it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One listening socket per destination of the flows; tells who has connected. */
+/* One listening socket per destination of the flows; matches connections to flows. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *
 }
 
 static bool
-is_passing(int error)
+is_transient(int error)
 {
 	return error == EAGAIN || error == EINTR || error == ECONNABORTED || error == EPROTO;
 }
@@ -66,9 +66,9 @@ listener_ready(struct watch *watch, uint32_t events, int64_t now_ns)
 	(void)now_ns;
 	if (fd >= 0)
 		return connection_arrived(listener, fd, &peer);
-	return is_passing(errno) ? 0 :
-				   failure_set(listener->sink->session.failure, EXIT_STATUS_HOST,
-					       "cannot accept a connection: %s", strerror(errno));
+	return is_transient(errno) ? 0 :
+				     failure_set(listener->sink->session.failure, EXIT_STATUS_HOST,
+						 "cannot accept a connection: %s", strerror(errno));
 }
 
 static int

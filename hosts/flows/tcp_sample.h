@@ -9,7 +9,7 @@
 
 /*
  * Fills in everything but flow and tick. is_bbr: ask for BBR's variables too. What an older
- * kernel does not tell is 0. Returns 0 or a negative errno.
+ * kernel does not report is 0. Returns 0 or a negative errno.
  */
 int tcp_sample_read(int fd, bool is_bbr, struct flow_sample *sample);
 

@@ -68,14 +68,15 @@ check_role(const struct config *config, const struct json_place *place)
 	bool prober = config->role == ROLE_PROBER;
 
 	if (prober != (config->schedule != NULL))
-		return json_place_error(&schedule, "a prober has one, a reflector none");
+		return json_place_error(&schedule,
+					"a prober needs one, a reflector must have none");
 	for (size_t i = 0; i < config->socket_count; i++) {
 		const struct sockaddr_in *remote = &config->sockets[i].remote;
 		struct json_place item = json_place_of_item(&sockets, i);
 
 		if (prober != (remote->sin_family != 0 && remote->sin_port != 0))
-			return json_place_error(&item, "a prober's has remote and remote_port, "
-						       "a reflector's has not");
+			return json_place_error(&item, "a prober's needs remote and remote_port, "
+						       "a reflector's must have neither");
 	}
 	return 0;
 }

@@ -80,7 +80,7 @@ inbox_drain(int fd, size_t socket, inbox_handler handle, void *owner, struct fai
 	do {
 		for (int i = 0; i < BATCH; i++)
 			prepare(&slots[i], &headers[i]);
-		/* MSG_TRUNC: tell the whole length, though only the beginning is kept. */
+		/* MSG_TRUNC: report the whole length, though only the beginning is stored. */
 		n = recvmmsg(fd, headers, BATCH, MSG_DONTWAIT | MSG_TRUNC, NULL);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNREFUSED))
 			return 0;

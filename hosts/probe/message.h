@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The beginning of a prober's datagram. Both ends are this program on machines of one byte
- * order; the mark keeps another sender's load from being taken for ours.
+ * order; the mark distinguishes ours from another sender's load.
  */
 #ifndef PROBE_MESSAGE_H
 #define PROBE_MESSAGE_H

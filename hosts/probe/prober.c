@@ -173,7 +173,7 @@ send_all(struct prober *p, int fd, struct mmsghdr *headers, size_t count)
 
 	while (done < count) {
 		sent = sendmmsg(fd, headers + done, (unsigned int)(count - done), 0);
-		/* What an earlier frame met (its port was closed) is told by the next call. */
+		/* What an earlier frame met (its port was closed) is reported by the next call. */
 		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
 			return failure_set(p->failure, EXIT_STATUS_HOST, "send: %s",
 					   strerror(errno));

@@ -14,8 +14,8 @@
 #include "reflector.h"
 #include "udp_socket.h"
 
-/* Between two looks at the sockets, to meet many datagrams at once. What an echo waits for it is
- * between its two stamps.
+/* Between two looks at the sockets, to meet many datagrams at once. The time that an echo waits
+ * is between its two time stamps.
  */
 #define REST_NS (500 * MICROSECOND_NS)
 
@@ -96,7 +96,7 @@ drain_ready(struct reflector *r)
 	return 0;
 }
 
-/* What lies in the sockets when the end is told still counts. */
+/* Datagrams that are in the sockets at the end still count. */
 static int
 serve(struct reflector *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes every datagram and sends back those that ask for it, until told to end. */
+/* Records every datagram and sends back those that ask for it, until standard input ends. */
 #ifndef PROBE_REFLECTOR_H
 #define PROBE_REFLECTOR_H
 

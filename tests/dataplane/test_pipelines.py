@@ -60,7 +60,7 @@ def test_a_program_of_another_digest_is_interpreted(tmp_path: Path) -> None:
     assert run.returncode == 0
     assert run.stderr.count("\n") == 1
     assert "P4 is interpreted: " in run.stderr
-    assert f"made of another .spec than {spec}" in run.stderr
+    assert f"built from a different .spec than {spec}" in run.stderr
 
 
 def test_the_same_digest_over_other_code_is_interpreted_too(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_same_digest_over_other_code_is_interpreted_too(tmp_path: Path) -> N
     spec.write_text(SPEC.read_text() + "\n")
     run = start_replay(tmp_path, CAPTURE, Bottleneck(), spec=spec)
     assert run.returncode == 0
-    assert "made of another .spec" in run.stderr
+    assert "built from a different .spec" in run.stderr
 
 
 def test_native_is_refused_where_it_would_be_another_program(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_native_is_refused_where_it_would_be_another_program(tmp_path: Path) -> 
     run = start_replay(tmp_path, CAPTURE, Bottleneck(), "native", spec=spec)
     assert run.returncode == 3
     assert "pipeline native: " in run.stderr
-    assert "made of another .spec" in run.stderr
+    assert "built from a different .spec" in run.stderr
 
 
 @pytest.mark.parametrize("pipeline", ["auto", "interpreted"])
@@ -114,7 +114,7 @@ def test_a_library_of_something_else_is_refused(tmp_path: Path, alone: Path) -> 
     shutil.copy2(BINARY.parent / "test" / "libnashbed-core.so", library)
     run = start_replay(tmp_path, CAPTURE, Bottleneck(), binary=alone)
     assert run.returncode == 0
-    assert "not a library of ours" in run.stderr
+    assert "not a library of nashbed" in run.stderr
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

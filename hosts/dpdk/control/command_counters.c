@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what P4 and the traffic manager counted, per lane. */
+/* The counters of a lane: those of P4 and of the traffic manager. */
 #include "command.h"
 #include "pipeline/register_json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programming a lane and taking it back: bottleneck, delays, flows, reset. */
+/* Programming and resetting a lane: bottleneck, delays, flows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +225,7 @@ command_reset(struct commands *c, const struct json_place *place, const json_t *
 
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
 		return NULL;
-	/* First no more packets of the lane's flows, then none on their way. */
+	/* First no more packets enter the queue as the lane's flows, then those inside are removed. */
 	error = p ? remove_entries(c, r.lane) : 0;
 	if (!error)
 		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &r);

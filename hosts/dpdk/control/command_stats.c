@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what is counted for all lanes together: wires, losses, the loop. */
+/* The counters of all lanes together: ports, losses, the loop. */
 #include <string.h>
 
 #include "command.h"

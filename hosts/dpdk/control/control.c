@@ -14,10 +14,10 @@
 #include "live/threads.h"
 
 #define CLIENTS_MAX 8
-/* Connections that wait to be taken, or to be turned away. */
+/* Connections that wait to be accepted or refused. */
 #define BACKLOG 64
 #define LINE_BYTES_MAX (1u << 20)
-#define LOOK_UP_MS 100
+#define STOP_CHECK_MS 100
 #define ANSWER_TIMEOUT_S 5
 
 struct client {
@@ -45,9 +45,9 @@ drop_client(struct control *c, uint32_t index)
 }
 
 static void
-take_client(struct control *c)
+accept_client(struct control *c)
 {
-	struct timeval patience = {.tv_sec = ANSWER_TIMEOUT_S};
+	struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_S};
 	int fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC);
 	char *line;
 
@@ -58,8 +58,8 @@ take_client(struct control *c)
 		close(fd);
 		return;
 	}
-	/* One that never reads its answers must not hold up the others. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	/* A client that never reads its answers must not hold up the others. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	c->clients[c->n_clients++] = (struct client){.fd = fd, .line = line};
 }
 
@@ -92,7 +92,7 @@ send_answer(int fd, json_t *answer)
 	return error;
 }
 
-/* Answer every whole line; keep what is left of the next. */
+/* Answer every complete line; the beginning of the next one remains. */
 static int
 answer_lines(struct control *c, struct client *client)
 {
@@ -134,21 +134,21 @@ serve_client(struct control *c, struct client *client)
 }
 
 static void
-look_up(struct control *c)
+serve_all(struct control *c)
 {
 	struct pollfd fds[CLIENTS_MAX + 1] = {{.fd = c->listener, .events = POLLIN}};
 	uint32_t n = c->n_clients;
 
 	for (uint32_t i = 0; i < n; i++)
 		fds[i + 1] = (struct pollfd){.fd = c->clients[i].fd, .events = POLLIN};
-	if (poll(fds, n + 1, LOOK_UP_MS) <= 0)
+	if (poll(fds, n + 1, STOP_CHECK_MS) <= 0)
 		return;
 	/* From the last, for dropping moves the last one down. */
 	for (uint32_t i = n; i > 0; i--)
 		if (fds[i].revents && serve_client(c, &c->clients[i - 1]) < 0)
 			drop_client(c, i - 1);
 	if (fds[0].revents)
-		take_client(c);
+		accept_client(c);
 }
 
 static void *
@@ -157,7 +157,7 @@ control_main(void *argument)
 	struct control *c = argument;
 
 	while (!atomic_load(&c->dp->stop))
-		look_up(c);
+		serve_all(c);
 	while (c->n_clients > 0)
 		drop_client(c, 0);
 	return NULL;

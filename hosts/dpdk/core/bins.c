@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One flow's share of one bin. A packet that stands in the queue over many
+/* One flow's share of one bin. A packet that is in the queue over many
  * bins adds to the first and last of them by its exact time there, and to those
  * between through a running sum: `entering` and `leaving` are the bytes that
  * start and stop filling whole bins here.
@@ -84,7 +84,7 @@ grow(struct bins *bins)
 	return 0;
 }
 
-/* Open bins up to and with this one. */
+/* Open bins up to and including this one. */
 static int
 reach(struct bins *bins, uint64_t bin)
 {
@@ -98,7 +98,7 @@ reach(struct bins *bins, uint64_t bin)
 }
 
 static int
-holds_anything(const struct bin_record *r)
+is_not_empty(const struct bin_record *r)
 {
 	return r->departed_packets || r->dropped_packets || r->occupancy_byte_ns;
 }
@@ -117,7 +117,7 @@ close_first(struct bins *bins, bins_emit_t emit, void *context)
 		r->occupancy_byte_ns += bins->standing[i] * bins->bin_ns;
 		r->bin = (uint32_t)bins->first_bin;
 		r->flow = bins->first_flow + i;
-		if (!holds_anything(r))
+		if (!is_not_empty(r))
 			continue;
 		error = emit(context, r);
 		if (error)
@@ -136,14 +136,14 @@ close_before(struct bins *bins, uint64_t bin, bins_emit_t emit, void *context)
 		if (error)
 			return error;
 	}
-	/* Nothing stands in the queue past the last open bin: skip what was idle. */
+	/* The queue is empty past the last open bin: skip the idle bins. */
 	if (bins->first_bin < bin)
 		bins->first_bin = bins->end_bin = bin;
 	return 0;
 }
 
 static void
-add_stay(struct bins *bins, uint32_t flow, const struct postcard *p)
+add_sojourn(struct bins *bins, uint32_t flow, const struct postcard *p)
 {
 	uint64_t first = p->enqueue_ns / bins->bin_ns;
 	uint64_t last = p->dequeue_ns / bins->bin_ns;
@@ -174,7 +174,7 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 	if (flow >= bins->n_flows || arrived_in < bins->first_bin || p->dequeue_ns < p->enqueue_ns)
 		return -ERANGE;
 	/* Before new bins are opened, so that no idle time takes memory. A drop
-	 * tells nothing: packets that arrived before it are still in the queue.
+	 * closes no bin: packets that arrived before it are still in the queue.
 	 */
 	if (p->kind != POSTCARD_DROPPED) {
 		error = close_before(bins, arrived_in, emit, context);
@@ -190,7 +190,7 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 		r->dropped_bytes += p->packet_bytes;
 		return 0;
 	}
-	add_stay(bins, flow, p);
+	add_sojourn(bins, flow, p);
 	r = &row_of(bins, p->dequeue_ns / bins->bin_ns)[flow].record;
 	r->departed_packets++;
 	r->departed_bytes += p->packet_bytes;

@@ -25,7 +25,7 @@ struct bin_record {
 
 struct bins;
 
-/* Called with each final record that holds anything; non-zero stops. */
+/* Called with each final record that is not empty; non-zero stops. */
 typedef int (*bins_emit_t)(void *context, const struct bin_record *record);
 
 /* For flows first to first + count - 1 and packets that arrive from start on.
@@ -37,7 +37,7 @@ void bins_destroy(struct bins *bins);
 /* 0; -ERANGE for a flow or a time outside; -ENOMEM; what emit returned. */
 int bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *context);
 
-/* All that is open is final: after the last postcard. */
+/* After the last postcard: every open bin is final. */
 int bins_finish(struct bins *bins, bins_emit_t emit, void *context);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One lane's postcards to one file: all of them, one in n, or time bins; and
- * the watch over the lane's sequence numbers, whatever is kept.
+/* One lane's postcards to one file: all of them, one in n, or time bins. Gaps in the
+ * lane's sequence numbers are counted in every mode.
  */
 #ifndef NASHBED_COLLECTOR_H
 #define NASHBED_COLLECTOR_H

@@ -49,7 +49,7 @@ struct delay_line {
 
 enum delay_verdict {
 	DELAY_TAKEN,
-	DELAY_LOST, /* random loss as configured, or no memory: the caller keeps the packet */
+	DELAY_LOST, /* random loss as configured, or no memory: the packet is still the caller's */
 };
 
 /* 0 or -ENOMEM. */

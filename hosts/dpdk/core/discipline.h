@@ -2,10 +2,9 @@
 /* A queue discipline with its shaper: one lane's bottleneck. Time is an
  * argument: nothing here reads a clock.
  *
- * A packet stands in the queue from its arrival until its last bit has been
- * serialised:
+ * A packet's sojourn time is from its arrival until its last bit has been serialised:
  *   departure = max(arrival, previous departure) + (bytes + overhead) * 8 / rate
- * reckoned at the arrival, so that a late poll delays the frame but never
+ * computed at the arrival, so that a late poll delays the frame but never
  * changes the rate. Fractions of a nanosecond are carried.
  */
 #ifndef NASHBED_DISCIPLINE_H
@@ -60,7 +59,7 @@ struct discipline_ops {
 	 * last one the line is free.
 	 */
 	bool (*discard)(struct discipline *d, struct queue_packet *packet);
-	/* What was configured and what is there, for people. */
+	/* The configuration as one line for people. */
 	int (*describe)(const struct discipline *d, char *text, size_t text_bytes);
 	void (*stats)(const struct discipline *d, struct discipline_stats *stats);
 	void (*reset_stats)(struct discipline *d);

@@ -162,7 +162,7 @@ droptail_dequeue(struct discipline *d, struct queue_packet *packet, uint64_t now
 	return take_first(d, packet);
 }
 
-/* The time that the discarded packets would have taken is nobody's. */
+/* Discarded packets take no time on the link. */
 static bool
 droptail_discard(struct discipline *d, struct queue_packet *packet)
 {

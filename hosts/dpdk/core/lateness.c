@@ -17,12 +17,12 @@ bin_end_ns(uint32_t bin)
 uint64_t
 lateness_percentile(const struct lateness *l, uint32_t per_mille)
 {
-	uint64_t wanted = (l->count * per_mille + 999) / 1000;
+	uint64_t rank = (l->count * per_mille + 999) / 1000;
 	uint64_t seen = 0;
 
 	for (uint32_t bin = 0; bin < LATENESS_BINS; bin++) {
 		seen += l->bins[bin];
-		if (seen >= wanted && seen > 0) {
+		if (seen >= rank && seen > 0) {
 			uint64_t end = bin_end_ns(bin);
 
 			return end < l->max_ns ? end : l->max_ns;

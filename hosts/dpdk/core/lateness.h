@@ -41,8 +41,8 @@ lateness_add(struct lateness *l, uint64_t ns)
 	l->bins[lateness_bin(ns)]++;
 }
 
-/* The smallest time that at least this share (per mille) of frames kept to,
- * rounded up to its bin's end; 0 when there was no frame.
+/* The lateness that this share (per mille) of frames did not exceed, rounded up to its
+ * bin's end; 0 when there was no frame.
  */
 uint64_t lateness_percentile(const struct lateness *l, uint32_t per_mille);
 

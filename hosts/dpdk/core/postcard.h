@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The telemetry record and the fixed function's headers as they stand in front
- * of a packet: big-endian, as P4 has them (p4src/common/postcard.p4, bridge.p4,
- * p4src/dpdk/intrinsic.p4). Kept together with P4 and Python by golden bytes.
+/* The telemetry record and the fixed function's headers in front of a packet:
+ * big-endian, as P4 has them (p4src/common/postcard.p4, bridge.p4,
+ * p4src/dpdk/intrinsic.p4). Golden bytes hold it together with P4 and Python.
  */
 #ifndef NASHBED_POSTCARD_H
 #define NASHBED_POSTCARD_H

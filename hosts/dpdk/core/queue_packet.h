@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the traffic manager knows of a packet: a handle it never looks into,
- * a length, and the intrinsic metadata it hands to egress.
+/* What the traffic manager knows of a packet: an opaque handle, a length, and the
+ * intrinsic metadata for egress.
  */
 #ifndef NASHBED_QUEUE_PACKET_H
 #define NASHBED_QUEUE_PACKET_H

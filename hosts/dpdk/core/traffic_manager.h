@@ -20,7 +20,7 @@ int traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops
 			 uint32_t n_lanes);
 void traffic_manager_free(struct traffic_manager *tm);
 
-/* As the discipline's; -EINVAL also for a lane that is not there. */
+/* As the discipline's; -EINVAL also for a lane that does not exist. */
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct discipline_config *config);
 

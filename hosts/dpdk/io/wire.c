@@ -18,7 +18,7 @@
 
 #define DESCRIPTORS 4096
 #define SEND_TRIES 8
-/* Of a frame the kernel counts 2304 bytes or so, and it doubles what it is told. */
+/* The kernel counts about 2304 bytes for a frame, and doubles the size that it is given. */
 #define SEND_BUFFER_BYTES (450 * 2304 / 2)
 
 static void
@@ -54,7 +54,7 @@ wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
 			 extras[config->driver][0] ? "," : "", extras[config->driver]);
 }
 
-/* The descriptors that frames of this driver come by. */
+/* Whether frames of this driver arrive by this descriptor. */
 static bool
 is_frame_fd(enum driver driver, int fd)
 {
@@ -72,7 +72,7 @@ is_frame_fd(enum driver driver, int fd)
 	return domain == (driver == DRIVER_AF_XDP ? AF_XDP : AF_PACKET);
 }
 
-/* No driver tells its descriptors, so look for those that it opened: all frame
+/* No driver exposes its descriptors, so look for those that it opened: all frame
  * descriptors of this process that no other wire has.
  */
 static void
@@ -93,7 +93,7 @@ find_fds(struct wire *wire, const bool *had)
 }
 
 static void
-note_fds(enum driver driver, bool *had)
+mark_fds(enum driver driver, bool *had)
 {
 	for (int fd = 3; fd < 1024; fd++)
 		had[fd] = is_frame_fd(driver, fd);
@@ -101,7 +101,7 @@ note_fds(enum driver driver, bool *had)
 
 /* A frame counts against the socket's send buffer until the core at the other end has taken
  * it in, and while that buffer is full the driver tries again and again. The kernel's default,
- * some 92 frames, had the loop wait for a core that is busy with flows.
+ * some 92 frames, made the loop wait for a core that is busy with flows.
  * Both ports' frames together still fit into that core's backlog (net.core.netdev_max_backlog).
  */
 static void
@@ -136,7 +136,7 @@ start_ethdev(uint16_t port, struct rte_mempool *pool)
 	if (!error)
 		error = rte_eth_dev_start(port);
 	if (!error)
-		/* Not every virtual device knows the mode, and those need none. */
+		/* Not every virtual device supports the mode, and those do not need it. */
 		(void)rte_eth_promiscuous_enable(port);
 	return error;
 }
@@ -156,7 +156,7 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
 		return refuse(failure, config->device, "no such DPDK device", result,
 			      "is the interface there, in this namespace?");
 	if (config->driver != DRIVER_TAP)
-		note_fds(config->driver, had);
+		mark_fds(config->driver, had);
 	result = start_ethdev(wire->ethdev, pool);
 	if (result)
 		return refuse(failure, config->device, "cannot start", result,

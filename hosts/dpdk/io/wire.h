@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A port of the data plane: an ethdev of any of the drivers, the frames that
- * wait to be sent by it, and everything that can be lost at it, counted.
+ * wait to be sent by it, and counters of every kind of loss at it.
  */
 #ifndef NASHBED_WIRE_H
 #define NASHBED_WIRE_H
@@ -19,7 +19,7 @@
 #define WIRE_FDS_MAX 8u
 #define WIRE_ARGUMENT_BYTES 256
 
-/* What the sender of a frame wants to know once it is out. */
+/* What the loop needs to know of a frame once it is sent. */
 struct frame_note {
 	uint32_t lane; /* NO_LANE: nothing */
 	uint64_t departure_ns;
@@ -29,12 +29,12 @@ struct wire {
 	enum wire_id id;
 	enum driver driver;
 	uint16_t ethdev;
-	int fds[WIRE_FDS_MAX]; /* readable when frames came in; none for PCI */
+	int fds[WIRE_FDS_MAX]; /* readable when frames have arrived; none for PCI */
 	uint32_t n_fds;
 	struct rte_mbuf *pending[WIRE_PENDING];
 	struct frame_note notes[WIRE_PENDING];
 	uint32_t n_pending;
-	uint64_t tx_backlog_drops; /* frames that found `pending` full */
+	uint64_t tx_backlog_drops; /* frames dropped because `pending` was full */
 };
 
 struct wire_stats {
@@ -43,9 +43,9 @@ struct wire_stats {
 	uint64_t rx_bytes;
 	uint64_t tx_bytes;
 	uint64_t rx_dropped; /* the driver's rings were full, or errors */
-	uint64_t tx_dropped; /* by the driver or for want of room before it */
+	uint64_t tx_dropped; /* by the driver, or because `pending` was full */
 	uint64_t rx_no_mbuf;
-	/* AF_XDP: what the kernel says of the socket's rings. */
+	/* AF_XDP: the kernel's counters of the socket's rings. */
 	uint64_t xdp_rx_dropped;
 	uint64_t xdp_rx_ring_full;
 	uint64_t xdp_fill_ring_empty;
@@ -64,7 +64,7 @@ void wire_close(struct wire *wire);
 /* Queue one frame for sending; it is the wire's from here on. */
 void wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note);
 
-/* Send what waits. Returns how many went out: the first of notes[]. Call
+/* Send what is pending. Returns how many frames were sent: the first of notes[]. Call
  * wire_sent() afterwards.
  */
 uint32_t wire_send(struct wire *wire);

@@ -24,7 +24,7 @@
 
 struct lane_state {
 	struct lateness lateness;
-	uint64_t max_gap_ns; /* the longest time between two looks at the wires */
+	uint64_t max_gap_ns; /* the longest time between two polls of the ports */
 	uint64_t postcards;  /* made by the bottleneck, or arrived from the switch */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only place that reads a clock. */
+/* The only place on a packet's path that reads a clock. */
 #include "loop.h"
 
 #include <poll.h>
@@ -14,9 +14,9 @@
 #include "common/clock.h"
 
 #define HIGHEST_PRIORITY (-20)
-/* A polling loop's rounds take microseconds: below this no gap is looked at. */
+/* A polling loop's rounds take microseconds: shorter gaps are not recorded. */
 #define GAP_WORTH_NOTING_NS UINT64_C(50000)
-/* A sleeping loop looks up at least this often. */
+/* A sleeping loop wakes up at least this often. */
 #define SLEEP_MAX_NS UINT64_C(10000000)
 
 uint64_t
@@ -81,9 +81,9 @@ send_all(struct dataplane *dp, struct wire *wire)
 	return n;
 }
 
-/* What became of one look at everything. */
+/* The result of one round: receive, work off what is due, send. */
 struct round {
-	uint64_t now_ns; /* the time up to which all is done */
+	uint64_t now_ns; /* every event up to this time is done */
 	bool worked;	 /* a frame came or went, or an event was due */
 };
 
@@ -100,7 +100,7 @@ one_round(struct dataplane *dp)
 	now_ns = loop_now_ns(dp);
 	due = dp->role->next_event(dp) <= now_ns;
 	dp->role->advance(dp, now_ns);
-	/* What goes on first, then what goes back. */
+	/* First the forward direction, then the reverse. */
 	for (int id = N_WIRES - 1; id >= 0; id--)
 		moved += send_all(dp, &dp->wires[id]);
 	dp->loop.iterations++;
@@ -109,9 +109,9 @@ one_round(struct dataplane *dp)
 	return (struct round){.now_ns = now_ns, .worked = due || moved > 0};
 }
 
-/* A polling loop is always on its core, so its work is what its rounds with work
- * take, by the clock. Where a round without work ends is known without another
- * look at it. Returns where this one ends.
+/* A polling loop never leaves its core, so its busy time is the duration of the rounds
+ * in which it worked. A round without work needs no second reading of the clock.
+ * Returns the time at which this round ended.
  */
 static uint64_t
 account_busy(struct dataplane *dp, const struct round *round, uint64_t begin_ns)
@@ -173,7 +173,7 @@ sleep_until_event(const struct dataplane *dp)
 	drain_wake_ups(dp);
 }
 
-/* Whatever else wants this core gets what is left of it. A real-time class would
+/* Other threads on this core get what this one leaves. A real-time class would
  * be worse: the kernel's throttle stops it for 50 ms in every second. Without
  * the right to raise itself the thread just runs, and its lateness shows.
  */

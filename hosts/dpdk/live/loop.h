@@ -7,7 +7,7 @@
 /* Nanoseconds on the switch clock. */
 uint64_t loop_now_ns(const struct dataplane *dp);
 
-/* Send a frame in this round; lane is NO_LANE where its lateness is of no interest. */
+/* Send a frame in this round; lane is NO_LANE where its lateness is not measured. */
 void loop_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
 	       uint64_t departure_ns);
 

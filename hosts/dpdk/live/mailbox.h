@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request at a time from the control thread to the data thread, done
- * between two rounds of its loop. The request is published by release, seen by
- * acquire; its end comes back through the semaphore.
+/* One request at a time from the control thread to the data thread, which serves it
+ * between two rounds of its loop. The request is published by release and read by
+ * acquire; a semaphore reports its completion.
  */
 #ifndef NASHBED_MAILBOX_H
 #define NASHBED_MAILBOX_H
@@ -29,13 +29,13 @@ struct mailbox {
 int mailbox_init(struct mailbox *box);
 void mailbox_free(struct mailbox *box);
 
-/* Control thread: have it done and wait. The request's own result. */
+/* Control thread: wait until the data thread has run it. Returns its result. */
 int mailbox_call(struct mailbox *box, mailbox_request_t run, void *argument);
 
 /* Any thread: end the data thread's sleep. Async-signal-safe. */
 void mailbox_wake(const struct mailbox *box);
 
-/* Data thread: do what waits. */
+/* Data thread: run the pending request, if there is one. */
 void mailbox_serve(struct mailbox *box, struct dataplane *dp);
 
 #endif

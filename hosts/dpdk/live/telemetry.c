@@ -16,7 +16,7 @@
 
 #define CHUNK_POSTCARDS 1024u
 #define N_CHUNKS 1024u
-/* Between two looks at what there is to write, or at what has been written. */
+/* Between two looks at what is to be written, or at what has been written. */
 #define PAUSE_NS MILLISECOND_NS
 
 struct chunk {

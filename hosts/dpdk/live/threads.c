@@ -22,7 +22,7 @@ thread_start(pthread_t *thread, const char *name, uint32_t core, void *(*run)(vo
 	pthread_setname_np(*thread, name);
 	CPU_ZERO(&cores);
 	CPU_SET(core, &cores);
-	/* Without that core the thread runs where the system likes. */
+	/* Without that core the scheduler chooses. */
 	pthread_setaffinity_np(*thread, sizeof(cores), &cores);
 	return 0;
 }

@@ -20,9 +20,9 @@
 #define FIRST_PORT 1024u
 #define SINK_PORT 5201u
 #define FLOWS_MAX 60000u
-/* Arrivals are so much more than what leaves: the queue fills, and some drop. */
+/* Arrivals as a share of the rate: the queue fills, and some packets are dropped. */
 #define OVERLOAD_PER_CENT 102u
-/* Not timed: buffers, tables and branches get warm. */
+/* Not timed: they warm up caches and branch prediction. */
 #define WARM_UP_PACKETS 100000u
 
 struct headers {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the packet path costs: packets of our own through delay line, P4 ingress,
+/* The cost of the packet path: generated packets through delay line, P4 ingress,
  * queue and P4 egress, in virtual time and as fast as the core goes. No port and
  * no file, so that nothing else is measured.
  */

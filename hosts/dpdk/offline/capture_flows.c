@@ -22,7 +22,7 @@
 #define PROTOCOL_OFFSET (ETHERNET_BYTES + 9u)
 #define DATA_OFFSET (IPV4_END_OFFSET + 12u)
 
-/* The key as the hash table wants it: no padding that could differ. */
+/* The key of the hash table: no padding that could differ. */
 struct packed_key {
 	uint32_t src, dst;
 	uint16_t sport, dport;
@@ -121,7 +121,7 @@ knows(const struct capture_flows *f, const struct flow_key *key, bool reverse)
 }
 
 int
-capture_flows_see(struct capture_flows *f, const struct flow_key *key)
+capture_flows_add(struct capture_flows *f, const struct flow_key *key)
 {
 	struct packed_key packed = pack(key, false);
 

@@ -23,10 +23,10 @@ bool capture_flows_key(const uint8_t *frame, uint32_t bytes, struct flow_key *ke
  */
 bool capture_flows_is_sound(const uint8_t *frame, uint32_t captured, uint32_t bytes);
 
-/* See a frame's key for the first or a later time. -ENOSPC: too many flows. */
-int capture_flows_see(struct capture_flows *f, const struct flow_key *key);
+/* Add the flow of a frame, unless it is known in either direction. -ENOSPC: too many flows. */
+int capture_flows_add(struct capture_flows *f, const struct flow_key *key);
 
-/* Is this the way back of a flow that was seen before it? */
+/* Whether this is the reverse direction of a flow that came before it. */
 bool capture_flows_is_reverse(const struct capture_flows *f, const struct flow_key *key);
 
 uint32_t capture_flows_count(const struct capture_flows *f);

@@ -35,7 +35,7 @@ survey_packet(void *context, const struct capture_packet *packet)
 	if (!capture_flows_key(packet->frame, packet->captured, &key) ||
 	    !capture_flows_is_sound(packet->frame, packet->captured, packet->bytes))
 		return 0;
-	if (capture_flows_see(r->flows, &key) == 0)
+	if (capture_flows_add(r->flows, &key) == 0)
 		return 0;
 	return failure_set(r->failure, EXIT_STATUS_CONFIG, "%s: more than %u flows",
 			   r->capture.path, r->config->flow_capacity);

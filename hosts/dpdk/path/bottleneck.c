@@ -6,7 +6,7 @@
 
 #include <rte_prefetch.h>
 
-/* Packets between asking for one and touching it. */
+/* Packets between prefetching one and using it. */
 #define PREFETCH_AHEAD 4u
 
 int
@@ -58,7 +58,7 @@ bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbu
 	delays_put(&b->delays, wire == PIPELINE_SENDERS, mbufs, n, now_ns);
 }
 
-/* Put the intrinsic header in front. False, and the packet is gone, without room. */
+/* Put the intrinsic header in front. False without headroom: the packet is dropped. */
 static bool
 put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 	      const struct queue_packet *q)
@@ -91,8 +91,8 @@ finish_egress(struct bottleneck *b, const struct pipeline_slot *slot,
 	rte_pktmbuf_free(slot->mbuf);
 }
 
-/* A packet that has stood in a long queue is in no cache: ask for it some packets
- * before it is touched, first what says where its bytes are, then the bytes.
+/* A packet that has been in a long queue is in no cache: prefetch it some packets
+ * before it is needed, first its descriptor, then its bytes.
  */
 static void
 prefetch_egress(const struct bottleneck *b, uint32_t i)
@@ -107,7 +107,7 @@ prefetch_egress(const struct bottleneck *b, uint32_t i)
 	rte_prefetch0((const uint8_t *)mbuf->buf_addr + mbuf->data_off - INTRINSIC_BYTES);
 }
 
-/* Fill the pipeline's slots; a packet without room for the header is dropped. */
+/* Fill the pipeline's slots; a packet without headroom is dropped. */
 static uint32_t
 load_egress(struct bottleneck *b, struct pipeline_slot *slots)
 {

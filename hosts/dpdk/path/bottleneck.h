@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole path of a packet: delay line, P4 ingress, traffic manager, P4
  * egress, wire. Time is an argument, so the same code runs on a clock and in
- * virtual time; only the loop (loop.c) and the replay (replay.c) know time.
+ * virtual time; only the loop (live/loop.c) and the replay (offline/replay.c) know the time.
  *
  * Events are worked off in the order of their times up to now, however late
- * the call comes: a late poll delays frames but changes neither what is
- * dropped nor when the queue is what size. Only P4 ingress runs ahead of that
+ * the call comes: a late poll delays frames but changes neither which packets are
+ * dropped nor the length of the queue at any time. Only P4 ingress runs ahead of that
  * order, by one burst: P4's own count of a flow's bytes in the queue (and so
  * its peak) may be high by what arrived within one poll. In virtual time the
  * burst is one packet and the count exact.
@@ -27,7 +27,7 @@
 /* Where packets and postcards go. */
 struct bottleneck_sink {
 	/* A frame for a wire, now owned by the sink. lane is NOT_SHAPED for
-	 * traffic that saw no queue; else departure_ns is its scheduled time.
+	 * traffic that passed no queue; else departure_ns is its scheduled time.
 	 */
 	void (*frame)(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
 		      uint64_t departure_ns);
@@ -35,11 +35,11 @@ struct bottleneck_sink {
 	void *context;
 };
 
-/* Packets that ended inside; none of them but discarded should ever count. */
+/* Packets that were dropped inside. Only `discarded` should ever be above 0. */
 struct bottleneck_drops {
 	uint64_t p4;	    /* P4 sent a packet to the drop port */
-	uint64_t bad_lane;  /* P4 chose a lane that is not there */
-	uint64_t headroom;  /* no room in front of the frame */
+	uint64_t bad_lane;  /* P4 chose a lane that does not exist */
+	uint64_t headroom;  /* too little headroom in front of the frame */
 	uint64_t discarded; /* queued in lanes that were reset */
 };
 

@@ -80,19 +80,19 @@ delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs, uint32_
 		if (delay_line_put(&d->line, path, mbufs[i], now_ns) == DELAY_TAKEN)
 			continue;
 		rte_pktmbuf_free(mbufs[i]);
-		/* Random loss has its own count; anything else is our fault. */
+		/* Random loss has its own count; anything else is a lack of memory. */
 		if (d->line.paths[path].lost_packets == lost)
 			d->no_memory++;
 	}
 }
 
 uint32_t
-delays_take(struct delays *d, struct delayed *out, uint32_t room, uint64_t now_ns)
+delays_take(struct delays *d, struct delayed *out, uint32_t max, uint64_t now_ns)
 {
 	uint32_t n = 0;
 	bool stale;
 
-	while (n < room && delay_line_get(&d->line, now_ns, &out[n], &stale)) {
+	while (n < max && delay_line_get(&d->line, now_ns, &out[n], &stale)) {
 		if (!stale) {
 			n++;
 			continue;

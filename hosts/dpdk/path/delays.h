@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames in the delay line: which path a frame takes goes by its addresses, so
- * that every flow group of every lane has its base RTT. Both roles of the data
- * plane begin with it.
+/* Frames in the delay line: a frame's addresses choose its path, so that every flow
+ * group of every lane has its base RTT. In both roles frames enter here first.
  */
 #ifndef NASHBED_DELAYS_H
 #define NASHBED_DELAYS_H
@@ -47,8 +46,8 @@ void delays_clear_lane(struct delays *d, uint32_t lane);
 void delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs, uint32_t n,
 		uint64_t now_ns);
 
-/* What is due by now, in the order of time; at most `room`. */
-uint32_t delays_take(struct delays *d, struct delayed *out, uint32_t room, uint64_t now_ns);
+/* What is due by now, in the order of time; at most `max` frames. */
+uint32_t delays_take(struct delays *d, struct delayed *out, uint32_t max, uint64_t now_ns);
 
 /* The lane of a path, NO_LANE for frames that are not of the address plan. */
 uint32_t delays_lane(const struct delays *d, uint32_t path);

@@ -30,7 +30,7 @@ hosts_receive(struct hosts *h, enum hosts_wire wire, struct rte_mbuf **mbufs, ui
 	delays_put(&h->delays, wire == HOSTS_SENDERS, mbufs, n, now_ns);
 }
 
-/* The postcard in a frame; NULL: there is none that this version can read. */
+/* The postcard in a frame; NULL: it is not a postcard of version POSTCARD_VERSION. */
 static const uint8_t *
 find_postcard(const struct rte_mbuf *mbuf)
 {

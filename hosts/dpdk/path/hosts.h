@@ -35,7 +35,7 @@ struct hosts_sink {
 struct hosts {
 	struct delays delays;
 	struct hosts_sink sink;
-	uint64_t bad_postcards; /* frames at the telemetry wire that are none, or of no lane */
+	uint64_t bad_postcards; /* frames at the telemetry port that are not postcards of a lane */
 };
 
 /* 0 or -ENOMEM. */

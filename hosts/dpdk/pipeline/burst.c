@@ -42,7 +42,7 @@ in_stats(void *port, struct rte_swx_port_in_stats *stats)
 }
 
 static void
-keep_postcard(struct pipeline_slot *slot, const struct rte_swx_pkt *pkt)
+save_postcard(struct pipeline_slot *slot, const struct rte_swx_pkt *pkt)
 {
 	memcpy(slot->postcard, pkt->pkt + pkt->offset, POSTCARD_BYTES);
 	slot->has_postcard = true;
@@ -56,7 +56,7 @@ out_tx(void *object, struct rte_swx_pkt *pkt)
 	uint32_t strip = 0;
 
 	if (port->id == PIPELINE_TELEMETRY)
-		keep_postcard(slot, pkt);
+		save_postcard(slot, pkt);
 	if (port->id == PIPELINE_TELEMETRY || port->id == PIPELINE_EGRESS)
 		strip = POSTCARD_BYTES;
 	slot->port = port->id;
@@ -66,13 +66,13 @@ out_tx(void *object, struct rte_swx_pkt *pkt)
 	port->burst->n_out++;
 }
 
-/* The mirror engine: of a mirrored packet only the postcard is kept. */
+/* The mirror engine: only the postcard of a mirrored packet is copied. */
 static void
 out_clone_tx(void *port, struct rte_swx_pkt *pkt, uint32_t truncation_length)
 {
 	(void)port;
 	(void)truncation_length;
-	keep_postcard(pkt->handle, pkt);
+	save_postcard(pkt->handle, pkt);
 }
 
 static void

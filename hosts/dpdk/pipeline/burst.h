@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ports of the P4 program in SWX: one for a burst of packets to go in by, and
- * those that it comes out of, which note the port and the postcard in the packet's
- * slot. No rings and no copies of packets: a mirrored packet leaves its postcard.
+/* The ports of the P4 program in SWX: one input port for a burst of packets, and output
+ * ports that record the port and the postcard in the packet's slot. No rings and no
+ * copies of packets: of a mirrored packet only the postcard is copied.
  */
 #ifndef NASHBED_BURST_H
 #define NASHBED_BURST_H
@@ -32,13 +32,13 @@ void burst_init(struct burst *b);
 /* Have the pipeline, not yet built, use these ports. 0 or a negative errno. */
 int burst_configure(struct burst *b, struct rte_swx_pipeline *pipeline);
 
-/* The same for a native one; out has room for PIPELINE_PORTS. */
+/* The same for a native pipeline; out is an array of PIPELINE_PORTS. */
 struct native_ports burst_native_ports(struct burst *b, void *out[PIPELINE_PORTS]);
 
 /* The first n slots are the next to go in. */
 void burst_begin(struct burst *b, uint32_t n);
 
-/* Whether all that went in came out. */
+/* Whether every packet that went in has come out. */
 bool burst_is_through(const struct burst *b);
 
 #endif

@@ -13,8 +13,8 @@
 #include <rte_version.h>
 
 #define PLACE "pipeline/native/bottleneck.so"
-/* DPDK builds from a library with ports of its own kinds only. These are never
- * run: ours take their place.
+/* DPDK builds from a library with its own kinds of ports only. These are never
+ * run: ours replace them.
  */
 #define PLACEHOLDER "native"
 #define PORTS_TEXT_BYTES 1024
@@ -75,7 +75,8 @@ check_spec(const struct native_library *native, const char *spec_path, const cha
 	if (same)
 		return 0;
 	return failure_set(reason, EXIT_STATUS_TARGET,
-			   "%s: made of another .spec than %s; `make build`", library, spec_path);
+			   "%s: built from a different .spec than %s; run `make build`", library,
+			   spec_path);
 }
 
 static int
@@ -84,11 +85,11 @@ check(void *handle, const char *spec_path, const char *library, struct failure *
 	const struct native_library *native = dlsym(handle, NATIVE_LIBRARY_SYMBOL);
 
 	if (native == NULL)
-		return refuse(reason, library, "not a library of ours");
-	/* What it knows of the pipeline's inside holds for this version alone. */
+		return refuse(reason, library, "not a library of nashbed");
+	/* It reads DPDK's internal structures, which differ between versions. */
 	if (strcmp(native->dpdk, rte_version()) != 0)
 		return failure_set(reason, EXIT_STATUS_TARGET,
-				   "%s: made for %s, this is %s; `make setup`", library,
+				   "%s: built for %s, but this is %s; run `make setup`", library,
 				   native->dpdk, rte_version());
 	return check_spec(native, spec_path, library, reason);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The P4 program as native code, where the build made it: pipeline/native/bottleneck.so
- * beside the data plane. It is used for the very .spec that it was made of, with
- * the very DPDK; anything else is interpreted.
+ * beside the data plane. It is used only for the .spec and the DPDK version that it was
+ * built from; anything else is interpreted.
  */
 #ifndef NASHBED_NATIVE_H
 #define NASHBED_NATIVE_H

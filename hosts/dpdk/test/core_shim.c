@@ -155,7 +155,7 @@ shim_tm_configure(struct traffic_manager *tm, uint32_t lane, uint64_t rate_bps, 
 }
 
 static void
-tell(const struct queue_packet *packet, uint64_t out[5])
+export_packet(const struct queue_packet *packet, uint64_t out[5])
 {
 	out[0] = (uint64_t)(uintptr_t)packet->handle;
 	out[1] = packet->lane;
@@ -176,7 +176,7 @@ shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t packet, uint
 	};
 	bool taken = traffic_manager_enqueue(tm, &q, now_ns);
 
-	tell(&q, out);
+	export_packet(&q, out);
 	return taken;
 }
 
@@ -187,7 +187,7 @@ shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[5])
 
 	if (!traffic_manager_dequeue(tm, &q, now_ns))
 		return 0;
-	tell(&q, out);
+	export_packet(&q, out);
 	return 1;
 }
 
@@ -251,7 +251,7 @@ struct shim_bins {
 };
 
 static int
-keep_record(void *context, const struct bin_record *record)
+append_record(void *context, const struct bin_record *record)
 {
 	struct shim_bins *b = context;
 
@@ -292,13 +292,13 @@ shim_bins_add(struct shim_bins *b, const uint8_t postcard[POSTCARD_BYTES])
 	struct postcard p;
 
 	postcard_decode(postcard, &p);
-	return bins_add(b->bins, &p, keep_record, b);
+	return bins_add(b->bins, &p, append_record, b);
 }
 
 int
 shim_bins_finish(struct shim_bins *b)
 {
-	return bins_finish(b->bins, keep_record, b);
+	return bins_finish(b->bins, append_record, b);
 }
 
 const struct bin_record *

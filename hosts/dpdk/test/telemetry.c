@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Postcards from the data thread to a file: all of those before the stop are in it once it is
- * finished, and where no chunk is free they are counted as lost without anybody waiting.
+ * finished, and where no chunk is free they are counted as lost and nothing waits.
  * Usage: test-telemetry DIRECTORY
  */
 #include <string.h>

@@ -20,7 +20,7 @@ golden_value(unsigned int record, unsigned int field)
 }
 
 #define ASSIGN(ctype, type, name) record.name = (ctype)golden_value(number, field++);
-#define TELL(ctype, type, name)                                                                    \
+#define DESCRIBE(ctype, type, name)                                                                \
 	fprintf(json, "%s\n   \"%s\": %" PRIu64, separator, #name, (uint64_t)record.name);         \
 	separator = ",";
 
@@ -34,7 +34,7 @@ golden_value(unsigned int record, unsigned int field)
                                                                                                    \
 			FIELDS(ASSIGN)                                                             \
 			fprintf(json, "%s\n  {", number == 0 ? "" : ",");                          \
-			FIELDS(TELL)                                                               \
+			FIELDS(DESCRIBE)                                                           \
 			fprintf(json, "\n  }");                                                    \
 			fwrite(&record, sizeof(record), 1, binary);                                \
 		}                                                                                  \

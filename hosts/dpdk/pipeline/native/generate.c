@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* native-generate SPEC OUT: DPDK's C for a .spec, and the .spec's own text as an
- * array, by which the data plane knows whose code it is.
+ * array, by which the data plane recognises the code.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Get the headers that the P4 program's native code needs and libdpdk-dev does not have.
 
-DPDK generates C from a .spec that includes two headers of its own inside. They are in the
-source package of the very version that is installed, and no other version's will do: the
-code reads the library's structures. So that package is asked for, through apt, which
-checks its signatures; it gets lists of its own, and the machine's sources stay as they
-are. Plain Python without packages, for `make setup` comes before any.
+The C that DPDK generates from a .spec includes two of DPDK's internal headers. They must be of
+exactly the installed version, because the code reads the library's structures. So they are taken
+from that version's source package, through apt, which checks its signatures, with package lists
+of its own: the machine's apt sources do not change. Plain Python without packages, because
+`make setup` runs it first.
 
 Without them (offline, not Debian, another DPDK) the build goes on and the data plane
 interprets the program; this says why in one line and exits with 0.
@@ -43,11 +43,11 @@ TIMEOUT_S = 300
 
 
 class UnavailableError(Exception):
-    """The headers cannot be had; the message says why."""
+    """The headers are not available; the message says why."""
 
 
-def told(*command: str, folder: Path | None = None) -> str:
-    """What a command says on standard output; raises UnavailableError with its last words.
+def output_of(*command: str, folder: Path | None = None) -> str:
+    """A command's standard output; raises UnavailableError with its last line of error.
 
     Args:
         command: The program and its arguments.
@@ -81,8 +81,8 @@ def with_source_packages(text: str, name: str) -> str:
 
 def write_sources(folder: Path) -> None:
     """The machine's apt sources, for source packages."""
-    found = [SOURCES / "sources.list", *sorted((SOURCES / "sources.list.d").glob("*"))]
-    for path in found:
+    files = [SOURCES / "sources.list", *sorted((SOURCES / "sources.list.d").glob("*"))]
+    for path in files:
         if path.is_file() and path.suffix in {".list", ".sources"}:
             (folder / path.name).write_text(with_source_packages(path.read_text(), path.name))
 
@@ -105,12 +105,12 @@ def download(package: str, version: str, folder: Path) -> None:
     config = "".join(f'{name} "{value}";\n' for name, value in settings.items())
     (folder / "apt.conf").write_text(config)
     # A source that cannot be read is only warned of: the package may be in another.
-    told("apt-get", "-q", "update", folder=folder)
-    wanted = f"{package}={version}"
+    output_of("apt-get", "-q", "update", folder=folder)
+    source = f"{package}={version}"
     try:
-        told("apt-get", "-q", "source", "--download-only", wanted, folder=folder)
+        output_of("apt-get", "-q", "source", "--download-only", source, folder=folder)
     except UnavailableError as error:
-        raise UnavailableError(f"no source package {wanted} to be had ({error})") from error
+        raise UnavailableError(f"no source package {source} ({error})") from error
 
 
 def members(folder: Path, pattern: str) -> dict[str, str]:
@@ -123,15 +123,15 @@ def members(folder: Path, pattern: str) -> dict[str, str]:
     archives = list(folder.glob(pattern))
     if len(archives) != 1:
         raise UnavailableError(f"no {pattern} in the source package")
-    wanted = {*HEADERS, SHIPPED}
+    names = {*HEADERS, SHIPPED}
     with tarfile.open(archives[0]) as archive:
-        found = {}
+        texts = {}
         for member in archive:
             place, _, name = member.name.rpartition("/")
-            if name in wanted and place.partition("/")[2] == FOLDER:
+            if name in names and place.partition("/")[2] == FOLDER:
                 file = archive.extractfile(member)
-                found[name] = file.read().decode() if file else ""
-    return found
+                texts[name] = file.read().decode() if file else ""
+    return texts
 
 
 def check_patches(folder: Path) -> None:
@@ -146,11 +146,11 @@ def check_patches(folder: Path) -> None:
 
 def installed_header() -> str:
     """The installed copy of the header that both packages have."""
-    include = told("pkg-config", "--variable=includedir", "libdpdk")
-    found = [p for p in (Path(include) / SHIPPED, Path(include, "dpdk", SHIPPED)) if p.is_file()]
-    if not found:
+    include = output_of("pkg-config", "--variable=includedir", "libdpdk")
+    copies = [p for p in (Path(include) / SHIPPED, Path(include, "dpdk", SHIPPED)) if p.is_file()]
+    if not copies:
         raise UnavailableError(f"no {SHIPPED} in {include}")
-    return found[0].read_text()
+    return copies[0].read_text()
 
 
 def fetch(package: str, version: str) -> dict[str, str]:
@@ -159,26 +159,26 @@ def fetch(package: str, version: str) -> dict[str, str]:
         folder = Path(name)
         download(package, version, folder)
         check_patches(folder)
-        found = members(folder, f"{package}_*.orig.tar.*")
-    missing = [name for name in (*HEADERS, SHIPPED) if name not in found]
+        headers = members(folder, f"{package}_*.orig.tar.*")
+    missing = [name for name in (*HEADERS, SHIPPED) if name not in headers]
     if missing:
         raise UnavailableError(f"the source package has no {', '.join(missing)}")
-    if found[SHIPPED] != installed_header():
+    if headers[SHIPPED] != installed_header():
         raise UnavailableError(f"{SHIPPED} is another one in the source package")
-    return {name: found[name] for name in HEADERS}
+    return {name: headers[name] for name in HEADERS}
 
 
 def is_there(folder: Path, origin: str) -> bool:
-    """Whether the headers of this package version were had before."""
+    """Whether the headers of this package version are there already."""
     stamp = folder / ORIGIN
     return stamp.is_file() and stamp.read_text() == origin
 
 
 def obtain(place: Path) -> None:
     """Put the headers of the installed DPDK into `place`/<its version>."""
-    folder = place / told("pkg-config", "--modversion", "libdpdk")
+    folder = place / output_of("pkg-config", "--modversion", "libdpdk")
     query = "${source:Package} ${source:Version}"
-    origin = told("dpkg-query", "-W", "-f", query, PACKAGE)
+    origin = output_of("dpkg-query", "-W", "-f", query, PACKAGE)
     if is_there(folder, origin):
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -192,9 +192,9 @@ def obtain(place: Path) -> None:
 
 
 def main() -> int:
-    """Get them, or say why not."""
+    """Get the headers, or print why they are not available."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("place", type=Path, help="the folder that they go to")
+    parser.add_argument("place", type=Path, help="the folder to put them in")
     place = parser.parse_args().place
     try:
         obtain(place)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compiled with DPDK's internal header, of exactly the version that is installed
- * (headers.py), for DPDK builds pipelines from libraries with its own kinds of
- * ports only.
+/* Compiled with DPDK's internal header of exactly the installed version (headers.py),
+ * because DPDK builds pipelines from libraries with its own kinds of ports only.
  */
 #include "library.h"
 
 #include <rte_swx_pipeline_internal.h>
 
-/* Of the generated file. */
+/* Defined by the generated file. */
 extern const unsigned char native_spec[];
 extern const size_t native_spec_bytes;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the data plane asks of the P4 program as native code: a shared library of
- * the C that DPDK made of a .spec, and of library.c, which knows the pipeline's
- * inside. The data plane itself sees it through this table only.
+/* The P4 program as native code: a shared library of the C that DPDK generated from a
+ * .spec and of library.c, which uses DPDK's internal structures. The data plane sees only
+ * this table of it.
  */
 #ifndef NASHBED_NATIVE_LIBRARY_H
 #define NASHBED_NATIVE_LIBRARY_H
@@ -24,10 +24,10 @@ struct native_ports {
 };
 
 struct native_library {
-	const char *dpdk;	   /* rte_version() of the headers that it was made with */
-	const unsigned char *spec; /* the .spec that it was made of, whole */
+	const char *dpdk;	   /* rte_version() of the headers that it was built with */
+	const unsigned char *spec; /* the whole .spec that it was generated from */
 	const size_t *spec_bytes;
-	/* Our ports in the place of those that a pipeline was built with. */
+	/* Replace the ports that a pipeline was built with by ours. */
 	void (*set_ports)(struct rte_swx_pipeline *pipeline, const struct native_ports *ports);
 };
 
