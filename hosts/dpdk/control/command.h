@@ -43,6 +43,9 @@ json_t *command_refuse(const struct json_place *place, const char *format, ...)
 /* {"ok": true} */
 json_t *command_done(void);
 
+/* Take a lane's entries out of the flow table. 0 or an errno of either sign. */
+int command_remove_flows(struct commands *c, uint32_t lane);
+
 /* Each reads the request, without its "op", and returns the answer, a new reference; or NULL
  * with the place's failure set.
  */
