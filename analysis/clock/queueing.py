@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 
 import numpy as np
 from nashbed.controlplane.contract.addresses import (
@@ -12,7 +13,9 @@ from nashbed.controlplane.contract.addresses import (
     RECEIVERS_NETWORK,
     SENDERS_NETWORK,
     SINK_PORT,
+    lane_network,
 )
+from nashbed.controlplane.contract.records import KIND_DEPARTED
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
@@ -23,7 +26,6 @@ from .taps import Taps
 from .timebase import ClockError, Instants, TimeBase
 
 SWITCH = TimeBase("the switch's clock")
-DEPARTED = 0
 PS_PER_NS = 1000
 LEAST = 32
 """Packets without which nothing is said of bias and spread."""
@@ -209,7 +211,7 @@ def _captured(trial: SealedTrial, taps: Taps) -> _Captured:
 def _cards(trial: SealedTrial) -> _Cards:
     names = ("kind", "flow", "payload_bytes", "tcp_seq", "enqueue_ns", "dequeue_ns")
     table = trial.arrays("postcards", names)
-    data = np.flatnonzero((table["kind"] == DEPARTED) & (table["payload_bytes"] > 0))
+    data = np.flatnonzero((table["kind"] == KIND_DEPARTED) & (table["payload_bytes"] > 0))
     column = {name: table[name][data] for name in names}
     flow = column["flow"].astype(np.int64)
     return _Cards(
@@ -244,10 +246,9 @@ def _acks(seen: Seen, trial: SealedTrial) -> Seen:
     return seen.take(np.flatnonzero(ours))
 
 
-def _from_network(seen: Seen, network: tuple[int, int], trial: SealedTrial) -> NDArray[np.bool_]:
-    ours: NDArray[np.bool_] = (
-        seen.src >> 8 == network[0] << 16 | network[1] << 8 | trial.record.lane
-    )
+def _from_network(seen: Seen, network: IPv4Network, trial: SealedTrial) -> NDArray[np.bool_]:
+    lane = lane_network(network, trial.record.lane)
+    ours: NDArray[np.bool_] = seen.src & int(lane.netmask) == int(lane.network_address)
     return ours
 
 

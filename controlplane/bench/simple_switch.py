@@ -18,8 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..contract.addresses import receiver_address, sender_address
 from ..contract.errors import TargetError
 from ..contract.lane import FlowEntry, LaneProgram
+from ..contract.shared import CONSTANTS
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.units import PACKET_BYTES
 from ..machine.paths import artefact
@@ -32,9 +34,9 @@ from ..targets.bmv2.runtime import ThriftRuntime
 
 PROGRAM = "simple_switch"
 MAX_FLOWS = bmv2_capabilities().flows
-SENDER, RECEIVER = IPv4Address("10.64.0.1"), IPv4Address("10.65.0.1")
+SENDER, RECEIVER = IPv4Address(sender_address(0, 0)), IPv4Address(receiver_address(0, 0))
 FIRST_PORT, SINK_PORT, TCP = 1024, 5201, 6
-IP_BYTES, SPORT_OFFSET = PACKET_BYTES - 14, 34
+IP_BYTES, SPORT_OFFSET = PACKET_BYTES - CONSTANTS.ethernet_bytes, 34
 WAIT_S = 3
 """Whole seconds before it begins to read: it is programmed meanwhile."""
 RATE_BPS = 10**8

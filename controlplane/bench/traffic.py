@@ -18,6 +18,7 @@ from ..contract.lane import LaneProgram
 from ..contract.plan import PlannedTrial
 from ..contract.records import GOODPUT
 from ..contract.scenario import Bottleneck, FlowGroup, Scenario
+from ..contract.shared import CONSTANTS
 from ..contract.trial import GroupMix
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.generators import Generators
@@ -260,7 +261,9 @@ def cross(
         last = _look(generators, shared)
         ends = [g.await_ends(t0_ns) for g, t0_ns in zip(generators, starts, strict=True)]
     read = sum(
-        _read_bytes(attempt.folder / "goodput.bin", t0_ns + traffic.warmup_ns, traffic.window_ns)
+        _read_bytes(
+            attempt.folder / CONSTANTS.goodput_file, t0_ns + traffic.warmup_ns, traffic.window_ns
+        )
         for attempt, t0_ns in zip(attempts, starts, strict=True)
     )
     flows = [flow for end in ends for flow in end["sender"]["flows"]]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..contract.certificate import CalibrationCheck
+from ..contract.shared import CONSTANTS
 from ..contract.target import Limit
 from ..contract.units import PACKET_BYTES, Size
 from ..store.raw_records import Piece
@@ -23,7 +24,7 @@ from .load import BurstStep
 from .rig import Observation
 from .verdict import within
 
-SMALLEST = 60
+SMALLEST = CONSTANTS.frame_bytes_min
 STOPPED_BPS = (100, 1_000, 10_000, 100_000, 1_000_000)
 """The slowest that the target takes is used. At 100 bit/s the first, full-sized frame takes two
 minutes: nothing leaves during a burst."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..contract.errors import HostError
 from ..contract.records import PROBED, SEEN
+from ..contract.shared import CONSTANTS
 from ..machine.process import Process
 from ..machine.session import Session
 
@@ -82,7 +83,7 @@ class Prober:
         """Wait for its end; returns a PROBED record for each frame."""
         self._process.wait_event("done", self._takes_s + END_MARGIN_S)
         _await_exit(self._process)
-        return _read(self._folder / "probed.bin", PROBED, self._count)
+        return _read(self._folder / CONSTANTS.probed_file, PROBED, self._count)
 
     def stop(self) -> None:
         """End it, if it has not ended."""
@@ -114,7 +115,7 @@ class Reflector:
         self._process.send({"stop": True})
         told = self._process.wait_event("done", END_MARGIN_S)
         _await_exit(self._process)
-        seen = _read(self._folder / "seen.bin", SEEN, int(told["received"]))
+        seen = _read(self._folder / CONSTANTS.seen_file, SEEN, int(told["received"]))
         return seen[np.argsort(seen["received_ns"], kind="stable")]
 
     def stop(self) -> None:

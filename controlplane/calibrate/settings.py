@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..contract.errors import ConfigError
 from ..contract.target import Capabilities, Limit
 from ..contract.testbed import Testbed
-from ..contract.units import Duration, Rate
+from ..contract.units import PACKET_BYTES, Duration, Rate
 
 LIMITS_BYTES = (30_000, 100_000, 1_000_000)
 LIMIT_PACKETS = 64
@@ -87,4 +87,6 @@ def limits_of(can: Capabilities) -> tuple[Limit, ...]:
 
 
 def _bytes_at_most(limit: Limit) -> int:
-    return limit.value * {"bytes": 1, "packets": 1514, "cells": limit.cell_bytes}[limit.unit]
+    return (
+        limit.value * {"bytes": 1, "packets": PACKET_BYTES, "cells": limit.cell_bytes}[limit.unit]
+    )

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network
 from typing import Final
 
-SINK_PORT: Final = 5001
-FIRST_SENDER_PORT: Final = 10000
+from .shared import CONSTANTS
+
+SINK_PORT: Final = CONSTANTS.sink_port
+FIRST_SENDER_PORT: Final = CONSTANTS.first_sender_port
 """Of flow 0 of every lane; flow n sends from this port + n."""
-SENDERS_NETWORK: Final = (10, 64)
-"""Lane L, group G sends from 10.64.L.(G+1)."""
-RECEIVERS_NETWORK: Final = (10, 65)
+SENDERS_NETWORK: Final = IPv4Network(CONSTANTS.senders_network)
+RECEIVERS_NETWORK: Final = IPv4Network(CONSTANTS.receivers_network)
+
+
+def lane_network(network: IPv4Network, lane: int) -> IPv4Network:
+    """The /24 of either network that is a lane's."""
+    return IPv4Network((int(network.network_address) | lane << 8, 24))
 
 
 def sender_address(lane: int, group: int) -> str:
     """Address of a lane's flow group at the senders."""
-    return f"10.64.{lane}.{group + 1}"
+    return _address(SENDERS_NETWORK, lane, group)
 
 
 def receiver_address(lane: int, group: int) -> str:
     """Address of a lane's flow group at the receivers."""
-    return f"10.65.{lane}.{group + 1}"
+    return _address(RECEIVERS_NETWORK, lane, group)
+
+
+def _address(network: IPv4Network, lane: int, group: int) -> str:
+    return str(network.network_address + (lane << 8 | group + 1))

@@ -1,10 +1,12 @@
 """The errors a person sees, each with the exit code of its kind."""
 
+from .shared import CONSTANTS
+
 EXIT_OK = 0
-EXIT_CONFIG = 2
-EXIT_TARGET = 3
-EXIT_HOST = 4
-EXIT_INTERNAL = 5
+EXIT_CONFIG = CONSTANTS.exit_config
+EXIT_TARGET = CONSTANTS.exit_target
+EXIT_HOST = CONSTANTS.exit_host
+EXIT_INTERNAL = CONSTANTS.exit_internal
 EXIT_ACCEPTANCE = 20
 EXIT_INTERRUPTED = 130
 

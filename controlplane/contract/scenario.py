@@ -11,9 +11,10 @@ from pydantic import Field, model_validator
 
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
-from .units import PACKET_BYTES, Buffer, Duration, Rate, Share, Size
+from .shared import CONSTANTS
+from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
-MAX_GROUPS = 16
+MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
 """Flows of one trial: their TCP source ports are 10000 + i."""
 
@@ -45,10 +46,12 @@ class Bottleneck(ContractModel):
     def _check(self) -> Bottleneck:
         if self.rate.bps == 0:
             raise ValueError("rate: must be more than 0; write e.g. 100mbit")
-        if self.overhead.bytes > 1000:
-            raise ValueError(f"overhead: {self.overhead} is more than 1kB for each packet")
-        if self.cell is not None and not 1 <= self.cell.bytes <= 65535:
-            raise ValueError(f"cell: {self.cell} is out of range; write 1B to 65535B")
+        if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
+            most = Size(CONSTANTS.overhead_bytes_max)
+            raise ValueError(f"overhead: {self.overhead} is more than {most} for each packet")
+        largest = CONSTANTS.cell_bytes_max
+        if self.cell is not None and not 1 <= self.cell.bytes <= largest:
+            raise ValueError(f"cell: {self.cell} is out of range; write 1B to {largest}B")
         return self
 
 
@@ -518,8 +521,9 @@ def _check_names(scenario: Scenario) -> None:
 
 
 def _check_times(scenario: Scenario) -> None:
-    if scenario.duration.ns > 24 * 3600 * 10**9:
-        raise ValueError(f"duration: {scenario.duration} is more than 24h")
+    if scenario.duration.ns > CONSTANTS.duration_ns_max:
+        hours = CONSTANTS.duration_ns_max // (3600 * NS_PER_S)
+        raise ValueError(f"duration: {scenario.duration} is more than {hours}h")
     if scenario.warmup.ns >= scenario.duration.ns:
         raise ValueError(
             f"warmup: {scenario.warmup} leaves nothing to measure; "

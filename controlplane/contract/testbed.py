@@ -8,17 +8,18 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .model import ContractModel
 from .scenario import Name
+from .shared import CONSTANTS
 from .switch_bmv2 import SwitchBmv2
 from .switch_tofino import SwitchTofino
 from .units import Rate, Size
 
-MAX_LANES = 64
+MAX_LANES = CONSTANTS.lanes_max
 PACKET_BUFFER_BYTES = 2500
 """A packet buffer of DPDK with its headers."""
 BASE_MEMORY_BYTES = 560 * 10**6
 """The data plane's tables, registers and rings of packets on their way."""
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
-Core = Annotated[int, Field(strict=True, ge=0, le=1023)]
+Core = Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.core_max)]
 
 
 class VirtualPort(ContractModel):
@@ -122,13 +123,19 @@ class DataPlane(ContractModel):
     huge_pages: bool = True
     memory: Size = Size(2**30)
     lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)] = MAX_LANES
-    flow_capacity: Annotated[int, Field(strict=True, ge=1, le=65536)] = 65536
-    queue_packets: Annotated[int, Field(strict=True, ge=1024, le=2**24)] = 131072
+    flow_capacity: Annotated[int, Field(strict=True, ge=1, le=CONSTANTS.flow_capacity_max)] = (
+        CONSTANTS.flow_capacity_max
+    )
+    queue_packets: Annotated[
+        int,
+        Field(strict=True, ge=CONSTANTS.queue_packets_min, le=CONSTANTS.queue_packets_max),
+    ] = 131072
 
     @model_validator(mode="after")
     def _check(self) -> DataPlane:
-        if self.memory.bytes > 2**40 or self.memory.bytes % 2**20:
-            raise ValueError(f"memory: {self.memory} must be whole MiB, up to 1024GiB")
+        most = CONSTANTS.memory_mib_max
+        if self.memory.bytes > most * 2**20 or self.memory.bytes % 2**20:
+            raise ValueError(f"memory: {self.memory} must be whole MiB, up to {most // 1024}GiB")
         if self.memory.bytes < self.least_memory_bytes:
             raise ValueError(
                 f"memory: {self.memory} does not hold queue_packets: {self.queue_packets}; write "

@@ -16,8 +16,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from .shared import CONSTANTS
+
 NS_PER_S = 1_000_000_000
-PACKET_BYTES = 1514
+PACKET_BYTES = CONSTANTS.frame_bytes_max
 """One full-sized Ethernet frame without FCS (MTU 1500): the unit of `64pkt`."""
 
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(.*?)\s*$")

@@ -15,11 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..contract.shared import CONSTANTS
 from ..contract.testbed import KernelPort, PciPort, Testbed, VirtualPort
 
 Side = Literal["snd", "rcv"]
 SIDES: tuple[Side, Side] = ("snd", "rcv")
-MTU = 1500
+MTU = CONSTANTS.frame_bytes_max - CONSTANTS.ethernet_bytes
 
 
 @dataclass(frozen=True)

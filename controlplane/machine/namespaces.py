@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..contract.addresses import receiver_address, sender_address
+from ..contract.addresses import (
+    RECEIVERS_NETWORK,
+    SENDERS_NETWORK,
+    receiver_address,
+    sender_address,
+)
 from ..contract.errors import HostError
 from . import command
 from .layout import MTU, HostSide, Layout
@@ -109,7 +114,7 @@ def _address(here: HostSide, there: HostSide, layout: Layout) -> None:
     own, other = sender_address, receiver_address
     if here.side == "rcv":
         own, other = other, own
-    network = "10.65.0.0/16" if here.side == "snd" else "10.64.0.0/16"
+    network = RECEIVERS_NETWORK if here.side == "snd" else SENDERS_NETWORK
     places = [(lane, group) for lane in range(layout.lanes) for group in range(layout.groups)]
     mac = hardware_address(there)
     lines = [f"addr add {own(*place)}/32 dev {here.interface}" for place in places]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..contract.addresses import sender_address
+from ..contract.addresses import SENDERS_NETWORK, lane_network
 from ..contract.errors import HostError, TargetError
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
@@ -357,11 +357,11 @@ def capture_command(interface: str, lane: int, path: Path) -> list[str]:
         lane: The lane; its senders share a network.
         path: The capture file.
     """
-    network = sender_address(lane, 0).rpartition(".")[0]
+    network = lane_network(SENDERS_NETWORK, lane)
     return [
         *("tcpdump", "-n", "-i", interface, "-s", str(CAPTURE_BYTES), "-B", "16384"),
         *("--immediate-mode", "--time-stamp-precision=nano", "-U", "-Z", "root"),
-        *("-w", str(path), f"tcp and net {network}.0/24"),
+        *("-w", str(path), f"tcp and net {network}"),
     ]
 
 

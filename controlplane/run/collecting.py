@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contract.shared import CONSTANTS
 from ..plan.attempt import Attempt
 from ..store.raw_records import LaneClock, Piece
 from ..store.trial_tables import (
@@ -35,8 +36,8 @@ def collect(measured: Measured) -> Collected:
     edges = Edges(clock.flows, window, scenario.gates.overlap.fraction)
     with lower_priority():
         evidence = _telemetry(measured, edges)
-        collect_flow_samples(folder / "flow_samples.bin", folder, measured.t0_ns)
-        goodput = collect_goodput(folder / "goodput.bin", folder, measured.t0_ns)
+        collect_flow_samples(folder / CONSTANTS.flow_samples_file, folder, measured.t0_ns)
+        goodput = collect_goodput(folder / CONSTANTS.goodput_file, folder, measured.t0_ns)
         if evidence is None:
             _sight_goodput(edges, goodput)
         collect_flows(folder, measured.attempt.flows, measured.sender, measured.sink)

@@ -10,18 +10,17 @@ from typing import Any
 from ..config import Loaded
 from ..contract.errors import ConfigError, HostError, TargetError
 from ..contract.scenario import Scenario
+from ..contract.shared import CONSTANTS, FLOW_REGISTERS
 from ..machine.dataplane_once import run_dataplane
 from ..machine.paths import DATAPLANE, built, spec
 from ..plan.settings import scenario_settings
 from ..store.raw_records import LaneClock
 from ..store.run_directory import disk_errors
 from ..store.trial_tables import collect_counters, collect_postcards
-from ..targets.answers import FLOW_REGISTERS
 from ..targets.dpdk import replay_config
 
-DEPARTURES = "departures.pcap"
-RAW = "postcards.raw"
-SUMMARY = "replay.json"
+RAW = CONSTANTS.postcards_file
+SUMMARY = CONSTANTS.summary_file
 
 
 def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> dict[str, Any]:

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.errors import TargetError
-from ..contract.records import BIN, POSTCARD, POSTCARD_VERSION, join_u48
+from ..contract.records import (
+    BIN,
+    CLOCK_WRAP_NS,
+    KIND_DEPARTED,
+    KIND_DROPPED,
+    POSTCARD,
+    POSTCARD_VERSION,
+    join_u48,
+)
 
 PIECE = 1 << 18
 """Records read at once: about 10 MB raw and 30 MB as columns."""
@@ -79,7 +87,7 @@ def read_pieces(path: Path, clock: LaneClock, piece: int = PIECE) -> Iterator[Pi
     for raw in _read_records(path, POSTCARD, piece):
         _check(path, raw, clock)
         yield Piece(
-            dropped=raw["kind"] == 1,
+            dropped=raw["kind"] == KIND_DROPPED,
             flow=raw["flow"].astype(np.int64) - clock.first_flow,
             packet_bytes=raw["packet_bytes"].astype(np.int64),
             payload_bytes=raw["payload_bytes"].astype(np.int64),
@@ -111,8 +119,9 @@ def relative_u48(high: NDArray[Any], low: NDArray[Any], origin_ns: int) -> Ints:
         low: Lower 32 bits.
         origin_ns: The origin on the same clock.
     """
-    distance = (join_u48(high, low) - (origin_ns & (2**48 - 1))) & (2**48 - 1)
-    return np.where(distance >= 2**47, distance - 2**48, distance)
+    mask = CLOCK_WRAP_NS - 1
+    distance = (join_u48(high, low) - (origin_ns & mask)) & mask
+    return np.where(distance >= CLOCK_WRAP_NS // 2, distance - CLOCK_WRAP_NS, distance)
 
 
 def _read_records(path: Path, record: np.dtype[Any], piece: int) -> Iterator[NDArray[Any]]:
@@ -128,7 +137,9 @@ def _read_records(path: Path, record: np.dtype[Any], piece: int) -> Iterator[NDA
 
 
 def _check(path: Path, raw: NDArray[Any], clock: LaneClock) -> None:
-    if np.any(raw["version"] != POSTCARD_VERSION) or np.any(raw["kind"] > 1):
+    if np.any(raw["version"] != POSTCARD_VERSION) or np.any(
+        ~np.isin(raw["kind"], (KIND_DEPARTED, KIND_DROPPED))
+    ):
         raise TargetError(f"{path}: holds something that is no postcard of this version")
     if np.any(raw["lane"] != clock.lane):
         raise TargetError(f"{path}: holds a postcard of another lane than {clock.lane}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from ..contract.records import FLOW_SAMPLE
+from ..contract.shared import FLOW_REGISTERS
 
 POSTCARDS = pa.schema(
     [
@@ -77,22 +78,7 @@ FLOWS = pa.schema(
 )
 """One row for each flow; first and last byte are the sink's, null where nothing arrived."""
 
-COUNTERS = pa.schema(
-    [("flow", pa.uint32())]
-    + [
-        (name, pa.uint64())
-        for name in (
-            "arrived_packets",
-            "arrived_bytes",
-            "departed_packets",
-            "departed_bytes",
-            "dropped_packets",
-            "dropped_bytes",
-            "in_queue_bytes",
-            "peak_queue_bytes",
-        )
-    ]
-)
+COUNTERS = pa.schema([("flow", pa.uint32()), *((name, pa.uint64()) for name in FLOW_REGISTERS)])
 """The P4 registers of each flow, read after the lane has drained."""
 
 TABLES = {

@@ -7,20 +7,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..contract.errors import TargetError
+from ..contract.shared import FLOW_REGISTERS
 from ..contract.target import Limit
 from ..contract.units import PACKET_BYTES
 from .base import TelemetryTotals
-
-FLOW_REGISTERS = (
-    "arrived_packets",
-    "arrived_bytes",
-    "departed_packets",
-    "departed_bytes",
-    "dropped_packets",
-    "dropped_bytes",
-    "in_queue_bytes",
-    "peak_queue_bytes",
-)
 
 
 def whole(answer: dict[str, Any], key: str) -> int:

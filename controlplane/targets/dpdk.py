@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import BASE_MEMORY_BYTES, PACKET_BUFFER_BYTES, DataPlane
 from . import answers
@@ -15,10 +16,6 @@ from .base import Counters, Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
 from .host import DataPlaneHost
 
-ENTRIES_PER_CALL = 512
-MAX_LIMIT = 2**32 - 1
-MAX_RATE_BPS = 100 * 10**9
-SMALLEST_PACKET = 60
 MIN_REPLAY_PACKETS = 8192
 MAX_REPLAY_PACKETS = 2**20
 
@@ -53,8 +50,9 @@ class DpdkTarget(Target):
         answer = call("program", lane=lane.lane, **lane.bottleneck.model_dump())
         applied = answers.mapping(answer, "applied")
         self._dataplane.set_delays(lane)
-        for first in range(0, len(lane.flows), ENTRIES_PER_CALL):
-            entries = [asdict(entry) for entry in lane.flows[first : first + ENTRIES_PER_CALL]]
+        for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
+            part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
+            entries = [asdict(entry) for entry in part]
             call("flows", lane=lane.lane, entries=entries)
         limit = answers.limit(applied)
         return Applied(
@@ -93,8 +91,8 @@ def dpdk_capabilities(dataplane: DataPlane) -> Capabilities:
         lanes=dataplane.lanes,
         flows=dataplane.flow_capacity,
         limit_units=("bytes", "packets", "cells"),
-        max_rate_bps=MAX_RATE_BPS,
-        max_buffer_bytes=min(MAX_LIMIT, dataplane.memory.bytes // 2),
+        max_rate_bps=CONSTANTS.rate_bps_max,
+        max_buffer_bytes=min(CONSTANTS.limit_max, dataplane.memory.bytes // 2),
         postcards=("all", "sample", "bins"),
         traffic_manager="our C block, byte-exact",
         limit_detail="bytes, packets or cells",
@@ -117,7 +115,8 @@ def replay_config(spec: Path, bottleneck: BottleneckProgram) -> dict[str, Any]:
     Room for a queue full of the smallest packets, as far as that is reasonable.
     """
     limit = bottleneck.limit
-    packets = limit.value if limit.unit == "packets" else limit_bytes(limit) // SMALLEST_PACKET
+    smallest = CONSTANTS.frame_bytes_min
+    packets = limit.value if limit.unit == "packets" else limit_bytes(limit) // smallest
     room = min(MAX_REPLAY_PACKETS, max(MIN_REPLAY_PACKETS, 2 * packets))
     return {
         "spec": str(spec),

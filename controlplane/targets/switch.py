@@ -17,7 +17,7 @@ class SwitchRegisters:
 
     Attributes:
         flows: Register name -> one value for each of the lane's flows; the names are
-            `answers.FLOW_REGISTERS`.
+            `contract.shared.FLOW_REGISTERS`.
         queue_packets: Packets in the lane's queue now; 0 means that it has drained.
         lane: What else it knows of the lane, for the trial's record (the queue-delay
             histogram: `histogram_bin_ns`, `histogram`).

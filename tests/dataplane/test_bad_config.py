@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from nashbed.controlplane.contract.shared import CONSTANTS
 from tests.support.replay import BINARY, SPEC
 
 pytestmark = pytest.mark.dataplane
@@ -131,6 +132,7 @@ def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:
         ({"lanes": 65}, "lanes"),
         ({"flow_capacity": 65537}, "flow_capacity"),
         ({"queue_packets": 1023}, "queue_packets"),
+        ({"queue_packets": CONSTANTS.queue_packets_max + 1}, "queue_packets"),
         ({"queue_packets": True}, "queue_packets"),
         ({"loop": "fast"}, "loop"),
         ({"loop": 1}, "loop"),
@@ -166,6 +168,7 @@ def test_a_missing_key_is_named(tmp_path: Path, name: str) -> None:
 
 LIMIT = {"unit": "bytes", "value": 1000}
 BOTTLENECK = {"rate_bps": 10**6, "limit": LIMIT}
+TOO_LARGE_CELLS = {"unit": "cells", "value": 9, "cell_bytes": CONSTANTS.cell_bytes_max + 1}
 
 
 @pytest.mark.parametrize(
@@ -174,13 +177,17 @@ BOTTLENECK = {"rate_bps": 10**6, "limit": LIMIT}
         (None, "bottleneck"),
         ([], "bottleneck"),
         (BOTTLENECK | {"rate_bps": 0}, "rate_bps"),
-        (BOTTLENECK | {"rate_bps": 400_000_000_001}, "rate_bps"),
+        (BOTTLENECK | {"rate_bps": CONSTANTS.rate_bps_max + 1}, "rate_bps"),
         (BOTTLENECK | {"rate_bps": 2**63}, "too big"),
         (BOTTLENECK | {"overhead_bytes": -1}, "overhead_bytes"),
-        (BOTTLENECK | {"overhead_bytes": 4097}, "overhead_bytes"),
+        (BOTTLENECK | {"overhead_bytes": CONSTANTS.overhead_bytes_max + 1}, "overhead_bytes"),
         (BOTTLENECK | {"limit": LIMIT | {"value": 0}}, "bottleneck.limit.value: "),
-        (BOTTLENECK | {"limit": LIMIT | {"value": 2**32}}, "bottleneck.limit.value: "),
+        (
+            BOTTLENECK | {"limit": LIMIT | {"value": CONSTANTS.limit_max + 1}},
+            "bottleneck.limit.value: ",
+        ),
         (BOTTLENECK | {"limit": LIMIT | {"unit": "cells"}}, "cell_bytes"),
+        (BOTTLENECK | {"limit": TOO_LARGE_CELLS}, "cell_bytes"),
         (BOTTLENECK | {"discipline": "red"}, "discipline"),
     ],
 )

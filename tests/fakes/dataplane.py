@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.contract.records import POSTCARD
+from nashbed.controlplane.contract.shared import CONSTANTS
 from tests.fakes.traffic import postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
@@ -96,7 +98,7 @@ class FakeDataPlane:
         return {
             "version": "fake", "pid": os.getpid(), "epoch_ns": self.epoch_ns,
             "lanes": self.config["lanes"], "flow_capacity": self.config["flow_capacity"],
-            "postcard_bytes": 40, "ports": {}, "role": self.role,
+            "postcard_bytes": POSTCARD.itemsize, "ports": {}, "role": self.role,
             **(
                 {"spec_digest": "00" * 32, "pipeline": "interpreted"}
                 if self.role == "bottleneck" else {}
@@ -109,9 +111,9 @@ class FakeDataPlane:
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
         need(limit["unit"] in ("bytes", "packets", "cells"), "limit unit")
-        whole(limit["value"], 1, 2**32 - 1, "limit value")
-        whole(request["rate_bps"], 1, 10**12, "rate_bps")
-        whole(request["overhead_bytes"], 0, 4096, "overhead_bytes")
+        whole(limit["value"], 1, CONSTANTS.limit_max, "limit value")
+        whole(request["rate_bps"], 1, CONSTANTS.rate_bps_max, "rate_bps")
+        whole(request["overhead_bytes"], 0, CONSTANTS.overhead_bytes_max, "overhead_bytes")
         applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes")}
         self.programs[self.lane(request)] = applied
         return {"applied": applied}
@@ -130,7 +132,7 @@ class FakeDataPlane:
         need(self.role == "bottleneck", "flows: this data plane has role hosts")
         exactly(request, "lane", "entries")
         lane = self.lane(request)
-        need(len(request["entries"]) <= 512, "at most 512 entries")
+        need(len(request["entries"]) <= CONSTANTS.flow_entries_per_call, "too many entries")
         for entry in request["entries"]:
             need(set(entry) == {"flow", "src", "dst", "sport", "dport", "proto"}, "entry keys")
             whole(entry["flow"], 0, self.config["flow_capacity"] - 1, "flow")

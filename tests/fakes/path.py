@@ -17,12 +17,13 @@ from nashbed.controlplane.contract.addresses import FIRST_SENDER_PORT
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import LaneProgram, TelemetryPlan
 from nashbed.controlplane.contract.records import POSTCARD, PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
+from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, Capabilities
 from nashbed.controlplane.machine.command import Completed
 from nashbed.controlplane.machine.layout import Side
 from nashbed.controlplane.machine.session import PathEnds
 from nashbed.controlplane.targets import Counters, Target, TelemetryStream, TelemetryTotals
-from nashbed.controlplane.targets.answers import FLOW_REGISTERS, limit_bytes
+from nashbed.controlplane.targets.answers import limit_bytes
 from tests.fakes.session import FakeSession
 from tests.model.droptail import Arrival, Outcome, droptail
 

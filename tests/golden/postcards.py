@@ -11,7 +11,6 @@ meant to change, and look at the difference: data on people's disks has the old 
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,13 @@ from nashbed.controlplane.contract.records import POSTCARD, join_u48
 from numpy.typing import NDArray
 from tests.conformance.packets import tcp, udp
 from tests.support.capture import raw_capture
+from tests.support.p4 import header, sources
 from tests.support.replay import ROOT, Bottleneck, replay
 
 FOLDER = Path(__file__).parent
 CAPTURE = FOLDER / "postcards.pcap"
 BYTES = FOLDER / "postcards.bin"
 VALUES = FOLDER / "postcards.json"
-P4_HEADER = ROOT / "p4src" / "common" / "postcard.p4"
-P4_TYPES = ROOT / "p4src" / "common" / "types.p4"
 
 BOTTLENECK = Bottleneck(rate_bps=1_000_000, limit=4000)
 """Slow and short: delays of milliseconds and a drop."""
@@ -66,11 +64,7 @@ def python_values(cards: NDArray[Any]) -> list[dict[str, int]]:
 
 def p4_fields() -> list[tuple[str, int]]:
     """(name, bytes) of the record's fields as postcard.p4 declares them."""
-    typedefs = re.findall(r"typedef bit<(\d+)> +(\w+);", P4_TYPES.read_text())
-    widths = {name: int(bits) for bits, name in typedefs}
-    body = P4_HEADER.read_text().split("header postcard_h {")[1].split("}")[0]
-    fields = re.findall(r"^\s*(?:bit<(\d+)>|(\w+_t))\s+(\w+);", body, re.MULTILINE)
-    return [(name, (int(bits) if bits else widths[kind]) // 8) for bits, kind, name in fields]
+    return [(name, bits // 8) for name, bits in header(sources("dpdk"), "postcard_h")]
 
 
 def p4_values(record: bytes) -> dict[str, int]:

@@ -8,11 +8,12 @@ import errno
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nashbed.controlplane.contract.shared import CONSTANTS
 from tests.model.core import NEVER, Queued, QueueStats, TrafficManager
 from tests.model.droptail import Arrival, Outcome, droptail
 
-RATES = [8_000_000, 99_999_989, 8_000_000_000]
-LIMITS = [3000, 10_000, 1514]
+RATES = [8_000_000, 99_999_989, 8_000_000_000, CONSTANTS.rate_bps_max]
+LIMITS = [3000, 10_000, 1514, 3000]
 LANES = len(RATES)
 ARRIVALS = st.lists(
     st.tuples(
@@ -110,9 +111,9 @@ def test_a_lane_that_was_never_programmed_drops() -> None:
     [
         (1, 10**6, 1000, "bytes", 0),
         (0, 0, 1000, "bytes", 0),
-        (0, 400_000_000_001, 1000, "bytes", 0),
+        (0, CONSTANTS.rate_bps_max + 1, 1000, "bytes", 0),
         (0, 10**6, 0, "bytes", 0),
-        (0, 10**6, 2**32, "bytes", 0),
+        (0, 10**6, CONSTANTS.limit_max + 1, "bytes", 0),
         (0, 10**6, 1000, "cells", 0),
     ],
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...contract.errors import ConfigError
+from ...contract.shared import PROGRAMS
 from ...contract.target import Applied, BottleneckProgram, Capabilities
 from ...contract.units import NS_PER_S, PACKET_BYTES, Rate
 
@@ -16,8 +17,6 @@ MAX_PPS = 80_000
 """What simple_switch forwards at best, on a core of its own."""
 MAX_BUFFER_BYTES = 16 * 10**6
 """simple_switch keeps some tens of kilobytes of memory for each packet that waits."""
-FLOWS = 4096
-LANES = 1
 CLOCK_STEP_NS = 1000
 DEPARTURE_TOLERANCE_NS = 10_000_000
 """Its threads sleep until a packet is due, and then wait for a core: two ticks of a kernel of
@@ -88,8 +87,8 @@ def bmv2_capabilities() -> Capabilities:
     """One bottleneck, limited in bytes."""
     return Capabilities(
         target="bmv2",
-        lanes=LANES,
-        flows=FLOWS,
+        lanes=PROGRAMS["bmv2"].lane_capacity,
+        flows=PROGRAMS["bmv2"].flow_capacity,
         limit_units=("bytes",),
         max_rate_bps=MAX_PPS * 8 * PACKET_BYTES,
         max_buffer_bytes=MAX_BUFFER_BYTES,

@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-PORT_RECEIVERS = 1
-PORT_TELEMETRY = 2
-QUEUE_SHAPED = 0
-QUEUES = 2
+from ...contract import shared
+from ...contract.shared import CONSTANTS, PROGRAMS
+
+_BMV2 = PROGRAMS["bmv2"]
+
+PORT_RECEIVERS = _BMV2.constants["PORT_RECEIVERS"]
+PORT_TELEMETRY = _BMV2.constants["PORT_TELEMETRY"]
+QUEUE_SHAPED = _BMV2.constants["QUEUE_SHAPED"]
+QUEUES = 1 + _BMV2.constants["QUEUE_UNSHAPED"]
 SWITCH_OPTIONS = ("--priority-queues", str(QUEUES))
 """Of simple_switch itself; the program needs a shaped and an unshaped queue for each port."""
 
-CLONE_POSTCARD = 1
-FLOW_TABLE = "BottleneckIngress.flow_table"
-TO_QUEUE = "BottleneckIngress.to_queue"
+CLONE_POSTCARD = _BMV2.constants["CLONE_POSTCARD"]
+FLOW_TABLE = _BMV2.tables["flow_table"]
+TO_QUEUE = _BMV2.tables["to_queue"]
 
-LIMIT_BYTES = "limit_bytes"
-SLOT_NS = "slot_ns"
+LIMIT_BYTES = _BMV2.registers["limit_bytes"]
+SLOT_NS = _BMV2.registers["slot_ns"]
 
 FLOW_REGISTERS = {
-    "dropped_packets": "BottleneckIngress.dropped_packets",
-    "dropped_bytes": "BottleneckIngress.dropped_bytes",
-    "departed_packets": "BottleneckEgress.departed_packets",
-    "departed_bytes": "BottleneckEgress.departed_bytes",
-    "in_queue_bytes": "in_queue_bytes",
-    "peak_queue_bytes": "BottleneckEgress.peak_queue_bytes",
-    "arrived_packets": "BottleneckIngress.arrived_packets",
-    "arrived_bytes": "BottleneckIngress.arrived_bytes",
+    name: _BMV2.registers[name]
+    for name in sorted(shared.FLOW_REGISTERS, key=lambda name: name.startswith("arrived"))
 }
 """Per flow, in the order of reading: arrivals last, so that arrived - departed - dropped is
 never less than what is in the queue."""
 
-HISTOGRAM = "BottleneckEgress.delay_histogram"
-HISTOGRAM_BIN_NS = 1 << 20
+HISTOGRAM = _BMV2.registers["delay_histogram"]
+HISTOGRAM_BIN_NS = 1 << CONSTANTS.histogram_shift
 
-UNSHAPED_PACKETS = "BottleneckIngress.unshaped_packets"
-UNSHAPED_BYTES = "BottleneckIngress.unshaped_bytes"
-UNSHAPED_REASONS = ("reverse", "unknown", "malformed")
+UNSHAPED_PACKETS = _BMV2.registers["unshaped_packets"]
+UNSHAPED_BYTES = _BMV2.registers["unshaped_bytes"]
+UNSHAPED_REASONS = _BMV2.unshaped
 """From index 1 on."""
 
-LANE_STATE = (
-    "queue_bytes",
-    "on_link_bytes",
-    "on_link_until_ns",
-    "clock_ns",
-    "BottleneckEgress.lane_postcards",
+LANE_STATE = tuple(
+    _BMV2.registers[name]
+    for name in ("queue_bytes", "on_link_bytes", "on_link_until_ns", "clock_ns", "lane_postcards")
 )
 """What a reset zeroes besides the per-flow registers and the histogram."""

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...contract.records import KIND_DEPARTED, POSTCARD, join_u48
-
-WRAP = 2**48
+from ...contract.records import CLOCK_WRAP_NS, KIND_DEPARTED, POSTCARD, join_u48
 
 
 def settle_departures(path: Path, slot_ns: int) -> int:
@@ -32,9 +30,9 @@ def settle_departures(path: Path, slot_ns: int) -> int:
     cards = np.memmap(path, dtype=POSTCARD, mode="r+", shape=(count,))
     departed = np.flatnonzero(cards["kind"] == KIND_DEPARTED)
     ends = join_u48(cards["dequeue_high"][departed], cards["dequeue_low"][departed])
-    short = (ends[:-1] + slot_ns - ends[1:]) % WRAP
+    short = (ends[:-1] + slot_ns - ends[1:]) % CLOCK_WRAP_NS
     cut = np.flatnonzero((short > 0) & (short <= slot_ns))
-    settled = (ends[cut] - short[cut]) % WRAP
+    settled = (ends[cut] - short[cut]) % CLOCK_WRAP_NS
     cards["dequeue_high"][departed[cut]] = settled >> 32
     cards["dequeue_low"][departed[cut]] = settled & 0xFFFFFFFF
     cards.flush()

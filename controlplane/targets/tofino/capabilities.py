@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from ...contract.errors import ConfigError
+from ...contract.shared import PROGRAMS
 from ...contract.switch_tofino import SwitchTofino
 from ...contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ...contract.testbed import Testbed
 from ...contract.units import PACKET_BYTES, Rate
 from .chip import CHIPS, Chip, Shaper, full_packet_cells
 
-FLOW_CAPACITY = 16384
-LANE_CAPACITY = 16
-"""As in p4src/tofino/intrinsic.p4; a test compares them."""
 DEPARTURE_TOLERANCE_NS = 1_000_000
 MEGABIT = 10**6
 
@@ -38,8 +36,8 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
     fastest = min(port, chip.fastest_bps) * PACKET_BYTES // counted
     return Capabilities(
         target="tofino",
-        lanes=min(chip.queues - 1, LANE_CAPACITY),
-        flows=FLOW_CAPACITY,
+        lanes=min(chip.queues - 1, PROGRAMS["tofino"].lane_capacity),
+        flows=PROGRAMS["tofino"].flow_capacity,
         limit_units=("bytes", "packets", "cells"),
         max_rate_bps=fastest // MEGABIT * MEGABIT,
         max_buffer_bytes=packets * PACKET_BYTES,

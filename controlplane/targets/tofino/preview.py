@@ -32,8 +32,9 @@ def preview_setting(testbed: Testbed, program: BottleneckProgram, lane: int = 0)
     queue = _symbolic(settings.ports.receivers.port, programming.lane_queue(lane))
     lines = [str(c) for c in programming.lane(settings, lane, queue, shaper, cells)]
     number = programming.lane_queue(lane)
-    return [*lines, f"set Ingress.flow_table [each flow's addresses, ports and protocol] to_queue "
-                    f"lane={lane}, flow=its number, queue={number}"]  # fmt: skip
+    key = "each flow's addresses, ports and protocol"
+    data = f"lane={lane}, flow=its number, queue={number}"
+    return [*lines, f"set {programming.FLOW_TABLE} [{key}] {programming.TO_QUEUE} {data}"]
 
 
 def _symbolic(port: int, queue: int) -> QueueAddress:

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from ...contract.lane import FlowEntry
+from ...contract.shared import PROGRAMS
 from ...contract.switch_tofino import SwitchPort, SwitchTofino
 from .change import Change
 from .chip import CHIPS, Chip, Shaper, pipe_of
 from .info import Value
 
-MIRROR_SESSION = 1
-"""As in p4src/tofino/intrinsic.p4."""
+_TOFINO = PROGRAMS["tofino"]
+MIRROR_SESSION = _TOFINO.constants["MIRROR_SESSION"]
+FLOW_TABLE = _TOFINO.tables["flow_table"]
+TO_QUEUE = _TOFINO.tables["to_queue"]
 MIRROR_BYTES = 64
 """Of a mirrored packet: 32 bytes of header, and too little of the frame to matter."""
 TELEMETRY_QUEUE = 0
@@ -177,7 +180,7 @@ def flow_entry(lane: int, flow: FlowEntry) -> Change:
         "flow": flow.flow,
         "queue": lane_queue(lane),
     }
-    return Change("set", "Ingress.flow_table", flow_key(flow), data, "to_queue")
+    return Change("set", FLOW_TABLE, flow_key(flow), data, TO_QUEUE)
 
 
 def flow_key(flow: FlowEntry) -> dict[str, Value]:
@@ -200,7 +203,7 @@ def session(settings: SwitchTofino, deflected: QueueAddress) -> list[Change]:
     """Everything that all lanes share, after the ports are up."""
     chip = CHIPS[settings.chip]
     # Flows that a killed run has left behind.
-    leftovers = [Change("clear", "Ingress.flow_table"), Change("clear", "Egress.limits")]
+    leftovers = [Change("clear", FLOW_TABLE), Change("clear", "Egress.limits")]
     return [
         *leftovers,
         *admission(settings, chip),

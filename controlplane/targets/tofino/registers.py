@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...contract.errors import TargetError
+from ...contract.shared import CONSTANTS, PROGRAMS
 from .change import Change, Query
 
-BYTE_COUNT_BITS = 15
-"""Bits of a byte count's low word (p4src/tofino/intrinsic.p4)."""
-HISTOGRAM_BINS = 4096
-HISTOGRAM_BIN_NS = 2**20
-UNSHAPED = ("reverse", "unknown", "malformed", "foreign")
-"""Reasons why a packet is not shaped, from index 1 on (p4src/tofino/ingress.p4)."""
+_TOFINO = PROGRAMS["tofino"]
+BYTE_COUNT_WRAP = _TOFINO.constants["BYTE_COUNT_WRAP"]
+"""Where a byte count's low word wraps."""
+HISTOGRAM = _TOFINO.registers["delay_histogram"]
+HISTOGRAM_BINS = 1 << CONSTANTS.histogram_bins_log2
+HISTOGRAM_BIN_NS = 1 << CONSTANTS.histogram_shift
+UNSHAPED = _TOFINO.registers["unshaped_packets"]
+UNSHAPED_REASONS = _TOFINO.unshaped
+"""From index 1 on."""
+CLOCK = _TOFINO.registers["clock"]
 _PACKETS = "$COUNTER_SPEC_PKTS"
 
 
@@ -24,21 +29,19 @@ class FlowCount:
 
     Attributes:
         name: What is counted.
-        gress: The control that counts.
     """
 
     name: str
-    gress: str
 
     @property
     def counter(self) -> str:
         """The counter of packets."""
-        return f"{self.gress}.{self.name}_packets"
+        return _TOFINO.registers[f"{self.name}_packets"]
 
     @property
     def register(self) -> str:
         """The register of bytes."""
-        return f"{self.gress}.{self.name}_bytes"
+        return _TOFINO.registers[f"{self.name}_bytes"]
 
     def queries(self, flows: range) -> list[Query]:
         """The entries of some flows: all counters, then all registers."""
@@ -65,11 +68,7 @@ class FlowCount:
         ]
 
 
-FLOW_COUNTS = (
-    FlowCount("arrived", "Ingress"),
-    FlowCount("departed", "Egress"),
-    FlowCount("dropped", "Egress"),
-)
+FLOW_COUNTS = (FlowCount("arrived"), FlowCount("departed"), FlowCount("dropped"))
 
 
 def counter_query(counter: str, index: int) -> Query:
@@ -95,7 +94,7 @@ def packets(entry: dict[str, Any]) -> int:
 def byte_count(entry: dict[str, Any], register: str) -> int:
     """Bytes of a register of two words, of all pipes."""
     high, low = _sum(entry, f"{register}.high"), _sum(entry, f"{register}.low")
-    return (high << BYTE_COUNT_BITS) + low
+    return high * BYTE_COUNT_WRAP + low
 
 
 def in_queue_bytes(flows: dict[str, list[int]]) -> list[int]:

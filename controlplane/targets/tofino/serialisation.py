@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...contract.records import KIND_DEPARTED, POSTCARD, join_u48
+from ...contract.records import CLOCK_WRAP_NS, KIND_DEPARTED, POSTCARD, join_u48
 from ...contract.target import Applied
 
-WRAP = 2**48
 NS = 10**9
 
 
@@ -35,8 +34,8 @@ def add_serialisation(path: Path, applied: Applied) -> None:
     counted = cards["packet_bytes"][departed].astype(np.int64) + applied.overhead_bytes
     taken = counted * 8 * NS // applied.rate_bps
     # After a burst a short packet may follow a long one at once: a link keeps their order.
-    since_first = np.maximum.accumulate((left - left[0]) % WRAP + taken)
-    ends = (left[0] + since_first) % WRAP
+    since_first = np.maximum.accumulate((left - left[0]) % CLOCK_WRAP_NS + taken)
+    ends = (left[0] + since_first) % CLOCK_WRAP_NS
     cards["dequeue_high"][departed] = ends >> 32
     cards["dequeue_low"][departed] = ends & 0xFFFFFFFF
     cards.flush()

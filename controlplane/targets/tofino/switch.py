@@ -26,7 +26,6 @@ from .undo import UndoLog
 
 PORT_UP_S = 30.0
 POLL_S = 0.2
-CLOCK = "Ingress.clock"
 
 
 class TofinoSwitch(Switch):
@@ -132,7 +131,7 @@ class TofinoSwitch(Switch):
         indices = range(first_flow, first_flow + flows)
         changes = [zero for count in registers.FLOW_COUNTS for zero in count.zeros(indices)]
         changes += [
-            registers.zero_counter("Egress.delay_histogram", index)
+            registers.zero_counter(registers.HISTOGRAM, index)
             for index in registers.histogram_indices(lane)
         ]
         self._client.write(changes)
@@ -215,8 +214,8 @@ class TofinoSwitch(Switch):
     def _epoch_ns(self) -> int:
         readings = []
         for _ in range(READINGS):
-            [entry] = self._client.read([Query(CLOCK, {"$REGISTER_INDEX": 0})])
-            readings.append(ClockReading(time.monotonic_ns(), switch_ns(entry, CLOCK)))
+            [entry] = self._client.read([Query(registers.CLOCK, {"$REGISTER_INDEX": 0})])
+            readings.append(ClockReading(time.monotonic_ns(), switch_ns(entry, registers.CLOCK)))
         epoch = epoch_ns(readings)
         if epoch is None:
             raise TargetError(
@@ -262,7 +261,7 @@ class TofinoSwitch(Switch):
 
     def _histogram(self, lane: int) -> dict[str, Any]:
         indices = registers.histogram_indices(lane)
-        queries = [registers.counter_query("Egress.delay_histogram", index) for index in indices]
+        queries = [registers.counter_query(registers.HISTOGRAM, index) for index in indices]
         return {
             "histogram_bin_ns": registers.HISTOGRAM_BIN_NS,
             "histogram": [registers.packets(entry) for entry in self._client.read(queries)],
@@ -277,11 +276,12 @@ class TofinoSwitch(Switch):
 
     def _unshaped(self) -> dict[str, int]:
         queries = [
-            registers.counter_query("Ingress.unshaped", index)
-            for index in range(1, 1 + len(registers.UNSHAPED))
+            registers.counter_query(registers.UNSHAPED, index)
+            for index in range(1, 1 + len(registers.UNSHAPED_REASONS))
         ]
         counted = [registers.packets(entry) for entry in self._client.read(queries)]
-        return {f"{n}_packets": c for n, c in zip(registers.UNSHAPED, counted, strict=True)}
+        reasons = registers.UNSHAPED_REASONS
+        return {f"{reason}_packets": n for reason, n in zip(reasons, counted, strict=True)}
 
     def _losses(self, lane: int, dropped: int, flows: dict[str, list[int]]) -> dict[str, int]:
         """Drops that ingress made, and drops that deflection did not report."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from nashbed.controlplane.contract.records import POSTCARD
-from nashbed.controlplane.targets.bmv2.settle import WRAP, settle_departures
+from nashbed.controlplane.contract.records import CLOCK_WRAP_NS, POSTCARD
+from nashbed.controlplane.targets.bmv2.settle import settle_departures
 from tests.support.postcards import Card, postcards
 from tests.support.replay import time_of
 
@@ -48,9 +48,9 @@ def test_drops_are_no_departures(tmp_path: Path) -> None:
 
 
 def test_the_clock_wraps(tmp_path: Path) -> None:
-    assert settled(tmp_path / "raw", [100, 400]) == [WRAP - 600, 400]
-    assert settled(tmp_path / "raw", [WRAP - 100, 900]) == [WRAP - 100, 900]
-    assert settled(tmp_path / "raw", [WRAP - 100, 800]) == [WRAP - 200, 800]
+    assert settled(tmp_path / "raw", [100, 400]) == [CLOCK_WRAP_NS - 600, 400]
+    assert settled(tmp_path / "raw", [CLOCK_WRAP_NS - 100, 900]) == [CLOCK_WRAP_NS - 100, 900]
+    assert settled(tmp_path / "raw", [CLOCK_WRAP_NS - 100, 800]) == [CLOCK_WRAP_NS - 200, 800]
 
 
 def test_few_records(tmp_path: Path) -> None:

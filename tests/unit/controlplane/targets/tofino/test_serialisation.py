@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from nashbed.controlplane.contract.records import POSTCARD
+from nashbed.controlplane.contract.records import CLOCK_WRAP_NS, POSTCARD
 from nashbed.controlplane.contract.target import Applied, Limit
-from nashbed.controlplane.targets.tofino.serialisation import WRAP, add_serialisation
+from nashbed.controlplane.targets.tofino.serialisation import add_serialisation
 from tests.support.postcards import Card, postcards
 from tests.support.replay import time_of
 
@@ -42,7 +42,7 @@ def test_order_is_kept_in_a_burst(tmp_path: Path) -> None:
 
 
 def test_the_clock_wraps(tmp_path: Path) -> None:
-    cards = [Card(dequeue_ns=WRAP - 100_000, size=1450), Card(dequeue_ns=50_000, size=950)]
+    cards = [Card(dequeue_ns=CLOCK_WRAP_NS - 100_000, size=1450), Card(dequeue_ns=50_000, size=950)]
     assert moved(tmp_path / "raw", cards) == [50_000, 150_000]
 
 

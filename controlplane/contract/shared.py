@@ -1,0 +1,194 @@
+"""What C, P4 and Python share: shared.json, typed.
+
+The one place of every limit, address, register name and record layout that stands on more than one
+side. Python takes it from here, the C programs from a header that the build generates of the same
+file (hosts/common/shared_header.py), and tests hold the P4 sources and artefacts against it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+FILE: Final = Path(__file__).with_name("shared.json")
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Single values; in C and P4 they have the same names in capitals.
+
+    Attributes:
+        rate_bps_max: Highest rate that a lane can be set to, in bit/s. The arithmetic is exact up
+            to it; what a machine carries is its testbed's capacity.
+        limit_max: Largest drop-tail limit, in its unit.
+        overhead_bytes_max: Most bytes that a rate counts for each packet besides the frame.
+        cell_bytes_max: Largest cell of a limit in cells.
+        lanes_max: Lanes of a data plane.
+        groups_per_lane: Flow groups of a lane.
+        flow_capacity_max: Entries of the data plane's flow table, over all lanes.
+        flow_entries_per_call: Flow table entries of one request.
+        queue_packets_min: Least packets that all queues and delay lines together have memory for.
+        queue_packets_max: Most of them.
+        memory_mib_max: Largest memory of the data plane.
+        core_max: Highest number of a core.
+        duration_ns_max: Longest trial.
+        clock_bits: Width of a time on the switch clock, which wraps.
+        ethernet_bytes: An Ethernet header.
+        frame_bytes_min: Shortest frame without FCS.
+        frame_bytes_max: Longest frame without FCS (MTU 1500).
+        postcard_ethertype: Of a frame with a postcard in it.
+        senders_network: Lane L, group G sends from this network's L.(G+1).
+        receivers_network: Likewise, where it sends to.
+        sink_port: TCP port of every sink.
+        first_sender_port: Port of flow 0 of every lane; flow n sends from this port + n.
+        postcard_version: First byte of a postcard.
+        postcard_departed: Kind of a postcard: the packet left the queue.
+        postcard_dropped: Kind of a postcard: the packet was dropped.
+        histogram_shift: A bin of the queueing-delay histogram is 2 to this power ns long.
+        histogram_bins_log2: A lane has 2 to this power bins; the last one takes what is longer.
+        probe_echo: Flag of a probe's scheduled frame: the reflector sends it back.
+        exit_config: Exit code: the configuration is wrong.
+        exit_target: Exit code: the target refused or failed.
+        exit_host: Exit code: the machine lacks something.
+        exit_internal: Exit code: a mistake of ours.
+        flow_samples_file: A sender's flow_sample records.
+        goodput_file: A sink's goodput_record records.
+        probed_file: A prober's probed records.
+        seen_file: A reflector's seen records.
+        postcards_file: A replay's postcards.
+        summary_file: A replay's summary.
+    """
+
+    rate_bps_max: int
+    limit_max: int
+    overhead_bytes_max: int
+    cell_bytes_max: int
+    lanes_max: int
+    groups_per_lane: int
+    flow_capacity_max: int
+    flow_entries_per_call: int
+    queue_packets_min: int
+    queue_packets_max: int
+    memory_mib_max: int
+    core_max: int
+    duration_ns_max: int
+    clock_bits: int
+    ethernet_bytes: int
+    frame_bytes_min: int
+    frame_bytes_max: int
+    postcard_ethertype: int
+    senders_network: str
+    receivers_network: str
+    sink_port: int
+    first_sender_port: int
+    postcard_version: int
+    postcard_departed: int
+    postcard_dropped: int
+    histogram_shift: int
+    histogram_bins_log2: int
+    probe_echo: int
+    exit_config: int
+    exit_target: int
+    exit_host: int
+    exit_internal: int
+    flow_samples_file: str
+    goodput_file: str
+    probed_file: str
+    seen_file: str
+    postcards_file: str
+    summary_file: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """Names and numbers of a target's compiled P4 program, as its interface has them.
+
+    Attributes:
+        flow_capacity: Entries of its flow table.
+        lane_capacity: Lanes that it has registers for.
+        constants: Those of its P4 constants that the other side uses too.
+        unshaped: Why a packet is not shaped: the reasons of index 1, 2 and so on.
+        tables: Name in the sources -> name of the flow table and of its action.
+        registers: Name in the sources -> name of a register or a counter.
+    """
+
+    flow_capacity: int
+    lane_capacity: int
+    constants: Mapping[str, int]
+    unshaped: tuple[str, ...]
+    tables: Mapping[str, str]
+    registers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A whole number in a record.
+
+    Attributes:
+        name: Its name.
+        signed: Whether it is signed (two's complement).
+        bits: Its width, whole bytes.
+        count: How many of them stand side by side.
+    """
+
+    name: str
+    signed: bool
+    bits: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """A binary record: its fields side by side, without padding.
+
+    Attributes:
+        byte_order: Of every field; a big-endian record is one that P4 writes or reads.
+        fields: The fields in their order.
+    """
+
+    byte_order: Literal["big", "little"]
+    fields: tuple[Field, ...]
+
+    @property
+    def size(self) -> int:
+        """Its length in bytes."""
+        return sum(field.bits // 8 * field.count for field in self.fields)
+
+
+def _constants(values: dict[str, int | str]) -> Constants:
+    return Constants(**{name: _value(value) for name, value in values.items()})
+
+
+def _value(value: int | str) -> Any:
+    return int(value, 16) if isinstance(value, str) and value.startswith("0x") else value
+
+
+def _program(values: dict[str, Any]) -> Program:
+    return Program(**values | {"unshaped": tuple(values["unshaped"])})
+
+
+def _field(values: dict[str, Any]) -> Field:
+    kind, count = values["type"], values.get("count", 1)
+    return Field(values["name"], signed=kind[0] == "i", bits=int(kind[1:]), count=count)
+
+
+def _record(values: dict[str, Any]) -> Record:
+    return Record(values["byte_order"], tuple(_field(field) for field in values["fields"]))
+
+
+_shared = json.loads(FILE.read_bytes())
+
+CONSTANTS: Final = _constants(_shared["constants"])
+FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
+"""The per-flow registers by the names that answers and tables have, in their order."""
+PROGRAMS: Final[Mapping[str, Program]] = {
+    target: _program(values) for target, values in _shared["programs"].items()
+}
+"""Target -> its P4 program."""
+RECORDS: Final[Mapping[str, Record]] = {
+    name: _record(values) for name, values in _shared["records"].items()
+}
+"""Name -> binary record; in C it is a struct of this name."""
