@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..contract.addresses import receiver_address, sender_address
+from ..contract.addresses import SINK_PORT, receiver_address, sender_address
 from ..contract.errors import TargetError
 from ..contract.lane import FlowEntry, LaneProgram
 from ..contract.shared import CONSTANTS
@@ -35,7 +35,7 @@ from ..targets.bmv2.runtime import ThriftRuntime
 PROGRAM = "simple_switch"
 MAX_FLOWS = bmv2_capabilities().flows
 SENDER, RECEIVER = IPv4Address(sender_address(0, 0)), IPv4Address(receiver_address(0, 0))
-FIRST_PORT, SINK_PORT, TCP = 1024, 5201, 6
+FIRST_PORT, TCP = 1024, 6
 IP_BYTES, SPORT_OFFSET = PACKET_BYTES - CONSTANTS.ethernet_bytes, 34
 WAIT_S = 3
 """Whole seconds before it begins to read: it is programmed meanwhile."""

@@ -3,12 +3,14 @@
 #ifndef COMMON_EXIT_STATUS_H
 #define COMMON_EXIT_STATUS_H
 
+#include "common/shared.h"
+
 enum exit_status {
 	EXIT_STATUS_OK = 0,
-	EXIT_STATUS_CONFIG = 2,
-	EXIT_STATUS_TARGET = 3, /* the P4 program */
-	EXIT_STATUS_HOST = 4,
-	EXIT_STATUS_INTERNAL = 5,
+	EXIT_STATUS_CONFIG = EXIT_CONFIG,
+	EXIT_STATUS_TARGET = EXIT_TARGET, /* the P4 program */
+	EXIT_STATUS_HOST = EXIT_HOST,
+	EXIT_STATUS_INTERNAL = EXIT_INTERNAL,
 	EXIT_STATUS_SIGNAL_BASE = 128, /* plus the signal's number */
 };
 

@@ -9,8 +9,6 @@
 #include "config.h"
 #include "flow_index.h"
 
-#define MAX_FLOWS 65536
-#define DAY_NS (86400 * SECOND_NS)
 #define HOUR_NS (3600 * SECOND_NS)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -71,7 +69,7 @@ static const struct json_field flow_fields[] = {
 	FLOW_FIELD("sport", source, json_read_sockaddr_port, 1, UINT16_MAX),
 	FLOW_FIELD("dst", destination, read_address, 0, 0),
 	FLOW_FIELD("dport", destination, json_read_sockaddr_port, 1, UINT16_MAX),
-	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DAY_NS),
+	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DURATION_NS_MAX),
 };
 
 static int
@@ -81,8 +79,9 @@ read_flows(const struct json_place *place, const struct json_field *field, const
 	struct config *config = (struct config *)((char *)target - field->offset);
 	size_t count = json_array_size(value);
 
-	if (!json_is_array(value) || count == 0 || count > MAX_FLOWS)
-		return json_place_error(place, "must be a list of 1 to %d flows", MAX_FLOWS);
+	if (!json_is_array(value) || count == 0 || count > FLOW_CAPACITY_MAX)
+		return json_place_error(place, "must be a list of 1 to %u flows",
+					FLOW_CAPACITY_MAX);
 
 	config->flows = calloc(count, sizeof(*config->flows));
 	if (config->flows == NULL)
@@ -112,7 +111,8 @@ static const struct json_field config_fields[] = {
 	 .choices = role_names},
 	CONFIG_FIELD("lane", lane, json_read_u32, 0, UINT16_MAX, false),
 	CONFIG_FIELD("t0_ns", t0_ns, read_t0, 0, INT64_MAX / 2, true),
-	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, MILLISECOND_NS, DAY_NS, false),
+	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, MILLISECOND_NS, DURATION_NS_MAX,
+		     false),
 	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),

@@ -3,8 +3,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "common/shared.h"
 #include "layouts.h"
-#include "records.h"
 
 struct field {
 	const char *name;
@@ -16,7 +16,7 @@ struct field {
 #define GOODPUT_FIELD(ctype, type, name) {#name, #type, offsetof(struct goodput_record, name)},
 
 static const struct field sample_fields[] = {FLOW_SAMPLE_FIELDS(SAMPLE_FIELD)};
-static const struct field goodput_fields[] = {GOODPUT_FIELDS(GOODPUT_FIELD)};
+static const struct field goodput_fields[] = {GOODPUT_RECORD_FIELDS(GOODPUT_FIELD)};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -7,8 +7,8 @@
 #define FLOWS_SENDER_H
 
 #include "common/record_file.h"
+#include "common/shared.h"
 #include "grid.h"
-#include "records.h"
 #include "session.h"
 
 struct sender;

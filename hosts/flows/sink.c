@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "records.h"
+#include "common/shared.h"
 #include "sink.h"
 #include "tcp_socket.h"
 

@@ -4,7 +4,7 @@
  * event, so bytes always fall into the interval in which they are read, however late the timer.
  */
 #include "common/clock.h"
-#include "records.h"
+#include "common/shared.h"
 #include "sink.h"
 
 /*

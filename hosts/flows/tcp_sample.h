@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "records.h"
+#include "common/shared.h"
 
 /*
  * Fills in everything but flow and tick. is_bbr: ask for BBR's variables too. What an older

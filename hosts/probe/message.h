@@ -8,8 +8,13 @@
 
 #include <stdint.h>
 
-#define HEADER_BYTES 42u /* Ethernet, IPv4, UDP */
+#include "common/shared.h"
+
+#define HEADER_BYTES (ETHERNET_BYTES + 20u + 8u) /* Ethernet, IPv4, UDP */
 #define MESSAGE_MARK 0x6e626531u
+
+/* The sequence, in the records, of a datagram that is not a prober's. */
+#define UNNUMBERED UINT32_MAX
 
 struct message {
 	uint32_t mark;
@@ -22,8 +27,6 @@ struct message {
 
 /* What every frame holds; an echo holds all of it. */
 #define NUMBER_BYTES 16u
-#define LEAST_FRAME_BYTES 60u
 #define LEAST_ECHO_BYTES (HEADER_BYTES + (uint32_t)sizeof(struct message))
-#define MOST_FRAME_BYTES 1514u
 
 #endif

@@ -13,7 +13,6 @@
 #include "common/record_file.h"
 #include "inbox.h"
 #include "prober.h"
-#include "records.h"
 #include "udp_socket.h"
 
 /* Frames that one call sends at most. */
@@ -38,16 +37,16 @@ check_schedule(struct prober *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct scheduled *s = &p->schedule[i];
-		uint32_t least = s->flags & FLAG_ECHO ? LEAST_ECHO_BYTES : LEAST_FRAME_BYTES;
+		uint32_t least = s->flags & PROBE_ECHO ? LEAST_ECHO_BYTES : FRAME_BYTES_MIN;
 
 		if (s->socket >= p->config->socket_count || s->frame_bytes < least ||
-		    s->frame_bytes > MOST_FRAME_BYTES || s->at_ns < 0 ||
+		    s->frame_bytes > FRAME_BYTES_MAX || s->at_ns < 0 ||
 		    (i > 0 && s->at_ns < s[-1].at_ns))
 			return failure_set(p->failure, EXIT_STATUS_CONFIG,
 					   "%s: record %zu: socket 0 to %zu, frame %u to %u bytes, "
 					   "times must not go back",
 					   p->config->schedule, i, p->config->socket_count - 1,
-					   least, MOST_FRAME_BYTES);
+					   least, FRAME_BYTES_MAX);
 	}
 	return 0;
 }
@@ -157,10 +156,10 @@ due_together(const struct prober *p, int64_t now_ns)
 	const struct scheduled *first = &p->schedule[p->next];
 	size_t n = 1;
 
-	if (first->flags & FLAG_ECHO)
+	if (first->flags & PROBE_ECHO)
 		return n;
 	while (n < BATCH && p->next + n < p->count && first[n].socket == first->socket &&
-	       !(first[n].flags & FLAG_ECHO) && p->start_ns + first[n].at_ns <= now_ns)
+	       !(first[n].flags & PROBE_ECHO) && p->start_ns + first[n].at_ns <= now_ns)
 		n++;
 	return n;
 }
@@ -186,7 +185,7 @@ send_all(struct prober *p, int fd, struct mmsghdr *headers, size_t count)
 static int
 send_due(struct prober *p, int64_t now_ns)
 {
-	static uint8_t frames[BATCH][MOST_FRAME_BYTES];
+	static uint8_t frames[BATCH][FRAME_BYTES_MAX];
 	struct mmsghdr headers[BATCH] = {0};
 	struct iovec parts[BATCH];
 	size_t n = due_together(p, now_ns);

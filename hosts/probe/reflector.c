@@ -10,7 +10,6 @@
 #include "common/clock.h"
 #include "common/record_file.h"
 #include "inbox.h"
-#include "records.h"
 #include "reflector.h"
 #include "udp_socket.h"
 
@@ -33,7 +32,7 @@ static bool
 wants_echo(const struct datagram *datagram)
 {
 	return datagram->message.mark == MESSAGE_MARK &&
-	       (datagram->message.flags & FLAG_ECHO) != 0 &&
+	       (datagram->message.flags & PROBE_ECHO) != 0 &&
 	       datagram->bytes >= sizeof(struct message);
 }
 

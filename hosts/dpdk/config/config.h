@@ -9,12 +9,11 @@
 #include <stdint.h>
 
 #include "common/failure.h"
+#include "common/shared.h"
 #include "core/discipline.h"
 
 #define PATH_BYTES 256
 #define NAME_BYTES 64
-#define LANES_MAX 64u
-#define FLOW_CAPACITY_MAX 65536u
 
 enum driver {
 	DRIVER_AF_XDP,

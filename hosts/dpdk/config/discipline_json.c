@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "discipline_json.h"
 
-#define CELL_BYTES_MAX 65536
-
 static const char *const unit_names[] = {
 	[LIMIT_BYTES] = "bytes",
 	[LIMIT_PACKETS] = "packets",
@@ -19,7 +17,7 @@ static const struct json_field limit_fields[] = {
 	 .read = json_read_i64,
 	 .offset = offsetof(struct discipline_config, limit),
 	 .min = 1,
-	 .max = (int64_t)LIMIT_MAX - 1},
+	 .max = LIMIT_MAX},
 	{.name = "cell_bytes",
 	 .read = json_read_u32,
 	 .offset = offsetof(struct discipline_config, cell_bytes),

@@ -8,9 +8,8 @@
 #define NASHBED_DISCIPLINE_JSON_H
 
 #include "common/json_fields.h"
+#include "common/shared.h"
 #include "core/discipline.h"
-
-#define OVERHEAD_BYTES_MAX 4096
 
 /* The keys, for a table of a structure that has a struct discipline_config at `at`. */
 #define DISCIPLINE_JSON_FIELDS(at)                                                                 \
@@ -18,7 +17,7 @@
 	 .read = json_read_i64,                                                                    \
 	 .offset = (at) + offsetof(struct discipline_config, rate_bps),                            \
 	 .min = 1,                                                                                 \
-	 .max = (int64_t)RATE_BPS_MAX},                                                            \
+	 .max = RATE_BPS_MAX},                                                                     \
 		{.name = "limit", .read = discipline_json_read_limit, .offset = (at)},             \
 	{                                                                                          \
 		.name = "overhead_bytes", .read = json_read_u32,                                   \

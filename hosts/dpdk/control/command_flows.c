@@ -6,8 +6,6 @@
 
 #include "command.h"
 
-#define ENTRIES_PER_CALL 512
-
 /* An entry of the flow table, as a request has it. */
 struct flow_entry {
 	struct flow_key key;
@@ -16,7 +14,7 @@ struct flow_entry {
 
 struct flows_request {
 	uint32_t lane;
-	struct flow_entry entries[ENTRIES_PER_CALL];
+	struct flow_entry entries[FLOW_ENTRIES_PER_CALL];
 	size_t n;
 };
 
@@ -44,9 +42,9 @@ read_entries(const struct json_place *place, const struct json_field *field, con
 
 	(void)field;
 	r->n = json_array_size(value);
-	if (!json_is_array(value) || r->n > ENTRIES_PER_CALL)
-		return json_place_error(place, "must be a list of at most %d flows",
-					ENTRIES_PER_CALL);
+	if (!json_is_array(value) || r->n > FLOW_ENTRIES_PER_CALL)
+		return json_place_error(place, "must be a list of at most %u flows",
+					FLOW_ENTRIES_PER_CALL);
 	for (size_t i = 0; i < r->n; i++) {
 		struct json_place item = json_place_of_item(place, i);
 

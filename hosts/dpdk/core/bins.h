@@ -10,18 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "postcard.h"
-
-struct bin_record {
-	uint32_t bin; /* floor(time / bin width) */
-	uint32_t flow;
-	uint64_t departed_bytes;
-	uint32_t departed_packets;
-	uint32_t dropped_packets;
-	uint64_t dropped_bytes;
-	uint64_t occupancy_byte_ns;
-	uint64_t qdelay_sum_ns;
-};
+#include "common/shared.h"
 
 struct bins;
 

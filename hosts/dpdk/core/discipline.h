@@ -22,10 +22,6 @@ enum limit_unit {
 	LIMIT_CELLS, /* every packet takes whole cells, as in a switch's buffer */
 };
 
-/* What configure accepts at most. */
-#define RATE_BPS_MAX UINT64_C(400000000000)
-#define LIMIT_MAX (UINT64_C(1) << 32) /* below this */
-
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;

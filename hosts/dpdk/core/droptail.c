@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "common/nanoseconds.h"
+#include "common/shared.h"
 #include "discipline.h"
 #include "event_heap.h"
 #include "fifo.h"
@@ -48,7 +49,7 @@ valid(const struct discipline_config *config)
 {
 	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
 		return false;
-	if (config->limit == 0 || config->limit >= LIMIT_MAX)
+	if (config->limit == 0 || config->limit > LIMIT_MAX)
 		return false;
 	return config->unit != LIMIT_CELLS || config->cell_bytes > 0;
 }

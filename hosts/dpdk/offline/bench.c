@@ -14,11 +14,10 @@
 #include "pipeline/registers.h"
 
 #define LANE 0
-#define FRAME_BYTES 1514u
-#define SENDER RTE_IPV4(10, 64, 0, 1)
-#define RECEIVER RTE_IPV4(10, 65, 0, 1)
+#define FRAME_BYTES FRAME_BYTES_MAX
+#define SENDER (SENDERS_NETWORK + 1)
+#define RECEIVER (RECEIVERS_NETWORK + 1)
 #define FIRST_PORT 1024u
-#define SINK_PORT 5201u
 #define FLOWS_MAX 60000u
 /* Arrivals as a share of the rate: the queue fills, and some packets are dropped. */
 #define OVERLOAD_PER_CENT 102u

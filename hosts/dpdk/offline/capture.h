@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 #include "common/failure.h"
+#include "common/shared.h"
 
-/* The switch clock's 48 bits: 78 hours. */
-#define CAPTURE_CLOCK_END_NS (UINT64_C(1) << 48)
+/* Where the switch clock wraps: after 78 hours. */
+#define CAPTURE_CLOCK_END_NS (UINT64_C(1) << CLOCK_BITS)
 
 struct capture {
 	const char *path;

@@ -10,8 +10,6 @@
 
 #define RESULT_PATH_BYTES 4096
 #define DEPARTURES_FILE "departures.pcap"
-#define POSTCARDS_FILE "postcards.raw"
-#define SUMMARY_FILE "replay.json"
 #define SNAP_BYTES 65535
 
 static int

@@ -9,13 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/postcard.h"
+#include "common/shared.h"
 
-#define GROUPS_PER_LANE 16u
-#define SENDERS_NET 0x0a40u
-#define RECEIVERS_NET 0x0a41u
-
-#define ETHERNET_BYTES 14u
 #define IPV4_SRC_OFFSET (ETHERNET_BYTES + 12u)
 #define IPV4_DST_OFFSET (ETHERNET_BYTES + 16u)
 #define IPV4_END_OFFSET (ETHERNET_BYTES + 20u)
@@ -31,7 +26,7 @@ addresses_group(const uint8_t *frame, uint32_t bytes, bool from_senders, uint32_
 
 	if (bytes < IPV4_END_OFFSET || get_be(frame + 12, 2) != 0x0800)
 		return false;
-	if (get_be(address, 2) != SENDERS_NET)
+	if (get_be(address, 2) != SENDERS_NETWORK >> 16)
 		return false;
 	*lane = address[2];
 	*group = address[3] - 1u;

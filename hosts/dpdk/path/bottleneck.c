@@ -70,8 +70,15 @@ put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 		rte_pktmbuf_free(mbuf);
 		return false;
 	}
-	intrinsic_encode(header, pass, (uint8_t)mbuf->port, (uint16_t)q->lane, q->bytes,
-			 (uint32_t)q->queue_bytes, q->enqueue_ns, q->dequeue_ns);
+	intrinsic_encode(header, &(struct intrinsic){
+					 .pass = (uint8_t)pass,
+					 .port = (uint8_t)mbuf->port,
+					 .lane = (uint16_t)q->lane,
+					 .packet_bytes = q->bytes,
+					 .queue_bytes = (uint32_t)q->queue_bytes,
+					 .enqueue_ns = q->enqueue_ns,
+					 .dequeue_ns = q->dequeue_ns,
+				 });
 	return true;
 }
 

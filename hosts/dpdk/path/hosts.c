@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define POSTCARD_ETHERTYPE 0x88b5u
 #define ETHERTYPE_OFFSET 12u
 
 int
@@ -38,7 +37,7 @@ find_postcard(const struct rte_mbuf *mbuf)
 
 	if (rte_pktmbuf_data_len(mbuf) < ETHERNET_BYTES + POSTCARD_BYTES ||
 	    get_be(frame + ETHERTYPE_OFFSET, 2) != POSTCARD_ETHERTYPE ||
-	    frame[ETHERNET_BYTES] != POSTCARD_VERSION)
+	    postcard_version(frame + ETHERNET_BYTES) != POSTCARD_VERSION)
 		return NULL;
 	return frame + ETHERNET_BYTES;
 }

@@ -11,7 +11,7 @@
 
 #include <rte_mbuf.h>
 
-#include "core/postcard.h"
+#include "common/shared.h"
 #include "delays.h"
 
 #define HOSTS_BURST 64u

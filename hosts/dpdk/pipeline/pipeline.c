@@ -12,7 +12,6 @@
 #include "burst.h"
 #include "native.h"
 
-#define MIRROR_SESSION 1
 /* Instructions between two looks at whether the burst is through: few, for what
  * is run beyond the last packet is idle polling. A native one stands for many.
  */
@@ -36,7 +35,7 @@ open_mirror(struct pipeline *p)
 		.truncation_length = POSTCARD_BYTES,
 	};
 
-	return rte_swx_ctl_pipeline_mirroring_session_set(p->swx, MIRROR_SESSION, &session);
+	return rte_swx_ctl_pipeline_mirroring_session_set(p->swx, P4_MIRROR_POSTCARD, &session);
 }
 
 static int

@@ -14,20 +14,26 @@
 
 #include <rte_mbuf.h>
 
-#include "core/postcard.h"
+#include "common/shared.h"
 #include "swx_spec.h"
 
 #define PIPELINE_BURST 64u
 
-/* As in p4src/dpdk/intrinsic.p4. */
 enum pipeline_port {
-	PIPELINE_SENDERS,
-	PIPELINE_RECEIVERS,
-	PIPELINE_QUEUE,
-	PIPELINE_EGRESS,
-	PIPELINE_TELEMETRY,
-	PIPELINE_DROP,
+	PIPELINE_SENDERS = P4_PORT_SENDERS,
+	PIPELINE_RECEIVERS = P4_PORT_RECEIVERS,
+	PIPELINE_QUEUE = P4_PORT_QUEUE,
+	PIPELINE_EGRESS = P4_PORT_EGRESS,
+	PIPELINE_TELEMETRY = P4_PORT_TELEMETRY,
+	PIPELINE_DROP = P4_PORT_DROP,
 	PIPELINE_PORTS,
+};
+
+/* Which of its passes a packet makes. */
+enum pass {
+	PASS_INGRESS = P4_PASS_INGRESS,
+	PASS_DEPARTED = P4_PASS_DEPARTED,
+	PASS_DROPPED = P4_PASS_DROPPED,
 };
 
 struct pipeline_slot {

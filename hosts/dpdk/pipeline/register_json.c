@@ -40,7 +40,7 @@ register_json_add_histogram(json_t *object, struct pipeline *p, uint32_t lane,
 int
 register_json_add_unshaped(json_t *object, struct pipeline *p, struct failure *failure)
 {
-	for (int reason = UNSHAPED_REVERSE; reason < N_UNSHAPED_REASONS; reason++) {
+	for (int reason = UNSHAPED_NOT + 1; reason < N_UNSHAPED_REASONS; reason++) {
 		uint64_t packets, bytes;
 		char key[64];
 

@@ -6,33 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FLOW_TABLE "ingress_flow_table"
-#define TO_QUEUE "ingress_to_queue_0"
 #define ENTRY_BYTES 192
 
-const char *const flow_register_names[N_FLOW_REGISTERS] = {
-	[FLOW_ARRIVED_PACKETS] = "arrived_packets",   [FLOW_ARRIVED_BYTES] = "arrived_bytes",
-	[FLOW_DEPARTED_PACKETS] = "departed_packets", [FLOW_DEPARTED_BYTES] = "departed_bytes",
-	[FLOW_DROPPED_PACKETS] = "dropped_packets",   [FLOW_DROPPED_BYTES] = "dropped_bytes",
-	[FLOW_IN_QUEUE_BYTES] = "in_queue_bytes",     [FLOW_PEAK_QUEUE_BYTES] = "peak_queue_bytes",
-};
+#define FLOW_REGISTER_NAME(identifier, name, p4_name) [FLOW_##identifier] = name,
+#define FLOW_REGISTER_P4_NAME(identifier, name, p4_name) [FLOW_##identifier] = p4_name,
+#define UNSHAPED_NAME(identifier, name) [UNSHAPED_##identifier] = name,
 
-const char *const unshaped_names[N_UNSHAPED_REASONS] = {
-	[UNSHAPED_REVERSE] = "reverse",
-	[UNSHAPED_UNKNOWN] = "unknown",
-	[UNSHAPED_MALFORMED] = "malformed",
-};
-
-static const char *const spec_names[N_FLOW_REGISTERS] = {
-	[FLOW_ARRIVED_PACKETS] = "ingress_arrived_packets",
-	[FLOW_ARRIVED_BYTES] = "ingress_arrived_bytes",
-	[FLOW_DEPARTED_PACKETS] = "egress_departed_packets",
-	[FLOW_DEPARTED_BYTES] = "egress_departed_bytes",
-	[FLOW_DROPPED_PACKETS] = "egress_dropped_packets",
-	[FLOW_DROPPED_BYTES] = "egress_dropped_bytes",
-	[FLOW_IN_QUEUE_BYTES] = "in_queue_bytes",
-	[FLOW_PEAK_QUEUE_BYTES] = "egress_peak_queue_bytes",
-};
+const char *const flow_register_names[N_FLOW_REGISTERS] = {FLOW_REGISTERS(FLOW_REGISTER_NAME)};
+const char *const unshaped_names[N_UNSHAPED_REASONS] = {UNSHAPED_REASONS(UNSHAPED_NAME)};
+static const char *const p4_names[N_FLOW_REGISTERS] = {FLOW_REGISTERS(FLOW_REGISTER_P4_NAME)};
 
 static int
 fail(struct failure *failure, const char *name, uint32_t index, const char *problem, int error)
@@ -62,14 +44,14 @@ int
 registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow, uint64_t *value,
 	       struct failure *failure)
 {
-	return read_register(p, spec_names[which], flow, value, failure);
+	return read_register(p, p4_names[which], flow, value, failure);
 }
 
 int
 registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin, uint64_t *value,
 		    struct failure *failure)
 {
-	return read_register(p, "egress_delay_histogram", lane << HISTOGRAM_BINS_LOG2 | bin, value,
+	return read_register(p, P4_DELAY_HISTOGRAM, lane << HISTOGRAM_BINS_LOG2 | bin, value,
 			     failure);
 }
 
@@ -77,16 +59,16 @@ int
 registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
 		   uint64_t *bytes, struct failure *failure)
 {
-	if (read_register(p, "ingress_unshaped_packets", reason, packets, failure) < 0)
+	if (read_register(p, P4_UNSHAPED_PACKETS, reason, packets, failure) < 0)
 		return -1;
-	return read_register(p, "ingress_unshaped_bytes", reason, bytes, failure);
+	return read_register(p, P4_UNSHAPED_BYTES, reason, bytes, failure);
 }
 
 static int
 reset_flow(struct pipeline *p, uint32_t flow, struct failure *failure)
 {
 	for (int which = 0; which < N_FLOW_REGISTERS; which++)
-		if (clear_register(p, spec_names[which], flow, failure) < 0)
+		if (clear_register(p, p4_names[which], flow, failure) < 0)
 			return -1;
 	return 0;
 }
@@ -95,10 +77,10 @@ static int
 reset_lane(struct pipeline *p, uint32_t lane, struct failure *failure)
 {
 	for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++)
-		if (clear_register(p, "egress_delay_histogram", lane << HISTOGRAM_BINS_LOG2 | bin,
+		if (clear_register(p, P4_DELAY_HISTOGRAM, lane << HISTOGRAM_BINS_LOG2 | bin,
 				   failure) < 0)
 			return -1;
-	return clear_register(p, "egress_lane_postcards", lane, failure);
+	return clear_register(p, P4_LANE_POSTCARDS, lane, failure);
 }
 
 int
@@ -128,8 +110,8 @@ registers_flow_add(struct pipeline *p, const struct flow_key *key, uint32_t lane
 	int used = print_key(text, sizeof(text), key);
 
 	snprintf(text + used, sizeof(text) - (size_t)used,
-		 " action " TO_QUEUE " lane 0x%" PRIx32 " flow 0x%" PRIx32, lane, flow);
-	return pipeline_entry_add(p, FLOW_TABLE, text);
+		 " action " P4_TO_QUEUE " lane 0x%" PRIx32 " flow 0x%" PRIx32, lane, flow);
+	return pipeline_entry_add(p, P4_FLOW_TABLE, text);
 }
 
 int
@@ -138,5 +120,5 @@ registers_flow_delete(struct pipeline *p, const struct flow_key *key)
 	char text[ENTRY_BYTES];
 
 	print_key(text, sizeof(text), key);
-	return pipeline_entry_delete(p, FLOW_TABLE, text);
+	return pipeline_entry_delete(p, P4_FLOW_TABLE, text);
 }

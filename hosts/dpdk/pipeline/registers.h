@@ -1,40 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The P4 program's tables and registers by the names p4c-dpdk gives them in the
- * .spec: the one place that knows these names. Control thread only.
- */
+/* The P4 program's tables and registers. Control thread only. */
 #ifndef NASHBED_REGISTERS_H
 #define NASHBED_REGISTERS_H
 
 #include <stdint.h>
 
 #include "common/failure.h"
+#include "common/shared.h"
 #include "pipeline.h"
 
-#define HISTOGRAM_BINS_LOG2 12u
 #define HISTOGRAM_BINS (1u << HISTOGRAM_BINS_LOG2)
-#define HISTOGRAM_BIN_NS (UINT64_C(1) << 20)
+#define HISTOGRAM_BIN_NS (UINT64_C(1) << HISTOGRAM_SHIFT)
 
+#define FLOW_REGISTER(identifier, name, p4_name) FLOW_##identifier,
+
+/* FLOW_ARRIVED_PACKETS and so on. */
 enum flow_register {
-	FLOW_ARRIVED_PACKETS,
-	FLOW_ARRIVED_BYTES,
-	FLOW_DEPARTED_PACKETS,
-	FLOW_DEPARTED_BYTES,
-	FLOW_DROPPED_PACKETS,
-	FLOW_DROPPED_BYTES,
-	FLOW_IN_QUEUE_BYTES,
-	FLOW_PEAK_QUEUE_BYTES,
-	N_FLOW_REGISTERS,
+	FLOW_REGISTERS(FLOW_REGISTER) N_FLOW_REGISTERS
 };
 
 /* As they are called in answers. */
 extern const char *const flow_register_names[N_FLOW_REGISTERS];
 
-/* As in p4src/dpdk/ingress.p4. */
+#define UNSHAPED_REASON(identifier, name) UNSHAPED_##identifier,
+
+/* UNSHAPED_REVERSE and so on. */
 enum unshaped_reason {
-	UNSHAPED_REVERSE = 1,
-	UNSHAPED_UNKNOWN,
-	UNSHAPED_MALFORMED,
-	N_UNSHAPED_REASONS,
+	UNSHAPED_NOT,
+	UNSHAPED_REASONS(UNSHAPED_REASON) N_UNSHAPED_REASONS
 };
 
 extern const char *const unshaped_names[N_UNSHAPED_REASONS];

@@ -12,10 +12,10 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/registers.h"
 
-#define LAST_LANE 63u
-#define LAST_FLOW 65535u
-#define TIME_END ((UINT64_C(1) << 48) - 1)
-#define FRAME_BYTES 60u
+#define LAST_LANE (LANES_MAX - 1)
+#define LAST_FLOW (FLOW_CAPACITY_MAX - 1)
+#define TIME_END ((UINT64_C(1) << CLOCK_BITS) - 1)
+#define FRAME_BYTES FRAME_BYTES_MIN
 
 static struct rte_mempool *
 start_dpdk(void)
@@ -41,26 +41,35 @@ make_packet(struct rte_mempool *pool, enum pass pass)
 
 	CHECK(mbuf != NULL);
 	bytes = (uint8_t *)rte_pktmbuf_append(mbuf, INTRINSIC_BYTES + BRIDGE_BYTES + FRAME_BYTES);
-	intrinsic_encode(bytes, pass, 0, LAST_LANE, FRAME_BYTES, UINT32_MAX, TIME_END - 5,
-			 TIME_END);
+	intrinsic_encode(bytes, &(struct intrinsic){
+					.pass = (uint8_t)pass,
+					.lane = LAST_LANE,
+					.packet_bytes = FRAME_BYTES,
+					.queue_bytes = UINT32_MAX,
+					.enqueue_ns = TIME_END - 5,
+					.dequeue_ns = TIME_END,
+				});
 	bytes += INTRINSIC_BYTES;
-	put_be(bytes, 2, LAST_LANE);
-	put_be(bytes + 2, 2, 0xfedc);
-	put_be(bytes + 4, 4, LAST_FLOW);
-	put_be(bytes + 8, 4, 0x89abcdef);
-	put_be(bytes + 12, 4, 0xff000000);
+	bridge_encode(bytes, &(struct bridge){
+				     .lane = LAST_LANE,
+				     .payload_bytes = 0xfedc,
+				     .flow = LAST_FLOW,
+				     .tcp_seq = 0x89abcdef,
+				     .tcp_flags = 0xff,
+			     });
 	memset(bytes + BRIDGE_BYTES, 0x5a, FRAME_BYTES);
 	return mbuf;
 }
 
 static void
-check_postcard(const struct pipeline_slot *slot, enum postcard_kind kind, uint32_t lane_seq)
+check_postcard(const struct pipeline_slot *slot, uint8_t kind, uint32_t lane_seq)
 {
 	struct postcard p;
 
 	CHECK(slot->has_postcard);
 	postcard_decode(slot->postcard, &p);
-	CHECK(p.version == 1 && p.kind == kind && p.lane == LAST_LANE && p.flow == LAST_FLOW);
+	CHECK(p.version == POSTCARD_VERSION && p.kind == kind && p.lane == LAST_LANE &&
+	      p.flow == LAST_FLOW);
 	CHECK(p.packet_bytes == FRAME_BYTES && p.queue_bytes == UINT32_MAX);
 	CHECK(p.enqueue_ns == TIME_END - 5 && p.dequeue_ns == TIME_END);
 	CHECK(p.tcp_seq == 0x89abcdef && p.payload_bytes == 0xfedc && p.tcp_flags == 0xff);
@@ -167,8 +176,8 @@ main(int argc, char **argv)
 	CHECK(argc == 2 || argc == 3);
 	p = pipeline_create(argv[1], argc == 3 ? argv[2] : "", &failure);
 	CHECK(p != NULL);
-	CHECK(pipeline_register_write(p, "egress_lane_postcards", LAST_LANE, UINT32_MAX - 1) == 0);
-	CHECK(pipeline_register_write(p, "in_queue_bytes", LAST_FLOW, 4 * FRAME_BYTES) == 0);
+	CHECK(pipeline_register_write(p, P4_LANE_POSTCARDS, LAST_LANE, UINT32_MAX - 1) == 0);
+	CHECK(pipeline_register_write(p, P4_IN_QUEUE_BYTES, LAST_FLOW, 4 * FRAME_BYTES) == 0);
 	run_packets(p, pool);
 	check_registers(p);
 	check_missing_register(p);

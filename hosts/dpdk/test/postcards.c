@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "core/postcard.h"
+#include "common/shared.h"
 
 static json_t *
 postcard_json(const uint8_t bytes[POSTCARD_BYTES])

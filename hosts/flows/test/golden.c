@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "records.h"
+#include "common/shared.h"
 
 #define RECORDS 3
 
@@ -41,7 +41,7 @@ golden_value(unsigned int record, unsigned int field)
 	}
 
 DEFINE_WRITER(write_samples, flow_sample, FLOW_SAMPLE_FIELDS)
-DEFINE_WRITER(write_goodput, goodput_record, GOODPUT_FIELDS)
+DEFINE_WRITER(write_goodput, goodput_record, GOODPUT_RECORD_FIELDS)
 
 static FILE *
 create(const char *directory, const char *name)
