@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
-from ..bounds import matches
 from ..measures import Cell, RunMeasures
 from ..metrics.interval import Estimate, estimate
 from ..models import MODELS
+from ..results.bounds import matches
+from ..results.sweep import Line, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
-from ..sweep import Line, cell_of, place_of, pure_cell
 from ..text import trials_text
 from .model_lines import LOOKS, goodput_of_share, predicted_shares
 from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure

@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
-from ..bounds import matches
 from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
 from ..nash import SettingEquilibria
+from ..results.bounds import matches
+from ..results.sweep import Line, lines, mixed_states
 from ..state import State, state_text, strategy_totals
-from ..sweep import Line, lines, mixed_states
 from . import (
     against_setting,
     decision_tree,

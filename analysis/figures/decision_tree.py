@@ -6,8 +6,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from sklearn.tree import plot_tree
 
-from ..decision_tree import FEATURES, Decision, decide
 from ..measures import RunMeasures
+from ..results.decision_tree import FEATURES, Decision, decide
 from .style import WIDE, colour_of
 
 

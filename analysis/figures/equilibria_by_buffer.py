@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..bounds import matches
 from ..measures import RunMeasures
 from ..models.band import equilibrium_band
 from ..nash import SettingEquilibria
+from ..results.bounds import matches
+from ..results.sweep import Line, place_of
 from ..state import strategy_totals
-from ..sweep import Line, place_of
 from ..text import trials_text
 from .against_setting import axis_of, set_scale
 from .model_lines import ask

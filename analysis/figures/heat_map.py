@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..measures import RunMeasures
 from ..metrics.goodput_gain import goodput_gain
-from ..sweep import pure_cell
+from ..results.sweep import pure_cell
 from ..text import NONE, duration_text, rate_text
 from .style import INK, MUTED
 

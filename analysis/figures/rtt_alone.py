@@ -15,7 +15,7 @@ from ..captures.tcp_headers import read_segments
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.capture_rtt import RttSeries, capture_rtt
 from ..metrics.rtt import rtt_series
-from ..sweep import pure_cell
+from ..results.sweep import pure_cell
 from .style import MUTED, WIDE, colour_of, legend_below, new_figure
 
 MAX_FLOWS = 4

@@ -10,12 +10,12 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from nashbed.controlplane.store.errors import RunError
 
-from ..acceptance import check_measures
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
 from ..figures import draw_all
 from ..measures import measure_run
 from ..nash.of_run import equilibria_of_measures
+from ..results.acceptance import check_measures
 from .context import Findings, page_context
 
 FORMATS = ("html", "png", "pdf", "svg")

@@ -12,7 +12,6 @@ from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostc
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
-from ..acceptance import AcceptanceResult
 from ..clock.of_run import RunTaps
 from ..correlation import RunCorrelation, correlation_dict
 from ..figures import DrawnFigure
@@ -21,8 +20,9 @@ from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..nash import SettingEquilibria
 from ..nash.utility import utility_text
+from ..results.acceptance import AcceptanceResult
+from ..results.summary import summary_rows
 from ..state import mix_state, state_text
-from ..summary import summary_rows
 from ..text import (
     NONE,
     duration_text,

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.analysis.acceptance import check
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.nash import equilibria_of_run
 from nashbed.analysis.report import build_report
-from nashbed.analysis.summary import summarise
+from nashbed.analysis.results.acceptance import check
+from nashbed.analysis.results.summary import summarise
 from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_run
 

@@ -12,10 +12,10 @@ from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.tables import TABLES
 
-from .measures import RunMeasures, TrialMeasures, measure_run
-from .metrics import METRICS
-from .nash.of_run import equilibria_of_measures
-from .state import mix_state, state_text, strategy_totals
+from ..measures import RunMeasures, TrialMeasures, measure_run
+from ..metrics import METRICS
+from ..nash.of_run import equilibria_of_measures
+from ..state import mix_state, state_text, strategy_totals
 from .summary import summary_rows
 
 FORMATS = ("csv", "parquet")

@@ -22,10 +22,10 @@ from nashbed.controlplane.contract.scenario import (
 )
 from nashbed.controlplane.contract.trial import Setting
 
-from .measures import Cell, RunMeasures, TrialMeasures
-from .nash import SettingEquilibria
-from .state import strategy_totals
-from .text import rate_text
+from ..measures import Cell, RunMeasures, TrialMeasures
+from ..nash import SettingEquilibria
+from ..state import strategy_totals
+from ..text import rate_text
 
 Value = tuple[float | None, str]
 """A value in its shown unit (None: there is none), and where it comes from."""

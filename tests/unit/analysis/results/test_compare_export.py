@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from nashbed.analysis.compare import compare_runs
-from nashbed.analysis.export import export_run
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.metrics.welch import holm, welch
+from nashbed.analysis.results.compare import compare_runs
+from nashbed.analysis.results.export import export_run
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES

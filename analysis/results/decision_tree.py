@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from .measures import RunMeasures
+from ..measures import RunMeasures
 from .sweep import pure_cell
 
 FEATURES = ("rate (Mbit/s)", "base RTT (ms)", "buffer (MB)", "buffer (BDP)")

@@ -8,9 +8,9 @@ from typing import Literal
 
 from nashbed.controlplane.contract.trial import Setting
 
-from .measures import Cell, RunMeasures
-from .state import State, strategy_totals
-from .text import duration_text, rate_text
+from ..measures import Cell, RunMeasures
+from ..state import State, strategy_totals
+from ..text import duration_text, rate_text
 
 Axis = Literal["buffer", "random_loss"]
 LEAST_POINTS = 3

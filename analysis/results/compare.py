@@ -10,11 +10,11 @@ from typing import Any
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
-from .measures import Cell, RunMeasures, measure_run
-from .metrics import METRICS
-from .metrics.interval import Estimate, estimate
-from .metrics.welch import MeanDifference, holm, welch
-from .state import state_text
+from ..measures import Cell, RunMeasures, measure_run
+from ..metrics import METRICS
+from ..metrics.interval import Estimate, estimate
+from ..metrics.welch import MeanDifference, holm, welch
+from ..state import state_text
 from .summary import estimate_dict
 
 FLOW_METRICS = ("per_flow_throughput",)
