@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from ..nash.game import Deviation, Payoffs, deviations
 from ..state import State
+from .student_t import t_quantile
 
 CONFIDENCE = 0.9
 """Of one gain's sign, one-sided."""
@@ -40,7 +40,7 @@ class Noise:
         if self.freedom == 0:
             return math.inf
         spread = self.deviation * math.sqrt(sum(1 / n for n in repetitions))
-        return float(stats.t.ppf(CONFIDENCE, self.freedom)) * spread
+        return t_quantile(CONFIDENCE, self.freedom) * spread
 
 
 def pooled_noise(games: Iterable[tuple[Samples, float]]) -> Noise:

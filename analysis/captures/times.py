@@ -65,14 +65,6 @@ class Times:
             found = found * step + quotient.astype(np.int64)
         return found
 
-    def first_step_back(self) -> int | None:
-        """The first packet whose time is before that of the packet in front of it."""
-        seconds, fraction = self.seconds, self.fraction
-        earlier = seconds[1:] < seconds[:-1]
-        earlier |= (seconds[1:] == seconds[:-1]) & (fraction[1:] < fraction[:-1])
-        found = np.flatnonzero(earlier)
-        return int(found[0]) + 1 if len(found) else None
-
 
 def rescaled(times: Times, per_second: int) -> Times:
     """The same times in units that divide the old ones without a rest."""

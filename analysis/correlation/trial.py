@@ -110,13 +110,6 @@ class TrialCorrelation:
     cubic: CubicLosses | None
     bbr: BbrPath | None
 
-    @property
-    def residual(self) -> NDArray[np.float64] | None:
-        """Measured - predicted throughput of each flow in bit/s, shape (F,)."""
-        if self.predicted is None:
-            return None
-        return self.measures.per_flow["per_flow_throughput"] - self.predicted
-
 
 def correlate_trial(measures: TrialMeasures, scenario: Scenario) -> TrialCorrelation:
     """Correlate one measured trial; its postcards are streamed twice.

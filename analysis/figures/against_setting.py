@@ -13,7 +13,7 @@ from ..measures import Cell, RunMeasures
 from ..metrics.interval import Estimate, estimate
 from ..models import MODELS
 from ..results.bounds import matches
-from ..results.sweep import Line, cell_of, place_of, pure_cell
+from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
 from ..text import trials_text
 from .model_lines import LOOKS, goodput_of_share, predicted_shares
@@ -24,7 +24,7 @@ LOG_FROM = 20
 Points = list[tuple[float, Estimate]]
 
 
-def draw_mix(measures: RunMeasures, line: Line, state: State) -> Figure | None:
+def draw_mix(measures: RunMeasures, line: SweepLine, state: State) -> Figure | None:
     """Draw one mix along a line: aggregate throughput of each congestion control, and models.
 
     Args:
@@ -42,7 +42,7 @@ def draw_mix(measures: RunMeasures, line: Line, state: State) -> Figure | None:
     return _draw(measures, line, points, names, axis, state)
 
 
-def draw_alone(measures: RunMeasures, line: Line) -> Figure | None:
+def draw_alone(measures: RunMeasures, line: SweepLine) -> Figure | None:
     """Draw each congestion control alone along a line: throughput of all flows.
 
     Args:
@@ -58,7 +58,7 @@ def draw_alone(measures: RunMeasures, line: Line) -> Figure | None:
     return _draw(measures, line, points, names, axis, None)
 
 
-def axis_of(measures: RunMeasures, line: Line) -> str:
+def axis_of(measures: RunMeasures, line: SweepLine) -> str:
     """How places on the line are told: as the scenario writes its buffers."""
     if line.axis == "random_loss":
         return "random_loss"
@@ -66,16 +66,18 @@ def axis_of(measures: RunMeasures, line: Line) -> str:
     return "buffer_bdp" if written == {"bdp"} else "buffer_mb"
 
 
-def _of_mix(measures: RunMeasures, line: Line, state: State, strategy: str, axis: str) -> Points:
+def _of_mix(
+    measures: RunMeasures, line: SweepLine, state: State, strategy: str, axis: str
+) -> Points:
     return _totals(line, lambda setting: cell_of(measures, setting, state), strategy, axis)
 
 
-def _alone(measures: RunMeasures, line: Line, strategy: str, axis: str) -> Points:
+def _alone(measures: RunMeasures, line: SweepLine, strategy: str, axis: str) -> Points:
     return _totals(line, lambda setting: pure_cell(measures, setting, strategy), strategy, axis)
 
 
 def _totals(
-    line: Line, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
+    line: SweepLine, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
 ) -> Points:
     """A strategy's throughput along a line, in the cell that each of its settings has."""
     found = []
@@ -89,7 +91,7 @@ def _totals(
 
 def _draw(
     measures: RunMeasures,
-    line: Line,
+    line: SweepLine,
     points: dict[str, Points],
     names: dict[str, str],
     axis: str,
@@ -131,7 +133,7 @@ def _draw_points(
     )
 
 
-def _draw_models(ax: Axes, measures: RunMeasures, line: Line, state: State, axis: str) -> None:
+def _draw_models(ax: Axes, measures: RunMeasures, line: SweepLine, state: State, axis: str) -> None:
     """BBR's aggregate by each model; Mishra's two bounds of several flows as a band."""
     curves: dict[str, list[tuple[float, float]]] = {}
     for setting in line.settings:
@@ -153,7 +155,9 @@ def _draw_models(ax: Axes, measures: RunMeasures, line: Line, state: State, axis
         ax.fill_between(x, *bounds, color=MUTED, alpha=0.15, linewidth=0, zorder=1)
 
 
-def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str, mixed: bool) -> None:
+def _draw_references(
+    ax: Axes, measures: RunMeasures, line: SweepLine, axis: str, mixed: bool
+) -> None:
     """Published series along this axis: aggregates as they are, shares of the payload rate."""
     for series in measures.run.scenario.reference:
         if series.axis != axis or not _about(series, line, mixed):
@@ -174,7 +178,7 @@ def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str, mix
         )
 
 
-def _about(series: ReferenceSeries, line: Line, mixed: bool) -> bool:
+def _about(series: ReferenceSeries, line: SweepLine, mixed: bool) -> bool:
     wanted = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
     return series.quantity in wanted and any(matches(series, s) for s in line.settings)
 

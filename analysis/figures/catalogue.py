@@ -14,9 +14,9 @@ from nashbed.controlplane.contract.trial import Setting
 from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
-from ..results.sweep import Line, lines, mixed_states
+from ..results.sweep import SweepLine, lines, mixed_states
 from ..state import State, state_text, strategy_totals
 from . import (
     against_setting,
@@ -193,7 +193,7 @@ def _run_sketches(
 
 
 def _line_sketches(
-    measures: RunMeasures, line: Line, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Iterator[_Sketch]:
     said = "the buffer" if line.axis == "buffer" else "random loss"
     kind, name = f"throughput_by_{line.axis}", line.label
@@ -229,7 +229,7 @@ def _line_sketches(
     )
 
 
-def _line_mixes(measures: RunMeasures, line: Line) -> list[State]:
+def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:
     """The mixes of a line to draw: all of them, or a few spread evenly."""
     states = mixed_states(measures, line)
     step = max(1, -(-len(states) // MAX_LINE_MIXES))

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from ..measures import RunMeasures
 from ..models.band import equilibrium_band
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
-from ..results.sweep import Line, place_of
+from ..results.sweep import SweepLine, place_of
 from ..state import strategy_totals
 from ..text import trials_text
 from .against_setting import axis_of, set_scale
@@ -20,7 +20,7 @@ from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_fi
 
 
 def draw(
-    measures: RunMeasures, line: Line, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Figure | None:
     """Draw one line of settings: equilibria, epsilon-equilibria, and the model's band.
 
@@ -74,7 +74,7 @@ def _draw_found(
             label=f"equilibrium of the means ({n} per mix)")  # fmt: skip
 
 
-def _draw_band(ax: Axes, measures: RunMeasures, line: Line, axis: str) -> None:
+def _draw_band(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
     """CUBIC flows at the model's equilibrium, between its synchronised and its other bound."""
     total = sum(measures.group_sizes)
     if len(measures.group_names) > 1 or measures.strategies[0] != "cubic":
@@ -92,7 +92,7 @@ def _draw_band(ax: Axes, measures: RunMeasures, line: Line, axis: str) -> None:
                         label="Mishra 2022, synchronised to de-synchronised")  # fmt: skip
 
 
-def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str) -> None:
+def _draw_references(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
     for series in measures.run.scenario.reference:
         about = any(matches(series, s) for s in line.settings)
         if series.axis == axis and series.quantity == "equilibrium" and about:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.optimize import brentq
-
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable, two_strategy_table
 from . import mishra2022, mishra2022_desynchronised, mishra2022_synchronised
@@ -14,6 +12,8 @@ from .prediction import PublishedModel
 from .question import Question
 
 NAN = float("nan")
+HALVINGS = 60
+"""Of the range of BBR flows: what is left is below the precision of a double."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,11 @@ def _meeting(question: Question) -> float:
     flows = question.flows
     if _lead(flows - 1.0, question) >= 0:
         return float(flows)
-    return float(brentq(_lead, 0.0, flows - 1.0, args=(question,)))
+    low, high = 0.0, flows - 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _lead(middle, question) > 0 else (low, middle)
+    return low
 
 
 def _lead(bbr: float, question: Question) -> float:

@@ -14,7 +14,7 @@ A resumed search is told what is known and goes on from there: nothing is asked 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
@@ -31,9 +31,6 @@ Walk = Generator[list[State], None, State | None]
 
 Axis = tuple[int, int, int]
 """A line's direction: (group, strategy A, strategy B)."""
-
-Utility = Callable[[State], Payoffs | None]
-"""Payoffs of a state, shape (G, S); None if it cannot be measured."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,6 @@ class SearchResult:
     measured: int
     unmeasurable: int
     finished: bool
-
-    @property
-    def none_exists(self) -> bool:
-        """Whether it is certain that the game has no equilibrium of this kind."""
-        return self.finished and not (self.equilibria or self.hidden)
 
 
 class AdaptiveSearch:
@@ -299,16 +291,3 @@ def _on_line(state: State, axis: Axis, position: int) -> State:
     counts = list(state[group])
     counts[a], counts[b] = counts[a] + counts[b] - position, position
     return (*state[:group], tuple(counts), *state[group + 1 :])
-
-
-def run_search(search: AdaptiveSearch, utility: Utility) -> SearchResult:
-    """Run a search against an oracle.
-
-    Args:
-        search: The search.
-        utility: Gives the payoffs of a state, or None if it cannot be measured.
-    """
-    while states := search.ask():
-        for state in states:
-            search.tell(state, utility(state))
-    return search.result()

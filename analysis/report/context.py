@@ -18,7 +18,7 @@ from ..figures import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
 from ..results.summary import summary_rows

@@ -8,7 +8,7 @@ from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostc
 
 from ..measures import RunMeasures
 from ..metrics.throughput_drift import CONVERGED_WITHIN
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 
 LONG_ENOUGH_BDP = 8
 LONG_ENOUGH_S = 200

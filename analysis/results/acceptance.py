@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.scenario import AcceptanceBound
 
 from .bounds import Where, matches, reading_of
 from ..measures import RunMeasures, measure_run
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..nash.of_run import equilibria_of_measures
 
 

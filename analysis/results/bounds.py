@@ -23,7 +23,7 @@ from nashbed.controlplane.contract.scenario import (
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import rate_text
 

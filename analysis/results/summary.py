@@ -8,7 +8,7 @@ from typing import Any
 
 from ..measures import Cell, RunMeasures, measure_run
 from ..metrics.interval import Estimate
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..nash.equilibria import Answer
 from ..nash.of_run import equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals

@@ -18,7 +18,7 @@ LEAST_POINTS = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class SweepLine:
     """Settings that differ in one thing alone, in its order.
 
     Attributes:
@@ -45,13 +45,13 @@ class Line:
         return f"{rate_text(first.rate_bps)}, {rtts}"
 
 
-def lines(settings: Sequence[Setting]) -> list[Line]:
+def lines(settings: Sequence[Setting]) -> list[SweepLine]:
     """Every line of at least three settings, against the buffer first.
 
     Args:
         settings: The run's settings.
     """
-    found: list[Line] = []
+    found: list[SweepLine] = []
     for axis in ("buffer", "random_loss"):
         groups: dict[object, list[Setting]] = {}
         for setting in settings:
@@ -59,7 +59,7 @@ def lines(settings: Sequence[Setting]) -> list[Line]:
         for group in groups.values():
             ordered = sorted(group, key=lambda s: _place(s, axis))
             if len({_place(s, axis) for s in ordered}) >= LEAST_POINTS:
-                found.append(Line(axis, tuple(ordered)))
+                found.append(SweepLine(axis, tuple(ordered)))
     return found
 
 
@@ -87,7 +87,7 @@ def place_of(setting: Setting, axis: str) -> float:
     return (setting.random_loss_ppb or 0) / 1e7
 
 
-def mixed_states(measures: RunMeasures, line: Line) -> list[State]:
+def mixed_states(measures: RunMeasures, line: SweepLine) -> list[State]:
     """The mixes of a line in which every strategy has a flow, that have trials somewhere."""
     states: dict[State, None] = {}
     for setting in line.settings:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.nash import equilibria_of_run
+from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
 from nashbed.analysis.results.acceptance import check
 from nashbed.analysis.results.summary import summarise

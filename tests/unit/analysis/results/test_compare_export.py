@@ -174,7 +174,7 @@ def test_polars_reads_a_results_folder_directly(whole_run: Path) -> None:
 
 def test_the_documented_schema_is_the_contract(whole_run: Path) -> None:
     """Every column of every table stands in analysis/README.md, and files are as written there."""
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[4]
     text = (root / "analysis" / "README.md").read_text()
     for name, schema in TABLES.items():
         missing = [column for column in schema.names if f"`{column}`" not in text]
