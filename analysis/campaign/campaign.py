@@ -5,8 +5,8 @@ brackets finer (see `speculation`); when a search has found an equilibrium, the 
 are repeated until they are clear or as often as the scenario allows (see `certainty`). Repetitions
 move means, so a search may go on from there. A setting that is done hints at its neighbours.
 
-Everything follows from what was told: a campaign that is told the trials of a stopped run goes on
-where it was.
+Everything follows from the results: a campaign that receives those of a stopped run goes on where
+it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NARROW = 5
 
 
 class TrialRequest(NamedTuple):
-    """A trial that a campaign wants.
+    """A trial that a campaign asks for.
 
     Attributes:
         game: Index of the setting.
@@ -67,7 +67,7 @@ class Game:
         hints: States where an equilibrium is expected, best first.
         samples: State -> payoffs of each valid repetition, shape (G, S).
         tried: State -> repetitions asked for so far.
-        waiting: Trials that were asked for and not told yet.
+        waiting: Trials that were requested and have no result yet.
     """
 
     sizes: tuple[int, ...]
@@ -84,7 +84,7 @@ class Game:
         return len(self.sizes) == 1 and self.strategies == 2
 
     def search(self) -> AdaptiveSearch:
-        """A search that knows everything that was told."""
+        """A search that knows every result so far."""
         search = AdaptiveSearch(self.sizes, self.strategies, hints=self.hints)
         for state in self.tried:
             values = self.samples.get(state)
@@ -191,10 +191,10 @@ class Campaign:
 
     def _repeats(self, game: Game, result: SearchResult, noise: Noise) -> list[State]:
         """Mixes that decide an equilibrium and are not clear yet, while repetitions are left."""
-        found: set[State] = set()
+        states: set[State] = set()
         for state in result.equilibria:
-            found |= unclear(state, game.samples, noise, game.fair_share, self._rules.epsilon)
-        return sorted(s for s in found if self._may_repeat(game, s))
+            states |= unclear(state, game.samples, noise, game.fair_share, self._rules.epsilon)
+        return sorted(s for s in states if self._may_repeat(game, s))
 
     def _finish(self, index: int, result: SearchResult) -> None:
         self._done.add(index)

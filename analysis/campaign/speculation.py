@@ -44,8 +44,8 @@ def bracket(length: int, lead: Lead) -> tuple[int, int]:
     Positions 0 and N have flows of one strategy only, hence no lead; they are the bracket's ends
     as long as nothing else is known.
     """
-    leads = {p: found for p in range(1, length) if (found := lead(p)) is not None}
-    low = max((p for p, found in leads.items() if found > 0), default=0)
+    leads = {p: value for p in range(1, length) if (value := lead(p)) is not None}
+    low = max((p for p, value in leads.items() if value > 0), default=0)
     return low, min((p for p in leads if p > low), default=length)
 
 

@@ -10,7 +10,7 @@ HALVINGS = 60
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, freedom: int) -> float:
-    """The value that a t-distributed variable stays below with a probability.
+    """The value below which a t-distributed variable lies with a probability.
 
     Args:
         probability: One-sided, above 0.5 and below 1.

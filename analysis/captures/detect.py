@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which trailer the frames of a capture carry: the one that tells times near the file's own."""
+"""Which trailer the frames of a capture carry: the one whose times are near the file's own."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def forced(frames: Frames, name: str, fcs_bytes: int | None) -> Choice:
         fcs_bytes: Length of the new FCS; None: find it out.
 
     Raises:
-        RunError: There is no such trailer, or it cannot be told whether an FCS follows.
+        RunError: There is no such trailer, or whether an FCS follows cannot be decided.
     """
     sample = _sample(frames)
     choices = [c for c in _choices(sample, fcs_bytes) if c.form.name == name]
@@ -118,13 +118,13 @@ def _sample(frames: Frames) -> Frames:
 
 
 def _choices(frames: Frames, fcs_bytes: int | None) -> list[Choice]:
-    told = frames.fcs_bytes if fcs_bytes is None else fcs_bytes
-    found = []
+    reported = frames.fcs_bytes if fcs_bytes is None else fcs_bytes
+    result = []
     for form in FORMATS.values():
-        known = (told,) if told in form.fcs_choices else ()
+        known = (reported,) if reported in form.fcs_choices else ()
         choices = known or (form.fcs_choices if fcs_bytes is None else ())
-        found += [Choice(form, n) for n in choices if n is not None]
-    return found
+        result += [Choice(form, n) for n in choices if n is not None]
+    return result
 
 
 def _rank(frames: Frames, choice: Choice) -> tuple[float, float, float]:

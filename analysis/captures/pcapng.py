@@ -82,27 +82,27 @@ class Reader:
     def _blocks(self, at: int) -> tuple[list[int], int]:
         """Positions of packet blocks up to a chunk's worth, or to the next description."""
         capture = self._capture
-        found: list[int] = []
+        positions: list[int] = []
         file, size = capture.file, len(capture)
         unpack = struct.Struct(f"{self._order}II").unpack_from
-        while at < size and len(found) < CHUNK:
+        while at < size and len(positions) < CHUNK:
             if at + SMALLEST > size:
                 raise capture.cut_off(at)
             kind, length = unpack(file, at)
             if kind in (SECTION, INTERFACE):
-                if found:
-                    return found, at
+                if positions:
+                    return positions, at
                 at = self._describe(kind, at)
                 unpack = struct.Struct(f"{self._order}II").unpack_from
                 continue
             if length < SMALLEST or length % 4 or length > LARGEST:
                 raise capture.damaged(f"the block at byte {at} claims {length} bytes")
             if kind in (PACKET, OLD_PACKET):
-                found.append(at)
+                positions.append(at)
             at += length
             if at > size:
                 raise capture.cut_off(at - length)
-        return found, at
+        return positions, at
 
     def _describe(self, kind: int, at: int) -> int:
         """Take a section's or an interface's description; returns the position behind it."""
@@ -205,7 +205,7 @@ class Reader:
         else:
             whole, fraction = np.divmod(ticks, np.uint64(per_second))
         if abs(offset) > LATEST_S or (len(whole) and int(whole.max()) > LATEST_S):
-            raise self._capture.damaged("tells times beyond any calendar")
+            raise self._capture.damaged("holds times beyond any calendar")
         return Times(whole.astype(np.int64) + offset, fraction, per_second)
 
     def _by_kind(self, frames: Frames, number: NDArray[np.int64]) -> Iterator[Frames]:

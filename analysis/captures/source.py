@@ -52,7 +52,7 @@ class TimestampSource:
 
     @property
     def name(self) -> str:
-        """The format whose times are told."""
+        """The format whose times are used."""
         if self.choice is not None:
             return self.choice.form.name
         return pcap.name(self._per_second) if self.container == "pcap" else self.container
@@ -68,10 +68,10 @@ class TimestampSource:
                 self._check_no_trailer(frames)
                 yield frames, _own_times(frames)
                 continue
-            kept = frames.take(frames.wire > 0) if self.name == PADDED else frames
-            stamps = self.choice.decode(kept)
-            self._check(kept, stamps, self.choice)
-            yield kept, stamps
+            packets = frames.take(frames.wire > 0) if self.name == PADDED else frames
+            stamps = self.choice.decode(packets)
+            self._check(packets, stamps, self.choice)
+            yield packets, stamps
 
     def _choose(self, frames: Frames) -> Choice | None:
         if self._form == FILE:
@@ -90,11 +90,11 @@ class TimestampSource:
             )
 
     def _check_no_trailer(self, frames: Frames) -> None:
-        found = detect(frames) if self._form is None else None
-        if found is not None:
+        choice = detect(frames) if self._form is None else None
+        if choice is not None:
             raise self._capture.damaged(
                 f"mixes formats: no trailers before packet {frames.first + 1}, then the "
-                f"{found.form.title}",
+                f"{choice.form.title}",
                 WHICH,
             )
 

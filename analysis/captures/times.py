@@ -16,7 +16,7 @@ WORD = 1 << 64
 
 @dataclass(frozen=True)
 class Times:
-    """Times of n packets, as exact as their source told them.
+    """Times of n packets, as exact as their source gives them.
 
     Attributes:
         seconds: Whole seconds, shape (n,).
@@ -55,15 +55,15 @@ class Times:
             return np.array(whole, dtype=np.int64)
         digits = min(DIGITS, len(str(WORD // per_second)) - 1)
         rest = self.fraction.copy()
-        found = np.zeros(len(rest), dtype=np.int64)
+        result = np.zeros(len(rest), dtype=np.int64)
         left = DIGITS
         while left > 0:
             step = 10 ** min(digits, left)
             left -= min(digits, left)
             rest *= np.uint64(step)
             quotient, rest = np.divmod(rest, np.uint64(per_second))
-            found = found * step + quotient.astype(np.int64)
-        return found
+            result = result * step + quotient.astype(np.int64)
+        return result
 
 
 def rescaled(times: Times, per_second: int) -> Times:

@@ -77,7 +77,7 @@ class CubicLosses:
 
 @dataclass(frozen=True)
 class BbrPath:
-    """What BBR believed and did, averaged over its flows and samples.
+    """What BBR estimated and did, averaged over its flows and samples.
 
     Attributes:
         flows: Number of BBR flows.

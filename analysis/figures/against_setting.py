@@ -59,7 +59,7 @@ def draw_alone(measures: RunMeasures, line: SweepLine) -> Figure | None:
 
 
 def axis_of(measures: RunMeasures, line: SweepLine) -> str:
-    """How places on the line are told: as the scenario writes its buffers."""
+    """Unit of the places on the line: the one in which the scenario writes its buffers."""
     if line.axis == "random_loss":
         return "random_loss"
     written = {s.buffer_label.lstrip("0123456789.") for s in line.settings}
@@ -80,13 +80,13 @@ def _totals(
     line: SweepLine, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
 ) -> Points:
     """A strategy's throughput along a line, in the cell that each of its settings has."""
-    found = []
+    points = []
     for setting in line.settings:
         cell = cell_at(setting)
         if cell is not None:
             sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
-            found.append((place_of(setting, axis), estimate(sums)))
-    return [(x, e) for x, e in found if e is not None]
+            points.append((place_of(setting, axis), estimate(sums)))
+    return [(x, e) for x, e in points if e is not None]
 
 
 def _draw(
@@ -193,7 +193,7 @@ def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> Non
 
 
 def set_scale(ax: Axes, places: Sequence[float]) -> None:
-    """A logarithmic axis where places span more than a factor of 20; 0 stays on it."""
+    """A logarithmic axis where places span more than a factor of 20; 0 remains on it."""
     above = [x for x in places if x > 0]
     if not above or max(above) < LOG_FROM * min(above):
         return

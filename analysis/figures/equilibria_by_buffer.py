@@ -36,12 +36,12 @@ def draw(
     if len(measures.strategies) != 2 or line.axis != "buffer":
         return None
     axis = axis_of(measures, line)
-    found = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
-    if sum(bool(e.equilibria) for _, e in found) < 2:
+    points = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
+    if sum(bool(e.equilibria) for _, e in points) < 2:
         return None
     figure, (ax,) = new_figure(WIDE, 4.2)
     _draw_band(ax, measures, line, axis)
-    _draw_found(ax, found, measures)
+    _draw_equilibria(ax, points, measures)
     _draw_references(ax, measures, line, axis)
     total = sum(measures.group_sizes)
     first = measures.strategies[0]
@@ -50,23 +50,23 @@ def draw(
         ylabel=f"{first} flows at the equilibrium, of {total}",
         ylim=(-0.03 * total, 1.03 * total),
     )
-    set_scale(ax, [x for x, _ in found])
+    set_scale(ax, [x for x, _ in points])
     legend_below(figure, ax, columns=2)
     return figure
 
 
-def _draw_found(
-    ax: Axes, found: list[tuple[float, SettingEquilibria]], measures: RunMeasures
+def _draw_equilibria(
+    ax: Axes, points: list[tuple[float, SettingEquilibria]], measures: RunMeasures
 ) -> None:
     first = measures.strategies[0]
-    exact = [(x, strategy_totals(v.state)[0]) for x, e in found for v in e.equilibria]
-    for i, (x, each) in enumerate(found):
+    exact = [(x, strategy_totals(v.state)[0]) for x, e in points for v in e.equilibria]
+    for i, (x, each) in enumerate(points):
         near = [strategy_totals(v.state)[0] for v in each.epsilon_equilibria]
         if near:
             label = f"gain below {each.epsilon:.0%} of the fair share" if i == 0 else None
             ax.plot([x, x], [min(near), max(near)], color=GOOD, alpha=0.35, linewidth=5,
                     solid_capstyle="butt", label=label, zorder=2)  # fmt: skip
-    cells = [c for _, e in found for c in measures.cells(e.setting) if c.trials]
+    cells = [c for _, e in points for c in measures.cells(e.setting) if c.trials]
     n = trials_text([len(c.trials) for c in cells])
     ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4,
             color=colour_of(first, measures.strategies),

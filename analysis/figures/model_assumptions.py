@@ -33,16 +33,16 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
         The figure; None with fewer than two mixes that have CUBIC losses or BBR estimates.
     """
     mixes = mix_readings(run, setting)
-    told = [m for m in mixes if m.readings["b_max"] or m.readings["rtt_plus"]]
-    if len(told) < 2:
+    measured = [m for m in mixes if m.readings["b_max"] or m.readings["rtt_plus"]]
+    if len(measured) < 2:
         return None
     figure, axes = new_figure(NARROW, 6.0, rows=len(ROWS), heights=(1.6, 1, 1))
     for ax, (title, readings) in zip(axes, ROWS, strict=True):
         for name, marker, strategy in readings:
-            _draw(ax, told, name, marker, colour_of(strategy, run.measures.strategies))
+            _draw(ax, measured, name, marker, colour_of(strategy, run.measures.strategies))
         ax.set_ylabel(title)
         ax.set_ylim(bottom=0)
-    counts = [e.n for m in told for e in m.readings.values() if e is not None]
+    counts = [e.n for m in measured for e in m.readings.values() if e is not None]
     axes[-1].set_xlabel(f"flows running {run.measures.strategies[1]} ({trials_text(counts)})")
     axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes[0].plot([], [], color=MUTED, linestyle="--", label="the same in the model")

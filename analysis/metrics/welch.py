@@ -58,7 +58,7 @@ def welch(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p values for how many there are, so that one false alarm in all stays as rare.
+    """Adjust p values for how many there are, so that a false alarm is no more likely.
 
     Args:
         p_values: One for each comparison.

@@ -73,8 +73,8 @@ def equilibrium_band(question: Question) -> Band:
         return Band(flows, None, None, refusals=why)
     shared = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, 0.7)
     bounds = (mishra2022_synchronised.MODEL, mishra2022_desynchronised.MODEL)
-    found = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
-    return Band(flows, shared * flows, _meeting(question), tuple(sorted(found)))
+    mixes = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
+    return Band(flows, shared * flows, _meeting(question), tuple(sorted(mixes)))
 
 
 def _meeting(question: Question) -> float:
@@ -100,7 +100,7 @@ def predicted_table(model: PublishedModel, question: Question) -> PayoffTable:
 
     Args:
         model: The model; a mix that it refuses is left out.
-        question: The question; its number of flows is kept.
+        question: The question; its number of flows counts.
     """
     answers = (model.predict(question.with_bbr(k)) for k in range(question.flows + 1))
     utility = {

@@ -21,12 +21,12 @@ CUBIC_KEEPS = 0.7
 
 
 def k_synchronised() -> float:
-    """Part of the aggregate window that stays when every CUBIC flow loses (equation 21)."""
+    """Part of the aggregate window that remains when every CUBIC flow loses (equation 21)."""
     return CUBIC_KEEPS
 
 
 def k_desynchronised(cubic: float) -> float:
-    """Part of the aggregate window that stays when one of N_c CUBIC flows loses (equation 22).
+    """Part of the aggregate window that remains when one of N_c CUBIC flows loses (equation 22).
 
     Args:
         cubic: CUBIC flows N_c, at least 1; a fraction is allowed when solving for a mix.

@@ -74,8 +74,8 @@ def _mixes(run: RunCorrelation) -> list[Json]:
 
 
 def _cell(mix: MixReadings, name: str, unit: str) -> Json:
-    found: Estimate | None = mix.readings[name]
-    mean, interval = with_interval(None if found is None else found.scaled(shown(1, unit)))
+    estimate: Estimate | None = mix.readings[name]
+    mean, interval = with_interval(None if estimate is None else estimate.scaled(shown(1, unit)))
     model = mix.model.get(name)
     return {
         "mean": mean,

@@ -89,8 +89,8 @@ def _winner(measures: RunMeasures, setting: Setting) -> str | None:
     means = {}
     for strategy in measures.strategies[:2]:
         cell = pure_cell(measures, setting, strategy)
-        found = None if cell is None else cell.estimate("per_flow_throughput", strategy)
-        if found is None:
+        estimate = None if cell is None else cell.estimate("per_flow_throughput", strategy)
+        if estimate is None:
             return None
-        means[strategy] = found.mean
+        means[strategy] = estimate.mean
     return max(means, key=lambda name: means[name])

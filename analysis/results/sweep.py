@@ -51,7 +51,7 @@ def lines(settings: Sequence[Setting]) -> list[SweepLine]:
     Args:
         settings: The run's settings.
     """
-    found: list[SweepLine] = []
+    result: list[SweepLine] = []
     for axis in ("buffer", "random_loss"):
         groups: dict[object, list[Setting]] = {}
         for setting in settings:
@@ -59,8 +59,8 @@ def lines(settings: Sequence[Setting]) -> list[SweepLine]:
         for group in groups.values():
             ordered = sorted(group, key=lambda s: _place(s, axis))
             if len({_place(s, axis) for s in ordered}) >= LEAST_POINTS:
-                found.append(SweepLine(axis, tuple(ordered)))
-    return found
+                result.append(SweepLine(axis, tuple(ordered)))
+    return result
 
 
 def _place(setting: Setting, axis: Axis) -> int:

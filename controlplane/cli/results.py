@@ -115,14 +115,14 @@ def _cells(each: Comparison) -> list[str]:
     factor, unit = DISPLAY[each.unit]
     name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
     setting = each.setting if each.setting == each.against else f"{each.setting} | {each.against}"
-    half = each.found.half_width * factor
+    half = each.change.half_width * factor
     return [
         setting,
         each.mix,
         f"{name} ({unit})" if unit else name,
         f"{each.first.mean * factor:.4g} (n {each.first.n})",
         f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.found.difference * factor:+.3g} ±{half:.2g}",
+        f"{each.change.difference * factor:+.3g} ±{half:.2g}",
         f"{each.p_adjusted:.2g}{' *' if each.differs else ''}",
     ]
 

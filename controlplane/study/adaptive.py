@@ -41,7 +41,7 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
 
 
 class CampaignChooser:
-    """Picks trials of a plan as a campaign requests them.
+    """Picks the trials of a plan that a campaign requests.
 
     Args:
         path: The run directory; sealed trials are read from it.

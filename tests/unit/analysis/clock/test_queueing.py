@@ -131,7 +131,7 @@ def test_software_taps(run_copy: Path) -> None:
     """The hosts see each packet 50 us after it left; the delay line before the queue is known."""
     trial = captured(run_copy, SOFTWARE)
     found = compared(run_copy, trial)
-    assert len(found.stay_ns) == data_departures(trial) > 1000
+    assert len(found.sojourn_ns) == data_departures(trial) > 1000
     assert np.all(found.difference_ns == 50_000)
     assert (found.bias_ns, found.spread_ns) == (50_000, (50_000, 50_000))
     assert found.mismatches == ()
