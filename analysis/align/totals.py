@@ -121,7 +121,7 @@ def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
         _add_counts(sums, "dropped", chunk, arrived & dropped)
         chunk = {name: chunk[name][~dropped] for name in POSTCARD_COLUMNS}
     _add_counts(sums, "departed", chunk, link.inside(chunk["dequeue_ns"]))
-    _add_stays(sums, chunk, link)
+    _add_sojourns(sums, chunk, link)
 
 
 def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_]) -> None:
@@ -130,7 +130,7 @@ def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_])
     sums.add(f"{what}_bytes", flow, chunk["packet_bytes"][which])
 
 
-def _add_stays(sums: _Sums, chunk: Arrays, link: Link) -> None:
+def _add_sojourns(sums: _Sums, chunk: Arrays, link: Link) -> None:
     flow, size = chunk["flow"], chunk["packet_bytes"].astype(np.float64)
     enqueue, dequeue = chunk["enqueue_ns"], chunk["dequeue_ns"]
     sojourn_ns = link.overlap_ns(enqueue, dequeue)

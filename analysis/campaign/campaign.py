@@ -213,5 +213,5 @@ def _with_more(game: Game, states: list[State], width: int) -> list[State]:
     if not game.is_line:
         return states
     known = {state[0][1] for state in game.tried}
-    wanted = [state[0][1] for state in states]
-    return [game.at(p) for p in fill(game.sizes[0], game.lead, wanted, known, width)]
+    asked = [state[0][1] for state in states]
+    return [game.at(p) for p in fill(game.sizes[0], game.lead, asked, known, width)]

@@ -77,7 +77,7 @@ class KVerdict:
 
     def text(self) -> str:
         """The answer in one or two sentences, with numbers."""
-        said = ", ".join(f"{_points(self.errors[c])} with the {c} k" for c in CHOICES)
+        errors = ", ".join(f"{_points(self.errors[c])} with the {c} k" for c in CHOICES)
         verdicts = "; ".join(
             f"against the {bound} bound it is {self.answer(bound)} "
             f"({self.gains[bound].mean * 100:+.1f} points{_interval(self.gains[bound])})"
@@ -85,7 +85,7 @@ class KVerdict:
         )
         n = self.errors["measured"].n
         return (
-            f"Mean absolute error of BBR's share over {n} trials: {said}. Measured k: {verdicts}."
+            f"Mean absolute error of BBR's share over {n} trials: {errors}. Measured k: {verdicts}."
         )
 
     def to_dict(self) -> dict[str, Any]:

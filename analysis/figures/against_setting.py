@@ -179,8 +179,8 @@ def _draw_references(
 
 
 def _about(series: ReferenceSeries, line: SweepLine, mixed: bool) -> bool:
-    wanted = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
-    return series.quantity in wanted and any(matches(series, s) for s in line.settings)
+    quantities = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
+    return series.quantity in quantities and any(matches(series, s) for s in line.settings)
 
 
 def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> None:

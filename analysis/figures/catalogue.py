@@ -331,7 +331,7 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "",
         "Assumptions of Mishra's model against measurements",
         "CUBIC's aggregate at its loss events, and BBR's estimates of the path. Means over events "
-        "or samples and then over trials, with 95 % intervals if there are repetitions. Dashed: the "
+        "or samples, then over trials, with 95 % intervals if there are repetitions. Dashed: the "
         "model with the measured k, where it holds.",
         lambda: model_assumptions.draw(correlation, setting),
     )
@@ -410,8 +410,8 @@ def detailed_trials(
     for each in equilibria:
         cells = [c for c in measures.cells(each.setting) if c.trials]
         mixed = [c for c in cells if min(strategy_totals(c.state)) > 0] or cells
-        wanted = [v.state for v in each.equilibria]
-        at_equilibrium = [c for c in cells if c.state in wanted][:1]
+        states = [v.state for v in each.equilibria]
+        at_equilibrium = [c for c in cells if c.state in states][:1]
         picked = [mixed[0], *at_equilibrium, mixed[len(mixed) // 2], mixed[-1]] if mixed else []
         unique = {c.state: c.trials[0] for c in cells if c in picked}
         chosen += list(unique.values())[:PER_SETTING]

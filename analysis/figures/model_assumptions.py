@@ -66,9 +66,11 @@ def _draw(ax: Axes, mixes: Sequence[MixReadings], name: str, marker: str, colour
             capsize=2.5,
             label=title,
         )
-    said = [(_x(m), shown(m.model[name], unit)) for m in mixes if name in m.model]
-    if said and name not in ("window_tcp", "flight_own"):
-        ax.plot(*zip(*said, strict=True), color=MUTED, linestyle="--", marker=marker, mfc="white")
+    predicted = [(_x(m), shown(m.model[name], unit)) for m in mixes if name in m.model]
+    if predicted and name not in ("window_tcp", "flight_own"):
+        ax.plot(
+            *zip(*predicted, strict=True), color=MUTED, linestyle="--", marker=marker, mfc="white"
+        )
 
 
 def _x(mix: MixReadings) -> int:

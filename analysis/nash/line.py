@@ -208,8 +208,8 @@ def _step(
     return end - step if end - step > start else middle
 
 
-def _edge(line: Line, low: int, high: int, wanted: int) -> list[int]:
-    """The unknown positions of the open edge nearest to a wanted one."""
+def _edge(line: Line, low: int, high: int, target: int) -> list[int]:
+    """The unknown positions of the open edge nearest to a position."""
     edges = (edge for edge in range(low + 1, high) if line.open(edge))
-    edge = min(edges, key=lambda e: (abs(e - wanted), e))
+    edge = min(edges, key=lambda e: (abs(e - target), e))
     return [p for p in (edge, edge + 1) if line.look(p) is None]

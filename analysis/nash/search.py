@@ -259,8 +259,8 @@ class AdaptiveSearch:
             return None
         hidden = []
         for state in all_states(self.sizes, self.strategies):
-            while wanted := self._missing(state):
-                yield wanted[:1]
+            while missing := self._missing(state):
+                yield missing[:1]
             if self._is_equilibrium(state):
                 return state
             if not self._is_ruled_out(state):

@@ -86,8 +86,8 @@ def users_function(path: str) -> Utility:
         try:
             return float(function(_metrics(trial, strategy, group)))
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise RunError(f"utility {path} failed on trial {trial.trial.id}: {said}") from error
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise RunError(f"utility {path} failed on trial {trial.trial.id}: {reason}") from error
 
     return utility
 

@@ -240,8 +240,8 @@ def _throughput(measures: RunMeasures, cell: Cell, strategy: str) -> tuple[str, 
     if len(names) == 1 or not having:
         return mean, interval
     each = (_shown(cell, "per_flow_throughput", strategy, g)[0] for g in having)
-    said = ", ".join(f"{names[g]} {value}" for g, value in zip(having, each, strict=True))
-    return mean, f"{interval} ({said})".strip()
+    by_group = ", ".join(f"{names[g]} {value}" for g, value in zip(having, each, strict=True))
+    return mean, f"{interval} ({by_group})".strip()
 
 
 def _shown(

@@ -67,9 +67,9 @@ def _mixes(run: RunCorrelation) -> list[Json]:
         for mix in mix_readings(run, setting):
             if not any(mix.readings.values()):
                 continue
-            said = state_text(mix.state, run.measures.strategies, run.measures.group_names)
+            text = state_text(mix.state, run.measures.strategies, run.measures.group_names)
             cells = [_cell(mix, name, unit) for name, (_, unit, _) in READINGS.items()]
-            rows.append({"setting": setting.label, "mix": said, "cells": cells})
+            rows.append({"setting": setting.label, "mix": text, "cells": cells})
     return rows
 
 

@@ -1,4 +1,4 @@
-"""What a run does not show: said on the page, from the run itself."""
+"""The limits of a run, for its page: what it does not show."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
         )
     elif missing:
         sentences.append(
-            f"{missing} of {total} mixes have no valid trial. Mixes that differ by one flow from one "
-            "of these may be undecided."
+            f"{missing} of {total} mixes have no valid trial. Mixes one flow away from these "
+            "may be undecided."
         )
     if measures.damaged:
         sentences.append(f"{len(measures.damaged)} damaged trial(s) are left out. See Validity.")

@@ -197,8 +197,8 @@ def _test(
     runs: tuple[RunMeasures, RunMeasures], cells: tuple[Cell, Cell], mix: str
 ) -> Iterator[_Tested]:
     both = [s for s in runs[0].strategies if s in runs[1].strategies]
-    wanted = [(m, s) for m in FLOW_METRICS for s in both] + [(m, None) for m in TRIAL_METRICS]
-    for metric, strategy in wanted:
+    metrics = [(m, s) for m in FLOW_METRICS for s in both] + [(m, None) for m in TRIAL_METRICS]
+    for metric, strategy in metrics:
         values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
         change = welch(values[0], values[1])
         means = estimate(values[0]), estimate(values[1])

@@ -34,8 +34,8 @@ class SweepLine:
         """What they share, as a part of file names."""
         first = self.settings[0]
         rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
-        said = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
-        return said.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
+        name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
+        return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
 
     @property
     def title(self) -> str:

@@ -178,7 +178,7 @@ def test_mismatches_packet_by_packet(run_copy: Path) -> None:
     names = [(int(table["flow"][n]), int(table["tcp_seq"][n])) for n in (lost, late)]
     assert set(told) == set(names)
     assert told[names[0]].problem == "has a postcard, but is not in both captures"
-    assert told[names[1]].problem == "the captures tell +5.050 ms more than the postcard"
+    assert told[names[1]].problem == "delay by the captures less that by the postcard: +5.050 ms"
     page = build_report(run_copy, ("html",))
     files = list(page.parent.glob("mismatches-*.csv"))
     with files[0].open() as file:

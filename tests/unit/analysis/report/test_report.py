@@ -249,7 +249,7 @@ def test_binned_runs_have_a_report(tmp_path: Path) -> None:
     for k in (1, 2):
         writer.add(setting, (k,), tables=("bins", "goodput", "flow_samples"))
     read = Page(build_report(writer.finish(), PAGE))
-    assert "Only sums over 10ms were kept" in read.text
+    assert "Only sums over 10ms were recorded" in read.text
     assert len(read.images) >= 5
 
 

@@ -134,7 +134,7 @@ def test_export_says_what_is_wrong(whole_run: Path, tmp_path: Path) -> None:
         export_run(whole_run, tmp_path / "out", "xls")
     with pytest.raises(RunError, match="no table 'packets'; there are postcards"):
         export_run(whole_run, tmp_path / "out", "csv", ("packets",))
-    with pytest.raises(RunError, match="no valid trial kept the table bins"):
+    with pytest.raises(RunError, match="no valid trial has the table bins"):
         export_run(whole_run, tmp_path / "out", "csv", ("bins",))
     (tmp_path / "mine.txt").write_text("keep me")
     with pytest.raises(RunError, match="holds something else"):
