@@ -100,7 +100,7 @@ def forced(frames: Frames, name: str, fcs_bytes: int | None) -> Choice:
 
 
 def _absent(frames: Frames, form: TrailerFormat) -> RunError:
-    cut = int(np.count_nonzero(frames.kept < frames.wire))
+    cut = int(np.count_nonzero(frames.captured < frames.wire))
     why = "the frames carry none"
     if cut > len(frames) // 2:
         why = f"{cut} of {len(frames)} frames are cut short and lost it"
@@ -144,13 +144,13 @@ def _credible_share(frames: Frames, choice: Choice) -> float:
 def _fitting_share(frames: Frames, choice: Choice) -> float:
     """Of the IPv4 frames: those whose trailer begins where the IP packet, or its padding, ends."""
     stamps = choice.decode(frames)
-    long = np.flatnonzero(frames.kept >= ETHERNET_HEADER + 4)
+    long = np.flatnonzero(frames.captured >= ETHERNET_HEADER + 4)
     head = frames.capture.at(frames.start[long] + 12, IP_LENGTH)
     is_ip = head["ether_type"] == IPV4
     if not is_ip.any():
         return 0.0
     which = long[is_ip]
     packet = ETHERNET_HEADER + head["total"][is_ip].astype(np.int64)
-    own = frames.kept[which] - stamps.trailer_bytes[which]
+    own = frames.captured[which] - stamps.trailer_bytes[which]
     fits = (own == packet) | (own == np.maximum(packet, MIN_FRAME))
     return float((fits & stamps.sound[which]).mean())

@@ -100,7 +100,7 @@ class Frames:
         capture: Where their bytes are.
         first: Number of the first one in the file, from 0.
         start: Position of each one's first byte, shape (n,).
-        kept: Bytes of each that the file holds, shape (n,).
+        captured: Bytes of each that the file holds, shape (n,).
         wire: Bytes that each had on the wire, by the file, shape (n,).
         times: The file's own times.
         port: Interface by the file, shape (n,); NOWHERE: it names none.
@@ -112,7 +112,7 @@ class Frames:
     capture: Capture
     first: int
     start: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    captured: NDArray[np.int64]
     wire: NDArray[np.int64]
     times: Times
     port: NDArray[np.int32]
@@ -128,7 +128,7 @@ class Frames:
         return replace(
             self,
             start=self.start[which],
-            kept=self.kept[which],
+            captured=self.captured[which],
             wire=self.wire[which],
             times=self.times.take(which),
             port=self.port[which],

@@ -72,7 +72,7 @@ def decode(frames: Frames, fcs_bytes: int) -> Stamps:
         port=read["port"].astype(np.int32),
         marks=_marks(read["flags"]),
         original_fcs=frames.capture.at(fcs_at, WORD)["word"].astype(np.uint32),
-        trailer_bytes=frames.start + frames.kept - fcs_at,
+        trailer_bytes=frames.start + frames.captured - fcs_at,
         sound=sound,
     )
 

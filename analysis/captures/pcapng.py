@@ -145,7 +145,7 @@ class Reader:
         """Frames of packet blocks, split where the link type or the FCS changes."""
         capture, u4, u2 = self._capture, f"{self._order}u4", f"{self._order}u2"
         layout = np.dtype(
-            [(n, u4) for n in ("kind", "length", "interface", "high", "low", "kept", "wire")]
+            [(n, u4) for n in ("kind", "length", "interface", "high", "low", "captured", "wire")]
         )
         short = np.flatnonzero(at > len(capture) - PACKET_BYTES)
         if len(short):
@@ -153,8 +153,10 @@ class Reader:
         head = capture.at(at, layout)
         if np.any(head["length"] < PACKET_BYTES + 4):
             raise capture.damaged("a packet block has no room for its header")
-        kept = head["kept"].astype(np.int64)
-        lies = np.flatnonzero((kept > head["length"] - PACKET_BYTES - 4) | (kept > MAX_FRAME))
+        captured = head["captured"].astype(np.int64)
+        lies = np.flatnonzero(
+            (captured > head["length"] - PACKET_BYTES - 4) | (captured > MAX_FRAME)
+        )
         if len(lies):
             raise capture.damaged(
                 f"the block at byte {at[lies[0]]} claims a frame that is not in it"
@@ -172,7 +174,7 @@ class Reader:
             capture=capture,
             first=self._first,
             start=at + PACKET_BYTES,
-            kept=kept,
+            captured=captured,
             wire=head["wire"].astype(np.int64),
             times=self._times(ticks, number),
             port=number.astype(np.int32),

@@ -144,7 +144,7 @@ def _packet(frames: Frames, stamps: Stamps, n: int) -> dict[str, Any]:
         "time": exact_dict(stamps.times.exact(n)),
         "device": int(stamps.device[n]),
         "port": int(stamps.port[n]),
-        "bytes": int(frames.kept[n] - stamps.trailer_bytes[n]),
+        "bytes": int(frames.captured[n] - stamps.trailer_bytes[n]),
         "original_fcs": int(stamps.original_fcs[n]),
         "marks": [str(each.name).lower() for each in Mark if each in mark],
     }

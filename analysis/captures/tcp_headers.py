@@ -65,7 +65,7 @@ def read_segments(path: Path) -> Iterator[Segment]:
 
 def _segments(frames: Frames) -> Iterator[Segment]:
     capture, times = frames.capture.file, frames.times
-    starts, ends = frames.start.tolist(), (frames.start + frames.kept).tolist()
+    starts, ends = frames.start.tolist(), (frames.start + frames.captured).tolist()
     stamps = zip(times.seconds.tolist(), times.fraction.tolist(), strict=True)
     for start, end, (seconds, fraction) in zip(starts, ends, stamps, strict=True):
         t_ns = seconds * NS_PER_S + fraction * NS_PER_S // times.per_second

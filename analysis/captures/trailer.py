@@ -69,5 +69,5 @@ def tail_positions(
     Returns:
         Positions (of frames that are too short: 0, to be ignored) and which are long enough.
     """
-    enough = frames.kept >= ETHERNET_HEADER + least
-    return np.where(enough, frames.start + frames.kept - before_end, 0), enough
+    enough = frames.captured >= ETHERNET_HEADER + least
+    return np.where(enough, frames.start + frames.captured - before_end, 0), enough

@@ -117,7 +117,7 @@ def common(one: Seen, other: Seen) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _of_chunk(frames: Frames, stamps: Stamps) -> tuple[Times, NDArray[np.int64], NDArray[np.void]]:
-    long = np.flatnonzero(frames.kept - stamps.trailer_bytes >= HEADERS.itemsize)
+    long = np.flatnonzero(frames.captured - stamps.trailer_bytes >= HEADERS.itemsize)
     head = frames.capture.at(frames.start[long], HEADERS)
     tcp = (head["ether_type"] == IPV4) & (head["version_ihl"] == 0x45) & (head["protocol"] == TCP)
     which = long[tcp]

@@ -45,7 +45,7 @@ def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, 
         if came < free_ns or seq in stays or number.get(seq, len(frames)) >= len(frames):
             continue
         at = number[seq]
-        frame = data[frames.start[at] : frames.start[at] + frames.kept[at]]
+        frame = data[frames.start[at] : frames.start[at] + frames.captured[at]]
         before.append((came, frame))
         behind.append((went, frame))
         stays[seq], free_ns = went - came, came + APART_NS

@@ -176,7 +176,7 @@ def test_no_valid_trial(tmp_path: Path) -> None:
     assert (row["trials_valid"], row["trials_invalid"], row["equilibrium"]) == (0, 1, None)
     assert not any(result.passed for result in check(run))
     page = build_report(run, PAGE)
-    assert "No valid trial" in text_of(page)
+    assert "There is no valid trial" in text_of(page)
     assert "9 ms is above 0.5 ms" in text_of(page)
     assert not Page(page).images
 
@@ -188,7 +188,7 @@ def test_no_trial_at_all(tmp_path: Path) -> None:
     assert summarise(run) == []
     assert equilibria_of_run(run) == []
     text = text_of(build_report(run, PAGE))
-    assert "No valid trial" in text
+    assert "There is no valid trial" in text
     assert "The run is interrupted" in text
 
 
@@ -239,7 +239,7 @@ def test_several_groups(tmp_path: Path) -> None:
 def test_sampled_postcards_are_said_to_be_estimates(tmp_path: Path) -> None:
     telemetry = {"postcards": {"sample": 10}}
     run = write_run(tmp_path / "run", duration="2s", telemetry=telemetry)
-    assert "One postcard in 10 was kept" in text_of(build_report(run, PAGE))
+    assert "One postcard in 10 was recorded" in text_of(build_report(run, PAGE))
 
 
 def test_binned_runs_have_a_report(tmp_path: Path) -> None:
