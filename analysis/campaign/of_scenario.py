@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
@@ -44,6 +45,7 @@ def _start(scenario: Scenario, setting: Setting) -> State | None:
     return start_of(Question(setting.rate_bps, rtt_s, setting.buffer_bytes, flows, 0))
 
 
+@lru_cache(maxsize=1024)  # every play of an expectation asks anew
 def start_of(question: Question) -> State | None:
     """The mix in the middle of the band of Mishra 2022.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from sklearn.tree import plot_tree
 
 from ..measures import RunMeasures
 from ..results.decision_tree import FEATURES, Decision, decide
@@ -20,6 +19,8 @@ def draw(measures: RunMeasures) -> Figure | None:
     decision = decide(measures)
     if decision is None:
         return None
+    from sklearn.tree import plot_tree  # noqa: PLC0415 - slow to import
+
     figure = Figure(figsize=(1.5 * WIDE, 4.6), layout="constrained")
     FigureCanvasAgg(figure)  # plot_tree asks the canvas for its renderer
     ax = figure.subplots()

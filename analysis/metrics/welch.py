@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def welch(
     if error == 0:
         return MeanDifference(difference, 0.0, 0.0 if difference else 1.0)
     freedom = error**4 / float((parts**2 / (np.array([len(a), len(b)]) - 1)).sum())
-    quantile = float(stats.t.ppf((1 + confidence) / 2, freedom))
-    p = 2 * float(stats.t.sf(abs(difference) / error, freedom))
+    quantile = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    p = 2 * float(special.stdtr(freedom, -abs(difference) / error))
     return MeanDifference(difference, quantile * error, p)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from . import MODELS
 from .accuracy import accuracy_by_buffer
 from .band import equilibrium_band
-from .measured import measured_mixes
 from .question import Question
 
 Json = dict[str, Any]
@@ -70,6 +69,8 @@ def errors_against(path: Path) -> Json:
     Raises:
         RunError: It cannot be read, or holds no mix to compare with.
     """
+    from .measured import measured_mixes  # noqa: PLC0415 - reads runs, slow to import
+
     measured = measured_mixes(path)
     has_k = any(mix.question.k is not None for mix in measured.mixes)
     asked = _about(has_k)

@@ -12,7 +12,7 @@ from nashbed.controlplane.store.errors import RunError
 
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
-from ..figures import draw_all
+from ..figures.catalogue import draw_all
 from ..measures import measure_run
 from ..nash.of_run import equilibria_of_measures
 from ..results.acceptance import check_measures

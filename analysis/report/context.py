@@ -14,7 +14,7 @@ from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 from ..clock.of_run import RunTaps
 from ..correlation import RunCorrelation, correlation_dict
-from ..figures import DrawnFigure
+from ..figures.catalogue import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
