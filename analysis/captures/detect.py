@@ -89,7 +89,9 @@ def forced(frames: Frames, name: str, fcs_bytes: int | None) -> Choice:
     choices = [c for c in _choices(sample, fcs_bytes) if c.form.name == name]
     if not choices:
         allowed = " or ".join(str(n) for n in FORMATS[name].fcs_choices)
-        raise frames.capture.damaged(f"an FCS behind the {name} trailer has {allowed} bytes here")
+        raise frames.capture.damaged(
+            f"an FCS behind the {name} trailer can only have {allowed} bytes"
+        )
     if len(sample) == 0 or fcs_bytes is not None:
         return choices[0]
     for share in (_credible_share, _fitting_share):

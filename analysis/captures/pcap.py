@@ -45,7 +45,7 @@ def read(capture: Capture, order: str) -> Iterator[Frames]:
         beyond = np.flatnonzero(head["fraction"] >= per_second)
         if len(beyond):
             number = first + int(beyond[0]) + 1
-            raise capture.damaged(f"packet {number} has a fraction of a second beyond one")
+            raise capture.damaged(f"packet {number} has a fraction of a second that is 1 or more")
         yield Frames(
             capture=capture,
             first=first,

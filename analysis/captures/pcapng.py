@@ -207,7 +207,7 @@ class Reader:
         else:
             whole, fraction = np.divmod(ticks, np.uint64(per_second))
         if abs(offset) > LATEST_S or (len(whole) and int(whole.max()) > LATEST_S):
-            raise self._capture.damaged("holds times beyond any calendar")
+            raise self._capture.damaged("has times beyond any calendar")
         return Times(whole.astype(np.int64) + offset, fraction, per_second)
 
     def _by_kind(self, frames: Frames, number: NDArray[np.int64]) -> Iterator[Frames]:

@@ -108,7 +108,7 @@ def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignmen
         ClockError: Too few packets, too short, or no clocks at all.
     """
     if len(reference) != len(other):
-        raise ClockError(f"{len(reference)} times cannot be held against {len(other)}")
+        raise ClockError(f"{len(reference)} times cannot be compared with {len(other)}")
     _check_common(reference, other)
     x = reference.ps.astype(np.float64)
     difference = (other.ps - reference.ps).astype(np.float64) - transit_ps
@@ -116,7 +116,7 @@ def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignmen
     if abs(whole.slope) > 0.99 * LARGEST_DRIFT:
         raise ClockError(
             f"{other.base} and {reference.base} drift apart by more than "
-            f"{LARGEST_DRIFT * 1e6:.0f} ppm: other packets, or none met an empty queue"
+            f"{LARGEST_DRIFT * 1e6:.0f} ppm: other packets, or all of them met a queue"
         )
     parts = [lower_envelope(x[n::PARTS], difference[n::PARTS]) for n in range(PARTS)]
     middle = float(x.mean())

@@ -64,7 +64,7 @@ METRIC = register(
         title="Share of the queue",
         unit="1",
         scope="flow",
-        definition="The flow's mean bytes in the queue by the mean bytes of all flows.",
+        definition="The flow's mean bytes in the queue divided by those of all flows.",
         source="Mishra, Tiu, Leong, IMC 2022, equation (5)",
         compute=_of_trial,
     )

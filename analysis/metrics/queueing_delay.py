@@ -98,7 +98,7 @@ TIME_MEAN = register(
         title="Mean queueing delay over time",
         unit="s",
         scope="trial",
-        definition="Mean bytes in the queue, overhead counted, by the rate (time-weighted).",
+        definition="Time-weighted mean bytes in the queue, with overhead, divided by the rate.",
         source="nashbed",
         compute=_time_mean,
     )
@@ -109,7 +109,7 @@ MEDIAN = register(
         title="Median queueing delay",
         unit="s",
         scope="trial",
-        definition="Stay that half of the packets do not exceed (within 0.05 %).",
+        definition="Sojourn time that half of the packets do not exceed (within 0.05 %).",
         source="nashbed",
         compute=lambda trial: _percentile(trial, 0.5),
     )
@@ -120,7 +120,7 @@ P95 = register(
         title="95th percentile of the queueing delay",
         unit="s",
         scope="trial",
-        definition="Stay that 95 % of the packets do not exceed (within 0.05 %).",
+        definition="Sojourn time that 95 % of the packets do not exceed (within 0.05 %).",
         source="nashbed",
         compute=lambda trial: _percentile(trial, 0.95),
     )
@@ -131,7 +131,7 @@ P99 = register(
         title="99th percentile of the queueing delay",
         unit="s",
         scope="trial",
-        definition="Stay that 99 % of the packets do not exceed (within 0.05 %).",
+        definition="Sojourn time that 99 % of the packets do not exceed (within 0.05 %).",
         source="nashbed",
         compute=lambda trial: _percentile(trial, 0.99),
     )

@@ -79,7 +79,7 @@ def check_measures(
             where = Where(measures, setting, by_label[setting.label])
             results.append(_result(bound, setting.label, *reading_of(bound).value(bound, where)))
         if not settings:
-            results.append(_result(bound, "", None, "no setting of the run is the one it names"))
+            results.append(_result(bound, "", None, "the run has no such setting"))
     return results
 
 

@@ -99,7 +99,7 @@ def _has_mix(cell: Cell, mix: dict[str, int] | None, strategies: tuple[str, ...]
 def _mean(values: Iterable[float], scale: float = 1.0, of: str = "trial") -> Value:
     known = [v for v in values if math.isfinite(v)]
     if not known:
-        return None, "not measured: no valid trial of this mix has it"
+        return None, "not measured: no valid trial of this mix has a value"
     plural = "es" if of == "mix" else "s"
     source = f"mean of {len(known)} {of}{plural * (len(known) > 1)}"
     return sum(known) / len(known) * scale, source

@@ -134,7 +134,7 @@ def compare_runs(
     """
     runs = measure_run(first), measure_run(second)
     if against is not None and setting is None:
-        raise RunError("--against needs --setting: say which setting to hold against it")
+        raise RunError("--against needs --setting: say which setting to compare with it")
     pairs = list(_pairs(runs, setting, against))
     names = str(first), str(second)
     if not pairs:

@@ -78,7 +78,7 @@ def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
         raise RunError("the table flows is exported with its metrics; leave it out of --table")
     foreign = [p for p in out.iterdir() if p.suffix[1:] not in FORMATS] if out.is_dir() else []
     if foreign or out.is_file():
-        raise RunError(f"{out}: holds something else; name a folder of its own with --out")
+        raise RunError(f"{out}: holds other files; name an empty folder with --out")
 
 
 def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_acceptance(tmp_path: Path) -> None:
     assert (results[0].low, results[0].high) == pytest.approx((2.28, 2.52))
     assert results[2].unit == "ms"
     assert not results[5].passed
-    assert "no setting of the run is the one it names" in results[5].detail
+    assert "the run has no such setting" in results[5].detail
     assert all(json.dumps(r.to_dict(), allow_nan=False) for r in results)
 
 

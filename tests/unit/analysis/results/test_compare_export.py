@@ -137,7 +137,7 @@ def test_export_says_what_is_wrong(whole_run: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no valid trial has the table bins"):
         export_run(whole_run, tmp_path / "out", "csv", ("bins",))
     (tmp_path / "mine.txt").write_text("keep me")
-    with pytest.raises(RunError, match="holds something else"):
+    with pytest.raises(RunError, match="holds other files"):
         export_run(whole_run, tmp_path)
     assert (tmp_path / "mine.txt").exists()
     assert not (tmp_path / "out").exists()
