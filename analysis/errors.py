@@ -1,7 +1,7 @@
-"""What the analysis cannot tell."""
+"""What the analysis cannot measure."""
 
 from __future__ import annotations
 
 
 class NotMeasuredError(Exception):
-    """A metric cannot be had from the telemetry that a trial kept; the text says why."""
+    """A metric cannot be computed from the telemetry of a trial; the text says why."""

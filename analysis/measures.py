@@ -189,10 +189,10 @@ class RunMeasures:
 
     @cached_property
     def _trials_by_setting(self) -> dict[str, list[TrialMeasures]]:
-        found: dict[str, list[TrialMeasures]] = {}
+        trials: dict[str, list[TrialMeasures]] = {}
         for trial in self.trials:
-            found.setdefault(trial.trial.setting.label, []).append(trial)
-        return found
+            trials.setdefault(trial.trial.setting.label, []).append(trial)
+        return trials
 
     @cached_property
     def _states_by_setting(self) -> dict[str, dict[State, None]]:
@@ -202,10 +202,10 @@ class RunMeasures:
         """
         planned = [(p.setting, p.mix) for p in self.run.planned or ()]
         run = [(t.setting, t.record.mix) for t in self.run.trials]
-        found: dict[str, dict[State, None]] = {}
+        states: dict[str, dict[State, None]] = {}
         for setting, mix in [*planned, *run]:
-            found.setdefault(setting.label, {})[mix_state(mix, self.strategies)] = None
-        return found
+            states.setdefault(setting.label, {})[mix_state(mix, self.strategies)] = None
+        return states
 
 
 def _mix_order(state: State) -> tuple[tuple[int, ...], State]:

@@ -36,6 +36,6 @@ def state_text(state: State, strategies: Sequence[str], groups: Sequence[str]) -
     parts = []
     for name, counts in zip(groups, state, strict=True):
         pairs = zip(counts, strategies, strict=True)
-        said = " + ".join(f"{count} {strategy}" for count, strategy in pairs if count)
-        parts.append(f"{name}: {said}" if len(groups) > 1 else said)
+        flows = " + ".join(f"{count} {strategy}" for count, strategy in pairs if count)
+        parts.append(f"{name}: {flows}" if len(groups) > 1 else flows)
     return "; ".join(parts)

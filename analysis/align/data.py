@@ -35,7 +35,7 @@ class QueueTotals:
     """Sums over the measured window, from postcards (or from bins).
 
     Departures count when they leave in the window, arrivals and drops when they arrive in
-    it, occupancy and backlog for the part of the stay that lies in it.
+    it, occupancy and backlog for the part of the sojourn time that lies in it.
 
     Attributes:
         source: What they were made from.
@@ -47,10 +47,10 @@ class QueueTotals:
         departed_packets: Packets that left, shape (F,).
         departed_bytes: Their bytes, shape (F,).
         occupancy_byte_ns: Integral of the bytes in the queue, shape (F,).
-        delay_sum_ns: Sum of the stays of the packets that left, shape (F,).
+        delay_sum_ns: Sum of the sojourn times of the packets that left, shape (F,).
         backlog_byte_ns: Integral of the bytes in the queue, overhead counted.
         busy_ns: Time in which the link was serialising.
-        delay_counts: Histogram of the stays (metrics.queueing_delay), None from bins.
+        delay_counts: Histogram of the sojourn times (metrics.queueing_delay), None from bins.
     """
 
     source: Source
@@ -97,9 +97,9 @@ class TrialData:
         strategy: Applied congestion control of each flow, length F.
         group: Flow group of each flow, shape (F,).
         base_rtt_ns: Base RTT of each flow, shape (F,).
-        goodput: What the sinks read (None: not kept).
-        queue: Sums over the window (None: no telemetry was kept).
-        samples: TCP_INFO samples (None: not kept).
+        goodput: What the sinks read (None: not recorded).
+        queue: Sums over the window (None: no telemetry was recorded).
+        samples: TCP_INFO samples (None: not recorded).
     """
 
     window_ns: tuple[int, int]
@@ -132,7 +132,7 @@ class TrialData:
     def need_queue(self) -> QueueTotals:
         """The window's sums, or a NotMeasuredError that says what is missing."""
         if self.queue is None:
-            raise NotMeasuredError("the trial kept neither postcards nor bins")
+            raise NotMeasuredError("the trial has neither postcards nor bins")
         return self.queue
 
     def need_samples(self) -> FlowSamples:

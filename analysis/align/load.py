@@ -16,11 +16,11 @@ SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
 
 
 def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
-    """Read what the metrics need of a trial; postcards are streamed, not kept.
+    """Read what the metrics need of a trial; postcards are streamed.
 
     Args:
         trial: The trial.
-        scenario: The run's scenario: it says how postcards were kept.
+        scenario: The run's scenario: it says which postcards were recorded.
 
     Raises:
         RunError: A table is damaged.
@@ -42,15 +42,15 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
 
 
 def sampled_one_in(scenario: Scenario) -> int:
-    """How many packets one kept postcard stands for."""
-    kept = scenario.telemetry.postcards
-    return kept.sample if isinstance(kept, SampledPostcards) else 1
+    """How many packets one recorded postcard stands for."""
+    postcards = scenario.telemetry.postcards
+    return postcards.sample if isinstance(postcards, SampledPostcards) else 1
 
 
 def bin_length_ns(scenario: Scenario) -> int:
     """Length of the data plane's bins (10 ms where the scenario does not keep bins)."""
-    kept = scenario.telemetry.postcards
-    return kept.bins.ns if isinstance(kept, BinnedPostcards) else 10_000_000
+    postcards = scenario.telemetry.postcards
+    return postcards.bins.ns if isinstance(postcards, BinnedPostcards) else 10_000_000
 
 
 def _queue(trial: SealedTrial, scenario: Scenario, flows: int) -> QueueTotals | None:

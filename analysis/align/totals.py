@@ -69,7 +69,7 @@ def sum_postcards(
         chunks: Postcards in any order and chunking: the arrays of POSTCARD_COLUMNS.
         flows: Number of flows F.
         link: The window and the bottleneck.
-        sampled_one_in: n if only one postcard in n was kept; every sum is multiplied by it.
+        sampled_one_in: n if only one postcard in n was recorded; every sum is multiplied by it.
     """
     sums = _Sums.empty(flows)
     for chunk in chunks:
@@ -121,7 +121,7 @@ def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
         _add_counts(sums, "dropped", chunk, arrived & dropped)
         chunk = {name: chunk[name][~dropped] for name in POSTCARD_COLUMNS}
     _add_counts(sums, "departed", chunk, link.inside(chunk["dequeue_ns"]))
-    _add_stays(sums, chunk, link)
+    _add_sojourns(sums, chunk, link)
 
 
 def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_]) -> None:
@@ -130,12 +130,12 @@ def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_])
     sums.add(f"{what}_bytes", flow, chunk["packet_bytes"][which])
 
 
-def _add_stays(sums: _Sums, chunk: Arrays, link: Link) -> None:
+def _add_sojourns(sums: _Sums, chunk: Arrays, link: Link) -> None:
     flow, size = chunk["flow"], chunk["packet_bytes"].astype(np.float64)
     enqueue, dequeue = chunk["enqueue_ns"], chunk["dequeue_ns"]
-    stay = link.overlap_ns(enqueue, dequeue)
-    sums.add("occupancy_byte_ns", flow, size * stay)
-    sums.backlog_byte_ns += float((size + link.overhead_bytes) @ stay)
+    sojourn_ns = link.overlap_ns(enqueue, dequeue)
+    sums.add("occupancy_byte_ns", flow, size * sojourn_ns)
+    sums.backlog_byte_ns += float((size + link.overhead_bytes) @ sojourn_ns)
     on_wire = link.serialisation_ns(size)
     sums.busy_ns += float(link.overlap_ns(dequeue - on_wire, dequeue).sum())
     left = link.inside(dequeue)

@@ -5,8 +5,8 @@ brackets finer (see `speculation`); when a search has found an equilibrium, the 
 are repeated until they are clear or as often as the scenario allows (see `certainty`). Repetitions
 move means, so a search may go on from there. A setting that is done hints at its neighbours.
 
-Everything follows from what was told: a campaign that is told the trials of a stopped run goes on
-where it was.
+Everything follows from the results: a campaign that receives those of a stopped run goes on where
+it was.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ NARROW = 5
 """Flows: a bracket whose inside one round may measure."""
 
 
-class Wish(NamedTuple):
-    """A trial that a campaign wants.
+class TrialRequest(NamedTuple):
+    """A trial that a campaign asks for.
 
     Attributes:
         game: Index of the setting.
@@ -67,7 +67,7 @@ class Game:
         hints: States where an equilibrium is expected, best first.
         samples: State -> payoffs of each valid repetition, shape (G, S).
         tried: State -> repetitions asked for so far.
-        waiting: Trials that were asked for and not told yet.
+        waiting: Trials that were requested and have no result yet.
     """
 
     sizes: tuple[int, ...]
@@ -76,7 +76,7 @@ class Game:
     hints: list[State] = field(default_factory=list)
     samples: dict[State, list[Payoffs]] = field(default_factory=dict)
     tried: dict[State, int] = field(default_factory=dict)
-    waiting: set[Wish] = field(default_factory=set)
+    waiting: set[TrialRequest] = field(default_factory=set)
 
     @property
     def is_line(self) -> bool:
@@ -84,7 +84,7 @@ class Game:
         return len(self.sizes) == 1 and self.strategies == 2
 
     def search(self) -> AdaptiveSearch:
-        """A search that knows everything that was told."""
+        """A search that knows every result so far."""
         search = AdaptiveSearch(self.sizes, self.strategies, hints=self.hints)
         for state in self.tried:
             values = self.samples.get(state)
@@ -117,40 +117,40 @@ class Campaign:
         self._rules = rules
         self._done: set[int] = set()
 
-    def ask(self) -> list[Wish]:
+    def ask(self) -> list[TrialRequest]:
         """Trials to start now; of a setting only when none of its trials is under way.
 
         Returns:
             Each trial once; nothing when the campaign is over or waits for results.
         """
-        wishes: list[Wish] = []
-        while not wishes:
+        requests: list[TrialRequest] = []
+        while not requests:
             idle = [i for i, g in enumerate(self.games) if i not in self._done and not g.waiting]
             if not idle:
                 break
             noise = pooled_noise((game.samples, game.fair_share) for game in self.games)
             for place, i in enumerate(idle):
-                wishes += self._ask_game(i, self._share(len(idle) - place), noise)
-        return wishes
+                requests += self._ask_game(i, self._share(len(idle) - place), noise)
+        return requests
 
     def _share(self, games: int) -> int:
         """What one of so many games that want trials now gets of the lanes that are free."""
         free = self._rules.lanes - sum(len(game.waiting) for game in self.games)
         return max(1, -(-free // games))
 
-    def tell(self, wish: Wish, payoffs: Payoffs | None) -> None:
+    def tell(self, request: TrialRequest, payoffs: Payoffs | None) -> None:
         """Say what a trial gave; also of trials that were not asked for, as when resuming.
 
         Args:
-            wish: Which trial.
+            request: Which trial.
             payoffs: Utility of a flow of each group and strategy, shape (G, S), NaN where the
                 mix has no such flow; None: no attempt was valid.
         """
-        game = self.games[wish.game]
-        game.waiting.discard(wish)
-        game.tried[wish.state] = max(game.tried.get(wish.state, 0), wish.repetition + 1)
-        if payoffs is not None and np.isfinite(payoffs[np.array(wish.state) > 0]).all():
-            game.samples.setdefault(wish.state, []).append(payoffs)
+        game = self.games[request.game]
+        game.waiting.discard(request)
+        game.tried[request.state] = max(game.tried.get(request.state, 0), request.repetition + 1)
+        if payoffs is not None and np.isfinite(payoffs[np.array(request.state) > 0]).all():
+            game.samples.setdefault(request.state, []).append(payoffs)
 
     def result(self, game: int) -> SearchResult:
         """What is known of a setting."""
@@ -158,12 +158,7 @@ class Campaign:
         search.ask()
         return search.result()
 
-    @property
-    def over(self) -> bool:
-        """Whether every setting is decided, as far as it can be."""
-        return len(self._done) == len(self.games)
-
-    def _ask_game(self, index: int, width: int, noise: Noise) -> list[Wish]:
+    def _ask_game(self, index: int, width: int, noise: Noise) -> list[TrialRequest]:
         game = self.games[index]
         search = game.search()
         states = search.ask()
@@ -174,9 +169,9 @@ class Campaign:
             states = self._repeats(game, search.result(), noise)
         if not states:
             self._finish(index, search.result())
-        wishes = [Wish(index, state, game.tried.get(state, 0)) for state in states]
-        game.waiting.update(wishes)
-        return wishes
+        requests = [TrialRequest(index, state, game.tried.get(state, 0)) for state in states]
+        game.waiting.update(requests)
+        return requests
 
     def _early_repeats(self, game: Game, lanes: int) -> list[State]:
         """The ends of a narrow bracket, repeated while its inside is measured.
@@ -196,10 +191,10 @@ class Campaign:
 
     def _repeats(self, game: Game, result: SearchResult, noise: Noise) -> list[State]:
         """Mixes that decide an equilibrium and are not clear yet, while repetitions are left."""
-        found: set[State] = set()
+        states: set[State] = set()
         for state in result.equilibria:
-            found |= unclear(state, game.samples, noise, game.fair_share, self._rules.epsilon)
-        return sorted(s for s in found if self._may_repeat(game, s))
+            states |= unclear(state, game.samples, noise, game.fair_share, self._rules.epsilon)
+        return sorted(s for s in states if self._may_repeat(game, s))
 
     def _finish(self, index: int, result: SearchResult) -> None:
         self._done.add(index)
@@ -218,5 +213,5 @@ def _with_more(game: Game, states: list[State], width: int) -> list[State]:
     if not game.is_line:
         return states
     known = {state[0][1] for state in game.tried}
-    wanted = [state[0][1] for state in states]
-    return [game.at(p) for p in fill(game.sizes[0], game.lead, wanted, known, width)]
+    asked = [state[0][1] for state in states]
+    return [game.at(p) for p in fill(game.sizes[0], game.lead, asked, known, width)]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from ..nash.game import Deviation, Payoffs, deviations
 from ..state import State
+from .student_t import t_quantile
 
 CONFIDENCE = 0.9
 """Of one gain's sign, one-sided."""
@@ -40,14 +40,14 @@ class Noise:
         if self.freedom == 0:
             return math.inf
         spread = self.deviation * math.sqrt(sum(1 / n for n in repetitions))
-        return float(stats.t.ppf(CONFIDENCE, self.freedom)) * spread
+        return t_quantile(CONFIDENCE, self.freedom) * spread
 
 
 def pooled_noise(games: Iterable[tuple[Samples, float]]) -> Noise:
     """Pool the variance within repeated states over all games of a run.
 
     Settings of one sweep differ little in noise, and one setting alone has too few repetitions
-    to tell its own.
+    to estimate its own.
 
     Args:
         games: Samples and fair share of each game.
@@ -79,7 +79,7 @@ def unclear(
         fair_share: Unit of the utility.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
-    found: set[State] = set()
+    states: set[State] = set()
     for move in deviations(state):
         if (
             state in samples
@@ -90,8 +90,8 @@ def unclear(
                 epsilon,
             )
         ):
-            found |= {state, move.to}
-    return found
+            states |= {state, move.to}
+    return states
 
 
 def _gain(state: State, move: Deviation, samples: Samples) -> float:

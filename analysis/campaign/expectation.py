@@ -41,10 +41,10 @@ def _play(campaign: Campaign, seed: int) -> list[int]:
     rng = np.random.default_rng(seed)
     oracles = [_oracle(g.sizes, g.strategies, g.fair_share, rng) for g in campaign.games]
     rounds = []
-    while wishes := campaign.ask():
-        rounds.append(len(wishes))
-        for wish in wishes:
-            campaign.tell(wish, oracles[wish.game](wish.state))
+    while requests := campaign.ask():
+        rounds.append(len(requests))
+        for request in requests:
+            campaign.tell(request, oracles[request.game](request.state))
     return rounds
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 
+from ..models.band import equilibrium_band
 from ..models.question import Question
 from ..state import State
 from .campaign import Campaign, Game, Rules
-from .start import start_of
 
 MODELLED = ("cubic", "bbr")
 
@@ -42,3 +43,17 @@ def _start(scenario: Scenario, setting: Setting) -> State | None:
     rtt_s = setting.base_rtt_ns[0] / 1e9
     flows = scenario.total_flows
     return start_of(Question(setting.rate_bps, rtt_s, setting.buffer_bytes, flows, 0))
+
+
+@lru_cache(maxsize=1024)  # every play of an expectation asks anew
+def start_of(question: Question) -> State | None:
+    """The mix in the middle of the band of Mishra 2022.
+
+    Args:
+        question: The setting; how its flows are split plays no part.
+
+    Returns:
+        The state of (CUBIC, BBR) flows; None where the model refuses.
+    """
+    middle = equilibrium_band(question).middle
+    return None if middle is None else ((question.flows - middle, middle),)

@@ -14,21 +14,21 @@ Lead = Callable[[int], float | None]
 """B's lead over A at a position; None where it is not known."""
 
 
-def fill(length: int, lead: Lead, wanted: Sequence[int], known: set[int], width: int) -> list[int]:
+def fill(length: int, lead: Lead, asked: Sequence[int], known: set[int], width: int) -> list[int]:
     """Positions to be measured in one round.
 
     Args:
         length: Flows N; positions are 0 to N.
         lead: What is known of the leads.
-        wanted: What the search asks for; always in the answer.
+        asked: Positions that the search asks for; always in the answer.
         known: Positions that are measured, or cannot be.
         width: How many positions fit into a round.
 
     Returns:
-        The wanted positions, then the middles of the widest gaps of the bracket in which B's
+        The positions asked for, then the middles of the widest gaps of the bracket in which B's
         lead ends, as many as fit. None of them is known.
     """
-    chosen = list(wanted)
+    chosen = list(asked)
     low, high = bracket(length, lead)
     while len(chosen) < width:
         place = _middle_of_widest(low, high, {*known, *chosen})
@@ -44,8 +44,8 @@ def bracket(length: int, lead: Lead) -> tuple[int, int]:
     Positions 0 and N have flows of one strategy only, hence no lead; they are the bracket's ends
     as long as nothing else is known.
     """
-    leads = {p: found for p in range(1, length) if (found := lead(p)) is not None}
-    low = max((p for p, found in leads.items() if found > 0), default=0)
+    leads = {p: value for p in range(1, length) if (value := lead(p)) is not None}
+    low = max((p for p, value in leads.items() if value > 0), default=0)
     return low, min((p for p in leads if p > low), default=length)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which trailer the frames of a capture carry: the one that tells times near the file's own."""
+"""Which trailer the frames of a capture carry: the one whose times are near the file's own."""
 
 from __future__ import annotations
 
@@ -83,13 +83,15 @@ def forced(frames: Frames, name: str, fcs_bytes: int | None) -> Choice:
         fcs_bytes: Length of the new FCS; None: find it out.
 
     Raises:
-        RunError: There is no such trailer, or it cannot be told whether an FCS follows.
+        RunError: There is no such trailer, or whether an FCS follows cannot be decided.
     """
     sample = _sample(frames)
     choices = [c for c in _choices(sample, fcs_bytes) if c.form.name == name]
     if not choices:
         allowed = " or ".join(str(n) for n in FORMATS[name].fcs_choices)
-        raise frames.capture.damaged(f"an FCS behind the {name} trailer has {allowed} bytes here")
+        raise frames.capture.damaged(
+            f"an FCS behind the {name} trailer can only have {allowed} bytes"
+        )
     if len(sample) == 0 or fcs_bytes is not None:
         return choices[0]
     for share in (_credible_share, _fitting_share):
@@ -100,7 +102,7 @@ def forced(frames: Frames, name: str, fcs_bytes: int | None) -> Choice:
 
 
 def _absent(frames: Frames, form: TrailerFormat) -> RunError:
-    cut = int(np.count_nonzero(frames.kept < frames.wire))
+    cut = int(np.count_nonzero(frames.captured < frames.wire))
     why = "the frames carry none"
     if cut > len(frames) // 2:
         why = f"{cut} of {len(frames)} frames are cut short and lost it"
@@ -118,13 +120,13 @@ def _sample(frames: Frames) -> Frames:
 
 
 def _choices(frames: Frames, fcs_bytes: int | None) -> list[Choice]:
-    told = frames.fcs_bytes if fcs_bytes is None else fcs_bytes
-    found = []
+    reported = frames.fcs_bytes if fcs_bytes is None else fcs_bytes
+    result = []
     for form in FORMATS.values():
-        known = (told,) if told in form.fcs_choices else ()
+        known = (reported,) if reported in form.fcs_choices else ()
         choices = known or (form.fcs_choices if fcs_bytes is None else ())
-        found += [Choice(form, n) for n in choices if n is not None]
-    return found
+        result += [Choice(form, n) for n in choices if n is not None]
+    return result
 
 
 def _rank(frames: Frames, choice: Choice) -> tuple[float, float, float]:
@@ -144,13 +146,13 @@ def _credible_share(frames: Frames, choice: Choice) -> float:
 def _fitting_share(frames: Frames, choice: Choice) -> float:
     """Of the IPv4 frames: those whose trailer begins where the IP packet, or its padding, ends."""
     stamps = choice.decode(frames)
-    long = np.flatnonzero(frames.kept >= ETHERNET_HEADER + 4)
+    long = np.flatnonzero(frames.captured >= ETHERNET_HEADER + 4)
     head = frames.capture.at(frames.start[long] + 12, IP_LENGTH)
     is_ip = head["ether_type"] == IPV4
     if not is_ip.any():
         return 0.0
     which = long[is_ip]
     packet = ETHERNET_HEADER + head["total"][is_ip].astype(np.int64)
-    own = frames.kept[which] - stamps.trailer_bytes[which]
+    own = frames.captured[which] - stamps.trailer_bytes[which]
     fits = (own == packet) | (own == np.maximum(packet, MIN_FRAME))
     return float((fits & stamps.sound[which]).mean())

@@ -80,7 +80,7 @@ def read(capture: Capture) -> Iterator[Frames]:
             capture=capture,
             first=first,
             start=start,
-            kept=np.minimum(end - start, wire),
+            captured=np.minimum(end - start, wire),
             wire=wire,
             times=Times(
                 head["seconds"].astype(np.int64), head["fraction"].astype(np.uint64), PER_SECOND

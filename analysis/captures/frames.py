@@ -100,10 +100,10 @@ class Frames:
         capture: Where their bytes are.
         first: Number of the first one in the file, from 0.
         start: Position of each one's first byte, shape (n,).
-        kept: Bytes of each that the file holds, shape (n,).
-        wire: Bytes that each had on the wire, as told by the file, shape (n,).
+        captured: Bytes of each that the file holds, shape (n,).
+        wire: Bytes that each had on the wire, by the file, shape (n,).
         times: The file's own times.
-        port: Interface by the file, shape (n,); NOWHERE: it tells none.
+        port: Interface by the file, shape (n,); NOWHERE: it names none.
         marks: What the file says about each, of Mark, shape (n,).
         link: Link type, as in pcap.
         fcs_bytes: Length of the FCS in the frames; None: the file does not say.
@@ -112,7 +112,7 @@ class Frames:
     capture: Capture
     first: int
     start: NDArray[np.int64]
-    kept: NDArray[np.int64]
+    captured: NDArray[np.int64]
     wire: NDArray[np.int64]
     times: Times
     port: NDArray[np.int32]
@@ -128,7 +128,7 @@ class Frames:
         return replace(
             self,
             start=self.start[which],
-            kept=self.kept[which],
+            captured=self.captured[which],
             wire=self.wire[which],
             times=self.times.take(which),
             port=self.port[which],
@@ -157,7 +157,7 @@ class Chain:
 
     Attributes:
         header: Bytes that a record has at least.
-        length: Where and how the length is told.
+        length: Layout of the length.
         length_at: Its position in the record.
         beyond: Bytes of a record that the length does not count.
         least: Smallest length that is no lie.
@@ -190,8 +190,8 @@ def walk(capture: Capture, chain: Chain, at: int, limit: int) -> tuple[NDArray[n
     unpack, length_at, file = chain.length.unpack_from, chain.length_at, capture.file
     beyond, least, most = chain.beyond, chain.least, chain.most
     last = len(capture) - chain.header
-    found: list[int] = []
-    append = found.append
+    positions: list[int] = []
+    append = positions.append
     for _ in range(limit):
         if at > last:
             break
@@ -201,15 +201,15 @@ def walk(capture: Capture, chain: Chain, at: int, limit: int) -> tuple[NDArray[n
         append(at)
         at += length + beyond
     if at > len(capture):
-        raise capture.cut_off(found[-1])
-    if len(found) < limit and at < len(capture):
+        raise capture.cut_off(positions[-1])
+    if len(positions) < limit and at < len(capture):
         raise capture.cut_off(at)
-    return np.array(found, dtype=np.int64), at
+    return np.array(positions, dtype=np.int64), at
 
 
 def in_chunks(capture: Capture, chain: Chain, at: int) -> Iterator[NDArray[np.int64]]:
     """Positions of all records of a chain, chunk by chunk."""
     while at < len(capture):
-        found, at = walk(capture, chain, at, CHUNK)
-        yield found
-        capture.forget(int(found[-1]))
+        positions, at = walk(capture, chain, at, CHUNK)
+        yield positions
+        capture.forget(int(positions[-1]))

@@ -50,8 +50,8 @@ class _Walk:
             word = frames.capture.at(self.place[active] - 4, WORD)["word"].astype(np.int64)
             tag = word & TAG
             more = np.where(tag == SECONDARY, (word >> 6 & 0x3FF) + 1, word >> 6 & 0x3)
-            found = tag == SUB_NS
-            self.sub_ns[active[found]] = (word[found] >> 8).astype(np.uint64)
+            matches = tag == SUB_NS
+            self.sub_ns[active[matches]] = (word[matches] >> 8).astype(np.uint64)
             self.place[active] -= 4 * (more + 1)
             active = active[(word & LAST) == 0]
 
@@ -72,7 +72,7 @@ def decode(frames: Frames, fcs_bytes: int) -> Stamps:
         port=read["port"].astype(np.int32),
         marks=_marks(read["flags"]),
         original_fcs=frames.capture.at(fcs_at, WORD)["word"].astype(np.uint32),
-        trailer_bytes=frames.start + frames.kept - fcs_at,
+        trailer_bytes=frames.start + frames.captured - fcs_at,
         sound=sound,
     )
 

@@ -35,7 +35,9 @@ def read(capture: Capture, order: str) -> Iterator[Frames]:
     if len(capture) < HEADER_BYTES:
         raise capture.cut_off(0)
     magic, link = struct.unpack_from(f"{order}I16xI", capture.file)
-    layout = np.dtype([(name, f"{order}u4") for name in ("seconds", "fraction", "kept", "wire")])
+    layout = np.dtype(
+        [(name, f"{order}u4") for name in ("seconds", "fraction", "captured", "wire")]
+    )
     chain = Chain(RECORD_BYTES, struct.Struct(f"{order}I"), 8, RECORD_BYTES, 0, MAX_FRAME)
     per_second, first = PER_SECOND[magic], 0
     for at in in_chunks(capture, chain, HEADER_BYTES):
@@ -43,12 +45,12 @@ def read(capture: Capture, order: str) -> Iterator[Frames]:
         beyond = np.flatnonzero(head["fraction"] >= per_second)
         if len(beyond):
             number = first + int(beyond[0]) + 1
-            raise capture.damaged(f"packet {number} has a fraction of a second beyond one")
+            raise capture.damaged(f"packet {number} has a fraction of a second that is 1 or more")
         yield Frames(
             capture=capture,
             first=first,
             start=at + RECORD_BYTES,
-            kept=head["kept"].astype(np.int64),
+            captured=head["captured"].astype(np.int64),
             wire=head["wire"].astype(np.int64),
             times=Times(
                 head["seconds"].astype(np.int64), head["fraction"].astype(np.uint64), per_second

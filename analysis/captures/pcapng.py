@@ -82,27 +82,27 @@ class Reader:
     def _blocks(self, at: int) -> tuple[list[int], int]:
         """Positions of packet blocks up to a chunk's worth, or to the next description."""
         capture = self._capture
-        found: list[int] = []
+        positions: list[int] = []
         file, size = capture.file, len(capture)
         unpack = struct.Struct(f"{self._order}II").unpack_from
-        while at < size and len(found) < CHUNK:
+        while at < size and len(positions) < CHUNK:
             if at + SMALLEST > size:
                 raise capture.cut_off(at)
             kind, length = unpack(file, at)
             if kind in (SECTION, INTERFACE):
-                if found:
-                    return found, at
+                if positions:
+                    return positions, at
                 at = self._describe(kind, at)
                 unpack = struct.Struct(f"{self._order}II").unpack_from
                 continue
             if length < SMALLEST or length % 4 or length > LARGEST:
                 raise capture.damaged(f"the block at byte {at} claims {length} bytes")
             if kind in (PACKET, OLD_PACKET):
-                found.append(at)
+                positions.append(at)
             at += length
             if at > size:
                 raise capture.cut_off(at - length)
-        return found, at
+        return positions, at
 
     def _describe(self, kind: int, at: int) -> int:
         """Take a section's or an interface's description; returns the position behind it."""
@@ -145,7 +145,7 @@ class Reader:
         """Frames of packet blocks, split where the link type or the FCS changes."""
         capture, u4, u2 = self._capture, f"{self._order}u4", f"{self._order}u2"
         layout = np.dtype(
-            [(n, u4) for n in ("kind", "length", "interface", "high", "low", "kept", "wire")]
+            [(n, u4) for n in ("kind", "length", "interface", "high", "low", "captured", "wire")]
         )
         short = np.flatnonzero(at > len(capture) - PACKET_BYTES)
         if len(short):
@@ -153,8 +153,10 @@ class Reader:
         head = capture.at(at, layout)
         if np.any(head["length"] < PACKET_BYTES + 4):
             raise capture.damaged("a packet block has no room for its header")
-        kept = head["kept"].astype(np.int64)
-        lies = np.flatnonzero((kept > head["length"] - PACKET_BYTES - 4) | (kept > MAX_FRAME))
+        captured = head["captured"].astype(np.int64)
+        lies = np.flatnonzero(
+            (captured > head["length"] - PACKET_BYTES - 4) | (captured > MAX_FRAME)
+        )
         if len(lies):
             raise capture.damaged(
                 f"the block at byte {at[lies[0]]} claims a frame that is not in it"
@@ -172,7 +174,7 @@ class Reader:
             capture=capture,
             first=self._first,
             start=at + PACKET_BYTES,
-            kept=kept,
+            captured=captured,
             wire=head["wire"].astype(np.int64),
             times=self._times(ticks, number),
             port=number.astype(np.int32),
@@ -205,7 +207,7 @@ class Reader:
         else:
             whole, fraction = np.divmod(ticks, np.uint64(per_second))
         if abs(offset) > LATEST_S or (len(whole) and int(whole.max()) > LATEST_S):
-            raise self._capture.damaged("tells times beyond any calendar")
+            raise self._capture.damaged("has times beyond any calendar")
         return Times(whole.astype(np.int64) + offset, fraction, per_second)
 
     def _by_kind(self, frames: Frames, number: NDArray[np.int64]) -> Iterator[Frames]:

@@ -39,7 +39,7 @@ class TimestampSource:
         self._capture = map_capture(path)
         self._form, self._fcs_bytes = form, fcs_bytes
         self.container = _container(self._capture)
-        first = next(self._frames(), None)
+        first = next(read_frames(self._capture), None)
         if first is None:
             raise self._capture.damaged("holds no packets")
         self._per_second = first.times.per_second
@@ -52,7 +52,7 @@ class TimestampSource:
 
     @property
     def name(self) -> str:
-        """The format whose times are told."""
+        """The format whose times are used."""
         if self.choice is not None:
             return self.choice.form.name
         return pcap.name(self._per_second) if self.container == "pcap" else self.container
@@ -63,26 +63,15 @@ class TimestampSource:
         Raises:
             RunError: The file is damaged, or mixes formats.
         """
-        for frames in self._frames():
+        for frames in read_frames(self._capture):
             if self.choice is None:
                 self._check_no_trailer(frames)
                 yield frames, _own_times(frames)
                 continue
-            kept = frames.take(frames.wire > 0) if self.name == PADDED else frames
-            stamps = self.choice.decode(kept)
-            self._check(kept, stamps, self.choice)
-            yield kept, stamps
-
-    def _frames(self) -> Iterator[Frames]:
-        """The file's frames, in chunks that are not empty."""
-        capture = self._capture
-        if self.container == "pcap":
-            found = pcap.read(capture, pcap.byte_order(capture.file[:4]) or "<")
-        else:
-            found = (
-                pcapng.Reader(capture).read() if self.container == "pcapng" else erf.read(capture)
-            )
-        return (frames for frames in found if len(frames))
+            packets = frames.take(frames.wire > 0) if self.name == PADDED else frames
+            stamps = self.choice.decode(packets)
+            self._check(packets, stamps, self.choice)
+            yield packets, stamps
 
     def _choose(self, frames: Frames) -> Choice | None:
         if self._form == FILE:
@@ -101,13 +90,29 @@ class TimestampSource:
             )
 
     def _check_no_trailer(self, frames: Frames) -> None:
-        found = detect(frames) if self._form is None else None
-        if found is not None:
+        choice = detect(frames) if self._form is None else None
+        if choice is not None:
             raise self._capture.damaged(
                 f"mixes formats: no trailers before packet {frames.first + 1}, then the "
-                f"{found.form.title}",
+                f"{choice.form.title}",
                 WHICH,
             )
+
+
+def read_frames(capture: Capture) -> Iterator[Frames]:
+    """Stream the frames of a capture with the file's own times, in chunks that are not empty.
+
+    Raises:
+        RunError: The file is damaged, or not a capture.
+    """
+    container = _container(capture)
+    if container == "pcap":
+        chunks = pcap.read(capture, pcap.byte_order(capture.file[:4]) or "<")
+    elif container == "pcapng":
+        chunks = pcapng.Reader(capture).read()
+    else:
+        chunks = erf.read(capture)
+    return (frames for frames in chunks if len(frames))
 
 
 def _container(capture: Capture) -> str:
@@ -118,7 +123,7 @@ def _container(capture: Capture) -> str:
         return "pcapng"
     if erf.looks_like(capture):
         return "erf"
-    raise capture.damaged("is no capture that can be read: not pcap, pcapng or Ethernet ERF")
+    raise capture.damaged("is not a capture: not pcap, pcapng or Ethernet ERF")
 
 
 def _own_times(frames: Frames) -> Stamps:

@@ -26,7 +26,7 @@ class Summary:
     Attributes:
         capture: The file.
         container: pcap, pcapng or erf.
-        form: The format whose times are told.
+        form: The format whose times are used.
         new_fcs_bytes: Length of the FCS behind the trailer (0 without a trailer).
         packets: How many.
         first: Time of the first packet of the file.
@@ -106,17 +106,17 @@ def summarise_timestamps(
         path: The file.
         form: A trailer's name, `file`, or None: find it out.
         fcs_bytes: Length of a new FCS behind the trailer; None: find it out.
-        list_up_to: How many packets are told one by one.
+        list_up_to: How many packets are listed one by one.
 
     Raises:
         RunError: The capture cannot be read, or mixes formats.
     """
     source = TimestampSource(path, form, fcs_bytes)
     fcs = source.choice.fcs_bytes if source.choice else 0
-    found = Summary(path, source.container, source.name, fcs)
+    summary = Summary(path, source.container, source.name, fcs)
     for frames, stamps in source.chunks():
-        found.add(frames, stamps, list_up_to)
-    return found
+        summary.add(frames, stamps, list_up_to)
+    return summary
 
 
 def exact_dict(time: Exact | None) -> dict[str, int] | None:
@@ -125,7 +125,7 @@ def exact_dict(time: Exact | None) -> dict[str, int] | None:
 
 
 def exact_text(time: Exact | None) -> str:
-    """A time with decimals enough to tell one unit of its fraction from the next."""
+    """A time with enough decimals to distinguish one unit of its fraction from the next."""
     if time is None:
         return "-"
     seconds, fraction, per_second = time
@@ -144,7 +144,7 @@ def _packet(frames: Frames, stamps: Stamps, n: int) -> dict[str, Any]:
         "time": exact_dict(stamps.times.exact(n)),
         "device": int(stamps.device[n]),
         "port": int(stamps.port[n]),
-        "bytes": int(frames.kept[n] - stamps.trailer_bytes[n]),
+        "bytes": int(frames.captured[n] - stamps.trailer_bytes[n]),
         "original_fcs": int(stamps.original_fcs[n]),
         "marks": [str(each.name).lower() for each in Mark if each in mark],
     }

@@ -1,4 +1,4 @@
-"""Read a packet capture (pcap) as a stream of TCP segments; memory is that of one packet."""
+"""The TCP segments of a capture, one after another, with their time-stamp options."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
-from nashbed.controlplane.store.errors import RunError, damaged
+from nashbed.controlplane.contract.units import NS_PER_S
+
+from .frames import ETHERNET, Frames, map_capture
+from .source import read_frames
 
 REMEDY = "capture again, e.g. `tcpdump -i nbs0 -s 128 -w FILE tcp` beside the senders"
-MAGIC = {0xA1B2C3D4: 1000, 0xA1B23C4D: 1}
-"""File's magic number -> nanoseconds of one unit of the fraction of a second."""
-ETHERNET = 1
-MAX_RECORD = 1 << 18
 IPV4, TCP = 0x0800, 6
 OPTION_END, OPTION_NOP, OPTION_TIMESTAMP = 0, 1, 8
 
@@ -51,51 +49,29 @@ def read_segments(path: Path) -> Iterator[Segment]:
     """Stream the TCP segments of an Ethernet capture; everything else is passed over.
 
     Args:
-        path: A pcap file (not pcapng), microseconds or nanoseconds, either byte order.
+        path: A pcap, pcapng or ERF file. Its own times count, not those of a trailer.
 
     Yields:
         IPv4 TCP segments in the file's order. Fragments and broken headers are passed over.
 
     Raises:
-        RunError: The file is missing, no such capture, or ends within a packet.
+        RunError: The file is missing, not a capture of Ethernet, or ends within a packet.
     """
-    try:
-        with path.open("rb") as file:
-            order, unit_ns = _header(path, file)
-            yield from _segments(path, file, order, unit_ns)
-    except OSError as error:
-        raise damaged(path, f"cannot be read ({error.strerror})", REMEDY) from error
+    for frames in read_frames(map_capture(path)):
+        if frames.link != ETHERNET:
+            raise frames.capture.damaged(f"has link type {frames.link}, not Ethernet", REMEDY)
+        yield from _segments(frames)
 
 
-def _header(path: Path, file: BinaryIO) -> tuple[str, int]:
-    """Byte order and ns of a time unit, from the file's header."""
-    head = file.read(24)
-    for order in "<>":
-        if len(head) == 24:
-            magic, link = struct.unpack(f"{order}I16xI", head)
-            if magic in MAGIC:
-                if link & 0xFFFF != ETHERNET:
-                    raise damaged(path, f"has link type {link}, not Ethernet", REMEDY)
-                return order, MAGIC[magic]
-    raise damaged(path, "is no pcap capture", REMEDY)
-
-
-def _segments(path: Path, file: BinaryIO, order: str, unit_ns: int) -> Iterator[Segment]:
-    record = struct.Struct(f"{order}IIII")
-    while head := file.read(record.size):
-        if len(head) < record.size:
-            raise _cut(path)
-        seconds, fraction, kept, _ = record.unpack(head)
-        frame = file.read(kept) if kept <= MAX_RECORD else b""
-        if len(frame) < kept:
-            raise _cut(path)
-        segment = parse_frame(frame, seconds * 10**9 + fraction * unit_ns)
+def _segments(frames: Frames) -> Iterator[Segment]:
+    capture, times = frames.capture.file, frames.times
+    starts, ends = frames.start.tolist(), (frames.start + frames.captured).tolist()
+    stamps = zip(times.seconds.tolist(), times.fraction.tolist(), strict=True)
+    for start, end, (seconds, fraction) in zip(starts, ends, stamps, strict=True):
+        t_ns = seconds * NS_PER_S + fraction * NS_PER_S // times.per_second
+        segment = parse_frame(capture[start:end], t_ns)
         if segment is not None:
             yield segment
-
-
-def _cut(path: Path) -> RunError:
-    return damaged(path, "ends within a packet", REMEDY)
 
 
 def parse_frame(frame: bytes, t_ns: int) -> Segment | None:

@@ -16,7 +16,7 @@ WORD = 1 << 64
 
 @dataclass(frozen=True)
 class Times:
-    """Times of n packets, as exact as their source told them.
+    """Times of n packets, as exact as their source gives them.
 
     Attributes:
         seconds: Whole seconds, shape (n,).
@@ -55,23 +55,15 @@ class Times:
             return np.array(whole, dtype=np.int64)
         digits = min(DIGITS, len(str(WORD // per_second)) - 1)
         rest = self.fraction.copy()
-        found = np.zeros(len(rest), dtype=np.int64)
+        result = np.zeros(len(rest), dtype=np.int64)
         left = DIGITS
         while left > 0:
             step = 10 ** min(digits, left)
             left -= min(digits, left)
             rest *= np.uint64(step)
             quotient, rest = np.divmod(rest, np.uint64(per_second))
-            found = found * step + quotient.astype(np.int64)
-        return found
-
-    def first_step_back(self) -> int | None:
-        """The first packet whose time is before that of the packet in front of it."""
-        seconds, fraction = self.seconds, self.fraction
-        earlier = seconds[1:] < seconds[:-1]
-        earlier |= (seconds[1:] == seconds[:-1]) & (fraction[1:] < fraction[:-1])
-        found = np.flatnonzero(earlier)
-        return int(found[0]) + 1 if len(found) else None
+            result = result * step + quotient.astype(np.int64)
+        return result
 
 
 def rescaled(times: Times, per_second: int) -> Times:

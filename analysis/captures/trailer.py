@@ -21,9 +21,9 @@ class Stamps:
 
     Attributes:
         times: When; the frame's first bit, by the device's clock.
-        device: Device number, shape (n,); NOWHERE: the format tells none.
+        device: Device number, shape (n,); NOWHERE: the format has none.
         port: Port number, likewise.
-        marks: What is told about each, of Mark, shape (n,).
+        marks: Remarks about each, of Mark, shape (n,).
         original_fcs: As on the wire, read big-endian, shape (n,); 0: the format keeps none.
         trailer_bytes: What was appended to the frame, shape (n,), a new FCS included.
         sound: Where the bytes can be a trailer of this format at all; elsewhere the rest is
@@ -69,5 +69,5 @@ def tail_positions(
     Returns:
         Positions (of frames that are too short: 0, to be ignored) and which are long enough.
     """
-    enough = frames.kept >= ETHERNET_HEADER + least
-    return np.where(enough, frames.start + frames.kept - before_end, 0), enough
+    enough = frames.captured >= ETHERNET_HEADER + least
+    return np.where(enough, frames.start + frames.captured - before_end, 0), enough

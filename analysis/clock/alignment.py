@@ -13,7 +13,7 @@ from .timebase import ClockError, Instants, TimeBase
 
 LEAST_PACKETS = 32
 LEAST_SPAN_PS = 10**10
-"""10 ms: a shorter common time tells no drift."""
+"""10 ms: from a shorter common time no drift can be estimated."""
 PARTS = 4
 PS = 1e-12
 
@@ -23,14 +23,14 @@ class Alignment:
     """other = reference + offset + drift * (reference - start), where start is `origin_s`.
 
     Attributes:
-        reference: The clock that is believed.
+        reference: The clock taken as true.
         other: The clock that is described.
         origin_s: Second of the reference at which the offset holds.
         other_origin_s: Second of the other clock that its fitted times are counted from.
         offset_ps: Picoseconds besides the difference of these two seconds.
         drift: By how much the other clock is faster, dimensionless.
-        offset_error_ps: The offset is believed to this.
-        drift_error: The drift is believed to this.
+        offset_error_ps: Largest error of the offset.
+        drift_error: Largest error of the drift.
         packets: How many both saw.
         span_s: For how long.
     """
@@ -47,7 +47,7 @@ class Alignment:
     span_s: float
 
     def to_reference(self, times: Instants) -> Instants:
-        """Times of the other clock as the reference would have told them.
+        """Times of the other clock as the reference would show them.
 
         Raises:
             ClockError: They are of some third clock.
@@ -108,7 +108,7 @@ def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignmen
         ClockError: Too few packets, too short, or no clocks at all.
     """
     if len(reference) != len(other):
-        raise ClockError(f"{len(reference)} times cannot be held against {len(other)}")
+        raise ClockError(f"{len(reference)} times cannot be compared with {len(other)}")
     _check_common(reference, other)
     x = reference.ps.astype(np.float64)
     difference = (other.ps - reference.ps).astype(np.float64) - transit_ps
@@ -116,7 +116,7 @@ def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignmen
     if abs(whole.slope) > 0.99 * LARGEST_DRIFT:
         raise ClockError(
             f"{other.base} and {reference.base} drift apart by more than "
-            f"{LARGEST_DRIFT * 1e6:.0f} ppm: other packets, or none met an empty queue"
+            f"{LARGEST_DRIFT * 1e6:.0f} ppm: other packets, or all of them met a queue"
         )
     parts = [lower_envelope(x[n::PARTS], difference[n::PARTS]) for n in range(PARTS)]
     middle = float(x.mean())
@@ -148,4 +148,6 @@ def _check_common(reference: Instants, other: Instants) -> None:
             f"{names} have {len(reference)} packets in common; at least {LEAST_PACKETS} are needed"
         )
     if int(reference.ps.max() - reference.ps.min()) < LEAST_SPAN_PS:
-        raise ClockError(f"{names} have packets in common for less than 10 ms: no drift to tell")
+        raise ClockError(
+            f"{names} have packets in common for less than 10 ms: too short to estimate a drift"
+        )

@@ -79,7 +79,7 @@ class Seen:
 
 
 def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
-    """Read the IPv4 TCP packets of a capture; the rest is passed over. 60 bytes for each stay.
+    """Read the IPv4 TCP packets of a capture; the rest is skipped. Each takes 60 bytes of memory.
 
     Args:
         source: The capture.
@@ -106,7 +106,7 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
 def common(one: Seen, other: Seen) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where the packets that both saw are in each, in the order of the first.
 
-    A packet that a capture holds twice is nobody's: which of the two it is cannot be told.
+    A packet that a capture holds twice is left out: which of the two it is cannot be decided.
     """
     mine, theirs = _unique(one.key), _unique(other.key)
     _, at_one, at_other = np.intersect1d(
@@ -117,7 +117,7 @@ def common(one: Seen, other: Seen) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _of_chunk(frames: Frames, stamps: Stamps) -> tuple[Times, NDArray[np.int64], NDArray[np.void]]:
-    long = np.flatnonzero(frames.kept - stamps.trailer_bytes >= HEADERS.itemsize)
+    long = np.flatnonzero(frames.captured - stamps.trailer_bytes >= HEADERS.itemsize)
     head = frames.capture.at(frames.start[long], HEADERS)
     tcp = (head["ether_type"] == IPV4) & (head["version_ihl"] == 0x45) & (head["protocol"] == TCP)
     which = long[tcp]

@@ -56,10 +56,10 @@ def compare_run(run: FinishedRun) -> RunTaps:
     return RunTaps(tuple(compared), tuple(dict.fromkeys(problems)), left_out)
 
 
-def write_mismatches(found: Sequence[TapComparison], folder: Path) -> list[Path]:
+def write_mismatches(comparisons: Sequence[TapComparison], folder: Path) -> list[Path]:
     """List every mismatch of each trial in a CSV file of its own; returns the files."""
     paths = []
-    for comparison in found:
+    for comparison in comparisons:
         if comparison.mismatches:
             paths.append(folder / f"mismatches-{comparison.trial}.csv")
             with paths[-1].open("w", newline="", encoding="utf-8") as file:

@@ -18,10 +18,10 @@ def align_captures(reference: Path, other: Path, form: str | None = None) -> Ali
 
     Which of the two a packet met first is not known, and may differ by direction. So each
     direction is tried both ways, and the one with the smallest error counts. The shortest way
-    between the two places is in the offset: nothing in the captures tells it.
+    between the two places is in the offset: nothing in the captures shows it.
 
     Args:
-        reference: The capture whose clock is believed.
+        reference: The capture whose clock is taken as true.
         other: The capture whose clock is described.
         form: Format of the time stamps of both; None: found out for each.
 
@@ -30,7 +30,7 @@ def align_captures(reference: Path, other: Path, form: str | None = None) -> Ali
             in common.
     """
     one, two = (read_seen(TimestampSource(path, form)) for path in (reference, other))
-    found: list[Alignment] = []
+    alignments: list[Alignment] = []
     problem: ClockError | None = None
     for up in (True, False):
         mine, theirs = _direction(one, up), _direction(two, up)
@@ -38,13 +38,15 @@ def align_captures(reference: Path, other: Path, form: str | None = None) -> Ali
         here, there = mine.times.take(at_one), theirs.times.take(at_two)
         for backwards in (False, True):
             try:
-                found.append(align(there, here).inverted() if backwards else align(here, there))
+                alignments.append(
+                    align(there, here).inverted() if backwards else align(here, there)
+                )
             except ClockError as error:
                 problem = problem or error
-    if not found:
+    if not alignments:
         assert problem is not None
         raise problem
-    return min(found, key=lambda alignment: alignment.offset_error_ps)
+    return min(alignments, key=lambda alignment: alignment.offset_error_ps)
 
 
 def _direction(seen: Seen, up: bool) -> Seen:

@@ -33,13 +33,13 @@ LEAST = 32
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A packet of which captures and postcards do not tell the same.
+    """A packet on which captures and postcards disagree.
 
     Attributes:
         flow: Its flow.
         tcp_seq: Its TCP sequence number.
         problem: What is wrong with it.
-        postcard_ns: Its stay by the postcard (None: no postcard).
+        postcard_ns: Its sojourn time by the postcard (None: no postcard).
         capture_ns: Its delay by the captures (None: not in both).
     """
 
@@ -59,7 +59,7 @@ class TapComparison:
         software: Whether the hosts captured.
         clocks: How the clocks stand to each other, one line each.
         alignments: The same as numbers.
-        stay_ns: By postcards, shape (n,).
+        sojourn_ns: By postcards, shape (n,).
         delay_ns: By captures, of the same packets, shape (n,).
         time_ns: When each left the queue, after the trial's start, shape (n,).
         tolerance_ns: By how much the two may differ.
@@ -70,7 +70,7 @@ class TapComparison:
     software: bool
     clocks: tuple[str, ...]
     alignments: tuple[Alignment, ...]
-    stay_ns: NDArray[np.int64]
+    sojourn_ns: NDArray[np.int64]
     delay_ns: NDArray[np.float64]
     time_ns: NDArray[np.int64]
     tolerance_ns: int
@@ -79,7 +79,7 @@ class TapComparison:
     @property
     def difference_ns(self) -> NDArray[np.float64]:
         """Captures less postcards, shape (n,)."""
-        return self.delay_ns - self.stay_ns
+        return self.delay_ns - self.sojourn_ns
 
     @property
     def bias_ns(self) -> float:
@@ -124,14 +124,14 @@ class _Cards:
         key: The name that captures and postcards share, shape (n,).
         flow: Their flow, shape (n,).
         tcp_seq: Their TCP sequence number, shape (n,).
-        stay_ns: From arrival to the last bit's departure, shape (n,).
+        sojourn_ns: From arrival to the last bit's departure, shape (n,).
         left_ns: When that was, after the trial's start, shape (n,).
     """
 
     key: NDArray[np.uint64]
     flow: NDArray[np.int64]
     tcp_seq: NDArray[np.uint32]
-    stay_ns: NDArray[np.int64]
+    sojourn_ns: NDArray[np.int64]
     left_ns: NDArray[np.int64]
 
 
@@ -139,21 +139,21 @@ def compare(trial: SealedTrial, taps: Taps) -> TapComparison:
     """Measure the queueing delay by captures and hold it against the postcards.
 
     The delay by captures is the time behind less the time before, less the delay line's part
-    where it is between the two. It includes the packet's own serialisation, as the stay does.
+    where it is between the two. Like the sojourn time it includes the packet's own serialisation.
     With two clocks, one is brought onto the other by a lower envelope: by the ACKs, which no
     queue holds up on their way back, or by the packets themselves, of which one that met no
     queue takes its own serialisation alone. The one with the smaller error counts.
 
     Args:
-        trial: The trial; it must have kept every postcard.
+        trial: The trial; it must have every postcard.
         taps: Its captures.
 
     Raises:
         RunError: A capture cannot be read, has nothing in common with the other, or no postcards
-            were kept.
+            were recorded.
     """
     if trial.record.postcards != "all":
-        raise RunError(f"{trial.id}: only some postcards were kept; use `postcards: all`")
+        raise RunError(f"{trial.id}: only some postcards were recorded; use `postcards: all`")
     captured, cards = _captured(trial, taps), _cards(trial)
     n, card = _in_both(captured, cards)
     if len(n) < LEAST:
@@ -174,7 +174,7 @@ def compare(trial: SealedTrial, taps: Taps) -> TapComparison:
         software=taps.software,
         clocks=tuple(c.text() if isinstance(c, Alignment) else c for c in clocks),
         alignments=tuple(c for c in clocks if isinstance(c, Alignment)),
-        stay_ns=cards.stay_ns[card],
+        sojourn_ns=cards.sojourn_ns[card],
         delay_ns=delay_ns,
         time_ns=cards.left_ns[card],
         tolerance_ns=taps.tolerance_ns,
@@ -218,7 +218,7 @@ def _cards(trial: SealedTrial) -> _Cards:
         key=_keys(flow, column["tcp_seq"]),
         flow=flow,
         tcp_seq=column["tcp_seq"],
-        stay_ns=column["dequeue_ns"] - column["enqueue_ns"],
+        sojourn_ns=column["dequeue_ns"] - column["enqueue_ns"],
         left_ns=column["dequeue_ns"],
     )
 
@@ -288,7 +288,7 @@ def _of_taps(
     if came.base == went.base:
         return f"Both captures read {came.base}."
     earliest = Instants(came.base, came.origin_s, came.ps + way_ps)
-    found: list[Alignment] = []
+    alignments: list[Alignment] = []
     problems: list[ClockError] = []
     ways: tuple[Callable[[], Alignment], ...] = (
         lambda: align(captured.acks_behind, captured.acks_before).inverted(),
@@ -296,12 +296,12 @@ def _of_taps(
     )
     for way in ways:
         try:
-            found.append(way())
+            alignments.append(way())
         except ClockError as error:
             problems.append(error)
-    if not found:
+    if not alignments:
         raise problems[-1]
-    return min(found, key=lambda alignment: alignment.offset_error_ps)
+    return min(alignments, key=lambda alignment: alignment.offset_error_ps)
 
 
 def _clock_line(switch: Instants, behind: Instants) -> Alignment | str:
@@ -316,14 +316,14 @@ def _too_far(
     cards: _Cards, card: NDArray[np.intp], delay_ns: NDArray[np.float64], tolerance_ns: int
 ) -> list[Mismatch]:
     """Packets whose difference is further from the median than it may be."""
-    away = delay_ns - cards.stay_ns[card]
+    away = delay_ns - cards.sojourn_ns[card]
     off = np.flatnonzero(np.abs(away - np.median(away)) > tolerance_ns)
     return [
         Mismatch(
             int(cards.flow[card[k]]),
             int(cards.tcp_seq[card[k]]),
-            f"the captures tell {away[k] / 1e6:+.3f} ms more than the postcard",
-            int(cards.stay_ns[card[k]]),
+            f"delay by the captures less that by the postcard: {away[k] / 1e6:+.3f} ms",
+            int(cards.sojourn_ns[card[k]]),
             float(delay_ns[k]),
         )
         for k in off
@@ -349,6 +349,6 @@ def _without_capture(cards: _Cards, card: NDArray[np.intp]) -> list[Mismatch]:
     missing = np.setdiff1d(np.arange(len(cards.key)), card)
     problem = "has a postcard, but is not in both captures"
     return [
-        Mismatch(int(cards.flow[k]), int(cards.tcp_seq[k]), problem, int(cards.stay_ns[k]), None)
+        Mismatch(int(cards.flow[k]), int(cards.tcp_seq[k]), problem, int(cards.sojourn_ns[k]), None)
         for k in missing
     ]

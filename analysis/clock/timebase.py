@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times that know whose clock told them: those of different clocks cannot be subtracted."""
+"""Times that know their clock: those of different clocks cannot be subtracted."""
 
 from __future__ import annotations
 

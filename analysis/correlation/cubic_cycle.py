@@ -64,11 +64,13 @@ def _doubled(chunks: Iterable[Arrays], base_rtt_ns: NDArray[np.int64]) -> Iterat
     half = base_rtt_ns // 2
     for chunk in chunks:
         stayed = chunk["kind"] != KIND_DROPPED
-        kept = {name: chunk[name][stayed] for name in COLUMNS}
-        flow = kept["flow"].astype(np.int64)
+        columns = {name: chunk[name][stayed] for name in COLUMNS}
+        flow = columns["flow"].astype(np.int64)
         out = {
             "flow": flow + len(base_rtt_ns),
-            "enqueue_ns": kept["enqueue_ns"] - half[flow],
-            "dequeue_ns": kept["dequeue_ns"] + (base_rtt_ns - half)[flow],
+            "enqueue_ns": columns["enqueue_ns"] - half[flow],
+            "dequeue_ns": columns["dequeue_ns"] + (base_rtt_ns - half)[flow],
         }
-        yield {name: np.concatenate((kept[name], out.get(name, kept[name]))) for name in COLUMNS}
+        yield {
+            name: np.concatenate((columns[name], out.get(name, columns[name]))) for name in COLUMNS
+        }

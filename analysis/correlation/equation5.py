@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+
+from ..metrics.least_squares import least_squares
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,12 @@ def fit_line(predicted: NDArray[np.float64], measured: NDArray[np.float64]) -> L
     x, y = predicted[known], measured[known]
     if len(x) < 3 or np.ptp(x) == 0:
         return None
-    line = stats.linregress(x, y)
+    line = least_squares(x, y)
     squares, spread = float(((y - x) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
     return LineFit(
-        slope=float(line.slope),
-        intercept=float(line.intercept),
-        r2=float(line.rvalue**2),
+        slope=line.slope,
+        intercept=line.intercept,
+        r2=line.r2,
         explained=1 - squares / spread if spread > 0 else float("nan"),
         rms_residual=(squares / len(x)) ** 0.5,
         n=len(x),

@@ -69,15 +69,15 @@ class KVerdict:
     gains: dict[str, Estimate]
 
     def answer(self, bound: str) -> str:
-        """`better`, `worse`, or `not told apart` where the interval holds 0 or is missing."""
+        """`better`, `worse`, or `no clear difference` where the interval holds 0 or is missing."""
         gain = self.gains[bound]
         if gain.half_width is None or abs(gain.mean) <= gain.half_width:
-            return "not told apart"
+            return "no clear difference"
         return "better" if gain.mean > 0 else "worse"
 
     def text(self) -> str:
         """The answer in one or two sentences, with numbers."""
-        said = ", ".join(f"{_points(self.errors[c])} with the {c} k" for c in CHOICES)
+        errors = ", ".join(f"{_points(self.errors[c])} with the {c} k" for c in CHOICES)
         verdicts = "; ".join(
             f"against the {bound} bound it is {self.answer(bound)} "
             f"({self.gains[bound].mean * 100:+.1f} points{_interval(self.gains[bound])})"
@@ -85,7 +85,7 @@ class KVerdict:
         )
         n = self.errors["measured"].n
         return (
-            f"Mean absolute error of BBR's share over {n} trials: {said}. Measured k: {verdicts}."
+            f"Mean absolute error of BBR's share over {n} trials: {errors}. Measured k: {verdicts}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,14 +103,14 @@ class KVerdict:
 def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
     """Compare the three choices of k over the trials of a run, pair by pair.
 
-    Trials in which both bounds say the same (one CUBIC flow, a buffer of 1 BDP) cannot tell
+    Trials in which both bounds say the same (one CUBIC flow, a buffer of 1 BDP) decide nothing
     and are left out.
 
     Args:
         rows: One for each trial.
 
     Returns:
-        The verdict; None without any trial that can tell.
+        The verdict; None without any trial that decides.
     """
     rows = [row for row in rows if row.spread >= SMALLEST_SPREAD]
     if not rows:
@@ -125,9 +125,9 @@ def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
 
 
 def _known(values: list[float]) -> Estimate:
-    found = estimate(values)
-    assert found is not None
-    return found
+    mean = estimate(values)
+    assert mean is not None
+    return mean
 
 
 def _points(value: Estimate) -> str:

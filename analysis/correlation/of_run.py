@@ -137,14 +137,14 @@ def correlate_run(measures: RunMeasures) -> RunCorrelation:
     Args:
         measures: The run's measures.
     """
-    found = []
+    trials = []
     for trial in measures.trials:
         try:
-            found.append(correlate_trial(trial, measures.run.scenario))
+            trials.append(correlate_trial(trial, measures.run.scenario))
         except RunError:
             continue
-    rows = [row for row in map(predictions, found) if row is not None]
-    return RunCorrelation(measures, tuple(found), judge_k(rows))
+    rows = [row for row in map(predictions, trials) if row is not None]
+    return RunCorrelation(measures, tuple(trials), judge_k(rows))
 
 
 def predictions(trial: TrialCorrelation) -> KPrediction | None:
@@ -195,7 +195,7 @@ def _question(measures: TrialMeasures) -> Question:
 
 def mix_readings(run: RunCorrelation, setting: Setting) -> list[MixReadings]:
     """Every mix of a setting that was correlated, beside what the model assumes."""
-    found = []
+    rows = []
     for cell in run.measures.cells(setting):
         trials = run.of_mix(setting, cell.state)
         if not trials:
@@ -203,8 +203,8 @@ def mix_readings(run: RunCorrelation, setting: Setting) -> list[MixReadings]:
         values = {
             name: estimate([read(t) for t in trials]) for name, (_, _, read) in READINGS.items()
         }
-        found.append(MixReadings(cell.state, values, _model(trials)))
-    return found
+        rows.append(MixReadings(cell.state, values, _model(trials)))
+    return rows
 
 
 def _model(trials: Sequence[TrialCorrelation]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
 
 BIN_NS = 10_000_000
 MAX_CELLS = 8_000_000
-"""Most flows x bins that are kept: 64 MB for each series. Bins get longer beyond it."""
+"""Most flows x bins that are held in memory: 64 MB for each series. Bins get longer beyond it."""
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -55,11 +55,11 @@ class FlowSeries:
 
 
 def load_series(trial: SealedTrial, scenario: Scenario, flows: int) -> FlowSeries | None:
-    """Read a trial over time, streamed; None if it kept neither postcards nor bins.
+    """Read a trial over time, streamed; None if it has neither postcards nor bins.
 
     Args:
         trial: The trial.
-        scenario: The run's scenario: it says how postcards were kept.
+        scenario: The run's scenario: it says which postcards were recorded.
         flows: Number of flows F.
 
     Raises:

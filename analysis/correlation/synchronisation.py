@@ -22,6 +22,6 @@ def losing_shares(events: Sequence[CongestionEvent], flows: Collection[int]) -> 
     Returns:
         Shares in order of time, shape (events that touch the flows,).
     """
-    wanted = frozenset(flows)
-    losers = [len(wanted.intersection(event.flows)) for event in events]
-    return np.array([count / len(wanted) for count in losers if count], dtype=np.float64)
+    chosen = frozenset(flows)
+    losers = [len(chosen.intersection(event.flows)) for event in events]
+    return np.array([count / len(chosen) for count in losers if count], dtype=np.float64)

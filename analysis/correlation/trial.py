@@ -77,7 +77,7 @@ class CubicLosses:
 
 @dataclass(frozen=True)
 class BbrPath:
-    """What BBR believed and did, averaged over its flows and samples.
+    """What BBR estimated and did, averaged over its flows and samples.
 
     Attributes:
         flows: Number of BBR flows.
@@ -109,13 +109,6 @@ class TrialCorrelation:
     lagged: LaggedCorrelation | None
     cubic: CubicLosses | None
     bbr: BbrPath | None
-
-    @property
-    def residual(self) -> NDArray[np.float64] | None:
-        """Measured - predicted throughput of each flow in bit/s, shape (F,)."""
-        if self.predicted is None:
-            return None
-        return self.measures.per_flow["per_flow_throughput"] - self.predicted
 
 
 def correlate_trial(measures: TrialMeasures, scenario: Scenario) -> TrialCorrelation:

@@ -9,12 +9,12 @@ from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
-from ..bounds import matches
 from ..measures import Cell, RunMeasures
 from ..metrics.interval import Estimate, estimate
 from ..models import MODELS
+from ..results.bounds import matches
+from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
-from ..sweep import Line, cell_of, place_of, pure_cell
 from ..text import trials_text
 from .model_lines import LOOKS, goodput_of_share, predicted_shares
 from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
@@ -24,7 +24,7 @@ LOG_FROM = 20
 Points = list[tuple[float, Estimate]]
 
 
-def draw_mix(measures: RunMeasures, line: Line, state: State) -> Figure | None:
+def draw_mix(measures: RunMeasures, line: SweepLine, state: State) -> Figure | None:
     """Draw one mix along a line: aggregate throughput of each congestion control, and models.
 
     Args:
@@ -42,7 +42,7 @@ def draw_mix(measures: RunMeasures, line: Line, state: State) -> Figure | None:
     return _draw(measures, line, points, names, axis, state)
 
 
-def draw_alone(measures: RunMeasures, line: Line) -> Figure | None:
+def draw_alone(measures: RunMeasures, line: SweepLine) -> Figure | None:
     """Draw each congestion control alone along a line: throughput of all flows.
 
     Args:
@@ -58,38 +58,40 @@ def draw_alone(measures: RunMeasures, line: Line) -> Figure | None:
     return _draw(measures, line, points, names, axis, None)
 
 
-def axis_of(measures: RunMeasures, line: Line) -> str:
-    """How places on the line are told: as the scenario writes its buffers."""
+def axis_of(measures: RunMeasures, line: SweepLine) -> str:
+    """Unit of the places on the line: the one in which the scenario writes its buffers."""
     if line.axis == "random_loss":
         return "random_loss"
     written = {s.buffer_label.lstrip("0123456789.") for s in line.settings}
     return "buffer_bdp" if written == {"bdp"} else "buffer_mb"
 
 
-def _of_mix(measures: RunMeasures, line: Line, state: State, strategy: str, axis: str) -> Points:
+def _of_mix(
+    measures: RunMeasures, line: SweepLine, state: State, strategy: str, axis: str
+) -> Points:
     return _totals(line, lambda setting: cell_of(measures, setting, state), strategy, axis)
 
 
-def _alone(measures: RunMeasures, line: Line, strategy: str, axis: str) -> Points:
+def _alone(measures: RunMeasures, line: SweepLine, strategy: str, axis: str) -> Points:
     return _totals(line, lambda setting: pure_cell(measures, setting, strategy), strategy, axis)
 
 
 def _totals(
-    line: Line, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
+    line: SweepLine, cell_at: Callable[[Setting], Cell | None], strategy: str, axis: str
 ) -> Points:
     """A strategy's throughput along a line, in the cell that each of its settings has."""
-    found = []
+    points = []
     for setting in line.settings:
         cell = cell_at(setting)
         if cell is not None:
             sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
-            found.append((place_of(setting, axis), estimate(sums)))
-    return [(x, e) for x, e in found if e is not None]
+            points.append((place_of(setting, axis), estimate(sums)))
+    return [(x, e) for x, e in points if e is not None]
 
 
 def _draw(
     measures: RunMeasures,
-    line: Line,
+    line: SweepLine,
     points: dict[str, Points],
     names: dict[str, str],
     axis: str,
@@ -131,7 +133,7 @@ def _draw_points(
     )
 
 
-def _draw_models(ax: Axes, measures: RunMeasures, line: Line, state: State, axis: str) -> None:
+def _draw_models(ax: Axes, measures: RunMeasures, line: SweepLine, state: State, axis: str) -> None:
     """BBR's aggregate by each model; Mishra's two bounds of several flows as a band."""
     curves: dict[str, list[tuple[float, float]]] = {}
     for setting in line.settings:
@@ -153,7 +155,9 @@ def _draw_models(ax: Axes, measures: RunMeasures, line: Line, state: State, axis
         ax.fill_between(x, *bounds, color=MUTED, alpha=0.15, linewidth=0, zorder=1)
 
 
-def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str, mixed: bool) -> None:
+def _draw_references(
+    ax: Axes, measures: RunMeasures, line: SweepLine, axis: str, mixed: bool
+) -> None:
     """Published series along this axis: aggregates as they are, shares of the payload rate."""
     for series in measures.run.scenario.reference:
         if series.axis != axis or not _about(series, line, mixed):
@@ -174,9 +178,9 @@ def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str, mix
         )
 
 
-def _about(series: ReferenceSeries, line: Line, mixed: bool) -> bool:
-    wanted = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
-    return series.quantity in wanted and any(matches(series, s) for s in line.settings)
+def _about(series: ReferenceSeries, line: SweepLine, mixed: bool) -> bool:
+    quantities = ("aggregate", "share") if mixed else ("aggregate", "per_flow")
+    return series.quantity in quantities and any(matches(series, s) for s in line.settings)
 
 
 def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> None:
@@ -189,7 +193,7 @@ def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> Non
 
 
 def set_scale(ax: Axes, places: Sequence[float]) -> None:
-    """A logarithmic axis where places span more than a factor of 20; 0 stays on it."""
+    """A logarithmic axis where places span more than a factor of 20; 0 remains on it."""
     above = [x for x in places if x > 0]
     if not above or max(above) < LOG_FROM * min(above):
         return

@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
-from ..bounds import matches
 from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
+from ..results.bounds import matches
+from ..results.sweep import SweepLine, lines, mixed_states
 from ..state import State, state_text, strategy_totals
-from ..sweep import Line, lines, mixed_states
 from . import (
     against_setting,
     decision_tree,
@@ -126,15 +126,15 @@ def _sketches(
     equilibria: Sequence[SettingEquilibria],
     correlation: RunCorrelation,
 ) -> Iterator[_Sketch]:
-    found = {e.setting.label: e for e in equilibria}
-    yield from _run_sketches(measures, found)
+    by_label = {e.setting.label: e for e in equilibria}
+    yield from _run_sketches(measures, by_label)
     if len(measures.run.settings) > MAX_SETTINGS:
         return
     detailed = detailed_trials(measures, equilibria)
     for setting in measures.run.settings:
         if not any(cell.trials for cell in measures.cells(setting)):
             continue
-        yield from _setting_sketches(measures, setting, found[setting.label])
+        yield from _setting_sketches(measures, setting, by_label[setting.label])
         yield from _alone_sketches(measures, setting)
         yield from _correlation_sketches(correlation, setting)
         for trial in detailed:
@@ -143,16 +143,16 @@ def _sketches(
 
 
 def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
-    for found in taps:
+    for comparison in taps:
         yield _Sketch(
             "tap_delay",
             "",
-            found.trial,
-            f"Queueing delay by captures and by postcards, {found.trial}",
-            "Above: the stay of each packet by the switch's postcards, and its delay by the "
-            "captures before and behind the bottleneck. Below: their difference; dotted: 5th and "
-            "95th percentile. Rare packets beyond the frame are in the mismatches.",
-            partial(tap_delay.draw, found),
+            comparison.trial,
+            f"Queueing delay by captures and by postcards, {comparison.trial}",
+            "Above: each packet's sojourn time by the switch's postcards, and its delay by the "
+            "captures before and behind the bottleneck. Below: the difference of the two. Dotted: "
+            "5th and 95th percentile. The few packets outside the frame are among the mismatches.",
+            partial(tap_delay.draw, comparison),
         )
 
 
@@ -167,8 +167,8 @@ def _run_sketches(
         "",
         "",
         f"Goodput gain of {second} over {first}, each alone",
-        "Mean goodput of the flows that all run the one, less that of the flows that all run the "
-        "other, by the latter, in per cent; as Cao et al. (IMC 2019) have it.",
+        f"Mean goodput when all flows run {second}, less that when all run {first}, in per cent of "
+        "the latter. Definition: Cao et al. (IMC 2019).",
         lambda: heat_map.draw(measures, heat_map.gain_of_setting, "goodput gain (%)", signed=True),
     )
     for strategy in (first, second):
@@ -177,45 +177,45 @@ def _run_sketches(
             "",
             strategy,
             f"Retransmissions of {strategy} alone",
-            "Payload bytes sent again, of all sent in the window, in per cent.",
+            "Retransmitted payload bytes, as a percentage of all payload bytes sent in the window.",
             partial(heat_map.draw, measures, heat_map.retransmits_of(strategy),
-                    "sent again (%)", False),
+                    "retransmitted (%)", False),
         )  # fmt: skip
     yield _Sketch(
         "decision_tree",
         "",
         "",
         f"When {second}, when {first}",
-        "scikit-learn's decision tree (CART, at most three levels) for the congestion control with "
-        "more goodput when it is alone. Left: the condition holds.",
+        "Which congestion control has more goodput when it is alone: scikit-learn's decision tree "
+        "(CART) of at most three levels. In the left branch the condition holds.",
         lambda: decision_tree.draw(measures),
     )
 
 
 def _line_sketches(
-    measures: RunMeasures, line: Line, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Iterator[_Sketch]:
-    said = "the buffer" if line.axis == "buffer" else "random loss"
+    axis = "the buffer" if line.axis == "buffer" else "random loss"
     kind, name = f"throughput_by_{line.axis}", line.label
     for state in _line_mixes(measures, line):
         yield _Sketch(
             kind,
             "",
             f"{name}-{'-'.join(str(c) for c in strategy_totals(state))}",
-            f"{state_text(state, measures.strategies, measures.group_names)} against {said}, "
+            f"{state_text(state, measures.strategies, measures.group_names)} against {axis}, "
             f"{line.title}",
             "Goodput of all flows of each congestion control together. Bars: 95 % interval over "
-            "repetitions, where there are any. Models: their share of the link, as goodput; grey "
-            "band: between Mishra's two bounds.",
+            "repetitions, if there are any. Models: the predicted share of the link, as goodput. "
+            "Grey band: the range between Mishra's two bounds.",
             partial(against_setting.draw_mix, measures, line, state),
         )
     yield _Sketch(
         f"{kind}_alone",
         "",
         name,
-        f"Each alone against {said}, {line.title}",
+        f"Each alone against {axis}, {line.title}",
         "Goodput when every flow runs the same congestion control. Bars: 95 % interval over "
-        "repetitions, where there are any.",
+        "repetitions, if there are any.",
         lambda: against_setting.draw_alone(measures, line),
     )
     yield _Sketch(
@@ -223,13 +223,13 @@ def _line_sketches(
         "",
         name,
         f"Where the mix settles, by buffer, {line.title}",
-        "Each equilibrium of the measured means; thick: mixes in which nobody gains more than the "
-        "scenario's epsilon. Grey: between the Mishra model's two bounds.",
+        "Each equilibrium of the measured means. Thick: mixes in which no flow gains more than the "
+        "scenario's epsilon. Grey: the range between the two bounds of Mishra's model.",
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
     )
 
 
-def _line_mixes(measures: RunMeasures, line: Line) -> list[State]:
+def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:
     """The mixes of a line to draw: all of them, or a few spread evenly."""
     states = mixed_states(measures, line)
     step = max(1, -(-len(states) // MAX_LINE_MIXES))
@@ -247,9 +247,9 @@ def _setting_sketches(
         label,
         "",
         "Share of the queue against share of the throughput",
-        "One point per flow and trial. Equation (5) of Mishra et al. (2022) puts every flow on "
-        "the dashed line: it gets the share of the link that it holds of the queue. A flow to "
-        "the right of it meets a longer queue than average.",
+        "One point per flow and trial. By equation (5) of Mishra et al. (2022) every flow is on "
+        "the dashed line: its share of the link is its share of the queue. A flow to the right "
+        "of the line meets a longer queue than average.",
         lambda: share_against_share.draw(measures, setting),
     )
 
@@ -273,8 +273,8 @@ def _by_mix_sketches(
         label,
         "",
         "Queueing delay by mix",
-        "Stay in the queue of the packets that left in the measured window, own serialisation "
-        "included. Bars: 95 % interval of the mean over repetitions, where there are any.",
+        "Sojourn time of the packets that left in the measured window, including their own "
+        "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any.",
         lambda: delay_by_mix.draw(measures, setting),
     )
     yield _Sketch(
@@ -282,11 +282,12 @@ def _by_mix_sketches(
         label,
         "",
         "Where the mix would move",
-        "If flows could choose: the bars are what one flow gains by switching, arrows point the "
-        "way it drives the mix; the lines are replicator dynamics, in which a congestion control "
-        "spreads as it does better than the mean, from nine starts. With several groups or three "
-        "congestion controls: the plane of mixes, paths of single best switches and of replicator "
-        "dynamics. Utilities between measured mixes are interpolated.",
+        "How the mix would move if flows could choose. Bars: what one flow gains by switching. "
+        "Arrows: the direction in which that moves the mix. Lines: replicator dynamics from nine "
+        "starts, in which a congestion control spreads as far as it does better than the mean. "
+        "With several groups or three congestion controls: the plane of mixes, with paths of "
+        "single best switches and of replicator dynamics. Utilities between measured mixes are "
+        "interpolated.",
         lambda: dynamics.draw(equilibria),
     )
 
@@ -298,7 +299,7 @@ def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[_Sketch
         "",
         "RTT over time, each alone",
         "The first repetition of each congestion control alone: the socket's smoothed RTT "
-        "(TCP_INFO) and, where the trial has a capture, every ACK's own (TCP time stamps).",
+        "(TCP_INFO) and, if the trial has a capture, the RTT of every ACK (TCP time stamps).",
         lambda: rtt_alone.draw(measures, setting),
     )
 
@@ -309,10 +310,10 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "equation5",
         label,
         "",
-        "Throughput as equation (5) has it from the queue",
+        "Throughput predicted from the queue by equation (5)",
         "One point per flow and trial: goodput against (λR + b) / (R + Q), with b the flow's mean "
-        "bytes in the queue (as payload) and Q the mean delay. Below: what equation (5) leaves "
-        "over, because a flow's packets meet a longer or shorter queue than the average packet.",
+        "bytes in the queue (as payload) and Q the mean delay. Below: the residuals, which arise "
+        "where a flow's packets meet a longer or shorter queue than the average packet.",
         lambda: equation5.draw(correlation, setting),
     )
     yield _Sketch(
@@ -320,28 +321,28 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         label,
         "",
         "How long the rate follows the occupancy",
-        "Correlation of a flow's bytes in the queue with its departures, bin by bin, without the "
-        "slow swings. At a first-in first-out queue it is largest near half the queueing delay.",
+        "Correlation of a flow's bytes in the queue with its departures, bin by bin, with slow "
+        "swings removed. In a first-in first-out queue it is largest near half the queueing delay.",
         lambda: lagged_correlation.draw(correlation, setting),
     )
     yield _Sketch(
         "model_assumptions",
         label,
         "",
-        "What the Mishra model assumes, and what was measured",
-        "CUBIC's aggregate at its loss events and BBR's view of the path, means over events or "
-        "samples and then over trials, with 95 % intervals where there are repetitions. Dashed: "
-        "the model with the measured k, where it holds.",
+        "Assumptions of Mishra's model against measurements",
+        "CUBIC's aggregate at its loss events, and BBR's estimates of the path. Means over events "
+        "or samples, then over trials, with 95 % intervals if there are repetitions. Dashed: the "
+        "model with the measured k, where it holds.",
         lambda: model_assumptions.draw(correlation, setting),
     )
     yield _Sketch(
         "synchronisation",
         label,
         "",
-        "CUBIC flows that lose together, and the k that makes",
-        "An event is every drop of CUBIC within one round trip (base RTT, full queue, reordering "
-        "window) of its first. k = 1 - 0.3 x (share of the flows that lose) lies between the "
-        "model's bounds: all together, and one flow each time.",
+        "CUBIC flows that lose together, and the resulting k",
+        "An event is all drops of CUBIC packets within one round trip (base RTT, full queue, "
+        "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) is between "
+        "the model's bounds: all flows lose together, and one flow at a time.",
         lambda: synchronisation.draw(correlation, setting),
     )
 
@@ -351,13 +352,13 @@ def _throughput_caption(measures: RunMeasures) -> str:
     bars = (
         "Bars: 95 % interval (Student t) over repetitions."
         if repeated
-        else "One trial per mix, so no interval: the bands reach from the slowest to the fastest "
-        "flow of each congestion control."
+        else "One trial per mix, so there is no interval. The bands reach from the slowest to the "
+        "fastest flow of each congestion control."
     )
     return (
         "Goodput of one flow, averaged over the flows of each congestion control. The fair share "
-        "is the applied rate by the number of flows; goodput lacks headers and stays a few per "
-        f"cent below it. {bars}"
+        "is the applied rate divided by the number of flows. Goodput excludes headers and is a few "
+        f"per cent below it. {bars}"
     )
 
 
@@ -373,8 +374,8 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         label,
         suffix,
         f"Who holds the queue: {mix}",
-        f"Bytes of each flow in the queue, stacked, {source}; means over short bins. The dashed "
-        "line is the applied limit.",
+        f"Bytes of each flow in the queue, stacked, {source}. Means over short bins. Dashed: the "
+        "applied buffer.",
         lambda: queue_over_time.draw(measures, trial),
     )
     yield _Sketch(
@@ -382,8 +383,8 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         label,
         suffix,
         f"RTT over time: {mix}",
-        "The senders' smoothed RTT (TCP_INFO): a thin line for each flow, a thick one for the "
-        "mean of each congestion control.",
+        "The senders' smoothed RTT (TCP_INFO). Thin lines: single flows. Thick lines: means of "
+        "each congestion control.",
         lambda: rtt_over_time.draw(measures, trial),
     )
 
@@ -406,11 +407,11 @@ def detailed_trials(
     equilibrium, the even mix and the one with the most; the first repetition of each.
     """
     chosen: list[TrialMeasures] = []
-    for found in equilibria:
-        cells = [c for c in measures.cells(found.setting) if c.trials]
+    for each in equilibria:
+        cells = [c for c in measures.cells(each.setting) if c.trials]
         mixed = [c for c in cells if min(strategy_totals(c.state)) > 0] or cells
-        wanted = [v.state for v in found.equilibria]
-        at_equilibrium = [c for c in cells if c.state in wanted][:1]
+        states = [v.state for v in each.equilibria]
+        at_equilibrium = [c for c in cells if c.state in states][:1]
         picked = [mixed[0], *at_equilibrium, mixed[len(mixed) // 2], mixed[-1]] if mixed else []
         unique = {c.state: c.trials[0] for c in cells if c in picked}
         chosen += list(unique.values())[:PER_SETTING]

@@ -46,13 +46,13 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
 
 def _points(run: RunCorrelation, setting: Setting, strategy: str) -> NDArray[np.float64]:
     """(predicted, measured) in Mbit/s of every flow of a strategy, shape (n, 2)."""
-    found = [np.empty((0, 2))]
+    parts = [np.empty((0, 2))]
     for trial in run.of_setting(setting):
         if trial.predicted is not None:
             mask = trial.measures.flow_mask(strategy)
             measured = trial.measures.per_flow["per_flow_throughput"][mask]
-            found.append(shown(1, "bit/s") * np.column_stack((trial.predicted[mask], measured)))
-    points = np.concatenate(found)
+            parts.append(shown(1, "bit/s") * np.column_stack((trial.predicted[mask], measured)))
+    points = np.concatenate(parts)
     return points[np.isfinite(points).all(axis=1)]
 
 

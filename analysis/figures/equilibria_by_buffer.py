@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..bounds import matches
 from ..measures import RunMeasures
 from ..models.band import equilibrium_band
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
+from ..results.bounds import matches
+from ..results.sweep import SweepLine, place_of
 from ..state import strategy_totals
-from ..sweep import Line, place_of
 from ..text import trials_text
 from .against_setting import axis_of, set_scale
 from .model_lines import ask
@@ -20,7 +20,7 @@ from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_fi
 
 
 def draw(
-    measures: RunMeasures, line: Line, equilibria: Mapping[str, SettingEquilibria]
+    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Figure | None:
     """Draw one line of settings: equilibria, epsilon-equilibria, and the model's band.
 
@@ -36,12 +36,12 @@ def draw(
     if len(measures.strategies) != 2 or line.axis != "buffer":
         return None
     axis = axis_of(measures, line)
-    found = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
-    if sum(bool(e.equilibria) for _, e in found) < 2:
+    points = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
+    if sum(bool(e.equilibria) for _, e in points) < 2:
         return None
     figure, (ax,) = new_figure(WIDE, 4.2)
     _draw_band(ax, measures, line, axis)
-    _draw_found(ax, found, measures)
+    _draw_equilibria(ax, points, measures)
     _draw_references(ax, measures, line, axis)
     total = sum(measures.group_sizes)
     first = measures.strategies[0]
@@ -50,23 +50,23 @@ def draw(
         ylabel=f"{first} flows at the equilibrium, of {total}",
         ylim=(-0.03 * total, 1.03 * total),
     )
-    set_scale(ax, [x for x, _ in found])
+    set_scale(ax, [x for x, _ in points])
     legend_below(figure, ax, columns=2)
     return figure
 
 
-def _draw_found(
-    ax: Axes, found: list[tuple[float, SettingEquilibria]], measures: RunMeasures
+def _draw_equilibria(
+    ax: Axes, points: list[tuple[float, SettingEquilibria]], measures: RunMeasures
 ) -> None:
     first = measures.strategies[0]
-    exact = [(x, strategy_totals(v.state)[0]) for x, e in found for v in e.equilibria]
-    for i, (x, each) in enumerate(found):
+    exact = [(x, strategy_totals(v.state)[0]) for x, e in points for v in e.equilibria]
+    for i, (x, each) in enumerate(points):
         near = [strategy_totals(v.state)[0] for v in each.epsilon_equilibria]
         if near:
             label = f"gain below {each.epsilon:.0%} of the fair share" if i == 0 else None
             ax.plot([x, x], [min(near), max(near)], color=GOOD, alpha=0.35, linewidth=5,
                     solid_capstyle="butt", label=label, zorder=2)  # fmt: skip
-    cells = [c for _, e in found for c in measures.cells(e.setting) if c.trials]
+    cells = [c for _, e in points for c in measures.cells(e.setting) if c.trials]
     n = trials_text([len(c.trials) for c in cells])
     ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4,
             color=colour_of(first, measures.strategies),
@@ -74,7 +74,7 @@ def _draw_found(
             label=f"equilibrium of the means ({n} per mix)")  # fmt: skip
 
 
-def _draw_band(ax: Axes, measures: RunMeasures, line: Line, axis: str) -> None:
+def _draw_band(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
     """CUBIC flows at the model's equilibrium, between its synchronised and its other bound."""
     total = sum(measures.group_sizes)
     if len(measures.group_names) > 1 or measures.strategies[0] != "cubic":
@@ -92,7 +92,7 @@ def _draw_band(ax: Axes, measures: RunMeasures, line: Line, axis: str) -> None:
                         label="Mishra 2022, synchronised to de-synchronised")  # fmt: skip
 
 
-def _draw_references(ax: Axes, measures: RunMeasures, line: Line, axis: str) -> None:
+def _draw_references(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
     for series in measures.run.scenario.reference:
         about = any(matches(series, s) for s in line.settings)
         if series.axis == axis and series.quantity == "equilibrium" and about:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..measures import RunMeasures
 from ..metrics.goodput_gain import goodput_gain
-from ..sweep import pure_cell
+from ..results.sweep import pure_cell
 from ..text import NONE, duration_text, rate_text
 from .style import INK, MUTED
 
@@ -24,8 +24,8 @@ def gain_of_setting(measures: RunMeasures, setting: Setting) -> float | None:
     means = []
     for strategy in measures.strategies[:2]:
         cell = pure_cell(measures, setting, strategy)
-        found = None if cell is None else cell.estimate("per_flow_throughput", strategy)
-        means.append(float("nan") if found is None else found.mean)
+        estimate = None if cell is None else cell.estimate("per_flow_throughput", strategy)
+        means.append(float("nan") if estimate is None else estimate.mean)
     gain = goodput_gain(means[0], means[1]) * 100
     return gain if np.isfinite(gain) else None
 
@@ -35,8 +35,8 @@ def retransmits_of(strategy: str) -> Value:
 
     def value(measures: RunMeasures, setting: Setting) -> float | None:
         cell = pure_cell(measures, setting, strategy)
-        found = None if cell is None else cell.estimate("retransmit_share")
-        return None if found is None else found.mean * 100
+        estimate = None if cell is None else cell.estimate("retransmit_share")
+        return None if estimate is None else estimate.mean * 100
 
     return value
 
@@ -83,9 +83,9 @@ def _grid(
     grid = np.full((len(rtts), len(rates)), np.nan)
     for setting in settings:
         if setting.buffer_label == buffer:
-            found = value(measures, setting)
-            if found is not None:
-                grid[rtts.index(setting.base_rtt_ns[0]), rates.index(setting.rate_bps)] = found
+            number = value(measures, setting)
+            if number is not None:
+                grid[rtts.index(setting.base_rtt_ns[0]), rates.index(setting.rate_bps)] = number
     return grid
 
 

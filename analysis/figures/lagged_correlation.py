@@ -23,7 +23,7 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
         setting: The setting.
 
     Returns:
-        The figure; None if no trial was kept over time.
+        The figure; None if no trial has series over time.
     """
     trials = [t for t in run.of_setting(setting) if t.lagged is not None]
     curves = {s: _curves(trials, s) for s in run.measures.strategies}
@@ -51,7 +51,7 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
 
 def _curves(trials: list[TrialCorrelation], strategy: str) -> NDArray[np.float64]:
     """Correlation of every flow of a strategy on GRID, shape (n, len(GRID))."""
-    found = [np.empty((0, len(GRID)))]
+    parts = [np.empty((0, len(GRID)))]
     for trial in trials:
         lagged = trial.lagged
         if lagged is None or lagged.expected_ns <= 0:
@@ -59,5 +59,5 @@ def _curves(trials: list[TrialCorrelation], strategy: str) -> NDArray[np.float64
         x = lagged.lags_ns / (2 * lagged.expected_ns)
         mine = trial.measures.flow_mask(strategy)[lagged.flows]
         rows = [np.interp(GRID, x, y, np.nan, np.nan) for y in lagged.values[mine]]
-        found += [row[np.newaxis] for row in rows if np.isfinite(row).all()]
-    return np.concatenate(found)
+        parts += [row[np.newaxis] for row in rows if np.isfinite(row).all()]
+    return np.concatenate(parts)

@@ -33,16 +33,16 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
         The figure; None with fewer than two mixes that have CUBIC losses or BBR estimates.
     """
     mixes = mix_readings(run, setting)
-    told = [m for m in mixes if m.readings["b_max"] or m.readings["rtt_plus"]]
-    if len(told) < 2:
+    measured = [m for m in mixes if m.readings["b_max"] or m.readings["rtt_plus"]]
+    if len(measured) < 2:
         return None
     figure, axes = new_figure(NARROW, 6.0, rows=len(ROWS), heights=(1.6, 1, 1))
     for ax, (title, readings) in zip(axes, ROWS, strict=True):
         for name, marker, strategy in readings:
-            _draw(ax, told, name, marker, colour_of(strategy, run.measures.strategies))
+            _draw(ax, measured, name, marker, colour_of(strategy, run.measures.strategies))
         ax.set_ylabel(title)
         ax.set_ylim(bottom=0)
-    counts = [e.n for m in told for e in m.readings.values() if e is not None]
+    counts = [e.n for m in measured for e in m.readings.values() if e is not None]
     axes[-1].set_xlabel(f"flows running {run.measures.strategies[1]} ({trials_text(counts)})")
     axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes[0].plot([], [], color=MUTED, linestyle="--", label="the same in the model")
@@ -66,9 +66,11 @@ def _draw(ax: Axes, mixes: Sequence[MixReadings], name: str, marker: str, colour
             capsize=2.5,
             label=title,
         )
-    said = [(_x(m), shown(m.model[name], unit)) for m in mixes if name in m.model]
-    if said and name not in ("window_tcp", "flight_own"):
-        ax.plot(*zip(*said, strict=True), color=MUTED, linestyle="--", marker=marker, mfc="white")
+    predicted = [(_x(m), shown(m.model[name], unit)) for m in mixes if name in m.model]
+    if predicted and name not in ("window_tcp", "flight_own"):
+        ax.plot(
+            *zip(*predicted, strict=True), color=MUTED, linestyle="--", marker=marker, mfc="white"
+        )
 
 
 def _x(mix: MixReadings) -> int:

@@ -30,15 +30,15 @@ def draw(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
         trial: The trial.
 
     Returns:
-        The figure; None if the trial kept neither.
+        The figure; None if the trial has neither.
 
     Raises:
         RunError: The table is damaged.
     """
-    found = occupancy(measures, trial)
-    if found is None:
+    rebuilt = occupancy(measures, trial)
+    if rebuilt is None:
         return None
-    bins, stacked = found
+    bins, stacked = rebuilt
     figure, (ax,) = new_figure(NARROW, 3.6)
     _draw_layers(ax, measures, trial, bins, stacked)
     limit = trial.buffer_bytes
@@ -70,7 +70,7 @@ def occupancy(
     """Mean bytes of each flow in the queue over time.
 
     Returns:
-        The bins and the bytes, shape (F, B); None if the trial kept no telemetry.
+        The bins and the bytes, shape (F, B); None if the trial has no telemetry.
     """
     source, scenario = trial.trial, measures.run.scenario
     duration, flows = source.record.duration_ns, len(trial.strategy)

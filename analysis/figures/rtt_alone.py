@@ -15,7 +15,7 @@ from ..captures.tcp_headers import read_segments
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.capture_rtt import RttSeries, capture_rtt
 from ..metrics.rtt import rtt_series
-from ..sweep import pure_cell
+from ..results.sweep import pure_cell
 from .style import MUTED, WIDE, colour_of, legend_below, new_figure
 
 MAX_FLOWS = 4
@@ -37,8 +37,8 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure | None:
     Raises:
         RunError: A table or capture is damaged.
     """
-    found = {s: pure_cell(measures, setting, s) for s in measures.strategies}
-    trials = {s: c.trials[0] for s, c in found.items() if c is not None}
+    alone = {s: pure_cell(measures, setting, s) for s in measures.strategies}
+    trials = {s: c.trials[0] for s, c in alone.items() if c is not None}
     trials = {s: t for s, t in trials.items() if t.trial.has("flow_samples")}
     if len(trials) < 2 or sum(measures.group_sizes) > MAX_FLOWS:
         return None
@@ -70,12 +70,12 @@ def draw_captures(captures: Sequence[Path], until_s: float | None = None) -> Fig
     Raises:
         RunError: A capture is missing or damaged.
     """
-    found = [(path.stem, s) for path in captures for s in capture_rtt(read_segments(path))]
-    if not found:
+    flows = [(path.stem, s) for path in captures for s in capture_rtt(read_segments(path))]
+    if not flows:
         return None
     figure, (ax,) = new_figure(WIDE, 3.8)
-    names = tuple(name for name, _ in found)
-    for name, series in found:
+    names = tuple(name for name, _ in flows)
+    for name, series in flows:
         strategy = next((s for s in ("cubic", "bbr", "reno") if s in name), name)
         port = series.flow[0][1]
         _plot(ax, series, f"{name}, port {port}", colour_of(strategy, names))

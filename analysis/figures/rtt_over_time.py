@@ -24,7 +24,7 @@ def draw(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
         trial: The trial.
 
     Returns:
-        The figure; None if the trial kept no TCP_INFO samples.
+        The figure; None if the trial has no TCP_INFO samples.
 
     Raises:
         RunError: The table is damaged.

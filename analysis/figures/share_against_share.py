@@ -80,13 +80,13 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure | None:
 
 def _points(measures: RunMeasures, setting: Setting, strategy: str) -> NDArray[np.float64]:
     """(queue share, throughput share) of every flow of a strategy, shape (n, 2)."""
-    found = [np.empty((0, 2))]
+    parts = [np.empty((0, 2))]
     for cell in measures.cells(setting):
         for trial in cell.trials:
             if X in trial.per_flow and Y in trial.per_flow:
                 mask = trial.flow_mask(strategy)
-                found.append(np.column_stack((trial.per_flow[X][mask], trial.per_flow[Y][mask])))
-    points = np.concatenate(found)
+                parts.append(np.column_stack((trial.per_flow[X][mask], trial.per_flow[Y][mask])))
+    points = np.concatenate(parts)
     return points[np.isfinite(points).all(axis=1)]
 
 

@@ -104,9 +104,9 @@ def new_figure(
 
 def legend_below(figure: Figure, ax: Axes, columns: int, *more: Axes) -> None:
     """Put one legend of all given axes below the figure, where it hides nothing."""
-    found = [each.get_legend_handles_labels() for each in (ax, *more)]
-    handles = [handle for handles, _ in found for handle in handles]
-    labels = [label for _, labels in found for label in labels]
+    legends = [each.get_legend_handles_labels() for each in (ax, *more)]
+    handles = [handle for handles, _ in legends for handle in handles]
+    labels = [label for _, labels in legends for label in labels]
     figure.legend(handles, labels, loc="outside lower center", ncols=columns)
 
 

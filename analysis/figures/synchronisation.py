@@ -74,9 +74,9 @@ def _draw_shares(ax: Axes, run: RunCorrelation, setting: Setting) -> None:
             x, y, color=colour, linestyle=style, marker=marker, mfc="white",
             label=f"model, {choice} k",
         )  # fmt: skip
-    found = [estimate([r.measured for r in rows[k]]) for k in x]
-    means = [e.mean for e in found if e is not None]
-    half = [(e.half_width or 0.0) for e in found if e is not None]
+    estimates = [estimate([r.measured for r in rows[k]]) for k in x]
+    means = [e.mean for e in estimates if e is not None]
+    half = [(e.half_width or 0.0) for e in estimates if e is not None]
     colour = colour_of("bbr", run.measures.strategies)
     ax.errorbar(
         x, means, yerr=half if any(half) else None, color=colour, marker="s", capsize=2.5,
@@ -89,8 +89,8 @@ def _by_mix(run: RunCorrelation, setting: Setting) -> dict[int, list[KPrediction
     if run.k is None:
         return {}
     flows = {t.measures.trial.id: int(t.measures.flow_mask("bbr").sum()) for t in run.trials}
-    found: dict[int, list[KPrediction]] = {}
+    by_count: dict[int, list[KPrediction]] = {}
     for row in run.k.rows:
         if row.setting == setting.label:
-            found.setdefault(flows[row.trial], []).append(row)
-    return found
+            by_count.setdefault(flows[row.trial], []).append(row)
+    return by_count

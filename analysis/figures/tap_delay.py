@@ -12,30 +12,30 @@ MAX_POINTS = 40_000
 BLUE = "#2a6f97"
 
 
-def draw(found: TapComparison) -> Figure | None:
+def draw(comparison: TapComparison) -> Figure | None:
     """Draw a trial: the delay over time by both, and their difference.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
 
     Returns:
         The figure; None without a packet in it.
     """
-    if len(found.stay_ns) == 0:
+    if len(comparison.sojourn_ns) == 0:
         return None
-    some = np.arange(0, len(found.stay_ns), -(-len(found.stay_ns) // MAX_POINTS))
+    some = np.arange(0, len(comparison.sojourn_ns), -(-len(comparison.sojourn_ns) // MAX_POINTS))
     figure, (above, below) = new_figure(WIDE, 5.0, rows=2, heights=(3, 2))
-    t_s = found.time_ns[some] / 1e9
-    above.plot(t_s, found.stay_ns[some] / 1e6, ".", color=MUTED, markersize=2.5, alpha=0.5,
+    t_s = comparison.time_ns[some] / 1e9
+    above.plot(t_s, comparison.sojourn_ns[some] / 1e6, ".", color=MUTED, markersize=2.5, alpha=0.5,
                label="postcards", rasterized=True)  # fmt: skip
-    above.plot(t_s, found.delay_ns[some] / 1e6, ".", color=BLUE, markersize=1, alpha=0.5,
+    above.plot(t_s, comparison.delay_ns[some] / 1e6, ".", color=BLUE, markersize=1, alpha=0.5,
                label="captures", rasterized=True)  # fmt: skip
     above.set(ylabel="queueing delay (ms)")
     above.set_ylim(bottom=0)
-    difference_us = found.difference_ns / 1e3
+    difference_us = comparison.difference_ns / 1e3
     below.plot(t_s, difference_us[some], ".", color=BLUE, markersize=1, alpha=0.3, rasterized=True)
-    below.axhline(found.bias_ns / 1e3, color=MUTED, linewidth=1.0, label="median difference")
-    for edge in found.spread_ns:
+    below.axhline(comparison.bias_ns / 1e3, color=MUTED, linewidth=1.0, label="median difference")
+    for edge in comparison.spread_ns:
         below.axhline(edge / 1e3, color=MUTED, linewidth=0.8, linestyle=":")
     low, high = np.percentile(difference_us, (1, 99))
     room = max(high - low, 1e-3)

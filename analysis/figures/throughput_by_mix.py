@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import shown, trials_text
 from .model_lines import goodput_of_share, predicted_shares

@@ -39,9 +39,9 @@ def crossings(first: Mapping[int, float], second: Mapping[int, float]) -> list[C
     """
     counts = sorted(set(first) & set(second))
     lead = {k: second[k] - first[k] for k in counts}
-    found: list[Crossing] = []
+    result: list[Crossing] = []
     for low, high in pairwise(counts):
         if lead[low] > 0 >= lead[high]:
             at = low + (high - low) * lead[low] / (lead[low] - lead[high])
-            found.append(Crossing(at, (low, high) if lead[high] < 0 else (high, high)))
-    return found
+            result.append(Crossing(at, (low, high) if lead[high] < 0 else (high, high)))
+    return result

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 
 @dataclass(frozen=True)
@@ -50,5 +50,5 @@ def estimate(observations: Sequence[float], confidence: float = 0.95) -> Estimat
         return None
     if n == 1:
         return Estimate(float(values[0]), 1, None)
-    quantile = float(stats.t.ppf((1 + confidence) / 2, n - 1))
+    quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2))
     return Estimate(float(values.mean()), n, quantile * float(values.std(ddof=1)) / n**0.5)

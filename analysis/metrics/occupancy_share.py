@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from ..align.data import TrialData
+from .least_squares import least_squares
 from .registry import Metric, register
 from .throughput_share import shares
 
@@ -51,8 +51,7 @@ def share_line(
     x, y = occupancy_share[known], throughput_share[known]
     if len(x) < 3 or np.ptp(x) == 0:
         return None
-    fit = stats.linregress(x, y)
-    return ShareLine(float(fit.slope), float(fit.intercept), float(fit.rvalue**2), len(x))
+    return ShareLine(*least_squares(x, y), n=len(x))
 
 
 def _of_trial(trial: TrialData) -> NDArray[np.float64]:
@@ -65,7 +64,7 @@ METRIC = register(
         title="Share of the queue",
         unit="1",
         scope="flow",
-        definition="The flow's mean bytes in the queue by the mean bytes of all flows.",
+        definition="The flow's mean bytes in the queue divided by those of all flows.",
         source="Mishra, Tiu, Leong, IMC 2022, equation (5)",
         compute=_of_trial,
     )

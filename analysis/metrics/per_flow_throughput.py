@@ -67,7 +67,7 @@ METRIC = register(
         title="Throughput per flow",
         unit="bit/s",
         scope="flow",
-        definition="Payload bytes that the flow's sink read in the measured window, by its length.",
+        definition="Payload bytes that the flow's sink read in the measured window, per second.",
         source="Mishra, Tiu, Leong, IMC 2022; Srivastava, Fund, Panwar, CNERT 2023",
         compute=_of_trial,
     )

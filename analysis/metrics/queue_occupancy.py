@@ -69,12 +69,12 @@ def occupancy_at(
     """
     steps = np.zeros((flows, len(instants_ns) + 1), dtype=np.int64)
     for chunk in chunks:
-        kept = _departed(chunk)
-        size = kept["packet_bytes"].astype(np.int64)
+        departed = _departed(chunk)
+        size = departed["packet_bytes"].astype(np.int64)
         for column, sign in (("enqueue_ns", 1), ("dequeue_ns", -1)):
             # From the first instant at or after the step on, it has happened.
-            index = np.searchsorted(instants_ns, kept[column], side="left")
-            np.add.at(steps, (kept["flow"], index), sign * size)
+            index = np.searchsorted(instants_ns, departed[column], side="left")
+            np.add.at(steps, (departed["flow"], index), sign * size)
     return np.cumsum(steps, axis=1)[:, :-1]
 
 
@@ -88,7 +88,7 @@ def occupancy_bins(chunks: Iterable[Arrays], flows: int, bins: TimeBins) -> NDAr
     Args:
         chunks: Postcards in any order and chunking: the arrays of COLUMNS.
         flows: Number of flows F.
-        bins: The time bins; parts of stays outside them are left out.
+        bins: The time bins; parts of sojourn times outside them are left out.
 
     Returns:
         Mean bytes, shape (F, B): integral over the bin / bin length.
@@ -96,11 +96,11 @@ def occupancy_bins(chunks: Iterable[Arrays], flows: int, bins: TimeBins) -> NDAr
     part = np.zeros((bins.count + 1, flows), dtype=np.int64)
     step = np.zeros((bins.count + 1, flows), dtype=np.int64)
     for chunk in chunks:
-        kept = _departed(chunk)
-        flow = kept["flow"].astype(np.int64)
-        size = kept["packet_bytes"].astype(np.float64)
-        _add_steps(part, step, bins, flow, kept["enqueue_ns"], size)
-        _add_steps(part, step, bins, flow, kept["dequeue_ns"], -size)
+        departed = _departed(chunk)
+        flow = departed["flow"].astype(np.int64)
+        size = departed["packet_bytes"].astype(np.float64)
+        _add_steps(part, step, bins, flow, departed["enqueue_ns"], size)
+        _add_steps(part, step, bins, flow, departed["dequeue_ns"], -size)
     before = np.cumsum(step, axis=0)[:-1]
     before = np.vstack((np.zeros((1, flows), dtype=np.int64), before[:-1]))
     integral = before * bins.length_ns + part[:-1]

@@ -1,4 +1,4 @@
-"""Queueing delay: how long packets stay at the bottleneck."""
+"""Queueing delay: how long packets are at the bottleneck."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .registry import Metric, register
 
 
 def packet_mean_delay(delay_sum_ns: float, packets: float) -> float:
-    """Packet-weighted mean stay in seconds: the mean over the packets that left.
+    """Packet-weighted mean sojourn time in seconds: the mean over the packets that left.
 
-    A packet's stay is from its enqueue to its last bit's departure, so its own serialisation
-    is in it (0.12 ms for 1514 B at 100 Mbit/s). Dropped packets have no stay.
+    A packet's sojourn time ends with its last bit's departure, so its own serialisation is in
+    it (0.12 ms for 1514 B at 100 Mbit/s). Dropped packets have none.
 
     Args:
-        delay_sum_ns: Sum of the stays of the packets that left in the window.
+        delay_sum_ns: Sum of the sojourn times of the packets that left in the window.
         packets: Their number.
 
     Returns:
@@ -65,7 +65,7 @@ def _time_mean(trial: TrialData) -> float:
 def _percentile(trial: TrialData, share: float) -> float:
     counts = trial.need_queue().delay_counts
     if counts is None:
-        raise NotMeasuredError("percentiles need postcards; this trial kept bins")
+        raise NotMeasuredError("percentiles need postcards; this trial has bins")
     return duration_percentile(counts, share) / NS_PER_S
 
 
@@ -75,7 +75,7 @@ METRIC = register(
         title="Mean queueing delay",
         unit="s",
         scope="trial",
-        definition="Mean stay in the queue of the packets that left in the window "
+        definition="Mean sojourn time of the packets that left in the window "
         "(packet-weighted, own serialisation included).",
         source="Mishra, Tiu, Leong, IMC 2022, fig. 8",
         compute=_mean,
@@ -87,7 +87,7 @@ PER_FLOW = register(
         title="Mean queueing delay per flow",
         unit="s",
         scope="flow",
-        definition="Mean stay in the queue of the flow's packets that left in the window.",
+        definition="Mean sojourn time of the flow's packets that left in the window.",
         source="nashbed",
         compute=_flow_mean,
     )
@@ -98,7 +98,7 @@ TIME_MEAN = register(
         title="Mean queueing delay over time",
         unit="s",
         scope="trial",
-        definition="Mean bytes in the queue, overhead counted, by the rate (time-weighted).",
+        definition="Time-weighted mean bytes in the queue, with overhead, divided by the rate.",
         source="nashbed",
         compute=_time_mean,
     )
@@ -109,7 +109,7 @@ MEDIAN = register(
         title="Median queueing delay",
         unit="s",
         scope="trial",
-        definition="Stay that half of the packets do not exceed (within 0.05 %).",
+        definition="Sojourn time that half of the packets do not exceed (within 0.05 %).",
         source="nashbed",
         compute=lambda trial: _percentile(trial, 0.5),
     )
@@ -120,7 +120,7 @@ P95 = register(
         title="95th percentile of the queueing delay",
         unit="s",
         scope="trial",
-        definition="Stay that 95 % of the packets do not exceed (within 0.05 %).",
+        definition="Sojourn time that 95 % of the packets do not exceed (within 0.05 %).",
         source="nashbed",
         compute=lambda trial: _percentile(trial, 0.95),
     )
@@ -131,7 +131,7 @@ P99 = register(
         title="99th percentile of the queueing delay",
         unit="s",
         scope="trial",
-        definition="Stay that 99 % of the packets do not exceed (within 0.05 %).",
+        definition="Sojourn time that 99 % of the packets do not exceed (within 0.05 %).",
         source="nashbed",
         compute=lambda trial: _percentile(trial, 0.99),
     )

@@ -54,7 +54,7 @@ METRIC = register(
         title="Retransmitted share per flow",
         unit="1",
         scope="flow",
-        definition="Payload bytes the flow sent again, of all it sent in the window (TCP_INFO).",
+        definition="Retransmitted part of the payload that the flow sent in the window (TCP_INFO).",
         source="Cao et al., IMC 2019, section 3",
         compute=_of_flows,
     )
@@ -65,7 +65,7 @@ TOTAL = register(
         title="Retransmitted share",
         unit="1",
         scope="trial",
-        definition="Payload bytes sent again, of all sent in the window (TCP_INFO).",
+        definition="Retransmitted part of the payload sent in the window (TCP_INFO).",
         source="Cao et al., IMC 2019, section 3",
         compute=_of_trial,
     )

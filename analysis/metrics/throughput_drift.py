@@ -74,9 +74,9 @@ METRIC = register(
         title="Drift of the throughput",
         unit="1",
         scope="trial",
-        definition="Aggregate throughput of a congestion control, averaged over every half of the "
-        "window's length: largest less smallest, by the rate; the largest of any congestion "
-        f"control. Up to {CONVERGED_WITHIN:.2f} a trial counts as converged.",
+        definition="Largest less smallest moving average of a congestion control's throughput over "
+        "half of the window, divided by the rate; the largest of any congestion control. Up "
+        f"to {CONVERGED_WITHIN:.2f} a trial counts as converged.",
         source="nashbed",
         compute=_of_trial,
     )

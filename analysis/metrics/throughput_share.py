@@ -33,7 +33,7 @@ METRIC = register(
         title="Share of the throughput",
         unit="1",
         scope="flow",
-        definition="The flow's throughput by the sum of all flows' throughputs.",
+        definition="The flow's throughput divided by that of all flows.",
         source="nashbed",
         compute=_of_trial,
     )

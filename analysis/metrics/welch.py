@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ def welch(
     if error == 0:
         return MeanDifference(difference, 0.0, 0.0 if difference else 1.0)
     freedom = error**4 / float((parts**2 / (np.array([len(a), len(b)]) - 1)).sum())
-    quantile = float(stats.t.ppf((1 + confidence) / 2, freedom))
-    p = 2 * float(stats.t.sf(abs(difference) / error, freedom))
+    quantile = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    p = 2 * float(special.stdtr(freedom, -abs(difference) / error))
     return MeanDifference(difference, quantile * error, p)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p values for how many there are, so that one false alarm in all stays as rare.
+    """Adjust p values for how many there are, so that a false alarm is no more likely.
 
     Args:
         p_values: One for each comparison.

@@ -22,16 +22,4 @@ MODELS: dict[str, PublishedModel] = {
 }
 """By name, in the order in which tables show them."""
 
-
-def model_named(name: str) -> PublishedModel:
-    """The model of a name.
-
-    Raises:
-        ModelError: There is no such model; the message lists them.
-    """
-    if name not in MODELS:
-        raise ModelError(f"model {name!r} is unknown; there are {', '.join(MODELS)}")
-    return MODELS[name]
-
-
-__all__ = ["MODELS", "Model", "ModelError", "Prediction", "Question", "model_named"]
+__all__ = ["MODELS", "ModelError", "Prediction", "PublishedModel", "Question"]

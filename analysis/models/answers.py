@@ -9,7 +9,6 @@ from typing import Any
 from . import MODELS
 from .accuracy import accuracy_by_buffer
 from .band import equilibrium_band
-from .measured import measured_mixes
 from .question import Question
 
 Json = dict[str, Any]
@@ -70,14 +69,16 @@ def errors_against(path: Path) -> Json:
     Raises:
         RunError: It cannot be read, or holds no mix to compare with.
     """
-    found = measured_mixes(path)
-    has_k = any(mix.question.k is not None for mix in found.mixes)
+    from .measured import measured_mixes  # noqa: PLC0415 - reads runs, slow to import
+
+    measured = measured_mixes(path)
+    has_k = any(mix.question.k is not None for mix in measured.mixes)
     asked = _about(has_k)
-    rows = accuracy_by_buffer(found.mixes, [MODELS[about["name"]] for about in asked])
+    rows = accuracy_by_buffer(measured.mixes, [MODELS[about["name"]] for about in asked])
     return {
-        "against": found.source,
-        "mixes": len(found.mixes),
-        "left_out": found.left_out,
+        "against": measured.source,
+        "mixes": len(measured.mixes),
+        "left_out": measured.left_out,
         "models": asked,
         "buffers": [row.to_dict() for row in rows],
     }

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.optimize import brentq
-
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable, two_strategy_table
 from . import mishra2022, mishra2022_desynchronised, mishra2022_synchronised
@@ -14,6 +12,8 @@ from .prediction import PublishedModel
 from .question import Question
 
 NAN = float("nan")
+HALVINGS = 60
+"""Of the range of BBR flows: what is left is below the precision of a double."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ def equilibrium_band(question: Question) -> Band:
         return Band(flows, None, None, refusals=why)
     shared = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, 0.7)
     bounds = (mishra2022_synchronised.MODEL, mishra2022_desynchronised.MODEL)
-    found = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
-    return Band(flows, shared * flows, _meeting(question), tuple(sorted(found)))
+    mixes = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
+    return Band(flows, shared * flows, _meeting(question), tuple(sorted(mixes)))
 
 
 def _meeting(question: Question) -> float:
@@ -82,7 +82,11 @@ def _meeting(question: Question) -> float:
     flows = question.flows
     if _lead(flows - 1.0, question) >= 0:
         return float(flows)
-    return float(brentq(_lead, 0.0, flows - 1.0, args=(question,)))
+    low, high = 0.0, flows - 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _lead(middle, question) > 0 else (low, middle)
+    return low
 
 
 def _lead(bbr: float, question: Question) -> float:
@@ -96,7 +100,7 @@ def predicted_table(model: PublishedModel, question: Question) -> PayoffTable:
 
     Args:
         model: The model; a mix that it refuses is left out.
-        question: The question; its number of flows is kept.
+        question: The question; its number of flows counts.
     """
     answers = (model.predict(question.with_bbr(k)) for k in range(question.flows + 1))
     utility = {

@@ -43,11 +43,13 @@ def measured_mixes(path: Path) -> MeasuredMixes:
     Raises:
         RunError: It cannot be read, or holds no mix that a model could be held against.
     """
-    found = mixes_of_run(path) if path.is_dir() else mixes_of_file(path)
-    if not found.mixes:
-        why = "; ".join(f"{count} left out: {said}" for said, count in found.left_out.items())
+    measured = mixes_of_run(path) if path.is_dir() else mixes_of_file(path)
+    if not measured.mixes:
+        why = "; ".join(
+            f"{count} left out: {reason}" for reason, count in measured.left_out.items()
+        )
         raise RunError(f"{path}: no mix of cubic and bbr to compare with ({why or 'it is empty'})")
-    return found
+    return measured
 
 
 def mixes_of_file(path: Path) -> MeasuredMixes:
@@ -133,5 +135,5 @@ def _of_cell(measures: RunMeasures, setting: Setting, cell: Cell) -> MeasuredMix
 
 
 def _mean(cell: Cell, strategy: str) -> float:
-    found = cell.estimate(METRIC, strategy)
-    return 0.0 if found is None else found.mean
+    estimate = cell.estimate(METRIC, strategy)
+    return 0.0 if estimate is None else estimate.mean

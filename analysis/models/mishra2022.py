@@ -7,9 +7,8 @@ in each congestion event. The forms differ in k alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-
-from scipy.optimize import brentq
 
 from .prediction import Prediction, no_competition
 from .question import Question
@@ -22,12 +21,12 @@ CUBIC_KEEPS = 0.7
 
 
 def k_synchronised() -> float:
-    """Part of the aggregate window that stays when every CUBIC flow loses (equation 21)."""
+    """Part of the aggregate window that remains when every CUBIC flow loses (equation 21)."""
     return CUBIC_KEEPS
 
 
 def k_desynchronised(cubic: float) -> float:
-    """Part of the aggregate window that stays when one of N_c CUBIC flows loses (equation 22).
+    """Part of the aggregate window that remains when one of N_c CUBIC flows loses (equation 22).
 
     Args:
         cubic: CUBIC flows N_c, at least 1; a fraction is allowed when solving for a mix.
@@ -73,7 +72,9 @@ def solve_occupancy(buffer_bytes: float, bdp_bytes: float, k: float) -> Occupanc
 
     For 0.5 < k <= 1 and X > 1 there is exactly one root in (0, X): f is convex (m / (m + b)
     is, the rest is linear), f(0) = (1/2 - k)(X + 1) < 0, and f(X) = m + m / (m + X) > 0. At
-    X = 1 CUBIC's minimum is 0 and the root is b = X.
+    X = 1 CUBIC's minimum is 0 and the root is b = X. Times (m + b) it is a quadratic,
+
+        K b^2 + (m + K m - k (X + 1)) b - m (X + 1) (k - 1/2) = 0    with K = k (1 + 1/X).
 
     Args:
         buffer_bytes: Buffer B, at least one BDP.
@@ -89,7 +90,7 @@ def solve_occupancy(buffer_bytes: float, bdp_bytes: float, k: float) -> Occupanc
     if not (x >= 1 and 0.5 < k <= 1):
         raise ValueError(f"no solution for {x:g} BDP and k = {k:g}")
     least = (x - 1) / 2
-    root = x if least == 0 else float(brentq(_balance, 0.0, x, args=(x, least, k), xtol=1e-12))
+    root = x if least == 0 else _root(x, least, k)
     queued = x - root
     return Occupancy(
         bbr=root * bdp_bytes,
@@ -99,8 +100,15 @@ def solve_occupancy(buffer_bytes: float, bdp_bytes: float, k: float) -> Occupanc
     )
 
 
-def _balance(b: float, x: float, least: float, k: float) -> float:
-    return least + least / (least + b) - k * (x - b) * (1 + 1 / x)
+def _root(x: float, least: float, k: float) -> float:
+    """The positive root of the quadratic, in the form that loses no digits."""
+    square = k * (1 + 1 / x)
+    linear = least + square * least - k * (x + 1)
+    constant = -least * (x + 1) * (k - 0.5)
+    spread = math.sqrt(linear * linear - 4 * square * constant)
+    if linear > 0:
+        return -2 * constant / (linear + spread)
+    return (spread - linear) / (2 * square)
 
 
 def share_of_bbr(buffer_bytes: float, bdp_bytes: float, k: float) -> float:

@@ -1,15 +1,6 @@
-"""Published mixes and equilibria of Srivastava, Fund, Panwar (CNERT 2023, FABRIC).
+"""Published mixes of Srivastava, Fund, Panwar (CNERT 2023, FABRIC).
 
-Conventions of `fabric_mixes.csv` and `fabric_equilibria.csv`, found by trying:
-
-- A row holds the *aggregate* throughputs of one mix; per flow is by n_bbr and n_cubic.
-- `n_cubic_at_NE_all` counts CUBIC flows (N - k with k BBR flows) of every state in which no
-  flow gains by switching, corners included, ties allowed. All 49 settings agree exactly if
-  every row is used as it was measured, those marked `INVALID_total_gt_1.05C` (7) and
-  `inflated_drain` (325) too. So the published sets rest on invalid cells; leaving those out
-  makes the states beside them undecided (`skip_invalid`).
-- `n_cubic_at_first_crossing` is N - k for the smallest k >= 1 whose BBR flows get no more
-  than its CUBIC flows; it is empty where there is none.
+`configs/scenarios/srivastava2023/published/` has the file, and how it is to be read.
 """
 
 from __future__ import annotations
@@ -20,10 +11,8 @@ from pathlib import Path
 
 from nashbed.controlplane.store.errors import damaged
 
-from ..nash.game import PayoffTable, two_strategy_table
-
 COLUMNS = {"bandwidth_mbps", "base_rtt_ms", "buffer_bdp", "n_flows", "n_bbr", "n_cubic"}
-REMEDY = "give fabric_mixes.csv of the project's reference data, or a file with its columns"
+REMEDY = "give a file with the columns of srivastava2023/published/fabric_mixes.csv"
 
 
 @dataclass(frozen=True, order=True)
@@ -56,32 +45,6 @@ class PublishedMixes:
     key: PanelKey
     aggregate_mbps: dict[int, tuple[float, float]] = field(default_factory=dict)
     invalid: set[int] = field(default_factory=set)
-
-    def per_flow(self, skip_invalid: bool = False) -> dict[int, tuple[float, float]]:
-        """K BBR flows -> Mbit/s of one (CUBIC, BBR) flow, NaN where there is none."""
-        n, nan = self.key.flows, float("nan")
-        return {
-            k: (cubic / (n - k) if k < n else nan, bbr / k if k else nan)
-            for k, (cubic, bbr) in sorted(self.aggregate_mbps.items())
-            if not (skip_invalid and k in self.invalid)
-        }
-
-    def table(self, skip_invalid: bool = False) -> PayoffTable:
-        """The payoff table, in Mbit/s.
-
-        Args:
-            skip_invalid: Leave invalid cells out, so that their neighbours are undecided.
-        """
-        fair = self.key.rate_mbps / self.key.flows
-        mixes = self.per_flow(skip_invalid)
-        return two_strategy_table(mixes, self.key.flows, ("cubic", "bbr"), fair)
-
-    def first_crossing(self) -> int | None:
-        """CUBIC flows where BBR's per-flow lead is first gone, as published."""
-        for k, (cubic, bbr) in sorted(self.per_flow().items()):
-            if 0 < k < self.key.flows and bbr <= cubic:
-                return self.key.flows - k
-        return None
 
 
 def read_mixes(path: Path) -> dict[PanelKey, PublishedMixes]:

@@ -51,17 +51,17 @@ def _probing_share(question: Question) -> float:
 
 
 def _refusals(question: Question) -> tuple[str, ...]:
-    found = []
+    reasons = []
     if question.buffer_bdp < 1:
-        found.append(
+        reasons.append(
             f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its "
             "limit on the bytes in flight"
         )
     if _probing_share(question) >= 1:
-        found.append("draining the queue takes longer than the 10 s between two ProbeRTT")
+        reasons.append("draining the queue takes longer than the 10 s between two ProbeRTT")
     if question.duration_s < PROBE_EVERY_S:
-        found.append(f"{question.duration_s:g} s is less than the 10 s between two ProbeRTT")
-    return tuple(found)
+        reasons.append(f"{question.duration_s:g} s is less than the 10 s between two ProbeRTT")
+    return tuple(reasons)
 
 
 def _flags(question: Question, unclamped: float) -> tuple[str, ...]:

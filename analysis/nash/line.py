@@ -83,16 +83,16 @@ class Line:
 
     def brackets(self) -> list[tuple[int, int]]:
         """Neighbouring known edges with gain >= 0 >= gain, narrowest first: each holds one."""
-        found: list[tuple[int, int]] = []
+        result: list[tuple[int, int]] = []
         low: int | None = -1
         for edge in range(self.length + 1):
             gain = self.gain(edge)
             if gain is None:
                 continue
             if low is not None and gain <= 0:
-                found.append((low, edge))
+                result.append((low, edge))
             low = edge if gain >= 0 else None
-        return sorted(found, key=lambda pair: pair[1] - pair[0])
+        return sorted(result, key=lambda pair: pair[1] - pair[0])
 
 
 @dataclass
@@ -159,7 +159,7 @@ def _next_positions(line: Line, guide: Guide, low: int, high: int) -> list[int]:
         position = _guess(line, guide, left, right, (low, high))
         if position is not None and 0 < position < line.length:
             return [position]
-        if position is not None:  # a corner has no lead: only its edge tells anything
+        if position is not None:  # a corner has no lead: only its edge decides
             return _edge(line, low, high, min(position, line.length - 1))
         if left is not None:
             return _edge(line, low, high, left)
@@ -179,7 +179,7 @@ def _leads(line: Line, low: int, high: int) -> tuple[int | None, int | None]:
 def _guess(
     line: Line, guide: Guide, left: int | None, right: int | None, bracket: tuple[int, int]
 ) -> int | None:
-    """A position worth measuring by itself; None where only an edge can tell more.
+    """A position worth measuring by itself; None where only an edge decides.
 
     Positions low + 1 to high can be the equilibrium.
     """
@@ -208,8 +208,8 @@ def _step(
     return end - step if end - step > start else middle
 
 
-def _edge(line: Line, low: int, high: int, wanted: int) -> list[int]:
-    """The unknown positions of the open edge nearest to a wanted one."""
+def _edge(line: Line, low: int, high: int, target: int) -> list[int]:
+    """The unknown positions of the open edge nearest to a position."""
     edges = (edge for edge in range(low + 1, high) if line.open(edge))
-    edge = min(edges, key=lambda e: (abs(e - wanted), e))
+    edge = min(edges, key=lambda e: (abs(e - target), e))
     return [p for p in (edge, edge + 1) if line.look(p) is None]

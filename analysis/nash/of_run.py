@@ -28,7 +28,7 @@ class SettingEquilibria:
         setting: The setting.
         strategies: Names of the strategies.
         groups: Names of the flow groups.
-        utility: What a flow wants, in words.
+        utility: Utility of a flow, in words.
         epsilon: Allowed gain of the epsilon-equilibria, as a share of the fair share.
         fair_share: Applied rate / number of flows, in bit/s.
         table: The utilities that were measured.
@@ -87,8 +87,8 @@ class SettingEquilibria:
     def summary(self) -> str:
         """One line for a person: the equilibria, or why there is none to name."""
         if self.equilibria:
-            said = "; ".join(self.text(v.state) for v in self.equilibria)
-            return f"{said} ({len(self.undecided)} mixes undecided)" if self.undecided else said
+            states = "; ".join(self.text(v.state) for v in self.equilibria)
+            return f"{states} ({len(self.undecided)} mixes undecided)" if self.undecided else states
         if self.undecided:
             return f"undecided: {self.missing_count} of {self.state_count} mixes not measured"
         return "none"
@@ -143,15 +143,15 @@ def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> P
     Args:
         measures: The run's measures.
         setting: The setting.
-        utility: What a flow wants.
+        utility: Utility of a flow.
     """
     samples = {}
     for cell in measures.cells(setting):
         groups = len(measures.group_names)
         values = [payoffs_of(t, measures.strategies, groups, utility) for t in cell.trials]
-        kept = [v for v in values if _complete(v, cell)]
-        if kept:
-            samples[cell.state] = np.stack(kept)
+        complete = [v for v in values if _complete(v, cell)]
+        if complete:
+            samples[cell.state] = np.stack(complete)
     return PayoffTable(
         measures.strategies,
         measures.group_names,
@@ -170,7 +170,7 @@ def payoffs_of(
         trial: The trial.
         strategies: Names of the strategies, S of them.
         groups: Number of groups G.
-        utility: What a flow wants.
+        utility: Utility of a flow.
 
     Returns:
         Utility of a flow of each group and strategy, shape (G, S); NaN where there is none.
@@ -204,32 +204,31 @@ def equilibria_of_measures(measures: RunMeasures) -> list[SettingEquilibria]:
     Raises:
         ConfigError: The scenario's own utility cannot be imported, or fails.
     """
-    wanted = measures.run.scenario.equilibrium
-    utility = utility_of(wanted.utility)
+    spec = measures.run.scenario.equilibrium
+    utility = utility_of(spec.utility)
     return [
-        equilibria_of_setting(measures, setting, wanted, utility)
-        for setting in measures.run.settings
+        equilibria_of_setting(measures, setting, spec, utility) for setting in measures.run.settings
     ]
 
 
 def equilibria_of_setting(
-    measures: RunMeasures, setting: Setting, wanted: Equilibrium, utility: Utility
+    measures: RunMeasures, setting: Setting, spec: Equilibrium, utility: Utility
 ) -> SettingEquilibria:
     """Find the equilibria of one setting.
 
     Args:
         measures: The run's measures.
         setting: The setting.
-        wanted: How equilibria are searched.
-        utility: What a flow wants.
+        spec: How equilibria are searched.
+        utility: Utility of a flow.
     """
     table = payoff_table(measures, setting, utility)
-    epsilon = wanted.epsilon.fraction
+    epsilon = spec.epsilon.fraction
     return SettingEquilibria(
         setting=setting,
         strategies=table.strategies,
         groups=table.groups,
-        utility=utility_text(wanted.utility),
+        utility=utility_text(spec.utility),
         epsilon=epsilon,
         fair_share=table.fair_share,
         table=table,

@@ -1,6 +1,6 @@
 """Adaptive search: an equilibrium of a game at a fraction of the measurements.
 
-The search asks for states and is told their payoffs; who measures them, and how, is not its
+The search asks for states and receives their payoffs; who measures them, and how, is not its
 business. One group with two strategies is one line (see `line`). With more groups or
 strategies the search walks: it settles the line of one group and two strategies, then the next
 line through where it stands, until it stands in an equilibrium of every line, which is one of
@@ -8,13 +8,13 @@ the game. Should it come back to where it was, it starts elsewhere; when every s
 rules out the states that are left one by one. So it ends with an equilibrium, with certainty
 that there is none, with the states that holes in the measurements hide, or out of budget.
 
-A resumed search is told what is known and goes on from there: nothing is asked twice.
+A resumed search receives what is known and goes on from there: nothing is asked twice.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
@@ -31,9 +31,6 @@ Walk = Generator[list[State], None, State | None]
 
 Axis = tuple[int, int, int]
 """A line's direction: (group, strategy A, strategy B)."""
-
-Utility = Callable[[State], Payoffs | None]
-"""Payoffs of a state, shape (G, S); None if it cannot be measured."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +51,6 @@ class SearchResult:
     measured: int
     unmeasurable: int
     finished: bool
-
-    @property
-    def none_exists(self) -> bool:
-        """Whether it is certain that the game has no equilibrium of this kind."""
-        return self.finished and not (self.equilibria or self.hidden)
 
 
 class AdaptiveSearch:
@@ -138,7 +130,7 @@ class AdaptiveSearch:
     def ask(self) -> list[State]:
         """The states to be measured next, in any order; none when the search is over."""
         while self._walk is not None:
-            missing = [state for state in self._wanted if not self._told(state)]
+            missing = [state for state in self._wanted if not self._is_known(state)]
             if missing and self._over_budget(len(missing)):
                 self._exhausted, self._walk = True, None
             elif missing:
@@ -149,21 +141,21 @@ class AdaptiveSearch:
 
     def result(self) -> SearchResult:
         """What is known now; once nothing is asked any more, the answer."""
-        found = tuple(state for state in sorted(self._means) if self._is_equilibrium(state))
+        equilibria = tuple(state for state in sorted(self._means) if self._is_equilibrium(state))
         return SearchResult(
-            equilibria=found,
-            hidden=() if found else self._hidden,
+            equilibria=equilibria,
+            hidden=() if equilibria else self._hidden,
             measured=len(self._means),
             unmeasurable=len(self._dead),
             finished=self._walk is None and not self._exhausted,
         )
 
-    def _told(self, state: State) -> bool:
+    def _is_known(self, state: State) -> bool:
         return state in self._means or state in self._dead
 
     def _over_budget(self, more: int) -> bool:
-        told = len(self._means) + len(self._dead)
-        return self.budget is not None and told + more > self.budget
+        known = len(self._means) + len(self._dead)
+        return self.budget is not None and known + more > self.budget
 
     def _advance(self, walk: Walk) -> None:
         try:
@@ -175,9 +167,9 @@ class AdaptiveSearch:
         if self._is_line:
             return (yield from self._only_line())
         for start in self._starts():
-            found = yield from self._walk_from(start)
-            if found is not None:
-                return found
+            equilibrium = yield from self._walk_from(start)
+            if equilibrium is not None:
+                return equilibrium
         return (yield from self._rule_out())
 
     @property
@@ -267,8 +259,8 @@ class AdaptiveSearch:
             return None
         hidden = []
         for state in all_states(self.sizes, self.strategies):
-            while wanted := self._missing(state):
-                yield wanted[:1]
+            while missing := self._missing(state):
+                yield missing[:1]
             if self._is_equilibrium(state):
                 return state
             if not self._is_ruled_out(state):
@@ -281,7 +273,7 @@ class AdaptiveSearch:
         if state in self._dead or self._is_ruled_out(state):
             return []
         beside = (move.to for move in deviations(state))
-        return [each for each in (state, *beside) if not self._told(each)]
+        return [each for each in (state, *beside) if not self._is_known(each)]
 
     def _gains(self, state: State) -> list[float | None]:
         return [gain_of(self._means, state, move) for move in deviations(state)]
@@ -299,16 +291,3 @@ def _on_line(state: State, axis: Axis, position: int) -> State:
     counts = list(state[group])
     counts[a], counts[b] = counts[a] + counts[b] - position, position
     return (*state[:group], tuple(counts), *state[group + 1 :])
-
-
-def run_search(search: AdaptiveSearch, utility: Utility) -> SearchResult:
-    """Run a search against an oracle.
-
-    Args:
-        search: The search.
-        utility: Gives the payoffs of a state, or None if it cannot be measured.
-    """
-    while states := search.ask():
-        for state in states:
-            search.tell(state, utility(state))
-    return search.result()

@@ -1,4 +1,4 @@
-"""What a flow wants: throughput, throughput less what delay costs, or a person's own function."""
+"""The utility of a flow: throughput, throughput less a cost of delay, or a user's function."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Utility = Callable[[TrialMeasures, str, int], float]
 """(trial, strategy, group) -> utility of a flow of that strategy and group, in bit/s."""
 
 
-def utility_of(wanted: UtilitySpec) -> Utility:
+def utility_of(spec: UtilitySpec) -> Utility:
     """The utility that a scenario asks for.
 
     Args:
-        wanted: The scenario's `equilibrium.utility`.
+        spec: The scenario's `equilibrium.utility`.
 
     Raises:
         ConfigError: The person's own function cannot be imported.
     """
-    if isinstance(wanted, DelayUtility):
-        return throughput_less_delay(wanted.delay_cost.bps * 1000)
-    if isinstance(wanted, UserUtility):
-        return users_function(wanted.function)
+    if isinstance(spec, DelayUtility):
+        return throughput_less_delay(spec.delay_cost.bps * 1000)
+    if isinstance(spec, UserUtility):
+        return users_function(spec.function)
     return throughput
 
 
-def utility_text(wanted: UtilitySpec) -> str:
+def utility_text(spec: UtilitySpec) -> str:
     """A utility in words."""
-    if isinstance(wanted, DelayUtility):
-        return f"throughput less {wanted.delay_cost} for each ms of mean queueing delay"
-    return wanted.function if isinstance(wanted, UserUtility) else "throughput"
+    if isinstance(spec, DelayUtility):
+        return f"throughput less {spec.delay_cost} for each ms of mean queueing delay"
+    return spec.function if isinstance(spec, UserUtility) else "throughput"
 
 
 def throughput(trial: TrialMeasures, strategy: str, group: int) -> float:
@@ -69,7 +69,7 @@ def users_function(path: str) -> Utility:
 
     The function takes one mapping, metric (such as `per_flow_throughput`) -> its mean over the
     flows of one strategy and group, or the trial's value, in base units. What was not measured
-    is not in it. It returns a number in bit/s, because gains are told as a share of the fair
+    is not in it. It returns a number in bit/s, because gains are given as a share of the fair
     share. It is not called where the mix has no such flow.
 
     Args:
@@ -86,8 +86,8 @@ def users_function(path: str) -> Utility:
         try:
             return float(function(_metrics(trial, strategy, group)))
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise RunError(f"utility {path} failed on trial {trial.trial.id}: {said}") from error
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise RunError(f"utility {path} failed on trial {trial.trial.id}: {reason}") from error
 
     return utility
 

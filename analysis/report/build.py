@@ -10,12 +10,12 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from nashbed.controlplane.store.errors import RunError
 
-from ..acceptance import check_measures
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
-from ..figures import draw_all
+from ..figures.catalogue import draw_all
 from ..measures import measure_run
 from ..nash.of_run import equilibria_of_measures
+from ..results.acceptance import check_measures
 from .context import Findings, page_context
 
 FORMATS = ("html", "png", "pdf", "svg")
@@ -53,15 +53,15 @@ def build_report(
         findings = Findings(measures, equilibria, acceptance, correlate_run(measures), taps)
         return _write(folder, findings, formats)
     except OSError as error:
-        said = error.strerror or error
-        raise RunError(f"{folder}: cannot write the report ({said}); make room there") from error
+        reason = error.strerror or error
+        raise RunError(f"{folder}: cannot write the report ({reason}); make room there") from error
 
 
 def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
     fresh = folder / ".figures.tmp"
     shutil.rmtree(fresh, ignore_errors=True)
-    wanted = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
-    drawn_as = ["svg", *wanted] if "html" in formats and "svg" not in wanted else wanted
+    suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
+    drawn_as = ["svg", *suffixes] if "html" in formats and "svg" not in suffixes else suffixes
     figures = draw_all(
         findings.measures,
         findings.equilibria,
@@ -71,7 +71,7 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
         findings.taps.compared,
     )
     context = page_context(findings, figures) if "html" in formats else None
-    for path in fresh.glob("*.svg") if "svg" not in wanted else ():
+    for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
         path.unlink()
     shutil.rmtree(folder / "figures", ignore_errors=True)
     fresh.rename(folder / "figures")

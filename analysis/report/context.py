@@ -12,17 +12,17 @@ from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostc
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
-from ..acceptance import AcceptanceResult
 from ..clock.of_run import RunTaps
 from ..correlation import RunCorrelation, correlation_dict
-from ..figures import DrawnFigure
+from ..figures.catalogue import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
+from ..results.acceptance import AcceptanceResult
+from ..results.summary import summary_rows
 from ..state import mix_state, state_text
-from ..summary import summary_rows
 from ..text import (
     NONE,
     duration_text,
@@ -61,7 +61,7 @@ class Findings:
     @property
     def sought(self) -> bool:
         """Whether the run can say anything of equilibria."""
-        decided = any(found.decided for found in self.equilibria)
+        decided = any(setting.decided for setting in self.equilibria)
         return self.measures.run.scenario.seeks_equilibria(decided)
 
     def to_dict(self) -> Json:
@@ -71,7 +71,7 @@ class Findings:
             "run": run.manifest.run,
             "scenario": run.scenario.name,
             "rows": summary_rows(self.measures, self.equilibria),
-            "equilibria": [found.to_dict() for found in self.equilibria],
+            "equilibria": [setting.to_dict() for setting in self.equilibria],
             "acceptance": [result.to_dict() for result in self.acceptance],
             "correlation": without_nan(correlation_dict(self.correlation)),
             "taps": taps_dict(self.taps),
@@ -101,7 +101,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
         "strategies": [_strategy(measures, name) for name in measures.strategies],
-        "settings": [_setting(findings, found, figures) for found in findings.equilibria],
+        "settings": [_setting(findings, equilibria, figures) for equilibria in findings.equilibria],
         "correlation": correlation_context(findings.correlation),
         "taps": taps_context(findings.taps),
         "acceptance": [_acceptance(result) for result in findings.acceptance],
@@ -122,18 +122,18 @@ def _headline(findings: Findings) -> list[Json]:
     """One line for each setting: where the mix settles."""
     measures = findings.measures
     lines = []
-    for found in findings.equilibria:
-        setting = found.setting
-        near = [v for v in found.epsilon_equilibria if v.equilibrium != "yes"]
+    for equilibria in findings.equilibria:
+        setting = equilibria.setting
+        near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
         lines.append(
             {
                 "setting": _setting_name(measures, setting),
-                "equilibria": found.summary(),
-                "near": "; ".join(found.text(v.state) for v in near)
+                "equilibria": equilibria.summary(),
+                "near": "; ".join(equilibria.text(v.state) for v in near)
                 if len(near) <= 6
                 else f"{len(near)} mixes",
-                "epsilon": f"{found.epsilon:.0%}",
-                "crossings": ", ".join(f"{c.at:.1f}" for c in found.crossings),
+                "epsilon": f"{equilibria.epsilon:.0%}",
+                "crossings": ", ".join(f"{c.at:.1f}" for c in equilibria.crossings),
             }
         )
     return lines
@@ -152,23 +152,25 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
         count += f", {planned} repetitions planned"
     repetitions = f"{scenario.trials} of each setting and mix"
     if scenario.equilibrium.search == "adaptive":
-        repetitions = f"up to {scenario.trials} of the mixes that the search chose"
+        repetitions = f"up to {scenario.trials} of each mix that the search chose"
     return [
         ("Flows", groups),
         ("Congestion controls", ", ".join(scenario.strategies)),
         ("Duration", f"{scenario.duration}, of which {scenario.warmup} warm-up"),
         ("Repetitions", repetitions),
-        ("What a flow wants", utility_text(scenario.equilibrium.utility)),
+        ("Utility of a flow", utility_text(scenario.equilibrium.utility)),
         ("Trials", count),
-        ("Postcards kept", _telemetry(measures)),
+        ("Postcards recorded", _telemetry(measures)),
     ]
 
 
 def _telemetry(measures: RunMeasures) -> str:
-    kept = measures.run.scenario.telemetry.postcards
-    if isinstance(kept, SampledPostcards):
-        return f"one packet in {kept.sample}"
-    return f"sums over {kept.bins}" if isinstance(kept, BinnedPostcards) else "every packet"
+    postcards = measures.run.scenario.telemetry.postcards
+    if isinstance(postcards, SampledPostcards):
+        return f"one packet in {postcards.sample}"
+    return (
+        f"sums over {postcards.bins}" if isinstance(postcards, BinnedPostcards) else "every packet"
+    )
 
 
 def _applied(measures: RunMeasures, setting: Setting) -> Json:
@@ -190,28 +192,30 @@ def _strategy(measures: RunMeasures, name: str) -> Json:
     return {"name": name, "colour": colour_of(name, measures.strategies)}
 
 
-def _setting(findings: Findings, found: SettingEquilibria, figures: Sequence[DrawnFigure]) -> Json:
+def _setting(
+    findings: Findings, equilibria: SettingEquilibria, figures: Sequence[DrawnFigure]
+) -> Json:
     measures = findings.measures
-    cells = measures.cells(found.setting)
+    cells = measures.cells(equilibria.setting)
     return {
-        "label": found.setting.label,
-        "name": _setting_name(measures, found.setting),
-        "summary": found.summary(),
-        "fair_share": number(shown(found.fair_share, "bit/s")),
-        "rows": [_row(measures, found, cell) for cell in cells],
-        "probability": bool(found.frequency),
-        "epsilon": f"{found.epsilon:.0%}",
-        "figures": _figures([f for f in figures if f.setting == found.setting.label]),
+        "label": equilibria.setting.label,
+        "name": _setting_name(measures, equilibria.setting),
+        "summary": equilibria.summary(),
+        "fair_share": number(shown(equilibria.fair_share, "bit/s")),
+        "rows": [_row(measures, equilibria, cell) for cell in cells],
+        "probability": bool(equilibria.frequency),
+        "epsilon": f"{equilibria.epsilon:.0%}",
+        "figures": _figures([f for f in figures if f.setting == equilibria.setting.label]),
         "measured": any(cell.trials for cell in cells),
     }
 
 
-def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> Json:
-    verdict = found.verdict(cell.state)
-    gain = None if verdict.gain is None else verdict.gain / found.fair_share
-    chance = found.frequency.get(cell.state)
+def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Json:
+    verdict = equilibria.verdict(cell.state)
+    gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
+    chance = equilibria.frequency.get(cell.state)
     return {
-        "mix": found.text(cell.state),
+        "mix": equilibria.text(cell.state),
         "n": len(cell.trials),
         "unconverged": cell.unconverged,
         "throughput": [_throughput(measures, cell, s) for s in measures.strategies],
@@ -236,20 +240,22 @@ def _throughput(measures: RunMeasures, cell: Cell, strategy: str) -> tuple[str, 
     if len(names) == 1 or not having:
         return mean, interval
     each = (_shown(cell, "per_flow_throughput", strategy, g)[0] for g in having)
-    said = ", ".join(f"{names[g]} {value}" for g, value in zip(having, each, strict=True))
-    return mean, f"{interval} ({said})".strip()
+    by_group = ", ".join(f"{names[g]} {value}" for g, value in zip(having, each, strict=True))
+    return mean, f"{interval} ({by_group})".strip()
 
 
 def _shown(
     cell: Cell, metric: str, strategy: str | None = None, group: int | None = None
 ) -> tuple[str, str]:
-    found = cell.estimate(metric, strategy, group)
-    return with_interval(None if found is None else found.scaled(shown(1, METRICS[metric].unit)))
+    estimate = cell.estimate(metric, strategy, group)
+    return with_interval(
+        None if estimate is None else estimate.scaled(shown(1, METRICS[metric].unit))
+    )
 
 
 def _percent(cell: Cell, metric: str) -> tuple[str, str]:
-    found = cell.estimate(metric)
-    return with_interval(None if found is None else found.scaled(100))
+    estimate = cell.estimate(metric)
+    return with_interval(None if estimate is None else estimate.scaled(100))
 
 
 def _figures(figures: Sequence[DrawnFigure]) -> list[Json]:

@@ -67,15 +67,15 @@ def _mixes(run: RunCorrelation) -> list[Json]:
         for mix in mix_readings(run, setting):
             if not any(mix.readings.values()):
                 continue
-            said = state_text(mix.state, run.measures.strategies, run.measures.group_names)
+            text = state_text(mix.state, run.measures.strategies, run.measures.group_names)
             cells = [_cell(mix, name, unit) for name, (_, unit, _) in READINGS.items()]
-            rows.append({"setting": setting.label, "mix": said, "cells": cells})
+            rows.append({"setting": setting.label, "mix": text, "cells": cells})
     return rows
 
 
 def _cell(mix: MixReadings, name: str, unit: str) -> Json:
-    found: Estimate | None = mix.readings[name]
-    mean, interval = with_interval(None if found is None else found.scaled(shown(1, unit)))
+    estimate: Estimate | None = mix.readings[name]
+    mean, interval = with_interval(None if estimate is None else estimate.scaled(shown(1, unit)))
     model = mix.model.get(name)
     return {
         "mean": mean,

@@ -1,4 +1,4 @@
-"""What a run does not show: said on the page, from the run itself."""
+"""The limits of a run, for its page: what it does not show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostc
 
 from ..measures import RunMeasures
 from ..metrics.throughput_drift import CONVERGED_WITHIN
-from ..nash import SettingEquilibria
+from ..nash.of_run import SettingEquilibria
 
 LONG_ENOUGH_BDP = 8
 LONG_ENOUGH_S = 200
@@ -21,7 +21,7 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         measures: The run's measures.
         equilibria: Its equilibria.
     """
-    found = [
+    specific = [
         *_testbed(measures),
         *_completeness(measures, equilibria),
         *_repetitions(measures),
@@ -29,11 +29,11 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         *_telemetry(measures),
     ]
     return [
-        *found,
-        "Throughput is goodput: payload that arrived at the application. The fair share is of "
-        "the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
-        "An equilibrium here is of the measured means: a switch that gains less than the "
-        "uncertainty of the means can go either way.",
+        *specific,
+        "Throughput is goodput: payload that reached the application. The fair share is a share "
+        "of the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
+        "Equilibria are those of the measured means. A switch that gains less than the "
+        "uncertainty of the means could go either way.",
     ]
 
 
@@ -41,7 +41,7 @@ def _testbed(measures: RunMeasures) -> list[str]:
     """What is proved about the testbed by its calibration."""
     known = measures.run.manifest.certificate
     if known is None:
-        return ["Whether the testbed was calibrated is not recorded."]
+        return ["The run does not record whether the testbed was calibrated."]
     if known.state == "certified":
         return []
     detail = known.detail.replace("`", "")
@@ -49,47 +49,50 @@ def _testbed(measures: RunMeasures) -> list[str]:
 
 
 def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> list[str]:
-    said = []
+    sentences = []
     status = measures.run.manifest.status
     if status != "complete":
-        said.append(f"The run is {status}, not complete: `nashbed resume` runs what is missing.")
+        sentences.append(
+            f"The run is {status}, not complete: `nashbed resume` runs what is missing."
+        )
     missing = sum(e.missing_count for e in equilibria)
     total = sum(e.state_count for e in equilibria)
     if missing and measures.run.scenario.equilibrium.search == "adaptive":
-        said.append(
-            f"An adaptive search ran {total - missing} of {total} mixes: where they settle was "
-            "looked for, and other equilibria may be among the mixes that were not run."
+        sentences.append(
+            f"The adaptive search ran {total - missing} of {total} mixes. Other equilibria may be "
+            "among the mixes that were not run."
         )
     elif missing:
-        said.append(
-            f"{missing} of {total} mixes have no valid trial; mixes beside them are undecided, "
-            "not guessed."
+        sentences.append(
+            f"{missing} of {total} mixes have no valid trial. Mixes one flow away from these "
+            "may be undecided."
         )
     if measures.damaged:
-        said.append(f"{len(measures.damaged)} damaged trial(s) are left out; see Validity.")
-    return said
+        sentences.append(f"{len(measures.damaged)} damaged trial(s) are left out. See Validity.")
+    return sentences
 
 
 def _repetitions(measures: RunMeasures) -> list[str]:
     counts = [len(c.trials) for s in measures.run.settings for c in measures.cells(s)]
     if counts and max(counts) < 2:
         return [
-            "One trial per mix: there is no interval, and nothing is known of how far another "
-            "trial would be from this one."
+            "There is one trial per mix. So there are no intervals, and how much another trial "
+            "would differ is not known."
         ]
     return []
 
 
 def _convergence(measures: RunMeasures) -> list[str]:
     moving = sum(trial.converged is False for trial in measures.trials)
-    said = []
+    sentences = []
     if moving:
-        said.append(
-            f"{moving} of {len(measures.trials)} valid trials had not converged: averaged over "
-            "half of the window, the throughput of a congestion control still moved by more than "
-            f"{CONVERGED_WITHIN:.0%} of the rate. Their means depend on when one looks; run longer."
+        sentences.append(
+            f"{moving} of {len(measures.trials)} valid trials had not converged: the throughput of "
+            "a congestion control, averaged over half of the window, still moved by more than "
+            f"{CONVERGED_WITHIN:.0%} of the rate. Their means depend on the window. Longer trials "
+            "would help."
         )
-    return [*said, *_too_short(measures)]
+    return [*sentences, *_too_short(measures)]
 
 
 def _too_short(measures: RunMeasures) -> list[str]:
@@ -104,15 +107,15 @@ def _too_short(measures: RunMeasures) -> list[str]:
 
 
 def _telemetry(measures: RunMeasures) -> list[str]:
-    kept = measures.run.scenario.telemetry.postcards
-    if isinstance(kept, SampledPostcards):
+    postcards = measures.run.scenario.telemetry.postcards
+    if isinstance(postcards, SampledPostcards):
         return [
-            f"One postcard in {kept.sample} was kept: occupancy, loss and utilisation are "
-            "estimates from the sample."
+            f"One postcard in {postcards.sample} was recorded. Occupancy, loss and utilisation are "
+            "estimates from this sample."
         ]
-    if isinstance(kept, BinnedPostcards):
+    if isinstance(postcards, BinnedPostcards):
         return [
-            f"Only sums over {kept.bins} were kept: delay percentiles cannot be had, and delays "
-            "and occupancy are means over bins."
+            f"Only sums over {postcards.bins} were recorded. Delays and occupancy are means over "
+            "these bins, and there are no delay percentiles."
         ]
     return []

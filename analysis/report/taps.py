@@ -13,31 +13,31 @@ SHOWN = 10
 """Mismatches of a trial that the page itself lists; the file has all."""
 
 
-def taps_context(found: RunTaps) -> Json | None:
+def taps_context(taps: RunTaps) -> Json | None:
     """Everything the section shows; None: nothing was captured on both sides."""
-    if not found:
+    if not taps:
         return None
     return {
-        "trials": [_trial(each) for each in found.compared],
-        "problems": list(found.problems),
-        "left_out": found.left_out,
+        "trials": [_trial(each) for each in taps.compared],
+        "problems": list(taps.problems),
+        "left_out": taps.left_out,
     }
 
 
-def taps_dict(found: RunTaps) -> list[Json]:
+def taps_dict(taps: RunTaps) -> list[Json]:
     """The same for summary.json: base units."""
     return [
         {
             "trial": each.trial,
             "software": each.software,
-            "packets": len(each.stay_ns),
+            "packets": len(each.sojourn_ns),
             "bias_s": each.bias_ns / 1e9,
             "spread_s": [edge / 1e9 for edge in each.spread_ns],
             "mismatches": len(each.mismatches),
             "clocks": list(each.clocks),
             "alignments": [_alignment(a.to_dict()) for a in each.alignments],
         }
-        for each in found.compared
+        for each in taps.compared
     ]
 
 
@@ -45,18 +45,18 @@ def _alignment(numbers: Json) -> Json:
     return {**numbers, "reference": numbers["reference"]["name"], "other": numbers["other"]["name"]}
 
 
-def _trial(found: TapComparison) -> Json:
-    low, high = found.spread_ns
+def _trial(comparison: TapComparison) -> Json:
+    low, high = comparison.spread_ns
     return {
-        "id": found.trial,
-        "kind": "hosts" if found.software else "hardware",
-        "packets": len(found.stay_ns),
-        "bias": f"{number(found.bias_ns / 1e3)} µs",
+        "id": comparison.trial,
+        "kind": "hosts" if comparison.software else "hardware",
+        "packets": len(comparison.sojourn_ns),
+        "bias": f"{number(comparison.bias_ns / 1e3)} µs",
         "spread": f"{number(low / 1e3)} to {number(high / 1e3)} µs",
-        "mismatches": len(found.mismatches),
-        "tolerance": f"{number(found.tolerance_ns / 1e3)} µs",
-        "shown": [_mismatch(each) for each in found.mismatches[:SHOWN]],
-        "clocks": list(found.clocks),
+        "mismatches": len(comparison.mismatches),
+        "tolerance": f"{number(comparison.tolerance_ns / 1e3)} µs",
+        "shown": [_mismatch(each) for each in comparison.mismatches[:SHOWN]],
+        "clocks": list(comparison.clocks),
     }
 
 

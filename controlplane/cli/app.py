@@ -122,7 +122,7 @@ def report(
 @app.command(epilog="Example: nashbed ne results/20260101T120000Z-quickstart --json")
 def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
     """Show the Nash equilibria of a run."""
-    from nashbed.analysis.nash import equilibria_of_run  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.nash.of_run import equilibria_of_run  # noqa: PLC0415 - slow to import
 
     from .equilibria import equilibria_text  # noqa: PLC0415
 

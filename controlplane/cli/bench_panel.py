@@ -59,7 +59,7 @@ def of_run(path: Path, scenario: Scenario, trials: int, seconds: float) -> tuple
         trials: Its valid trials.
         seconds: How long it took.
     """
-    from nashbed.analysis.nash import equilibria_of_run  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.nash.of_run import equilibria_of_run  # noqa: PLC0415 - slow to import
 
     (reference,) = scenario.reference
     published = dict(zip(reference.x, reference.y, strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nashbed.analysis.nash import SettingEquilibria
+from nashbed.analysis.nash.of_run import SettingEquilibria
 
 
 def equilibria_text(found: Sequence[SettingEquilibria]) -> str:

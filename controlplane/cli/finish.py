@@ -52,8 +52,8 @@ def _read_summary(run_dir: Path) -> tuple[Rows, Rows]:
 
 
 def _measure(run_dir: Path) -> tuple[Rows, Rows]:
-    from nashbed.analysis.acceptance import check  # noqa: PLC0415 - as above
-    from nashbed.analysis.summary import summarise  # noqa: PLC0415
+    from nashbed.analysis.results.acceptance import check  # noqa: PLC0415 - as above
+    from nashbed.analysis.results.summary import summarise  # noqa: PLC0415
 
     return summarise(run_dir), [result.to_dict() for result in check(run_dir)]
 

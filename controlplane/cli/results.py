@@ -14,7 +14,7 @@ from ..contract.errors import EXIT_OK
 from .overview import as_text
 
 if TYPE_CHECKING:
-    from nashbed.analysis.compare import Comparison, RunComparison
+    from nashbed.analysis.results.compare import Comparison, RunComparison
 
 RunFolder = Annotated[Path, typer.Argument(help="Run directory (results/...).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
@@ -44,7 +44,7 @@ def compare(
     as_json: AsJson = False,
 ) -> int:
     """Say which means of two runs differ by more than chance; needs repetitions."""
-    from nashbed.analysis.compare import compare_runs  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
     found = compare_runs(first, second, setting, against)
     _answer(found.to_dict(), as_json, comparison_text(found))
@@ -64,7 +64,7 @@ def export(
     as_json: AsJson = False,
 ) -> int:
     """Write flat tables of a run: trials, flows and mixes (analysis/README.md has columns)."""
-    from nashbed.analysis.export import export_run  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.results.export import export_run  # noqa: PLC0415 - slow to import
 
     folder = out or run_dir / "export"
     rows = export_run(run_dir, folder, form, tuple(tables or ()))
@@ -85,7 +85,7 @@ def rtt(
     as_json: AsJson = False,
 ) -> int:
     """Draw RTT over time from captures, by TCP time stamps."""
-    from nashbed.analysis.capture_figure import draw_rtt  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.figures.rtt_of_captures import draw_rtt  # noqa: PLC0415 - slow to import
 
     flows = draw_rtt(captures, out, until)
     lines = [f"{f['capture']} port {f['port']}: n {f['samples']}, RTT {f['min_ms']:.1f} to "
@@ -115,14 +115,14 @@ def _cells(each: Comparison) -> list[str]:
     factor, unit = DISPLAY[each.unit]
     name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
     setting = each.setting if each.setting == each.against else f"{each.setting} | {each.against}"
-    half = each.found.half_width * factor
+    half = each.change.half_width * factor
     return [
         setting,
         each.mix,
         f"{name} ({unit})" if unit else name,
         f"{each.first.mean * factor:.4g} (n {each.first.n})",
         f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.found.difference * factor:+.3g} ±{half:.2g}",
+        f"{each.change.difference * factor:+.3g} ±{half:.2g}",
         f"{each.p_adjusted:.2g}{' *' if each.differs else ''}",
     ]
 

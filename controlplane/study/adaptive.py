@@ -41,7 +41,7 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
 
 
 class CampaignChooser:
-    """Picks trials of a plan as a campaign wishes them.
+    """Picks the trials of a plan that a campaign requests.
 
     Args:
         path: The run directory; sealed trials are read from it.
@@ -51,7 +51,7 @@ class CampaignChooser:
     """
 
     def __init__(self, path: Path, scenario: Scenario, plan: Plan, at_once: int) -> None:
-        from nashbed.analysis.campaign.campaign import Wish  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.campaign.campaign import TrialRequest  # noqa: PLC0415 - slow to import
         from nashbed.analysis.campaign.of_scenario import campaign_of  # noqa: PLC0415
         from nashbed.analysis.state import mix_state  # noqa: PLC0415
 
@@ -61,14 +61,16 @@ class CampaignChooser:
         index = {label: i for i, label in enumerate(settings)}
         self._campaign: Campaign = campaign_of(scenario, list(settings.values()), at_once)
         self._trials = {
-            Wish(index[t.setting.label], mix_state(t.mix, scenario.strategies), t.repetition): t
+            TrialRequest(
+                index[t.setting.label], mix_state(t.mix, scenario.strategies), t.repetition
+            ): t
             for t in plan.trials
         }
-        self._wishes = {trial.key: wish for wish, trial in self._trials.items()}
+        self._requests = {trial.key: request for request, trial in self._trials.items()}
 
     def ask(self) -> list[PlannedTrial]:
         """Trials to start now."""
-        return [self._trials[wish] for wish in self._campaign.ask()]
+        return [self._trials[request] for request in self._campaign.ask()]
 
     def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
         """Take a finished trial into account.
@@ -81,4 +83,4 @@ class CampaignChooser:
         payoffs = None
         if sealed is not None:
             payoffs = payoffs_of_trial(self._path / "trials" / sealed, self._scenario)
-        self._campaign.tell(self._wishes[trial.key], payoffs)
+        self._campaign.tell(self._requests[trial.key], payoffs)

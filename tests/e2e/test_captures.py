@@ -45,7 +45,7 @@ def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, 
         if came < free_ns or seq in stays or number.get(seq, len(frames)) >= len(frames):
             continue
         at = number[seq]
-        frame = data[frames.start[at] : frames.start[at] + frames.kept[at]]
+        frame = data[frames.start[at] : frames.start[at] + frames.captured[at]]
         before.append((came, frame))
         behind.append((went, frame))
         stays[seq], free_ns = went - came, came + APART_NS
@@ -66,7 +66,7 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     assert taps is not None and taps.software
     found = compare(trial, taps)
     # 20 Mbit/s for 3 s are 4954 frames of 1514 bytes; a tenth of it for slow start.
-    assert len(found.stay_ns) > 4400
+    assert len(found.sojourn_ns) > 4400
     # Every data packet is in both captures and in the postcards: tcpdump keeps up at this rate.
     assert [m for m in found.mismatches if m.capture_ns is None] == []
     # Frames are sent when their time has come, never before it: no packet is seen early. The
@@ -74,7 +74,7 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     assert found.difference_ns.min() > 0
     assert found.bias_ns < 500_000
     # The delays themselves span a queue of 2 BDP = 40 ms; the two agree far better than that.
-    assert np.ptp(found.stay_ns) > 10_000_000
+    assert np.ptp(found.sojourn_ns) > 10_000_000
     low, high = np.percentile(found.difference_ns, (10, 90))
     assert high - low < 2_000_000
     (alignment,) = found.alignments

@@ -6,14 +6,15 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from nashbed.analysis.campaign.campaign import Campaign, Game, Rules, Wish
+from nashbed.analysis.campaign.campaign import Campaign, Game, Rules, TrialRequest
 from nashbed.analysis.campaign.certainty import Noise, pooled_noise, unclear
+from nashbed.analysis.campaign.of_scenario import start_of
 from nashbed.analysis.campaign.speculation import bracket, fill
-from nashbed.analysis.campaign.start import start_of
 from nashbed.analysis.models.published_mixes import read_mixes
 from nashbed.analysis.models.question import Question
 from nashbed.analysis.nash.equilibria import judge_all
-from tests.unit.analysis.models.test_published_mixes import REFERENCE, needs_reference
+from tests.support.published_panels import MIXES, payoff_table
+from tests.support.search import none_exists
 
 
 def linear(crossing: float, flows: int, noise: float = 0.0, seed: int = 1):
@@ -30,15 +31,15 @@ def linear(crossing: float, flows: int, noise: float = 0.0, seed: int = 1):
     return payoffs
 
 
-def run(campaign: Campaign, payoffs, most: int = 1000) -> list[list[Wish]]:
+def run(campaign: Campaign, payoffs, most: int = 1000) -> list[list[TrialRequest]]:
     """Rounds of a campaign against one oracle for each game."""
     rounds = []
-    while wishes := campaign.ask():
-        rounds.append(wishes)
-        for wish in wishes:
-            campaign.tell(wish, payoffs[wish.game](wish.state))
+    while requests := campaign.ask():
+        rounds.append(requests)
+        for request in requests:
+            campaign.tell(request, payoffs[request.game](request.state))
         assert len(rounds) < most
-    assert campaign.over
+    assert campaign.ask() == []
     return rounds
 
 
@@ -64,7 +65,7 @@ def test_fill_stops_when_the_bracket_is_measured() -> None:
 def test_a_clear_game_is_settled(width: int, crossing: float) -> None:
     campaign = Campaign([game()], Rules(repetitions=1, lanes=width, epsilon=0.0))
     rounds = run(campaign, [linear(crossing, 50)])
-    assert all(len(wishes) <= max(width, 2) for wishes in rounds)
+    assert all(len(requests) <= max(width, 2) for requests in rounds)
     found = campaign.result(0).equilibria
     assert [abs(s[0][1] - crossing) < 1.5 for s in found] == [True]
 
@@ -80,16 +81,16 @@ def test_width_saves_rounds() -> None:
 def test_nothing_is_asked_twice_and_never_more_than_the_repetitions() -> None:
     campaign = Campaign([game(10)] * 1, Rules(repetitions=4, lanes=3, epsilon=0.0))
     rounds = run(campaign, [linear(5.2, 10, noise=0.5)])
-    asked = [wish for wishes in rounds for wish in wishes]
+    asked = [request for requests in rounds for request in requests]
     assert len(asked) == len(set(asked))
-    assert max(wish.repetition for wish in asked) <= 3
+    assert max(request.repetition for request in asked) <= 3
 
 
 def test_a_clear_decision_is_not_repeated_to_the_end() -> None:
     """Gains of 0.2 fair shares and noise of 0.001: two repetitions say all."""
     campaign = Campaign([game(10)], Rules(repetitions=20, lanes=1, epsilon=0.0))
     rounds = run(campaign, [linear(5.5, 10, noise=0.001)])
-    assert max(wish.repetition for wishes in rounds for wish in wishes) == 1
+    assert max(request.repetition for requests in rounds for request in requests) == 1
 
 
 def test_a_state_that_cannot_be_measured_is_passed_round() -> None:
@@ -97,7 +98,7 @@ def test_a_state_that_cannot_be_measured_is_passed_round() -> None:
     campaign = Campaign([game(10)], Rules(repetitions=1, lanes=1, epsilon=0.0))
     run(campaign, [lambda state: None if state[0][1] == 5 else oracle(state)])
     assert campaign.result(0).unmeasurable == 1
-    assert campaign.over
+    assert campaign.ask() == []
 
 
 def test_a_setting_that_is_done_hints_at_its_neighbours() -> None:
@@ -110,11 +111,11 @@ def test_a_setting_that_is_done_hints_at_its_neighbours() -> None:
 def test_a_resumed_campaign_asks_for_nothing_that_it_was_told() -> None:
     rules = Rules(repetitions=2, lanes=2, epsilon=0.0)
     oracle = linear(12.2, 50)
-    whole = [w for wishes in run(Campaign([game()], rules), [oracle]) for w in wishes]
+    whole = [w for requests in run(Campaign([game()], rules), [oracle]) for w in requests]
     resumed = Campaign([game()], rules)
-    for wish in whole[:5]:
-        resumed.tell(wish, oracle(wish.state))
-    rest = [w for wishes in run(resumed, [oracle]) for w in wishes]
+    for request in whole[:5]:
+        resumed.tell(request, oracle(request.state))
+    rest = [w for requests in run(resumed, [oracle]) for w in requests]
     assert not set(whole[:5]) & set(rest)
 
 
@@ -129,7 +130,7 @@ def test_two_groups_and_three_strategies_end() -> None:
     campaign = Campaign([Game((3, 2), 3, 1.0)], Rules(repetitions=1, lanes=4, epsilon=0.0))
     run(campaign, [oracle])
     result = campaign.result(0)
-    assert result.equilibria or result.none_exists
+    assert result.equilibria or none_exists(result)
 
 
 def test_noise_is_pooled_within_states() -> None:
@@ -151,14 +152,13 @@ def test_small_gains_are_clear_within_epsilon() -> None:
     assert unclear(((1, 1),), samples, noise, 1.0, epsilon=0.0) == set(samples)
 
 
-@needs_reference
 def test_published_panels(record_property) -> None:
     """Every panel as one campaign on 21 lanes: seven buffers, three mixes of each in a round."""
-    mixes = read_mixes(REFERENCE / "fabric_mixes.csv")
+    mixes = read_mixes(MIXES)
     trials, rounds = [], []
     for _, keys in groupby(sorted(mixes), key=lambda key: (key.rate_mbps, key.base_rtt_ms)):
         panel = list(keys)
-        tables = [mixes[key].table(False) for key in panel]
+        tables = [payoff_table(mixes[key]) for key in panel]
         games = [
             Game((k.flows,), 2, t.fair_share, hints_of(k))
             for k, t in zip(panel, tables, strict=True)

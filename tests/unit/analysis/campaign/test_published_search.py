@@ -6,29 +6,28 @@ from itertools import groupby
 from statistics import mean
 
 import pytest
-from nashbed.analysis.campaign.start import start_of
+from nashbed.analysis.campaign.of_scenario import start_of
 from nashbed.analysis.models.published_mixes import PanelKey, PublishedMixes, read_mixes
 from nashbed.analysis.models.question import Question
 from nashbed.analysis.nash.equilibria import judge_all
-from nashbed.analysis.nash.search import AdaptiveSearch, SearchResult, run_search
-from tests.unit.analysis.models.test_published_mixes import REFERENCE, needs_reference
-
-pytestmark = needs_reference
+from nashbed.analysis.nash.search import AdaptiveSearch, SearchResult
+from tests.support.published_panels import MIXES, payoff_table
+from tests.support.search import run_search
 
 
 @pytest.fixture(scope="module")
 def panels() -> dict[PanelKey, PublishedMixes]:
-    return read_mixes(REFERENCE / "fabric_mixes.csv")
+    return read_mixes(MIXES)
 
 
 def search_panel(panel: PublishedMixes, hints=(), guess=True, skip_invalid=False) -> SearchResult:
-    means = panel.table(skip_invalid).means
+    means = payoff_table(panel, skip_invalid).means
     search = AdaptiveSearch((panel.key.flows,), 2, hints=hints, guess=guess)
     return run_search(search, means.get)
 
 
 def exhaustive(panel: PublishedMixes, answer: str = "yes", skip_invalid=False) -> set:
-    verdicts = judge_all(panel.table(skip_invalid))
+    verdicts = judge_all(payoff_table(panel, skip_invalid))
     return {v.state for v in verdicts if v.equilibrium == answer}
 
 

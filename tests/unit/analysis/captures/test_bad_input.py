@@ -98,7 +98,7 @@ def test_a_clock_that_is_far_away_can_be_named(tmp: Path) -> None:
         (GOOD["pcap"][:-len(FRAME) - 3], "is truncated"),
         (GOOD["erf"][:-1], "is truncated"),
         (GOOD["pcapng"][:-1], "is truncated"),
-        (made.pcap([(S, 10**9, FRAME)]), "packet 1 has a fraction of a second beyond one"),
+        (made.pcap([(S, 10**9, FRAME)]), "packet 1 has a fraction of a second that is 1 or more"),
         (made.pcap([(S, 1, FRAME)])[:32] + b"\xff" * 80, "claims 4294967295 bytes"),
         (made.pcapng_section() + made.pcapng_packet(1, FRAME), "which is not described"),
         (made.erf(S, 1, FRAME, kind=1), "is no capture"),

@@ -57,7 +57,7 @@ def test_exablaze(tmp: Path, times, device, port, fcs, new_fcs) -> None:
     assert found == [(s, f, 2**40) for s, f in times]
     ((frames, got),) = TimestampSource(tmp / "capture").chunks()
     assert set(zip(got.device, got.port, got.original_fcs, strict=True)) == {(device, port, fcs)}
-    assert np.all(frames.kept - got.trailer_bytes == len(FRAME))
+    assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
 @given(times=below(10**9 * 2**24), new_fcs=NEW_FCS, shape=st.integers(0, 5), fcs=FCS)
@@ -84,7 +84,7 @@ def test_metamako(tmp: Path, times, new_fcs, shape, fcs) -> None:
     assert found == expected
     ((frames, got),) = TimestampSource(tmp / "capture").chunks()
     assert np.all(got.original_fcs == fcs)
-    assert np.all(frames.kept - got.trailer_bytes == len(FRAME))
+    assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
 @given(times=below(10**12), device=BYTE, port=BYTE, own_fcs=st.booleans(), last=U32)

@@ -25,9 +25,9 @@ def frame(src=A, dst=B, seq=0, ack=0, payload=0, stamps=(0, 0), fragment=0) -> b
     return bytes(12) + b"\x08\x00" + ip + src[0] + dst[0] + tcp
 
 
-def pcap(frames: list[tuple[int, bytes]], order: str = "<", unit: int = 1) -> bytes:
+def pcap(frames: list[tuple[int, bytes]], order: str = "<", unit: int = 1, link: int = 1) -> bytes:
     magic = 0xA1B23C4D if unit == 1 else 0xA1B2C3D4
-    out = struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 128, 1)
+    out = struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, 128, link)
     for t, data in frames:
         out += struct.pack(f"{order}IIII", t // 10**9, t % 10**9 // unit, len(data), 1514) + data
     return out
@@ -76,8 +76,9 @@ def test_sequence_numbers_and_stamps_wrap() -> None:
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"", "is no pcap"), (b"\x0a\x0d\x0d\x0a" + bytes(40), "is no pcap"),
-     (pcap(FRAMES)[:-3], "ends within a packet"), (pcap(FRAMES)[:30], "ends within a packet")],
+    [(b"", "is empty"), (b"\x0a\x0d\x0d\x0a" + bytes(40), "has no byte order"),
+     (bytes(40), "is not a capture"), (pcap(FRAMES, link=113), "has link type 113, not Ethernet"),
+     (pcap(FRAMES)[:-3], "is truncated"), (pcap(FRAMES)[:30], "is truncated")],
 )  # fmt: skip
 def test_damage(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "c.pcap"

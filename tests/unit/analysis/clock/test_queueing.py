@@ -131,7 +131,7 @@ def test_software_taps(run_copy: Path) -> None:
     """The hosts see each packet 50 us after it left; the delay line before the queue is known."""
     trial = captured(run_copy, SOFTWARE)
     found = compared(run_copy, trial)
-    assert len(found.stay_ns) == data_departures(trial) > 1000
+    assert len(found.sojourn_ns) == data_departures(trial) > 1000
     assert np.all(found.difference_ns == 50_000)
     assert (found.bias_ns, found.spread_ns) == (50_000, (50_000, 50_000))
     assert found.mismatches == ()
@@ -178,7 +178,7 @@ def test_mismatches_packet_by_packet(run_copy: Path) -> None:
     names = [(int(table["flow"][n]), int(table["tcp_seq"][n])) for n in (lost, late)]
     assert set(told) == set(names)
     assert told[names[0]].problem == "has a postcard, but is not in both captures"
-    assert told[names[1]].problem == "the captures tell +5.050 ms more than the postcard"
+    assert told[names[1]].problem == "delay by the captures less that by the postcard: +5.050 ms"
     page = build_report(run_copy, ("html",))
     files = list(page.parent.glob("mismatches-*.csv"))
     with files[0].open() as file:

@@ -159,7 +159,7 @@ def test_trials_that_cannot_tell_are_left_out() -> None:
     one = judge_k([_prediction(0.5, 0.5, 0.6, 0.4), _prediction(0.5, 0.4, 0.4, 0.4)])
     assert one is not None
     assert one.errors["measured"].n == 1
-    assert one.answer("synchronised") == "not told apart"  # no interval from one trial
+    assert one.answer("synchronised") == "no clear difference"  # no interval from one trial
 
 
 def test_window_bins_grow_with_the_flows() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from nashbed.analysis.decision_tree import FEATURES, decide, fit
 from nashbed.analysis.figures import against_setting, equilibria_by_buffer, heat_map
 from nashbed.analysis.figures import decision_tree as tree_figure
 from nashbed.analysis.figures.model_lines import predicted_shares
 from nashbed.analysis.figures.style import house_style, save
 from nashbed.analysis.metrics.goodput_gain import goodput_gain
 from nashbed.analysis.nash.of_run import equilibria_of_measures
-from nashbed.analysis.sweep import lines, mixed_states, place_of
+from nashbed.analysis.results.decision_tree import FEATURES, decide, fit
+from nashbed.analysis.results.sweep import lines, mixed_states, place_of
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
 

@@ -9,8 +9,8 @@ from nashbed.analysis.models import MODELS, Question
 from nashbed.analysis.models.accuracy import MeasuredMix, accuracy_by_buffer
 from nashbed.analysis.models.measured import measured_mixes
 from nashbed.controlplane.store.errors import RunError
+from tests.support.published_panels import MIXES
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
-from tests.unit.analysis.models.test_published_mixes import REFERENCE, needs_reference
 
 HEAD = (
     "bandwidth_mbps,base_rtt_ms,buffer_bdp,n_flows,n_bbr,n_cubic,"
@@ -51,9 +51,8 @@ def test_a_file(tmp_path: Path) -> None:
         measured_mixes(file)
 
 
-@needs_reference
 def test_the_published_mixes() -> None:
-    found = measured_mixes(REFERENCE / "fabric_mixes.csv")
+    found = measured_mixes(MIXES)
     # 49 settings of 49 mixes with both, less 7 invalid ones.
     assert (len(found.mixes), sum(found.left_out.values())) == (49 * 49 - 7, 7)
     rows = accuracy_by_buffer(found.mixes)

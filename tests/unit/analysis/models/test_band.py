@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.analysis.campaign.start import start_of
+from nashbed.analysis.campaign.of_scenario import start_of
 from nashbed.analysis.models import MODELS, Question
 from nashbed.analysis.models.band import equilibrium_band, predicted_table
 

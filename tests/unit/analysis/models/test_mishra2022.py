@@ -12,7 +12,7 @@ from math import sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.models import MODELS, Question, mishra2022, model_named
+from nashbed.analysis.models import MODELS, Question, mishra2022
 from nashbed.analysis.models.mishra2022 import (
     k_desynchronised,
     k_of_synchrony,
@@ -153,11 +153,6 @@ def test_nonsense_is_refused_with_a_reason(wrong) -> None:
     plain = {"rate_bps": RATE, "base_rtt_s": RTT, "buffer_bytes": BDP, "cubic": 1, "bbr": 1}
     with pytest.raises(ModelError, match="give"):
         Question(**{**plain, **wrong})
-
-
-def test_unknown_models_are_named() -> None:
-    with pytest.raises(ModelError, match="'tcp' is unknown; there are ware, mishra-two-flow"):
-        model_named("tcp")
 
 
 @pytest.mark.parametrize(("x", "k"), [(0.9, 0.7), (3, 0.5), (3, 1.1)])

@@ -2,66 +2,42 @@
 
 from __future__ import annotations
 
-import csv
-import os
 from pathlib import Path
 
 import pytest
 from nashbed.analysis.models.published_mixes import PanelKey, PublishedMixes, read_mixes
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.controlplane.store.errors import RunError
-
-REPOSITORY = Path(__file__).resolve().parents[4]
-REFERENCE = Path(os.environ.get("NASHBED_REFERENCE", REPOSITORY.parent / "shared" / "reference"))
-needs_reference = pytest.mark.skipif(
-    not (REFERENCE / "fabric_mixes.csv").is_file(),
-    reason=f"no published mixes in {REFERENCE}; set NASHBED_REFERENCE to their folder",
-)
+from tests.support.published_panels import MIXES, first_crossing, payoff_table, published_equilibria
 
 
 @pytest.fixture(scope="module")
 def panels() -> dict[PanelKey, PublishedMixes]:
-    return read_mixes(REFERENCE / "fabric_mixes.csv")
-
-
-def published() -> dict[PanelKey, tuple[set[int], int | None]]:
-    with (REFERENCE / "fabric_equilibria.csv").open(newline="") as file:
-        return dict(map(published_row, csv.DictReader(file)))
-
-
-def published_row(row: dict[str, str]) -> tuple[PanelKey, tuple[set[int], int | None]]:
-    names = ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp")
-    key = PanelKey(*(float(row[name]) for name in names), flows=int(row["n_flows"]))
-    crossing = row["n_cubic_at_first_crossing"]
-    states = {int(n) for n in row["n_cubic_at_NE_all"].split()}
-    return key, (states, int(crossing) if crossing else None)
+    return read_mixes(MIXES)
 
 
 def cubic_at_equilibrium(panel: PublishedMixes, skip_invalid: bool = False) -> set[int]:
-    verdicts = judge_all(panel.table(skip_invalid))
+    verdicts = judge_all(payoff_table(panel, skip_invalid))
     return {v.state[0][0] for v in verdicts if v.equilibrium == "yes"}
 
 
-@needs_reference
 def test_every_published_equilibrium(panels) -> None:
-    expected = published()
+    expected = published_equilibria()
     assert len(expected) == 49
     found = {key: cubic_at_equilibrium(panel) for key, panel in panels.items()}
     assert found == {key: states for key, (states, _) in expected.items()}
 
 
-@needs_reference
 def test_every_published_crossing(panels) -> None:
-    expected = {key: crossing for key, (_, crossing) in published().items()}
-    assert {key: panel.first_crossing() for key, panel in panels.items()} == expected
+    expected = {key: crossing for key, (_, crossing) in published_equilibria().items()}
+    assert {key: first_crossing(panel) for key, panel in panels.items()} == expected
 
 
-@needs_reference
 def test_without_the_invalid_cells_their_neighbours_are_undecided(panels) -> None:
     cells = sum(len(panel.invalid) for panel in panels.values())
     assert cells == 7
     for key, panel in panels.items():
-        strict = judge_all(panel.table(skip_invalid=True))
+        strict = judge_all(payoff_table(panel, skip_invalid=True))
         decided = {v.state[0][0] for v in strict if v.equilibrium == "yes"}
         open_ = {v.state[0][0] for v in strict if v.equilibrium == "undecided"}
         assert decided <= cubic_at_equilibrium(panel), key

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import PayoffTable, all_states
-from nashbed.analysis.nash.search import AdaptiveSearch, run_search
+from nashbed.analysis.nash.search import AdaptiveSearch
+from tests.support.search import run_search
 
 Profile = tuple[int, ...]
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import PayoffTable, all_states
-from nashbed.analysis.nash.search import AdaptiveSearch, run_search
-from nashbed.analysis.nash.together import ask_all, search_together
+from nashbed.analysis.nash.search import AdaptiveSearch
+from tests.support.search import none_exists, run_search
 
 NAN = float("nan")
 SHAPES = [((7,), 2), ((3,), 3), ((2, 2), 2), ((3, 2, 2), 2), ((4,), 4), ((2, 3), 3), ((1,), 2)]
@@ -77,7 +77,7 @@ def test_any_game_ends_in_the_exhaustive_set(shape, seed, guess, levels) -> None
     result = run_search(AdaptiveSearch(sizes, strategies, guess=guess), game.__getitem__)
     assert set(result.equilibria) <= wanted
     assert bool(result.equilibria) == bool(wanted)
-    assert result.none_exists == (not wanted)
+    assert none_exists(result) == (not wanted)
     if len(sizes) == 1 and strategies == 2:
         assert wanted, "a game on a line always has an equilibrium"
 
@@ -160,7 +160,7 @@ def test_the_budget_ends_a_search() -> None:
     game = congestion_game(50, 13.3)
     result = run_search(AdaptiveSearch((50,), 2, budget=4), game.__getitem__)
     assert result.measured <= 4
-    assert (result.equilibria, result.finished, result.none_exists) == ((), False, False)
+    assert (result.equilibria, result.finished, none_exists(result)) == ((), False, False)
 
 
 def test_a_game_without_an_equilibrium_is_ruled_out() -> None:
@@ -170,7 +170,7 @@ def test_a_game_without_an_equilibrium_is_ruled_out() -> None:
         same = state[0] == state[1]
         game[state] = np.where(np.array(state) > 0, [[float(same)] * 2, [float(not same)] * 2], NAN)
     result = run_search(AdaptiveSearch((1, 1), 2), game.__getitem__)
-    assert result.none_exists
+    assert none_exists(result)
     assert not exhaustive(game, (1, 1), 2)
 
 
@@ -207,22 +207,6 @@ def test_three_rtt_groups_at_a_fraction_of_the_mixes() -> None:
     assert set(result.equilibria) <= wanted
     assert result.equilibria
     assert result.measured < 0.06 * len(game)  # of 1331
-
-
-def test_searches_together_share_rounds_and_hints() -> None:
-    games = [congestion_game(50, cut) for cut in (40.2, 31.7, 26.2, 22.8)]
-    searches = [AdaptiveSearch((50,), 2) for _ in games]
-    assert len(ask_all(searches)) == 4
-    rounds = []
-
-    def measure(wishes):
-        rounds.append(len(wishes))
-        return [games[i][state] for i, state in wishes]
-
-    results = search_together(searches, measure)
-    for game, result in zip(games, results, strict=True):
-        assert set(result.equilibria) & exhaustive(game, (50,), 2)
-    assert len(rounds) <= max(r.measured for r in results)
 
 
 @pytest.mark.parametrize("bad", [((3, 3),), ((5, 1), (1, 1)), ((6, -1),), ((2, 2, 1),)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.nash import equilibria_of_run
+from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.functions import load_function

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.analysis.acceptance import check
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.nash import equilibria_of_run
+from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
-from nashbed.analysis.summary import summarise
+from nashbed.analysis.results.acceptance import check
+from nashbed.analysis.results.summary import summarise
 from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_run
 
@@ -123,7 +123,7 @@ def test_acceptance(tmp_path: Path) -> None:
     assert (results[0].low, results[0].high) == pytest.approx((2.28, 2.52))
     assert results[2].unit == "ms"
     assert not results[5].passed
-    assert "no setting of the run is the one it names" in results[5].detail
+    assert "the run has no such setting" in results[5].detail
     assert all(json.dumps(r.to_dict(), allow_nan=False) for r in results)
 
 
@@ -176,7 +176,7 @@ def test_no_valid_trial(tmp_path: Path) -> None:
     assert (row["trials_valid"], row["trials_invalid"], row["equilibrium"]) == (0, 1, None)
     assert not any(result.passed for result in check(run))
     page = build_report(run, PAGE)
-    assert "No valid trial" in text_of(page)
+    assert "There is no valid trial" in text_of(page)
     assert "9 ms is above 0.5 ms" in text_of(page)
     assert not Page(page).images
 
@@ -188,7 +188,7 @@ def test_no_trial_at_all(tmp_path: Path) -> None:
     assert summarise(run) == []
     assert equilibria_of_run(run) == []
     text = text_of(build_report(run, PAGE))
-    assert "No valid trial" in text
+    assert "There is no valid trial" in text
     assert "The run is interrupted" in text
 
 
@@ -239,7 +239,7 @@ def test_several_groups(tmp_path: Path) -> None:
 def test_sampled_postcards_are_said_to_be_estimates(tmp_path: Path) -> None:
     telemetry = {"postcards": {"sample": 10}}
     run = write_run(tmp_path / "run", duration="2s", telemetry=telemetry)
-    assert "One postcard in 10 was kept" in text_of(build_report(run, PAGE))
+    assert "One postcard in 10 was recorded" in text_of(build_report(run, PAGE))
 
 
 def test_binned_runs_have_a_report(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_binned_runs_have_a_report(tmp_path: Path) -> None:
     for k in (1, 2):
         writer.add(setting, (k,), tables=("bins", "goodput", "flow_samples"))
     read = Page(build_report(writer.finish(), PAGE))
-    assert "Only sums over 10ms were kept" in read.text
+    assert "Only sums over 10ms were recorded" in read.text
     assert len(read.images) >= 5
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,13 +108,3 @@ def test_schemas_are_fresh(file: str) -> None:
     committed = (CONFIGS / "schema" / file).read_text()
     assert committed == render(SCHEMAS[file]), "run `make schema`"
     json.loads(committed)
-
-
-def test_every_package_is_listed() -> None:
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    found = {
-        "nashbed." + ".".join(init.parent.relative_to(ROOT).parts)
-        for top in ("controlplane", "analysis")
-        for init in (ROOT / top).rglob("__init__.py")
-    }
-    assert set(listed) == found

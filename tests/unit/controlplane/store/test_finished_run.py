@@ -170,7 +170,7 @@ def test_trials_without_tables_say_what_is_missing(tmp_path: Path) -> None:
     (setting,) = writer.settings()
     writer.add(setting, (2,), tables=("counters",))
     (trial,) = measure_run(writer.finish()).trials
-    assert trial.missing["utilisation"] == "the trial kept neither postcards nor bins"
+    assert trial.missing["utilisation"] == "the trial has neither postcards nor bins"
     assert trial.missing["per_flow_throughput"] == "the trial has no goodput table"
     assert trial.missing["mean_rtt"] == "the trial has no flow_samples table"
     assert not trial.total
@@ -190,9 +190,7 @@ def test_bins_agree_with_postcards(tmp_path: Path) -> None:
         assert binned.total[name] == pytest.approx(exact.total[name], rel=2e-3)
     occupancy = "queue_occupancy"
     assert binned.per_flow[occupancy] == pytest.approx(exact.per_flow[occupancy], rel=1e-6)
-    assert (
-        binned.missing["p95_queueing_delay"] == "percentiles need postcards; this trial kept bins"
-    )
+    assert binned.missing["p95_queueing_delay"] == "percentiles need postcards; this trial has bins"
 
 
 def test_a_goodput_table_that_ends_early_is_no_mean(run_copy: Path) -> None:

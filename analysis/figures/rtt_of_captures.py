@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from nashbed.controlplane.store.errors import RunError
 
-from .captures.tcp_headers import read_segments
-from .figures.rtt_alone import draw_captures
-from .figures.style import house_style, save
-from .metrics.capture_rtt import capture_rtt
+from ..captures.tcp_headers import read_segments
+from ..metrics.capture_rtt import capture_rtt
+from .rtt_alone import draw_captures
+from .style import house_style, save
 
 FORMATS = ("png", "pdf", "svg")
 

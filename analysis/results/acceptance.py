@@ -10,9 +10,9 @@ from typing import Any
 from nashbed.controlplane.contract.scenario import AcceptanceBound
 
 from .bounds import Where, matches, reading_of
-from .measures import RunMeasures, measure_run
-from .nash import SettingEquilibria
-from .nash.of_run import equilibria_of_measures
+from ..measures import RunMeasures, measure_run
+from ..nash.of_run import SettingEquilibria
+from ..nash.of_run import equilibria_of_measures
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,15 @@ def check_measures(
     measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
 ) -> list[AcceptanceResult]:
     """Check measured trials."""
-    found = {e.setting.label: e for e in equilibria}
+    by_label = {e.setting.label: e for e in equilibria}
     results = []
     for bound in measures.run.scenario.acceptance:
         settings = [s for s in measures.run.settings if matches(bound, s)]
         for setting in settings:
-            where = Where(measures, setting, found[setting.label])
+            where = Where(measures, setting, by_label[setting.label])
             results.append(_result(bound, setting.label, *reading_of(bound).value(bound, where)))
         if not settings:
-            results.append(_result(bound, "", None, "no setting of the run is the one it names"))
+            results.append(_result(bound, "", None, "the run has no such setting"))
     return results
 
 
@@ -104,5 +104,5 @@ def _result(
 
 
 def _allowed(low: float, high: float | None, unit: str) -> str:
-    said = f"at least {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"
-    return f"{said} {unit}".rstrip()
+    limits = f"at least {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"
+    return f"{limits} {unit}".rstrip()

@@ -22,10 +22,10 @@ from nashbed.controlplane.contract.scenario import (
 )
 from nashbed.controlplane.contract.trial import Setting
 
-from .measures import Cell, RunMeasures, TrialMeasures
-from .nash import SettingEquilibria
-from .state import strategy_totals
-from .text import rate_text
+from ..measures import Cell, RunMeasures, TrialMeasures
+from ..nash.of_run import SettingEquilibria
+from ..state import strategy_totals
+from ..text import rate_text
 
 Value = tuple[float | None, str]
 """A value in its shown unit (None: there is none), and where it comes from."""
@@ -99,10 +99,10 @@ def _has_mix(cell: Cell, mix: dict[str, int] | None, strategies: tuple[str, ...]
 def _mean(values: Iterable[float], scale: float = 1.0, of: str = "trial") -> Value:
     known = [v for v in values if math.isfinite(v)]
     if not known:
-        return None, "not measured: no valid trial of this mix has it"
+        return None, "not measured: no valid trial of this mix has a value"
     plural = "es" if of == "mix" else "s"
-    said = f"mean of {len(known)} {of}{plural * (len(known) > 1)}"
-    return sum(known) / len(known) * scale, said
+    source = f"mean of {len(known)} {of}{plural * (len(known) > 1)}"
+    return sum(known) / len(known) * scale, source
 
 
 def _throughput(bound: ThroughputBound, where: Where) -> Value:
@@ -186,13 +186,13 @@ def _ratio_words(bound: RatioBound) -> str:
 
 def _crossing(bound: CrossingBound, where: Where) -> Value:
     """The first crossing, as published series are read."""
-    found = where.equilibria.crossings
-    if not found:
+    crossings = where.equilibria.crossings
+    if not crossings:
         return None, "the lines do not cross at the measured mixes"
-    low, high = found[0].between
-    said = f"between {low} and {high}" if low != high else f"at {low}"
-    more = f"; the first of {len(found)} crossings" if len(found) > 1 else ""
-    return found[0].at, said + more
+    low, high = crossings[0].between
+    place = f"between {low} and {high}" if low != high else f"at {low}"
+    more = f"; the first of {len(crossings)} crossings" if len(crossings) > 1 else ""
+    return crossings[0].at, place + more
 
 
 def _crossing_limits(bound: CrossingBound) -> Limits:
@@ -227,10 +227,10 @@ def _equilibrium_words(bound: EquilibriumBound) -> str:
 
 
 def _equilibrium_count(bound: EquilibriumCountBound, where: Where) -> Value:
-    found = where.equilibria
-    if found.undecided:
-        return None, f"{len(found.undecided)} mixes undecided"
-    return float(len(found.equilibria)), found.summary()
+    equilibria = where.equilibria
+    if equilibria.undecided:
+        return None, f"{len(equilibria.undecided)} mixes undecided"
+    return float(len(equilibria.equilibria)), equilibria.summary()
 
 
 READINGS: dict[type, Reading] = {

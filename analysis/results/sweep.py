@@ -8,9 +8,9 @@ from typing import Literal
 
 from nashbed.controlplane.contract.trial import Setting
 
-from .measures import Cell, RunMeasures
-from .state import State, strategy_totals
-from .text import duration_text, rate_text
+from ..measures import Cell, RunMeasures
+from ..state import State, strategy_totals
+from ..text import duration_text, rate_text
 
 Axis = Literal["buffer", "random_loss"]
 LEAST_POINTS = 3
@@ -18,7 +18,7 @@ LEAST_POINTS = 3
 
 
 @dataclass(frozen=True)
-class Line:
+class SweepLine:
     """Settings that differ in one thing alone, in its order.
 
     Attributes:
@@ -34,8 +34,8 @@ class Line:
         """What they share, as a part of file names."""
         first = self.settings[0]
         rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
-        said = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
-        return said.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
+        name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
+        return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
 
     @property
     def title(self) -> str:
@@ -45,13 +45,13 @@ class Line:
         return f"{rate_text(first.rate_bps)}, {rtts}"
 
 
-def lines(settings: Sequence[Setting]) -> list[Line]:
+def lines(settings: Sequence[Setting]) -> list[SweepLine]:
     """Every line of at least three settings, against the buffer first.
 
     Args:
         settings: The run's settings.
     """
-    found: list[Line] = []
+    result: list[SweepLine] = []
     for axis in ("buffer", "random_loss"):
         groups: dict[object, list[Setting]] = {}
         for setting in settings:
@@ -59,8 +59,8 @@ def lines(settings: Sequence[Setting]) -> list[Line]:
         for group in groups.values():
             ordered = sorted(group, key=lambda s: _place(s, axis))
             if len({_place(s, axis) for s in ordered}) >= LEAST_POINTS:
-                found.append(Line(axis, tuple(ordered)))
-    return found
+                result.append(SweepLine(axis, tuple(ordered)))
+    return result
 
 
 def _place(setting: Setting, axis: Axis) -> int:
@@ -87,7 +87,7 @@ def place_of(setting: Setting, axis: str) -> float:
     return (setting.random_loss_ppb or 0) / 1e7
 
 
-def mixed_states(measures: RunMeasures, line: Line) -> list[State]:
+def mixed_states(measures: RunMeasures, line: SweepLine) -> list[State]:
     """The mixes of a line in which every strategy has a flow, that have trials somewhere."""
     states: dict[State, None] = {}
     for setting in line.settings:

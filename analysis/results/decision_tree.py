@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
-from .measures import RunMeasures
+from ..measures import RunMeasures
 from .sweep import pure_cell
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeClassifier
 
 FEATURES = ("rate (Mbit/s)", "base RTT (ms)", "buffer (MB)", "buffer (BDP)")
 DEPTH = 3
@@ -76,6 +78,8 @@ def fit(rows: NDArray[np.float64], winners: Sequence[str]) -> Decision | None:
     Returns:
         The tree; None if one always wins.
     """
+    from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - slow to import
+
     if len(set(winners)) < 2:
         return None
     leaf = max(1, len(rows) // 50)
@@ -89,8 +93,8 @@ def _winner(measures: RunMeasures, setting: Setting) -> str | None:
     means = {}
     for strategy in measures.strategies[:2]:
         cell = pure_cell(measures, setting, strategy)
-        found = None if cell is None else cell.estimate("per_flow_throughput", strategy)
-        if found is None:
+        estimate = None if cell is None else cell.estimate("per_flow_throughput", strategy)
+        if estimate is None:
             return None
-        means[strategy] = found.mean
+        means[strategy] = estimate.mean
     return max(means, key=lambda name: means[name])

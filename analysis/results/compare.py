@@ -10,11 +10,11 @@ from typing import Any
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
-from .measures import Cell, RunMeasures, measure_run
-from .metrics import METRICS
-from .metrics.interval import Estimate, estimate
-from .metrics.welch import MeanDifference, holm, welch
-from .state import state_text
+from ..measures import Cell, RunMeasures, measure_run
+from ..metrics import METRICS
+from ..metrics.interval import Estimate, estimate
+from ..metrics.welch import MeanDifference, holm, welch
+from ..state import state_text
 from .summary import estimate_dict
 
 FLOW_METRICS = ("per_flow_throughput",)
@@ -36,7 +36,7 @@ class Comparison:
         unit: Unit of the metric.
         first: Mean of the first run.
         second: Mean of the second run.
-        found: Second less first.
+        change: Second less first.
         p_adjusted: Its p value, adjusted (Holm) for the number of comparisons.
     """
 
@@ -48,7 +48,7 @@ class Comparison:
     unit: str
     first: Estimate
     second: Estimate
-    found: MeanDifference
+    change: MeanDifference
     p_adjusted: float
 
     @property
@@ -67,9 +67,9 @@ class Comparison:
             "unit": self.unit,
             "first": estimate_dict(self.first),
             "second": estimate_dict(self.second),
-            "difference": self.found.difference,
-            "ci95": self.found.half_width,
-            "p": self.found.p,
+            "difference": self.change.difference,
+            "ci95": self.change.half_width,
+            "p": self.change.p,
             "p_adjusted": self.p_adjusted,
             "differs": self.differs,
         }
@@ -110,7 +110,7 @@ class _Tested:
     metric: str
     strategy: str | None
     means: tuple[Estimate, Estimate]
-    found: MeanDifference
+    change: MeanDifference
 
 
 def compare_runs(
@@ -134,7 +134,7 @@ def compare_runs(
     """
     runs = measure_run(first), measure_run(second)
     if against is not None and setting is None:
-        raise RunError("--against needs --setting: say which setting to hold against it")
+        raise RunError("--against needs --setting: say which setting to compare with it")
     pairs = list(_pairs(runs, setting, against))
     names = str(first), str(second)
     if not pairs:
@@ -142,11 +142,11 @@ def compare_runs(
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
     if not known:
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so chance cannot be "
-            "told from a difference; set `trials: 2` or more in the scenario and run again"
+            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference cannot "
+            "be distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
     tested = [t for cells, mix in known for t in _test(runs, cells, mix)]
-    adjusted = holm([t.found.p for t in tested])
+    adjusted = holm([t.change.p for t in tested])
     return RunComparison(
         first=runs[0].run.manifest.run,
         second=runs[1].run.manifest.run,
@@ -197,13 +197,13 @@ def _test(
     runs: tuple[RunMeasures, RunMeasures], cells: tuple[Cell, Cell], mix: str
 ) -> Iterator[_Tested]:
     both = [s for s in runs[0].strategies if s in runs[1].strategies]
-    wanted = [(m, s) for m in FLOW_METRICS for s in both] + [(m, None) for m in TRIAL_METRICS]
-    for metric, strategy in wanted:
+    metrics = [(m, s) for m in FLOW_METRICS for s in both] + [(m, None) for m in TRIAL_METRICS]
+    for metric, strategy in metrics:
         values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
-        found = welch(values[0], values[1])
+        change = welch(values[0], values[1])
         means = estimate(values[0]), estimate(values[1])
-        if found is not None and means[0] is not None and means[1] is not None:
-            yield _Tested(cells, mix, metric, strategy, (means[0], means[1]), found)
+        if change is not None and means[0] is not None and means[1] is not None:
+            yield _Tested(cells, mix, metric, strategy, (means[0], means[1]), change)
 
 
 def _comparison(tested: _Tested, p_adjusted: float) -> Comparison:
@@ -216,6 +216,6 @@ def _comparison(tested: _Tested, p_adjusted: float) -> Comparison:
         unit=METRICS[tested.metric].unit,
         first=tested.means[0],
         second=tested.means[1],
-        found=tested.found,
+        change=tested.change,
         p_adjusted=p_adjusted,
     )

@@ -12,10 +12,10 @@ from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.tables import TABLES
 
-from .measures import RunMeasures, TrialMeasures, measure_run
-from .metrics import METRICS
-from .nash.of_run import equilibria_of_measures
-from .state import mix_state, state_text, strategy_totals
+from ..measures import RunMeasures, TrialMeasures, measure_run
+from ..metrics import METRICS
+from ..nash.of_run import equilibria_of_measures
+from ..state import mix_state, state_text, strategy_totals
 from .summary import summary_rows
 
 FORMATS = ("csv", "parquet")
@@ -64,8 +64,8 @@ def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
         "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],
         "mixes": [row for each in rows for row in _mix_rows(each)],
     }
-    return {name: pl.DataFrame(found, infer_schema_length=None).fill_nan(None)
-            for name, found in tables.items()}  # fmt: skip
+    return {name: pl.DataFrame(content, infer_schema_length=None).fill_nan(None)
+            for name, content in tables.items()}  # fmt: skip
 
 
 def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
@@ -78,13 +78,13 @@ def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
         raise RunError("the table flows is exported with its metrics; leave it out of --table")
     foreign = [p for p in out.iterdir() if p.suffix[1:] not in FORMATS] if out.is_dir() else []
     if foreign or out.is_file():
-        raise RunError(f"{out}: holds something else; name a folder of its own with --out")
+        raise RunError(f"{out}: holds other files; name an empty folder with --out")
 
 
 def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
     record, setting = trial.record, trial.setting
     state = mix_state(record.mix, measures.strategies)
-    found = next((t for t in measures.trials if t.trial.id == trial.id), None)
+    measured = next((t for t in measures.trials if t.trial.id == trial.id), None)
     row: dict[str, Any] = {
         "trial": trial.id,
         "setting": setting.label,
@@ -97,9 +97,9 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
     totals = zip(measures.strategies, strategy_totals(state), strict=True)
     row |= {f"flows_{name}": count for name, count in totals}
     row |= {"repetition": record.repetition, "attempt": record.attempt, "valid": record.valid}
-    row |= {"counted": found is not None, "converged": None if found is None else found.converged}
+    row |= {"counted": measured is not None, "converged": None if measured is None else measured.converged}
     return row | {
-        name: None if found is None else found.total.get(name)
+        name: None if measured is None else measured.total.get(name)
         for name, metric in METRICS.items()
         if metric.scope == "trial"
     }
@@ -136,8 +136,8 @@ def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
             continue
         by_strategy = METRICS[metric].scope == "flow"
         each = value if by_strategy else {None: value}
-        for strategy, found in each.items():
-            numbers = found or {"mean": None, "n": 0, "ci95": None}
+        for strategy, estimate in each.items():
+            numbers = estimate or {"mean": None, "n": 0, "ci95": None}
             rows.append(
                 common | {"strategy": strategy, "metric": metric, "unit": METRICS[metric].unit}
                 | {name: numbers[name] for name in ("mean", "n", "ci95")}
@@ -147,10 +147,10 @@ def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:
     """A raw table of every counted trial, one below the other."""
-    kept = [t.trial for t in measures.trials if t.trial.has(name)]
-    if not kept:
-        raise RunError(f"{measures.run.path}: no valid trial kept the table {name}")
-    parts = [t.lazy(name).select(pl.lit(t.id).alias("trial"), pl.all()) for t in kept]
+    trials = [t.trial for t in measures.trials if t.trial.has(name)]
+    if not trials:
+        raise RunError(f"{measures.run.path}: no valid trial has the table {name}")
+    parts = [t.lazy(name).select(pl.lit(t.id).alias("trial"), pl.all()) for t in trials]
     return pl.concat(parts)
 
 

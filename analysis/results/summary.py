@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .measures import Cell, RunMeasures, measure_run
-from .metrics.interval import Estimate
-from .nash import SettingEquilibria
-from .nash.equilibria import Answer
-from .nash.of_run import equilibria_of_measures
-from .state import mix_state, state_text, strategy_totals
+from ..measures import Cell, RunMeasures, measure_run
+from ..metrics.interval import Estimate
+from ..nash.of_run import SettingEquilibria
+from ..nash.equilibria import Answer
+from ..nash.of_run import equilibria_of_measures
+from ..state import mix_state, state_text, strategy_totals
 
 TRIAL_METRICS = (
     "mean_queueing_delay",
@@ -50,14 +50,14 @@ def summary_rows(
 ) -> list[dict[str, Any]]:
     """The rows of measured trials; settings in the plan's order, mixes by their flows."""
     return [
-        _row(measures, found, cell)
-        for found in equilibria
-        for cell in measures.cells(found.setting)
+        _row(measures, equilibria, cell)
+        for equilibria in equilibria
+        for cell in measures.cells(equilibria.setting)
     ]
 
 
-def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> dict[str, Any]:
-    setting = found.setting
+def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> dict[str, Any]:
+    setting = equilibria.setting
     row: dict[str, Any] = {
         "setting": setting.label,
         "rate_bps": measures.applied_rate(setting),
@@ -76,7 +76,7 @@ def _row(measures: RunMeasures, found: SettingEquilibria, cell: Cell) -> dict[st
         row[name] = estimate_dict(cell.estimate(name))
     if len(measures.group_names) > 1:
         row["groups"] = [_group(measures, cell, i) for i in range(len(measures.group_names))]
-    return row | _game(found, cell)
+    return row | _game(equilibria, cell)
 
 
 def _group(measures: RunMeasures, cell: Cell, group: int) -> dict[str, Any]:
@@ -90,14 +90,14 @@ def _group(measures: RunMeasures, cell: Cell, group: int) -> dict[str, Any]:
     }
 
 
-def _game(found: SettingEquilibria, cell: Cell) -> dict[str, Any]:
-    verdict = found.verdict(cell.state)
-    gain = None if verdict.gain is None else verdict.gain / found.fair_share
+def _game(equilibria: SettingEquilibria, cell: Cell) -> dict[str, Any]:
+    verdict = equilibria.verdict(cell.state)
+    gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
     return {
         "equilibrium": TRUTH[verdict.equilibrium],
         "epsilon_equilibrium": TRUTH[verdict.epsilon_equilibrium],
         "gain_of_fair_share": gain,
-        "probability": found.frequency.get(cell.state),
+        "probability": equilibria.frequency.get(cell.state),
     }
 
 

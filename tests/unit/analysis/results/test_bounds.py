@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from nashbed.analysis.acceptance import AcceptanceResult, check_measures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.results.acceptance import AcceptanceResult, check_measures
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
 

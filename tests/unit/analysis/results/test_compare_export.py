@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from nashbed.analysis.compare import compare_runs
-from nashbed.analysis.export import export_run
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.metrics.welch import holm, welch
+from nashbed.analysis.results.compare import compare_runs
+from nashbed.analysis.results.export import export_run
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES
@@ -134,10 +134,10 @@ def test_export_says_what_is_wrong(whole_run: Path, tmp_path: Path) -> None:
         export_run(whole_run, tmp_path / "out", "xls")
     with pytest.raises(RunError, match="no table 'packets'; there are postcards"):
         export_run(whole_run, tmp_path / "out", "csv", ("packets",))
-    with pytest.raises(RunError, match="no valid trial kept the table bins"):
+    with pytest.raises(RunError, match="no valid trial has the table bins"):
         export_run(whole_run, tmp_path / "out", "csv", ("bins",))
     (tmp_path / "mine.txt").write_text("keep me")
-    with pytest.raises(RunError, match="holds something else"):
+    with pytest.raises(RunError, match="holds other files"):
         export_run(whole_run, tmp_path)
     assert (tmp_path / "mine.txt").exists()
     assert not (tmp_path / "out").exists()
@@ -174,7 +174,7 @@ def test_polars_reads_a_results_folder_directly(whole_run: Path) -> None:
 
 def test_the_documented_schema_is_the_contract(whole_run: Path) -> None:
     """Every column of every table stands in analysis/README.md, and files are as written there."""
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[4]
     text = (root / "analysis" / "README.md").read_text()
     for name, schema in TABLES.items():
         missing = [column for column in schema.names if f"`{column}`" not in text]

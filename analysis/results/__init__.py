@@ -1,0 +1,1 @@
+"""What a run says: rows, verdicts on its bounds, comparisons, flat tables, lines of settings."""

@@ -1,0 +1,204 @@
+"""The order of the rooms, held: who may import whom, read from the sources.
+
+A room imports only rooms to its left, wherever in a module the import stands. The allow-lists name
+what is known to break a rule and who mends it; an entry that is no longer needed fails the test.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = (
+    "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
+    "calibrate", "bench", "study", "cli",
+)  # fmt: skip
+"""Of the control plane, from the bottom to the top."""
+MAY_USE_ANALYSIS = {"bench", "study", "cli"}
+ANALYSIS_READS = {"contract", "store"}
+"""What the analysis imports of the control plane."""
+PROCESSES = {"machine"}
+"""The rooms that start processes."""
+
+AGAINST_THE_ORDER = {
+    # being moved to the contract
+    ("nashbed.controlplane.validity.gates", "nashbed.controlplane.targets"),
+}
+STARTS_PROCESSES = {
+    # being moved to machine
+    "nashbed.controlplane.cli.bench_all",
+}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module of ours.
+
+    Attributes:
+        name: Its full name.
+        path: Its file.
+        tree: What is in it.
+    """
+
+    name: str
+    path: Path
+    tree: ast.Module
+
+    @property
+    def package(self) -> list[str]:
+        parts = self.name.split(".")
+        return parts if self.path.name == "__init__.py" else parts[:-1]
+
+    @property
+    def room(self) -> str:
+        """The folder below controlplane/ or analysis/ that it is in; "" for one beside them."""
+        parts = self.path.relative_to(ROOT).parts
+        return parts[1] if len(parts) > 2 else ""
+
+
+@cache
+def modules() -> dict[str, Module]:
+    found = {}
+    for top in ("analysis", "controlplane"):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            parts = ("nashbed", *path.relative_to(ROOT).with_suffix("").parts)
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name] = Module(name, path, ast.parse(path.read_text()))
+    return found
+
+
+def imported(module: Module, runtime_only: bool = False) -> set[str]:
+    """Names of all modules that a module imports; of ours those that hold what is imported."""
+    names: set[str] = set()
+    for node in _nodes(module.tree, runtime_only):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= set(_from(module, node))
+    return names - {module.name}
+
+
+def _nodes(tree: ast.AST, runtime_only: bool) -> Iterator[ast.AST]:
+    """Every node, without what only type checkers see if so asked."""
+    for node in ast.iter_child_nodes(tree):
+        types_only = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if not (runtime_only and types_only):
+            yield node
+            yield from _nodes(node, runtime_only)
+
+
+def _from(module: Module, node: ast.ImportFrom) -> Iterator[str]:
+    above = module.package[: len(module.package) - node.level + 1] if node.level else []
+    base = ".".join([*above, *([node.module] if node.module else [])])
+    for alias in node.names:
+        name = f"{base}.{alias.name}"
+        yield name if name in modules() else base
+
+
+def of(top: str) -> list[Module]:
+    return [m for m in modules().values() if m.name.startswith(f"nashbed.{top}")]
+
+
+def _room_of(name: str) -> str:
+    return name.split(".")[2] if name.count(".") > 1 else ""
+
+
+def check_no_circle(graph: dict[str, set[str]]) -> None:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_every_room_has_its_place() -> None:
+    rooms = {path.parent.name for path in (ROOT / "controlplane").glob("*/__init__.py")}
+    assert rooms == set(ROOMS)
+
+
+def test_rooms_import_only_what_is_below_them() -> None:
+    upwards = {
+        (module.name, name)
+        for module in of("controlplane")
+        for name in imported(module)
+        if name.startswith("nashbed.controlplane.")
+        and (not module.room or ROOMS.index(_room_of(name)) > ROOMS.index(module.room))
+    }
+    assert upwards == AGAINST_THE_ORDER
+
+
+def test_only_the_upper_rooms_use_the_analysis() -> None:
+    users = {
+        module.room
+        for module in of("controlplane")
+        if any(name.startswith("nashbed.analysis") for name in imported(module))
+    }
+    assert users <= MAY_USE_ANALYSIS
+
+
+def test_the_analysis_reads_contract_and_store_alone() -> None:
+    others = {
+        (module.name, name)
+        for module in of("analysis")
+        for name in imported(module)
+        if name.startswith("nashbed.controlplane") and _room_of(name) not in ANALYSIS_READS
+    }
+    assert others == set()
+
+
+def test_no_circle_of_modules() -> None:
+    ours = modules()
+    check_no_circle({m.name: imported(m, runtime_only=True) & set(ours) for m in ours.values()})
+
+
+def test_no_circle_of_the_analysis_rooms() -> None:
+    graph = defaultdict(set)
+    for module in of("analysis"):
+        room = module.room or module.path.stem
+        for name in imported(module):
+            if name.startswith("nashbed.analysis."):
+                graph[room].add(_room_of(name))
+        graph[room].discard(room)
+    check_no_circle(graph)
+
+
+def test_only_machine_starts_processes() -> None:
+    users = {
+        module.name
+        for module in modules().values()
+        if "subprocess" in imported(module) and module.room not in PROCESSES
+    }
+    assert users == STARTS_PROCESSES
+
+
+def test_no_two_classes_share_a_name() -> None:
+    places = defaultdict(list)
+    for module in modules().values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module.name)
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_every_module_is_used() -> None:
+    """By another module, or as an entry point: a script, or a module that is run with -m."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    used = {target.partition(":")[0] for target in project["scripts"].values()}
+    for module in modules().values():
+        used |= imported(module)
+    unused = {m.name for m in modules().values() if m.path.name != "__init__.py"} - used
+    assert unused == set()
+
+
+def test_every_package_is_listed() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    packages = {m.name for m in modules().values() if m.path.name == "__init__.py"}
+    assert set(listed) == packages
