@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nashbed.analysis.figures import heat_map
+from nashbed.analysis.text import NONE
 from nashbed.controlplane.contract.trial import Setting
 from tests.support.drawn import texts
 from tests.unit.analysis.made_measures import made
@@ -66,7 +67,7 @@ def test_a_cell_without_a_value_is_a_dash() -> None:
 
     figure = heat_map.draw(made(GRID, bbr_gains), value, "x", signed=True)
     assert figure is not None
-    assert texts(figure.axes[0]) == ["–", "20", "20", "20"]
+    assert texts(figure.axes[0]) == [NONE, "20", "20", "20"]
     assert np.isnan(np.asarray(figure.axes[0].images[0].get_array())[0, 0])
 
 
