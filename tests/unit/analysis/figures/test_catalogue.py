@@ -42,9 +42,7 @@ def test_references_that_belong_to_a_setting() -> None:
 def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
     measures = made(SIX, settles_at_five)
     correlation = RunCorrelation(measures, (), None)
-    drawn = draw_all(
-        measures, equilibria_of_measures(measures), correlation, tmp_path, ("svg",)
-    )
+    drawn = draw_all(measures, equilibria_of_measures(measures), correlation, tmp_path, ("svg",))
     # No delay, telemetry or sample was measured: what needs them is not drawn.
     assert {figure.kind for figure in drawn} == {"throughput_by_mix", "dynamics"}
     for figure in drawn:

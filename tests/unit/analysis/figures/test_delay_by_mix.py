@@ -13,6 +13,7 @@ TOTALS = {"mean_queueing_delay": 0.030, "median_queueing_delay": 0.025, "p95_que
 def test_mean_median_and_percentile_in_ms() -> None:
     measures = made({}, lambda *_: 1e7, TOTALS)
     figure = delay_by_mix.draw(measures, measures.run.settings[0])
+    assert figure is not None
     (ax,) = figure.axes
     lines = lines_of(ax)
     for label, ms, style in (
@@ -37,7 +38,9 @@ def test_mean_median_and_percentile_in_ms() -> None:
 
 def test_what_was_not_measured_has_no_line() -> None:
     measures = made({}, lambda *_: 1e7, {"mean_queueing_delay": 0.030})
-    (ax,) = delay_by_mix.draw(measures, measures.run.settings[0]).axes
+    figure = delay_by_mix.draw(measures, measures.run.settings[0])
+    assert figure is not None
+    (ax,) = figure.axes
     assert set(lines_of(ax)) == {"mean over packets (n = 1 trial per mix)", "full queue"}
 
 
@@ -45,7 +48,14 @@ def test_several_groups_have_points_only() -> None:
     groups = [{"name": "near", "count": 1, "base_rtt": "10ms"},
               {"name": "far", "count": 1, "base_rtt": "50ms"}]  # fmt: skip
     measures = made({"flows": groups}, lambda *_: 1e7, TOTALS)
-    (ax,) = delay_by_mix.draw(measures, measures.run.settings[0]).axes
+    figure = delay_by_mix.draw(measures, measures.run.settings[0])
+    assert figure is not None
+    (ax,) = figure.axes
     line = lines_of(ax)["mean over packets (n = 1 trial per mix)"]
     assert line.get_linestyle() == "None"
     assert sorted(points(line)[0]) == [0, 1, 1, 2]
+
+
+def test_nothing_where_no_delay_was_measured() -> None:
+    measures = made({}, lambda *_: 1e7)
+    assert delay_by_mix.draw(measures, measures.run.settings[0]) is None
