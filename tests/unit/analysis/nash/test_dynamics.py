@@ -4,36 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures import dynamics
-from nashbed.analysis.figures.style import house_style, save
 from nashbed.analysis.nash.best_response import best_response_path
-from nashbed.analysis.nash.equilibria import judge_all
-from nashbed.analysis.nash.game import PayoffTable, all_states, two_strategy_table
-from nashbed.analysis.nash.of_run import SettingEquilibria
+from nashbed.analysis.nash.game import two_strategy_table
 from nashbed.analysis.nash.replicator import free_shares, population, trajectory
-from nashbed.controlplane.contract.trial import Setting
-
-NAN = float("nan")
-GAME = {0: (5, NAN), 1: (4, 7), 2: (6, 6), 3: (NAN, 5)}
-SETTING = Setting(
-    label="b2bdp", rate_bps=10**7, buffer_bytes=10**5, buffer_label="2bdp", buffer_bdp=2,
-    base_rtt_ns=(40_000_000,), overhead_bytes=0,
-)  # fmt: skip
-
-
-def table_of(sizes, strategies, payoff, names="abc"):
-    samples = {s: np.array([payoff(s)], dtype=float) for s in all_states(sizes, strategies)}
-    groups = ("near", "far")[: len(sizes)]
-    return PayoffTable(tuple(names[:strategies]), groups, sizes, samples, 1.0)
-
-
-def found(table: PayoffTable) -> SettingEquilibria:
-    return SettingEquilibria(
-        setting=SETTING, strategies=table.strategies, groups=table.groups, utility="throughput",
-        epsilon=0.1, fair_share=1.0, table=table, verdicts=tuple(judge_all(table, 0.1)),
-        crossings=(), frequency={}, epsilon_frequency={}, state_count=table.state_count,
-        missing_count=0,
-    )  # fmt: skip
+from tests.unit.analysis.made_games import GAME, NAN, table_of
 
 
 def test_best_response_by_hand() -> None:
@@ -91,29 +65,3 @@ def test_replicator_of_two_groups() -> None:
 def test_three_strategies_end_on_the_best() -> None:
     game = population(table_of((4,), 3, lambda s: [[1.0, 2.0, 3.0]]))
     assert trajectory(game, [0.3, 0.1], 40.0, 20)[-1] == pytest.approx([0, 1], abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "strategies"), [((6,), 2), ((4, 3), 2), ((4,), 3)], ids=["line", "square", "triangle"]
-)
-def test_figures(tmp_path, sizes, strategies) -> None:
-    def payoff(state):
-        totals = np.array([sum(c) for c in zip(*state, strict=True)])
-        return [(10 + np.arange(strategies) * 2 - totals).tolist() for _ in sizes]
-
-    table = table_of(sizes, strategies, payoff)
-    with house_style():
-        figure = dynamics.draw(found(table))
-        assert figure is not None
-        (path,) = save(figure, tmp_path / "figure", ("png",))
-    assert path.stat().st_size > 5000
-
-
-def test_nothing_is_drawn_of_nothing() -> None:
-    assert dynamics.draw(found(PayoffTable(("a", "b"), ("x",), (4,), {}, 1.0))) is None
-    one = two_strategy_table({0: (5, NAN)}, 3, ("a", "b"), 1.0)
-    assert dynamics.draw(found(one)) is None
-    alone = two_strategy_table({1: (5, 4)}, 3, ("a", "b"), 1.0)
-    assert dynamics.draw(found(alone)) is None  # no switch is known
-    four = table_of((2,), 4, lambda s: [[1.0] * 4], "abcd")
-    assert dynamics.draw(found(four)) is None

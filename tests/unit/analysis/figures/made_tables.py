@@ -1,0 +1,57 @@
+"""A trial whose tables are made up in memory: one short trial of one CUBIC and one BBR flow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from nashbed.analysis.measures import RunMeasures, TrialMeasures
+from tests.unit.analysis.made_measures import made
+
+SHORT: dict[str, Any] = {
+    "bottleneck": {"rate": "8mbit", "buffer": "40kB"},
+    "duration": "100ms", "warmup": "40ms", "start_jitter": "0s",
+    "telemetry": {"tcp_info": "50ms"},
+}  # fmt: skip
+
+
+class MadeTrial:
+    """What figures ask of a sealed trial, from tables in memory."""
+
+    def __init__(self, like: Any, tables: dict[str, dict[str, Any]]) -> None:
+        self.path = Path("nowhere")
+        self.id, self.setting = like.id, like.setting
+        self.record = SimpleNamespace(duration_ns=100_000_000, window_ns=(40_000_000, 100_000_000))
+        self._tables = {
+            name: {key: np.array(values) for key, values in columns.items()}
+            for name, columns in tables.items()
+        }
+
+    def has(self, table: str) -> bool:
+        return table in self._tables
+
+    def arrays(self, table: str, columns: Sequence[str]) -> dict[str, Any]:
+        return {name: self._tables[table][name] for name in columns}
+
+    def batches(self, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        yield self.arrays(table, columns)
+
+
+def trial_with(
+    tables: dict[str, dict[str, Any]], raw: dict[str, Any] | None = None
+) -> tuple[RunMeasures, TrialMeasures]:
+    """One flow of CUBIC (flow 0) and one of BBR (flow 1) at 8 Mbit/s, 40 kB, 40 ms.
+
+    Args:
+        tables: Table -> column -> values.
+        raw: Further keys of the scenario.
+    """
+    measures = made({**SHORT, "sweep": {"mixes": [1]}, **(raw or {})}, lambda *_: 4e6)
+    (one,) = measures.trials
+    trial: Any = MadeTrial(one.trial, tables)
+    one = replace(one, trial=trial)
+    return replace(measures, trials=(one,)), one

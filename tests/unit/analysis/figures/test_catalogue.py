@@ -1,0 +1,52 @@
+"""Which figures a run gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nashbed.analysis.correlation.of_run import RunCorrelation
+from nashbed.analysis.figures.catalogue import detailed_trials, draw_all, references
+from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.controlplane.contract.trial import Setting
+from tests.unit.analysis.made_measures import made
+
+SIX: dict[str, Any] = {"flows": [{"name": "main", "count": 6, "base_rtt": "40ms"}]}
+
+
+def settles_at_five(setting: Setting, strategy: str, second: int) -> float:
+    return 1e7 + (1e5 * (5.5 - second) if strategy == "bbr" else 0)
+
+
+def test_trials_over_time_are_those_that_tell_most() -> None:
+    measures = made(SIX, settles_at_five)
+    chosen = detailed_trials(measures, equilibria_of_measures(measures))
+    # The first mix of both, the middle one, and the last one, which is the equilibrium.
+    assert [trial.state[0][1] for trial in chosen] == [1, 3, 5]
+
+
+def test_references_that_belong_to_a_setting() -> None:
+    series = [
+        {"label": "here", "strategy": "bbr", "x": [1], "y": [1.0], "buffer": "1bdp"},
+        {"label": "elsewhere", "strategy": "bbr", "x": [1], "y": [1.0], "buffer": "2bdp"},
+        {"label": "another axis", "strategy": "bbr", "axis": "buffer_bdp", "quantity": "share",
+         "x": [1], "y": [1.0]},
+    ]  # fmt: skip
+    raw = {**SIX, "sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [1]}, "reference": series}
+    measures = made(raw, settles_at_five)
+    first, second = measures.run.settings
+    assert [s.label for s in references(measures, first)] == ["here"]
+    assert [s.label for s in references(measures, second)] == ["elsewhere"]
+
+
+def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
+    measures = made(SIX, settles_at_five)
+    correlation = RunCorrelation(measures, (), None)
+    drawn = draw_all(measures, equilibria_of_measures(measures), correlation, tmp_path, ("svg",))
+    # No delay, telemetry or sample was measured: what needs them is not drawn.
+    assert {figure.kind for figure in drawn} == {"throughput_by_mix", "dynamics"}
+    for figure in drawn:
+        assert figure.setting == measures.run.settings[0].label
+        assert figure.title
+        assert figure.caption
+        assert figure.paths["svg"].is_file()

@@ -1,0 +1,93 @@
+"""Flows of CUBIC at the equilibrium, against the buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+from nashbed.analysis.figures import equilibria_by_buffer
+from nashbed.analysis.figures.model_lines import ask
+from nashbed.analysis.models.band import equilibrium_band
+from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.results.sweep import lines
+from nashbed.controlplane.contract.trial import Setting
+from tests.support.drawn import band, legend_of, lines_of, points, unlabelled_lines
+from tests.unit.analysis.made_measures import made
+
+BUFFERS: dict[str, Any] = {
+    "flows": [{"name": "main", "count": 10, "base_rtt": "40ms"}],
+    "sweep": {"buffer": ["1bdp", "5bdp", "20bdp"]},
+}
+BEST = {1.0: 9.5, 5.0: 6.5, 20.0: 3.5}
+
+
+def settles(setting: Setting, strategy: str, second: int) -> float:
+    """Joining BBR gains as long as there are fewer BBR flows than at the best mix."""
+    return 1e7 + (1e5 * (BEST[setting.buffer_bdp] - second) if strategy == "bbr" else 0)
+
+
+def draw(raw: dict[str, Any]) -> tuple[Any, Figure | None]:
+    measures = made({**BUFFERS, **raw}, settles)
+    (line,) = lines(measures.run.settings)
+    found = {e.setting.label: e for e in equilibria_of_measures(measures)}
+    return measures, equilibria_by_buffer.draw(measures, line, found)
+
+
+def test_equilibria_at_their_buffers() -> None:
+    _, figure = draw({})
+    assert figure is not None
+    (ax,) = figure.axes
+    # Up to 9, 6 and 3 BBR flows joining pays: 1, 4 and 7 CUBIC flows stay.
+    line = lines_of(ax)["equilibrium of the means (n = 1 trial per mix)"]
+    assert points(line) == ([1, 5, 20], [1, 4, 7])
+    assert line.get_linestyle() == "None"
+    assert ax.get_xlabel() == "buffer (BDP)"
+    assert ax.get_ylabel() == "cubic flows at the equilibrium, of 10"
+    assert ax.get_ylim() == pytest.approx((-0.3, 10.3))
+    assert ax.get_xscale() == "log"
+
+
+def test_epsilon_equilibria_are_bars() -> None:
+    # 2 % of the fair share of 10 Mbit/s are 0.2 Mbit/s, so gains of 0.05 and 0.15 are allowed:
+    # from two BBR flows fewer than the equilibrium to two more, as far as there are flows.
+    _, figure = draw({"equilibrium": {"epsilon": "2%"}})
+    assert figure is not None
+    (ax,) = figure.axes
+    named = points(lines_of(ax)["gain below 2% of the fair share"])
+    others = [points(line) for line in unlabelled_lines(ax)]
+    bars = sorted((x[0], x[1], low, high) for x, (low, high) in [named, *others])
+    assert bars == [(1, 1, 0, 3), (5, 5, 2, 6), (20, 20, 5, 9)]
+
+
+def test_the_model_is_a_band() -> None:
+    measures, figure = draw({})
+    assert figure is not None
+    (ax,) = figure.axes
+    assert "Mishra 2022, synchronised to de-synchronised" in legend_of(figure)
+    setting = measures.run.settings[1]
+    question = ask(measures, setting, ((9, 1),))
+    assert question is not None
+    model = equilibrium_band(question)
+    assert model.synchronised is not None
+    assert model.desynchronised is not None
+    expected = sorted((10 - model.synchronised, 10 - model.desynchronised))
+    assert band(ax, 0, 5.0) == pytest.approx(expected)
+
+
+def test_published_equilibria_are_crosses() -> None:
+    series = {"label": "Paper", "strategy": "cubic", "axis": "buffer_bdp",
+              "quantity": "equilibrium", "x": [1, 5], "y": [2, 5]}  # fmt: skip
+    _, figure = draw({"reference": [series]})
+    assert figure is not None
+    line = lines_of(figure.axes[0])["Paper, cubic"]
+    assert points(line) == ([1, 5], [2, 5])
+    assert line.get_marker() == "x"
+
+
+def test_nothing_with_fewer_than_two_equilibria() -> None:
+    measures = made(BUFFERS, settles)
+    (line,) = lines(measures.run.settings)
+    few = made({**BUFFERS, "sweep": {"buffer": ["1bdp", "5bdp", "20bdp"], "mixes": [5]}}, settles)
+    found = {e.setting.label: e for e in equilibria_of_measures(few)}
+    assert equilibria_by_buffer.draw(measures, line, found) is None
