@@ -236,7 +236,7 @@ def _scheduler(run: ActiveRun, first: list[Job], lab: Lab) -> Scheduler:
     scenario = run.scenario.model
 
     def execute_job(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> TrialRecord:
-        folder = run.directory.aside(job.trial.attempt_id(job.attempt))
+        folder = run.directory.unfinished(job.trial.attempt_id(job.attempt))
         attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
         return TrialRunner(lab, run.directory, attempt, scheduler.stop, tell).execute()
 

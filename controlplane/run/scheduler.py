@@ -14,7 +14,7 @@ from ..contract.plan import PlannedTrial
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
 from ..plan.resources import NOTHING, Room, taken_by
-from ..store.run_directory import DiskFullError
+from ..store.errors import DiskFullError
 from .pace import LoadLimit
 from .steps import TrialStep
 from .work import Job, Work

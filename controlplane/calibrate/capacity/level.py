@@ -23,7 +23,7 @@ from ...run.runner import ActiveRun, execute, local_session, new_run, plan_run
 from ...run.scheduler import Snapshot
 from ...run.steps import TrialStep
 from ...run.work import Chooser
-from ...store.run_directory import DiskFullError
+from ...store.errors import DiskFullError
 from .bed import Lanes
 
 MakeSession = Callable[[ActiveRun], Session]

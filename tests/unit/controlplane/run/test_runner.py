@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.runner import ActiveRun, execute, resumed_run
 from nashbed.controlplane.run.work import Job, Work
-from nashbed.controlplane.store.run_directory import DiskFullError
+from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.store.tables import TABLES
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.session import FakeSession

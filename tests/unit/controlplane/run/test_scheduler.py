@@ -16,7 +16,7 @@ from nashbed.controlplane.plan.resources import Room, held_packets
 from nashbed.controlplane.run.scheduler import Scheduler, Snapshot
 from nashbed.controlplane.run.steps import ORDER, Steps, TrialStep
 from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork
-from nashbed.controlplane.store.run_directory import DiskFullError
+from nashbed.controlplane.store.errors import DiskFullError
 
 MBIT = 10**6
 
