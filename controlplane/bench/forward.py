@@ -20,7 +20,7 @@ from ..machine.dataplane_once import run_dataplane
 from ..machine.paths import DATAPLANE, built
 from ..machine.session import Session
 from ..plan.attempt import Attempt
-from ..plan.planner import RAW_BYTES_PER_PACKET
+from ..plan.estimates import RAW_BYTES_PER_PACKET
 from ..targets import capabilities_of
 from ..targets.dataplane import dataplane_config
 from .site import BenchSite, Tell

@@ -10,7 +10,7 @@ from ..contract.testbed import Testbed
 from ..lane.lab import Lab
 from ..machine import facts
 from ..machine.facts import utc_now
-from ..run.standing import read_own
+from ..run.standing import read_certificate
 from ..store.documents import write_document
 
 
@@ -44,4 +44,4 @@ def write_certificate(path: Path, certificate: Certificate) -> None:
 def refuse_foreign(path: Path, testbed: Testbed) -> None:
     """Raise ConfigError where another testbed's certificate would be overwritten."""
     if path.exists():
-        read_own(path, testbed)
+        read_certificate(path, testbed)

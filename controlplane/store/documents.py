@@ -14,7 +14,7 @@ from ruamel.yaml.error import YAMLError
 from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
 from ..contract.testbed import TapFiles
-from .errors import RunError, damaged, disk_errors
+from .errors import damaged, disk_errors
 
 D = TypeVar("D", bound=ContractModel)
 
@@ -100,6 +100,5 @@ def _check_format(path: Path, raw: Any, version: int) -> None:
     if number == version:
         return
     problem = "has no format number" if number is None else f"has format {number!r}"
-    raise RunError(
-        f"{path}: {problem}, this version reads {version}; use the version that wrote it"
-    )
+    problem += f", this version reads {version}"
+    raise damaged(path, problem, "use the version that wrote it")

@@ -78,7 +78,7 @@ def create(
             directory.trials.mkdir(parents=True)
         except OSError as error:
             raise HostError(
-                f"{path}: cannot create this folder: {error.strerror}; use --out"
+                f"{path}: cannot create this folder: {error.strerror}; name another with --out"
             ) from error
         (path / "scenario.yaml").write_text(scenario.text)
         (path / "testbed.yaml").write_text(testbed.text)

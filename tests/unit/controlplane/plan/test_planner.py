@@ -9,10 +9,11 @@ from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.plan.estimates import estimate_seconds, trials_at_once
 from nashbed.controlplane.plan.flows import group_delays, trial_flows
 from nashbed.controlplane.plan.mixes import mix_label, scenario_mixes
-from nashbed.controlplane.plan.planner import estimate_seconds, make_plan, trials_at_once
-from nashbed.controlplane.plan.resources import Room, held_packets
+from nashbed.controlplane.plan.planner import make_plan
+from nashbed.controlplane.plan.resources import Resources, held_packets
 from nashbed.controlplane.plan.seeds import derive
 from nashbed.controlplane.plan.settings import scenario_settings
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
@@ -166,11 +167,11 @@ def test_the_estimate_packs_by_rate_and_memory(scenario: Scenario, testbed: Test
     # Three trials of 100 Mbit/s into 250 Mbit/s: two at once, then one.
     plan = plan_of(scenario, testbed)
     held = held_packets(plan.trials[0].setting)
-    two = estimate_seconds(plan.trials[:2], 10**10, 4, Room(250_000_000, 2 * held))
-    assert estimate_seconds(plan.trials, 10**10, 4, Room(250_000_000, 10 * held)) == 2 * two
-    assert estimate_seconds(plan.trials, 10**10, 1, Room(10**9, 10 * held)) == 3 * two
-    assert estimate_seconds(plan.trials, 10**10, 4, Room(10**9, 2 * held)) == 2 * two
-    assert trials_at_once(plan.trials, 4, Room(10**9, 2 * held)) == 2
+    two = estimate_seconds(plan.trials[:2], 10**10, 4, Resources(250_000_000, 2 * held))
+    assert estimate_seconds(plan.trials, 10**10, 4, Resources(250_000_000, 10 * held)) == 2 * two
+    assert estimate_seconds(plan.trials, 10**10, 1, Resources(10**9, 10 * held)) == 3 * two
+    assert estimate_seconds(plan.trials, 10**10, 4, Resources(10**9, 2 * held)) == 2 * two
+    assert trials_at_once(plan.trials, 4, Resources(10**9, 2 * held)) == 2
 
 
 def test_a_deep_buffer_does_not_keep_shallow_ones_from_running(testbed: Testbed) -> None:
