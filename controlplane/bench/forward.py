@@ -170,7 +170,7 @@ def _attempt(place: BenchSite, traffic: Traffic) -> Iterator[Attempt]:
 @contextmanager
 def _forwarder(place: BenchSite) -> Iterator[Session]:
     """A testpmd between the hosts; the machine is given back whatever happens."""
-    session = place.make_session(place, 1, WINDOW_BYTES)
+    session = place.session(1, WINDOW_BYTES)
     try:
         session.open()
         process = session.start_forwarder(_devices(place, session))

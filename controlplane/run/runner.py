@@ -23,7 +23,7 @@ from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..lane.lab import Lab, compiled_program, opened_lab
 from ..machine.log import LOG, close_log, log_to
-from ..machine.session import LocalSession, Session
+from ..machine.session import MakeSession, SessionRequest, local_session
 from ..machine.state import id_of
 from ..plan.attempt import make_attempt
 from ..plan.planner import ExpectedRounds, make_plan
@@ -35,8 +35,6 @@ from .scheduler import OnProgress, OnStep, Scheduler
 from .standing import standing, with_capacity
 from .trial_runner import TrialRunner
 from .work import Chooser, ChosenWork, Job, PlannedWork, Work
-
-MakeSession = Callable[["ActiveRun"], Session]
 
 MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
 """Makes the chooser of an adaptive run: (run directory, scenario, testbed, plan) -> chooser."""
@@ -174,16 +172,14 @@ def needed_disk_bytes(plan: Plan, work: Work | None = None) -> int:
     return int(plan.estimated_disk_bytes * left)
 
 
-def local_session(run: ActiveRun) -> Session:
-    """A session on this machine for a run."""
-    largest = max(trial.setting.largest_window_bytes for trial in run.plan.trials)
-    return LocalSession(
+def _session_request(run: ActiveRun) -> SessionRequest:
+    return SessionRequest(
         run.id,
         run.directory.path,
         run.testbed.model,
         lanes=run.plan.lanes,
         groups=len(run.scenario.model.flows),
-        window_bytes=largest,
+        window_bytes=max(trial.setting.largest_window_bytes for trial in run.plan.trials),
     )
 
 
@@ -230,7 +226,7 @@ def _run_jobs(
 ) -> None:
     run.directory.remove_unfinished()
     bed = run.testbed.model
-    with opened_lab(make_session(run), bed, program(bed)) as lab:
+    with opened_lab(make_session(_session_request(run)), bed, program(bed)) as lab:
         run.manifest = with_lab(run.manifest, lab)
         run.directory.write("manifest.json", run.manifest)
         _scheduler(run, first, lab).run(on_progress)

@@ -32,10 +32,12 @@ def read_document(path: Path, model: type[D], remedy: str) -> D:
     """
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-        _check_format(path, raw, model.model_fields["format"].default)
-        return model.model_validate(raw)
+        other_version = _other_version(raw, model.model_fields["format"].default)
+        if not other_version:
+            return model.model_validate(raw)
     except (OSError, ValueError) as error:
         raise damaged(path, error, remedy) from error
+    raise damaged(path, other_version, f"use the version that wrote it, or {remedy}")
 
 
 def write_document(path: Path, document: ContractModel) -> None:
@@ -94,11 +96,12 @@ def _yaml(path: Path) -> Any:
     return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
 
 
-def _check_format(path: Path, raw: Any, version: int) -> None:
-    """Refuse a document of another version before its fields are looked at."""
-    number = raw.get("format") if isinstance(raw, dict) else None
+def _other_version(raw: Any, version: int) -> str:
+    """Say which format a document has instead of `version`; empty: it has that one."""
+    if not isinstance(raw, dict):
+        raise ValueError("it is not a JSON object")
+    number = raw.get("format")
     if number == version:
-        return
-    problem = "has no format number" if number is None else f"has format {number!r}"
-    problem += f", this version reads {version}"
-    raise damaged(path, problem, "use the version that wrote it")
+        return ""
+    has = "has no format number" if number is None else f"has format {number!r}"
+    return f"{has}, this version reads {version}"
