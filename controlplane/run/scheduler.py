@@ -44,7 +44,7 @@ class Snapshot:
         running: Trials that are running.
         waiting: Trials that are not yet started.
         finished: Trials that ended with a valid result or used up their attempts.
-        invalid: Attempts that were found invalid.
+        invalid: Attempts that were invalid.
         total: Trials of the run; an estimate where they are chosen as results arrive.
         allowed_bps: Largest sum of rates at once, now.
         reduced: Whether that is less than the testbed's capacity: departures were late.

@@ -19,7 +19,7 @@ REQUIRED = ("flows",)
 
 @dataclass(frozen=True)
 class SealedTrial:
-    """A sealed trial. Tables are read when asked for and not kept.
+    """A sealed trial. Tables are read when they are asked for, and every time.
 
     Attributes:
         path: The trial's directory.
@@ -45,7 +45,7 @@ class SealedTrial:
         return tuple(tuple(sorted(group.counts.items())) for group in self.record.mix)
 
     def has(self, table: str) -> bool:
-        """Say whether the trial kept a table."""
+        """Say whether the trial has a table."""
         return self._file(table).is_file()
 
     def arrays(self, table: str, columns: Sequence[str] | None = None) -> Arrays:

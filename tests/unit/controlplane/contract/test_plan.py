@@ -13,9 +13,7 @@ from pydantic import ValidationError
 from tests.unit.controlplane.conftest import plan_of
 
 
-def test_the_program_is_that_of_setting_and_limit(
-    scenario: Scenario, testbed: Testbed
-) -> None:
+def test_the_program_is_that_of_setting_and_limit(scenario: Scenario, testbed: Testbed) -> None:
     trial = plan_of(scenario, testbed).trials[0]
     assert trial.program == BottleneckProgram(
         rate_bps=10**8,
