@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards, Scenario
-from nashbed.controlplane.store.errors import damaged
-from nashbed.controlplane.store.sealed_trial import REMEDY, Arrays, SealedTrial
+from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
+from nashbed.controlplane.store.parquet import Arrays
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 from .data import FlowSamples, Goodput, QueueTotals, TrialData
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
@@ -93,5 +94,5 @@ def _known_flows(table: Arrays, flows: int, path: Path) -> Arrays:
     flow = table["flow"]
     if len(flow) and int(flow.max()) >= flows:
         problem = f"holds flow {int(flow.max())}, but the trial has {flows} flows"
-        raise damaged(path, problem, REMEDY)
+        raise damaged(path, problem, TRIAL_REMEDY)
     return table

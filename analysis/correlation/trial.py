@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import NS_PER_S
-from nashbed.controlplane.store.sealed_trial import Arrays
+from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
 from ..measures import TrialMeasures

@@ -12,7 +12,7 @@ from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab
 from ..machine.admission import check_host
 from ..machine.procfs import CpuTime
-from ..plan.planner import RAW_BYTES_PER_PACKET
+from ..plan.estimates import RAW_BYTES_PER_PACKET
 from .site import BenchSite, Tell
 from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts
 

@@ -20,7 +20,7 @@ from ..machine.dataplane_once import run_dataplane
 from ..machine.paths import DATAPLANE, built
 from ..machine.session import Session
 from ..plan.attempt import Attempt
-from ..plan.planner import RAW_BYTES_PER_PACKET
+from ..plan.estimates import RAW_BYTES_PER_PACKET
 from ..targets import capabilities_of
 from ..targets.dataplane import dataplane_config
 from .site import BenchSite, Tell
@@ -170,7 +170,7 @@ def _attempt(place: BenchSite, traffic: Traffic) -> Iterator[Attempt]:
 @contextmanager
 def _forwarder(place: BenchSite) -> Iterator[Session]:
     """A testpmd between the hosts; the machine is given back whatever happens."""
-    session = place.make_session(place, 1, WINDOW_BYTES)
+    session = place.session(1, WINDOW_BYTES)
     try:
         session.open()
         process = session.start_forwarder(_devices(place, session))

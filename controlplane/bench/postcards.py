@@ -8,25 +8,21 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from nashbed.analysis.metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
 from numpy.typing import NDArray
 
 from ..contract.benchmark import Figure
 from ..contract.errors import HostError
-from ..store.sealed_trial import BATCH_ROWS
-from ..store.tables import POSTCARDS
+from ..store.parquet import stream_columns
+from ..store.postcards import POSTCARDS, PostcardBatch, write_postcards
 
 FLOWS = 50
 FRAME_BYTES = 1514
 RATE_BPS = 10**9
 BIN_NS = 10_000_000
 CHUNK = 1 << 20
-INCREASING = ("enqueue_ns", "dequeue_ns", "seq", "tcp_seq", "queue_bytes")
 DISK_BYTES_EACH = 30
 """Upper estimate of a postcard's bytes on disk."""
 TARGET_MPOSTCARDS_PER_S = 5.0
@@ -52,8 +48,8 @@ def bench_analysis(
     """
     with tempfile.TemporaryDirectory(prefix="nashbed-bench-", dir=folder) as made:
         _check_disk(Path(made), postcards)
-        path = Path(made) / "postcards.parquet"
-        _write(path, postcards)
+        path = POSTCARDS.path(Path(made))
+        write_postcards(path.parent, _batches(postcards))
         bins = TimeBins.cover(0, _duration_ns(postcards), BIN_NS)
         seconds = tuple(_read(path, bins) for _ in range(repetitions))
         size = path.stat().st_size
@@ -91,51 +87,35 @@ def _duration_ns(postcards: int) -> int:
     return postcards * FRAME_BYTES * 8 * 10**9 // RATE_BPS
 
 
-def _write(path: Path, postcards: int) -> None:
-    """Encoded as the control plane writes it: differences for what increases."""
-    delta = dict.fromkeys(INCREASING, "DELTA_BINARY_PACKED")
-    plain = [name for name in POSTCARDS.names if name not in delta]
-    with pq.ParquetWriter(
-        path, POSTCARDS, compression="zstd", use_dictionary=plain, column_encoding=delta
-    ) as writer:
-        for batch in _batches(postcards):
-            writer.write_batch(batch)
-
-
-def _batches(postcards: int) -> Iterator[pa.RecordBatch]:
+def _batches(postcards: int) -> Iterator[PostcardBatch]:
     """Postcards of flows in random order, in a queue that swings; one in 200 is a drop."""
     rng = np.random.default_rng(1)
     for first in range(0, postcards, CHUNK):
-        n = np.arange(first, min(first + CHUNK, postcards), dtype=np.int64)
-        yield pa.record_batch(_columns(n, rng), schema=POSTCARDS)
+        yield _batch(np.arange(first, min(first + CHUNK, postcards), dtype=np.int64), rng)
 
 
-def _columns(n: NDArray[np.int64], rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+def _batch(n: NDArray[np.int64], rng: np.random.Generator) -> PostcardBatch:
     dequeue = (n + 1) * (FRAME_BYTES * 8 * 10**9 // RATE_BPS)
     dropped = rng.random(len(n)) < 0.005
-    stay = 20e6 + 15e6 * np.sin(dequeue / 2e9) + rng.integers(0, 100_000, len(n))
-    enqueue = np.where(dropped, dequeue, np.maximum(dequeue - stay.astype(np.int64), 0))
+    swing = 20e6 + 15e6 * np.sin(dequeue / 2e9) + rng.integers(0, 100_000, len(n))
+    sojourn = swing.astype(np.int64)
     size = np.full(len(n), FRAME_BYTES)
-    columns: dict[str, NDArray[Any]] = {
-        "kind": dropped,
-        "flow": rng.integers(0, FLOWS, len(n)),
-        "packet_bytes": size,
-        "payload_bytes": size - 66,
-        "tcp_seq": n * (FRAME_BYTES - 66) % 2**32,
-        "tcp_flags": np.full(len(n), 16),
-        "queue_bytes": stay.astype(np.int64) // 8,
-        "enqueue_ns": enqueue,
-        "dequeue_ns": dequeue,
-        "seq": n % 2**32,
-    }
-    return {f.name: columns[f.name].astype(f.type.to_pandas_dtype()) for f in POSTCARDS}
+    return PostcardBatch(
+        dropped=dropped,
+        flow=rng.integers(0, FLOWS, len(n)),
+        packet_bytes=size,
+        payload_bytes=size - 66,
+        tcp_seq=n * (FRAME_BYTES - 66) % 2**32,
+        tcp_flags=np.full(len(n), 16, np.uint8),
+        queue_bytes=sojourn // 8,
+        enqueue_ns=np.where(dropped, dequeue, np.maximum(dequeue - sojourn, 0)),
+        dequeue_ns=dequeue,
+        seq=n % 2**32,
+    )
 
 
 def _read(path: Path, bins: TimeBins) -> float:
     """Seconds from the file to the occupancy of every flow and bin."""
     started = time.perf_counter()
-    with pq.ParquetFile(path) as file:
-        batches = file.iter_batches(BATCH_ROWS, columns=list(COLUMNS), use_threads=False)
-        chunks = ({c: b.column(c).to_numpy(zero_copy_only=False) for c in COLUMNS} for b in batches)
-        occupancy_bins(chunks, FLOWS, bins)
+    occupancy_bins(stream_columns(path, COLUMNS), FLOWS, bins)
     return time.perf_counter() - started

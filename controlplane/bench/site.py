@@ -14,20 +14,11 @@ from ..contract.errors import ConfigError, NashbedError
 from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, opened_lab
 from ..machine.log import LOG, close_log, log_to
-from ..machine.session import LocalSession, Session
+from ..machine.session import MakeSession, Session, SessionRequest, local_session
 from ..machine.state import id_of
 
 Tell = Callable[[str, int, int], None]
 """Told of each step: title, how many are done, of how many."""
-MakeSession = Callable[["BenchSite", int, int], Session]
-"""Makes a session: (place, lanes, largest window of a flow in bytes) -> session."""
-
-
-def local_session(place: BenchSite, lanes: int, window_bytes: int) -> Session:
-    """A session on this machine, with one flow group for each lane."""
-    return LocalSession(
-        place.id, place.folder, place.bed, lanes=lanes, groups=1, window_bytes=window_bytes
-    )
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,17 @@ class BenchSite:
         finally:
             close_log(handler)
 
+    def session(self, lanes: int, window_bytes: int) -> Session:
+        """A new session, with one flow group for each lane.
+
+        Args:
+            lanes: Lanes side by side.
+            window_bytes: Largest window of a flow.
+        """
+        return self.make_session(
+            SessionRequest(self.id, self.folder, self.bed, lanes, 1, window_bytes)
+        )
+
     def lab(self, lanes: int, window_bytes: int) -> AbstractContextManager[Lab]:
         """The whole bottleneck between the hosts; the machine is given back whatever happens."""
-        session = self.make_session(self, lanes, window_bytes)
-        return opened_lab(session, self.bed, self.program(self.bed))
+        return opened_lab(self.session(lanes, window_bytes), self.bed, self.program(self.bed))

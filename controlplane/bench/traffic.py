@@ -20,7 +20,7 @@ from ..contract.records import GOODPUT
 from ..contract.scenario import Bottleneck, FlowGroup, Scenario
 from ..contract.shared import CONSTANTS
 from ..contract.trial import GroupMix
-from ..contract.units import Buffer, Duration, Rate
+from ..contract.units import Buffer, Duration, Rate, bytes_in_flight
 from ..lane.generators import Generators
 from ..lane.lab import Lab
 from ..lane.programmed import programmed
@@ -78,7 +78,7 @@ class Traffic:
     @property
     def largest_window_bytes(self) -> int:
         """The most that a flow may have under way: BDP and buffer."""
-        in_flight = self.rate.bps * self.base_rtt.ns // (8 * 10**9)
+        in_flight = bytes_in_flight(self.rate.bps, self.base_rtt.ns)
         return in_flight + self.buffer.to_bytes(self.rate, self.base_rtt)
 
 
@@ -185,7 +185,7 @@ def make_attempts(traffic: Traffic, folder: Path) -> tuple[Attempt, ...]:
         mix=(GroupMix(group=0, name="all", counts=dict(traffic.counts)),),
         repetition=0,
         seed=scenario.seed,
-        program=program,
+        limit=program.limit,
     )
     folders = [folder / f"lane{lane}" for lane in range(traffic.lanes)]
     for each in folders:

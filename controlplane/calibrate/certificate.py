@@ -10,8 +10,8 @@ from ..contract.testbed import Testbed
 from ..lane.lab import Lab
 from ..machine import facts
 from ..machine.facts import utc_now
-from ..run.standing import read_own
-from ..store.run_directory import write_atomic
+from ..run.standing import read_certificate
+from ..store.documents import write_document
 
 
 def make_certificate(
@@ -38,10 +38,10 @@ def make_certificate(
 
 def write_certificate(path: Path, certificate: Certificate) -> None:
     """Write it, replaced as a whole."""
-    write_atomic(path, certificate.model_dump_json(indent=1) + "\n")
+    write_document(path, certificate)
 
 
 def refuse_foreign(path: Path, testbed: Testbed) -> None:
     """Raise ConfigError where another testbed's certificate would be overwritten."""
     if path.exists():
-        read_own(path, testbed)
+        read_certificate(path, testbed)

@@ -18,7 +18,7 @@ from ..contract.certificate import CalibrationCheck
 from ..contract.shared import CONSTANTS
 from ..contract.target import Limit
 from ..contract.units import PACKET_BYTES, Size
-from ..store.raw_records import Piece
+from ..store.postcards import PostcardBatch
 from .lane import LOAD_FLOW
 from .load import BurstStep
 from .rig import Observation
@@ -81,7 +81,9 @@ class DropPoint:
     refused: int | None
 
 
-def find_drop_point(limit: Limit, sizes: list[int], cards: Piece, tolerance: int) -> DropPoint:
+def find_drop_point(
+    limit: Limit, sizes: list[int], cards: PostcardBatch, tolerance: int
+) -> DropPoint:
     """Rebuild the queue's fill from what was sent and the postcards of what was dropped.
 
     A postcard tells the size of the dropped packet and the bytes in the queue that it met,

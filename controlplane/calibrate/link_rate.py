@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..contract.certificate import CalibrationCheck
 from ..contract.target import Applied
-from ..store.raw_records import Piece
+from ..store.postcards import PostcardBatch
 from .rig import Observation
 from .verdict import within
 
@@ -47,7 +47,7 @@ def judge_rate(setting: str, observed: Observation) -> CalibrationCheck:
     return verdict((rate / observed.applied.rate_bps - 1) * 100, detail)
 
 
-def busy_stretches(cards: Piece) -> list[slice]:
+def busy_stretches(cards: PostcardBatch) -> list[slice]:
     """Runs of departures (counted without drops) between which the link was never idle."""
     out = ~cards.dropped
     idle = cards.enqueue_ns[out][1:] > cards.dequeue_ns[out][:-1]

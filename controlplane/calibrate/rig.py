@@ -15,7 +15,8 @@ from ..contract.target import Applied, BottleneckProgram
 from ..lane.lab import Lab
 from ..lane.programmed import ProgrammedLane, programmed
 from ..machine.polling import poll
-from ..store.raw_records import LaneClock, Piece, read_pieces
+from ..store.postcards import PostcardBatch, read_postcards
+from ..store.raw_files import LaneClock
 from ..targets import Counters, TelemetryTotals
 from .lane import LANE, Lane
 from .load import Burst, Load
@@ -78,7 +79,7 @@ class Observation(Stimulated):
 
     applied: Applied
     seen: Records
-    cards: Piece
+    cards: PostcardBatch
     counters: Counters
     totals: TelemetryTotals
     losses: dict[str, int]
@@ -137,7 +138,7 @@ class CalibrationRig:
                 applied=lane.applied,
                 seen=seen,
                 totals=lane.stop_telemetry(),
-                cards=join([*read_pieces(raw, clock)]),
+                cards=join([*read_postcards(raw, clock)]),
                 counters=counters,
                 losses=lane.losses(counters),
             )
@@ -193,13 +194,13 @@ class CalibrationRig:
         return poll(settled, ARRIVAL_S + DRAIN_S, lambda: late, interval_s=0.02)
 
 
-def join(pieces: list[Piece]) -> Piece:
-    """Pieces of postcards as one."""
-    names = [field.name for field in fields(Piece)]
-    return Piece(
+def join(batches: list[PostcardBatch]) -> PostcardBatch:
+    """Batches of postcards as one."""
+    names = [field.name for field in fields(PostcardBatch)]
+    return PostcardBatch(
         **{
-            name: np.concatenate([getattr(piece, name) for piece in pieces])
-            if pieces
+            name: np.concatenate([getattr(batch, name) for batch in batches])
+            if batches
             else np.empty(0, np.bool_ if name == "dropped" else np.int64)
             for name in names
         }

@@ -19,7 +19,7 @@ from ..lane.lab import Lab, opened_lab, quietly
 from ..machine.admission import check_host
 from ..machine.log import LOG, close_log, log_to
 from ..machine.paths import PROBE, artefact, built
-from ..machine.session import LocalSession, Session
+from ..machine.session import MakeSession, SessionRequest, local_session
 from ..machine.state import id_of
 from ..targets import artefact_of, capabilities_of, resolve
 from .calibration import calibrate, plan_measurements
@@ -69,9 +69,8 @@ def check(what: Calibration) -> None:
     built(PROBE)
 
 
-def local_session(what: Calibration) -> Session:
-    """A session on this machine."""
-    return LocalSession(
+def _session_request(what: Calibration) -> SessionRequest:
+    return SessionRequest(
         what.id,
         what.work,
         what.testbed.model,
@@ -84,7 +83,7 @@ def local_session(what: Calibration) -> Session:
 def execute(
     what: Calibration,
     tell: Tell,
-    make_session: Callable[[Calibration], Session] = local_session,
+    make_session: MakeSession = local_session,
     find_artefact: Callable[[str], Path] = artefact,
     count_lanes: CountLanes = measure_lanes,
 ) -> Certificate:
@@ -103,7 +102,7 @@ def execute(
     handler = log_to(what.work / "calibrate.log")
     try:
         place = find_artefact(artefact_of(what.testbed.model))
-        with opened_lab(make_session(what), what.testbed.model, place) as lab:
+        with opened_lab(make_session(_session_request(what)), what.testbed.model, place) as lab:
             certificate = _calibrate(what, lab, tell)
         if what.capacities is not None and certificate.passed:
             found = count_lanes(what.testbed, what.capacities, _say)

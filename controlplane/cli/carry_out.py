@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..plan.resources import room_of
+from ..plan.resources import resources_of
 from ..run.runner import ActiveRun, execute
 from .progress import make_display
 
@@ -13,7 +13,7 @@ def carry_out(what: ActiveRun) -> None:
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """
-    display = make_display(what.plan, room_of(what.testbed.model, what.plan))
+    display = make_display(what.plan, resources_of(what.testbed.model, what.plan))
     display.say(f"run directory: {what.directory.path}")
     certificate = what.manifest.certificate
     if certificate is not None and certificate.state != "certified":

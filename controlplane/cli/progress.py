@@ -16,8 +16,8 @@ from rich.text import Text
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
-from ..plan.planner import OVERHEAD_S, estimate_seconds, trials_at_once
-from ..plan.resources import Room
+from ..plan.estimates import OVERHEAD_S, estimate_seconds, trials_at_once
+from ..plan.resources import Resources
 from ..run.scheduler import Running, Snapshot
 
 LINE_EVERY_S = 15.0
@@ -30,7 +30,7 @@ GAP = 2
 class Display(ABC):
     """Shows snapshots of a run on standard error."""
 
-    def __init__(self, plan: Plan, room: Room) -> None:
+    def __init__(self, plan: Plan, room: Resources) -> None:
         self._plan = plan
         self._room = room
 
@@ -70,7 +70,7 @@ class Display(ABC):
 class PlainDisplay(Display):
     """One line whenever a trial ends, and now and then."""
 
-    def __init__(self, plan: Plan, room: Room) -> None:
+    def __init__(self, plan: Plan, room: Resources) -> None:
         super().__init__(plan, room)
         self._last = (-1, -1)
         self._said_s = 0.0
@@ -88,7 +88,7 @@ class PlainDisplay(Display):
 class LiveDisplay(Display):
     """A bar, the time left, and one line for each lane."""
 
-    def __init__(self, plan: Plan, room: Room, console: Console) -> None:
+    def __init__(self, plan: Plan, room: Resources, console: Console) -> None:
         super().__init__(plan, room)
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
@@ -172,7 +172,7 @@ def duration_text(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def make_display(plan: Plan, room: Room) -> Display:
+def make_display(plan: Plan, room: Resources) -> Display:
     """The display that suits where standard error goes."""
     console = Console(stderr=True)
     if console.is_terminal:

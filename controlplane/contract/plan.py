@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import model_validator
 
 from .model import ContractModel
-from .target import Applied, BottleneckProgram
+from .target import Applied, BottleneckProgram, Limit
 from .testbed import Capacity
 from .trial import Mix, Setting
 
@@ -23,7 +23,7 @@ class PlannedTrial(ContractModel):
         mix: Flows of each strategy in each group.
         repetition: Which repetition.
         seed: Derived from the scenario's seed and the key.
-        program: What is asked of the target.
+        limit: The buffer in the unit that the target enforces it in.
         expected: What the target would really do; None in plans of earlier versions.
     """
 
@@ -32,8 +32,26 @@ class PlannedTrial(ContractModel):
     mix: Mix
     repetition: int
     seed: int
-    program: BottleneckProgram
+    limit: Limit
     expected: Applied | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_program(cls, data: Any) -> Any:
+        """Plans once held the whole program; its rate and overhead are those of the setting."""
+        if isinstance(data, dict) and isinstance(program := data.get("program"), dict):
+            rest = {key: value for key, value in data.items() if key != "program"}
+            return {"limit": program.get("limit"), **rest}
+        return data
+
+    @property
+    def program(self) -> BottleneckProgram:
+        """What is asked of the target."""
+        return BottleneckProgram(
+            rate_bps=self.setting.rate_bps,
+            limit=self.limit,
+            overhead_bytes=self.setting.overhead_bytes,
+        )
 
     def attempt_id(self, attempt: int) -> str:
         """The trial id of an attempt."""
@@ -56,8 +74,8 @@ class Plan(ContractModel):
         lanes: Trials that run side by side.
         estimated_seconds: Wall-clock estimate of the whole run.
         estimated_disk_bytes: Upper estimate of the disk space needed.
-        capacity: What the testbed was believed to carry; null in plans from before it was told.
-        capacity_from: Where that is from, in words.
+        capacity: What the testbed carries at once; null in plans of earlier versions.
+        capacity_from: Whether that was stated, measured or assumed, in words.
     """
 
     format: Literal[1] = PLAN_FORMAT
@@ -75,8 +93,8 @@ class Plan(ContractModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _all_of_them(cls, data: Any) -> Any:
-        """Plans from before there was a choice run every trial."""
+    def _count_trials(cls, data: Any) -> Any:
+        """Plans of versions without adaptive searches run every trial."""
         if isinstance(data, dict) and "expected_trials" not in data:
             return {**data, "expected_trials": len(data.get("trials", ()))}
         return data

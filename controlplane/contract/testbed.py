@@ -161,7 +161,7 @@ class Capacity(ContractModel):
     lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)]
 
 
-GUESSED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)
+ASSUMED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)
 """What two cores of a virtual machine carry on most days."""
 
 
@@ -206,7 +206,7 @@ class Testbed(ContractModel):
         switch: The switch that is the bottleneck, where the data plane is not (bmv2, tofino).
         ports: The data plane's ports.
         capture: Hardware taps; without them `telemetry.capture: both` captures in software.
-        capacity: What it carries at once; left out: what its calibration found, or a guess.
+        capacity: What it carries at once; left out: as its calibration measured, or assumed.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -218,7 +218,7 @@ class Testbed(ContractModel):
     switch: Switch | None = None
     ports: Ports
     capture: TapFiles | None = None
-    capacity: Capacity = GUESSED_CAPACITY
+    capacity: Capacity = ASSUMED_CAPACITY
 
     @property
     def states_capacity(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from .model import ContractModel
 from .target import Applied, BottleneckProgram
+from .units import bytes_in_flight
 
 TRIAL_FORMAT: Final = 1
 
@@ -32,6 +33,11 @@ class Setting(ContractModel):
     base_rtt_ns: tuple[int, ...]
     overhead_bytes: int
     random_loss_ppb: int | None = None
+
+    @property
+    def largest_window_bytes(self) -> int:
+        """The most that a flow may have in flight: the longest group's BDP, and the buffer."""
+        return self.buffer_bytes + bytes_in_flight(self.rate_bps, max(self.base_rtt_ns))
 
 
 class GroupMix(ContractModel):
@@ -100,7 +106,7 @@ class TrialRecord(ContractModel):
         lane_counters: The lane's own registers after the drain.
         lateness: Actual minus scheduled departure of the lane, in ns.
         ports_delta: Change of the port and host loss counters over the trial.
-        flow_generator: Totals and timer lateness as told by the flow generator.
+        flow_generator: Totals and timer lateness as reported by the flow generator.
     """
 
     format: Literal[1] = TRIAL_FORMAT

@@ -295,3 +295,13 @@ def bdp_bytes(rate: Rate, base_rtt: Duration) -> float:
         base_rtt: The base round-trip time.
     """
     return rate.bps * base_rtt.ns / (8 * NS_PER_S)
+
+
+def bytes_in_flight(rate_bps: int, time_ns: int) -> int:
+    """Bytes that a rate carries in a time; a part of a byte is cut off.
+
+    Args:
+        rate_bps: The rate in bit/s.
+        time_ns: The time in ns, such as a base RTT.
+    """
+    return rate_bps * time_ns // (8 * NS_PER_S)

@@ -124,6 +124,43 @@ class Session(ABC):
         """Give everything back. Safe to call twice, and after a failed open."""
 
 
+@dataclass(frozen=True)
+class SessionRequest:
+    """What a run, a calibration or a measurement needs of its session.
+
+    Attributes:
+        run_id: Four hexadecimal digits that name everything the session makes.
+        folder: Whose session it is.
+        testbed: The testbed.
+        lanes: Lanes side by side.
+        groups: Flow groups of each lane.
+        window_bytes: Largest window that a flow may need: BDP and buffer.
+    """
+
+    run_id: str
+    folder: Path
+    testbed: Testbed
+    lanes: int
+    groups: int
+    window_bytes: int
+
+
+MakeSession = Callable[[SessionRequest], Session]
+"""Makes a session; tests have their own, without a real machine."""
+
+
+def local_session(request: SessionRequest) -> Session:
+    """A session on this machine."""
+    return LocalSession(
+        request.run_id,
+        request.folder,
+        request.testbed,
+        request.lanes,
+        request.groups,
+        request.window_bytes,
+    )
+
+
 class LocalSession(Session):
     """This machine, with network namespaces as hosts."""
 

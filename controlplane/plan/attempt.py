@@ -60,19 +60,19 @@ class Attempt:
         )
 
     def telemetry(self) -> TelemetryPlan:
-        """How postcards are to be kept."""
-        kept = self.scenario.telemetry.postcards
-        make = partial(
+        """Which postcards are recorded, and where."""
+        postcards = self.scenario.telemetry.postcards
+        plan = partial(
             TelemetryPlan,
             path=self.raw_telemetry,
             first_flow=self.first_flow,
             flows=len(self.flows),
         )
-        if isinstance(kept, SampledPostcards):
-            return make("sample", n=kept.sample)
-        if isinstance(kept, BinnedPostcards):
-            return make("bins", bin_ns=kept.bins.ns)
-        return make("all")
+        if isinstance(postcards, SampledPostcards):
+            return plan("sample", n=postcards.sample)
+        if isinstance(postcards, BinnedPostcards):
+            return plan("bins", bin_ns=postcards.bins.ns)
+        return plan("all")
 
 
 def make_attempt(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 
 from ..contract.errors import ConfigError, TargetError
@@ -11,72 +10,65 @@ from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
 from ..contract.trial import Mix, Setting
-from ..contract.units import PACKET_BYTES, Duration, Rate, Size
+from ..contract.units import Rate, Size
+from .estimates import (
+    estimate_seconds,
+    raw_bytes,
+    trial_seconds,
+    trial_table_bytes,
+    trials_at_once,
+)
 from .mixes import mix_label, scenario_mixes
-from .resources import NOTHING, Room, held_packets, room_of, taken_by
+from .resources import held_packets, resources_of
 from .seeds import derive
 from .settings import scenario_settings
 
-OVERHEAD_S = 3.0
-"""Wall-clock seconds of a trial besides its duration: connecting, draining, converting."""
-RAW_BYTES_PER_PACKET = 40
-TABLE_BYTES_PER_PACKET = 24
-SAMPLE_BYTES = 120
-CAPTURED_BYTES = 144
-"""Of a captured data segment or ACK: 128 bytes of headers and the capture's own 16."""
-GOODPUT_BYTES = 12
-DEFAULT_SPEED = 1.25
-"""Packets for each full-sized packet of the rate: drops and short packets are extra."""
-
-
 Resolve = Callable[[BottleneckProgram], Applied]
+"""Says what the target would really do."""
 
-
-Rounds = Sequence[int]
-"""Trials of each round of an adaptive search, as expected."""
-
-Expect = Callable[[Scenario, Sequence[Setting], int], Rounds]
-"""Says what an adaptive search will take: (scenario, settings, trials at once) -> rounds."""
+ExpectedRounds = Callable[[Scenario, Sequence[Setting], int], Sequence[int]]
+"""Says how many trials each round of an adaptive search is expected to take, from the scenario,
+its settings and the number of trials at once."""
 
 
 def make_plan(
     scenario: Scenario,
     testbed: Testbed,
-    can: Capabilities,
+    capabilities: Capabilities,
     resolve: Resolve | None = None,
-    expect: Expect | None = None,
-    alone: Rate | None = None,
+    expected_rounds: ExpectedRounds | None = None,
+    highest_rate: Rate | None = None,
 ) -> Plan:
     """Plan every trial of a scenario on a testbed.
 
     Args:
         scenario: What to run.
         testbed: Where to run it.
-        can: What the testbed's target can do.
-        resolve: Tells what it would really do; None: that is not looked at.
-        expect: Says what an adaptive search will take; None: every mix is counted.
-        alone: The highest rate of a trial that runs alone; None: the testbed's capacity.
+        capabilities: What the testbed's target can do.
+        resolve: Says what it would really do; None: that is not looked at.
+        expected_rounds: Says what an adaptive search will take; None: every mix is counted.
+        highest_rate: Of a trial that runs alone; None: the testbed's capacity.
 
     Raises:
         ConfigError: The target or the testbed cannot do what the scenario asks for.
     """
     settings = scenario_settings(scenario)
     for setting, program in settings:
-        _check_rate(scenario, testbed, setting, alone or testbed.capacity.rate)
-        _check_setting(scenario, testbed, can, setting, program)
+        _check_rate(scenario, testbed, setting, highest_rate or testbed.capacity.rate)
+        _check_setting(scenario, testbed, capabilities, setting, program)
     expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
-    lanes = _lanes(scenario, testbed, can, settings)
+    lanes = _lanes(scenario, testbed, capabilities, settings)
     trial_ns = scenario.duration.ns
-    room = room_of(testbed)
-    seconds = estimate_seconds(trials, trial_ns, lanes, room)
+    available = resources_of(testbed)
+    seconds = estimate_seconds(trials, trial_ns, lanes, available)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
     number = len(trials)
-    if scenario.equilibrium.search == "adaptive" and expect is not None:
-        at_once = trials_at_once(trials, lanes, room)
-        rounds = expect(scenario, [setting for setting, _ in settings], at_once)
+    if scenario.equilibrium.search == "adaptive" and expected_rounds is not None:
+        at_once = trials_at_once(trials, lanes, available)
+        rounds = expected_rounds(scenario, [setting for setting, _ in settings], at_once)
         number = min(sum(rounds), len(trials))
-        seconds = sum(-(-n // at_once) for n in rounds) * _trial_seconds(trial_ns)
+        seconds = sum(-(-n // at_once) for n in rounds) * trial_seconds(trial_ns)
         disk = disk * number // len(trials)
     return Plan(
         scenario=scenario.name,
@@ -87,7 +79,7 @@ def make_plan(
         trial_ns=trial_ns,
         lanes=min(lanes, len(trials)),
         estimated_seconds=seconds,
-        estimated_disk_bytes=disk + _raw_bytes(scenario, trials, lanes),
+        estimated_disk_bytes=disk + raw_bytes(scenario, trials, lanes),
         capacity=testbed.capacity,
     )
 
@@ -96,14 +88,14 @@ def _expected(
     scenario: Scenario, settings: list[tuple[Setting, BottleneckProgram]], resolve: Resolve
 ) -> dict[BottleneckProgram, Applied]:
     """What the target would do at each setting."""
-    found = {}
+    expected = {}
     for setting, program in settings:
         try:
-            found[program] = resolve(program)
+            expected[program] = resolve(program)
         except (ConfigError, TargetError) as error:
             where = f"{scenario.name}: setting {setting.label}"
             raise ConfigError(f"{where}: {error.message}") from error
-    return found
+    return expected
 
 
 def _order(
@@ -151,45 +143,50 @@ def _trial(
         mix=mix,
         repetition=repetition,
         seed=derive(scenario.seed, key),
-        program=program,
+        limit=program.limit,
         expected=expected,
     )
 
 
-def _check_rate(scenario: Scenario, testbed: Testbed, setting: Setting, most: Rate) -> None:
-    if setting.rate_bps > most.bps:
+def _check_rate(scenario: Scenario, testbed: Testbed, setting: Setting, highest: Rate) -> None:
+    if setting.rate_bps > highest.bps:
         raise ConfigError(
             f"{scenario.name}: setting {setting.label}: rate {Rate(setting.rate_bps)} is more than "
-            f"testbed {testbed.name!r} carries ({most}, capacity.rate)"
+            f"testbed {testbed.name!r} carries ({highest}, capacity.rate)"
         )
 
 
 def _check_setting(
     scenario: Scenario,
     testbed: Testbed,
-    can: Capabilities,
+    capabilities: Capabilities,
     setting: Setting,
     program: BottleneckProgram,
 ) -> None:
     where = f"{scenario.name}: setting {setting.label}"
-    if setting.rate_bps > can.max_rate_bps:
-        raise ConfigError(f"{where}: target {can.target} does at most {Rate(can.max_rate_bps)}")
-    if setting.buffer_bytes > can.max_buffer_bytes:
+    if setting.rate_bps > capabilities.max_rate_bps:
+        raise ConfigError(
+            f"{where}: target {capabilities.target} does at most {Rate(capabilities.max_rate_bps)}"
+        )
+    if setting.buffer_bytes > capabilities.max_buffer_bytes:
         raise ConfigError(
             f"{where}: a buffer of {Size(setting.buffer_bytes)} is more than target "
-            f"{can.target} has ({Size(can.max_buffer_bytes)})"
+            f"{capabilities.target} has ({Size(capabilities.max_buffer_bytes)})"
         )
-    if program.limit.unit not in can.limit_units:
-        raise ConfigError(f"{where}: target {can.target} cannot limit in {program.limit.unit}")
-    if scenario.telemetry.mode not in can.postcards:
+    if program.limit.unit not in capabilities.limit_units:
         raise ConfigError(
-            f"{where}: target {can.target} keeps postcards as {', '.join(can.postcards)}, not as "
-            f"{scenario.telemetry.mode} (telemetry.postcards)"
+            f"{where}: target {capabilities.target} cannot limit in {program.limit.unit}"
         )
-    if scenario.total_flows > can.flows:
+    if scenario.telemetry.mode not in capabilities.postcards:
         raise ConfigError(
-            f"{where}: {scenario.total_flows} flows, but the flow table has {can.flows} entries "
-            "(dataplane.flow_capacity)"
+            f"{where}: target {capabilities.target} keeps postcards as "
+            f"{', '.join(capabilities.postcards)}, not as {scenario.telemetry.mode} "
+            "(telemetry.postcards)"
+        )
+    if scenario.total_flows > capabilities.flows:
+        raise ConfigError(
+            f"{where}: {scenario.total_flows} flows, but the flow table has "
+            f"{capabilities.flows} entries (dataplane.flow_capacity)"
         )
     if held_packets(setting) > testbed.dataplane.queue_packets:
         raise ConfigError(
@@ -201,7 +198,7 @@ def _check_setting(
 def _lanes(
     scenario: Scenario,
     testbed: Testbed,
-    can: Capabilities,
+    capabilities: Capabilities,
     settings: list[tuple[Setting, BottleneckProgram]],
 ) -> int:
     """Trials side by side, as far as lanes, flow table and packet memory reach.
@@ -213,81 +210,8 @@ def _lanes(
         1,
         min(
             testbed.capacity.lanes,
-            can.lanes,
-            can.flows // scenario.total_flows,
+            capabilities.lanes,
+            capabilities.flows // scenario.total_flows,
             testbed.dataplane.queue_packets // least,
         ),
     )
-
-
-def estimate_seconds(
-    trials: list[PlannedTrial] | tuple[PlannedTrial, ...],
-    trial_ns: int,
-    lanes: int,
-    room: Room,
-) -> float:
-    """Wall-clock seconds of trials packed by rate, packet memory and number of lanes.
-
-    Args:
-        trials: In the order of their start.
-        trial_ns: Length of one.
-        lanes: At most so many at once.
-        room: What they may take at once.
-    """
-    takes = _trial_seconds(trial_ns)
-    running: list[tuple[float, Room]] = []
-    now, taken = 0.0, NOTHING
-    for trial in trials:
-        wanted = taken_by(trial.setting)
-        while running and (len(running) >= lanes or not room.holds(taken.plus(wanted))):
-            now, ended = heapq.heappop(running)
-            taken = taken.less(ended)
-        heapq.heappush(running, (now + takes, wanted))
-        taken = taken.plus(wanted)
-    return max((end for end, _ in running), default=0.0)
-
-
-def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, room: Room) -> int:
-    """Trials side by side: each of the largest rate, and of the average packet memory."""
-    wanted = [taken_by(trial.setting) for trial in trials]
-    by_rate = room.rate_bps // max(each.rate_bps for each in wanted)
-    by_memory = room.packets * len(wanted) // sum(each.packets for each in wanted)
-    return max(1, min(lanes, by_rate, by_memory))
-
-
-def _trial_seconds(trial_ns: int) -> float:
-    return Duration(trial_ns).seconds + OVERHEAD_S
-
-
-def trial_packets(scenario: Scenario, setting: Setting) -> int:
-    """Upper estimate of the packets that reach the bottleneck in a trial."""
-    full = setting.rate_bps * scenario.duration.ns // (8 * 10**9 * PACKET_BYTES)
-    return int(full * DEFAULT_SPEED) + 1000
-
-
-def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
-    """Upper estimate of a sealed trial's size in bytes."""
-    samples = scenario.duration.ns // scenario.telemetry.tcp_info.ns * scenario.total_flows
-    intervals = scenario.duration.ns // scenario.telemetry.goodput.ns * scenario.total_flows
-    postcards = kept_records(scenario, setting) * TABLE_BYTES_PER_PACKET
-    captured = 0
-    if scenario.telemetry.capture:
-        places = 2 if scenario.telemetry.capture == "both" else 1
-        captured = 2 * places * trial_packets(scenario, setting) * CAPTURED_BYTES
-    return captured + postcards + samples * SAMPLE_BYTES + intervals * GOODPUT_BYTES + 100_000
-
-
-def kept_records(scenario: Scenario, setting: Setting) -> int:
-    """Upper estimate of the postcards or bins that a trial keeps."""
-    kept = scenario.telemetry.postcards
-    if kept == "all":
-        return trial_packets(scenario, setting)
-    if hasattr(kept, "sample"):
-        return trial_packets(scenario, setting) // kept.sample + 1
-    return scenario.duration.ns // kept.bins.ns * scenario.total_flows
-
-
-def _raw_bytes(scenario: Scenario, trials: list[PlannedTrial], lanes: int) -> int:
-    """Raw postcards of the trials that are on disk at once, before their conversion."""
-    largest = max((kept_records(scenario, trial.setting) for trial in trials), default=0)
-    return largest * RAW_BYTES_PER_PACKET * min(lanes, len(trials))

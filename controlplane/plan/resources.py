@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ..contract.plan import Plan
 from ..contract.testbed import Testbed
@@ -10,7 +10,8 @@ from ..contract.trial import Setting
 from ..contract.units import PACKET_BYTES
 
 
-class Room(NamedTuple):
+@dataclass(frozen=True)
+class Resources:
     """What a testbed has, or a trial takes.
 
     Attributes:
@@ -21,34 +22,31 @@ class Room(NamedTuple):
     rate_bps: int
     packets: int
 
-    def holds(self, other: Room) -> bool:
-        """Whether this is enough for another."""
-        return other.rate_bps <= self.rate_bps and other.packets <= self.packets
+    def covers(self, demand: Resources) -> bool:
+        """Whether this is enough for a demand."""
+        return demand.rate_bps <= self.rate_bps and demand.packets <= self.packets
 
-    def plus(self, other: Room) -> Room:
-        """Both together."""
-        return Room(self.rate_bps + other.rate_bps, self.packets + other.packets)
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(self.rate_bps + other.rate_bps, self.packets + other.packets)
 
-    def less(self, other: Room) -> Room:
-        """What another leaves of this."""
-        return Room(self.rate_bps - other.rate_bps, self.packets - other.packets)
+    def __sub__(self, other: Resources) -> Resources:
+        return Resources(self.rate_bps - other.rate_bps, self.packets - other.packets)
 
 
-NOTHING = Room(0, 0)
+NO_RESOURCES = Resources(0, 0)
 
 
-def room_of(testbed: Testbed, plan: Plan | None = None) -> Room:
-    """What a testbed has; by a plan, what it was believed to have when that was made."""
+def resources_of(testbed: Testbed, plan: Plan | None = None) -> Resources:
+    """What a testbed has; with a plan, the capacity that the plan was made for."""
     capacity = plan.capacity if plan is not None and plan.capacity else testbed.capacity
-    return Room(capacity.rate.bps, testbed.dataplane.queue_packets)
+    return Resources(capacity.rate.bps, testbed.dataplane.queue_packets)
 
 
-def taken_by(setting: Setting) -> Room:
+def demand_of(setting: Setting) -> Resources:
     """What a trial takes."""
-    return Room(setting.rate_bps, held_packets(setting))
+    return Resources(setting.rate_bps, held_packets(setting))
 
 
 def held_packets(setting: Setting) -> int:
     """Packets that a lane's queue and delay lines may hold: data, and an ACK for each."""
-    in_flight = setting.rate_bps * max(setting.base_rtt_ns) // (8 * 10**9)
-    return 2 * (setting.buffer_bytes + in_flight) // PACKET_BYTES + 64
+    return 2 * setting.largest_window_bytes // PACKET_BYTES + 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,17 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
-from ..plan.attempt import Attempt
-from ..store.raw_records import LaneClock, Piece
-from ..store.trial_tables import (
-    bin_start_ns,
-    collect_bins,
-    collect_counters,
-    collect_flow_samples,
-    collect_flows,
-    collect_goodput,
-    collect_postcards,
-)
+from ..store.bins import BinBatch, read_bins, write_bins
+from ..store.counters import write_counters
+from ..store.flow_samples import read_flow_samples, write_flow_samples
+from ..store.flows import write_flows
+from ..store.goodput import read_goodput, write_goodput
+from ..store.postcards import PostcardBatch, read_postcards, write_postcards
 from ..validity.postcard_evidence import Edges, PostcardEvidence
 from .record import Collected, Measured
 
@@ -36,49 +31,61 @@ def collect(measured: Measured) -> Collected:
     edges = Edges(clock.flows, window, scenario.gates.overlap.fraction)
     with lower_priority():
         evidence = _telemetry(measured, edges)
-        collect_flow_samples(folder / CONSTANTS.flow_samples_file, folder, measured.t0_ns)
-        goodput = collect_goodput(folder / CONSTANTS.goodput_file, folder, measured.t0_ns)
+        samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, measured.t0_ns)
+        write_flow_samples(folder, samples)
+        goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
+        write_goodput(folder, goodput)
         if evidence is None:
             _sight_goodput(edges, goodput)
-        collect_flows(folder, measured.attempt.flows, measured.sender, measured.sink)
-        collect_counters(folder, measured.counters.flows)
+        write_flows(folder, measured.attempt.flows, measured.sender, measured.sink)
+        write_counters(folder, measured.counters.flows)
         for raw in [*folder.glob("*.bin"), measured.attempt.raw_telemetry]:
             raw.unlink()
     return Collected(evidence, edges)
 
 
 def _telemetry(measured: Measured, edges: Edges) -> PostcardEvidence | None:
+    """Write the postcards or bins; returns what they prove where every postcard was kept."""
     attempt, clock = measured.attempt, measured.clock
-    if attempt.telemetry().mode == "bins":
-        _bins(attempt, clock, edges)
+    telemetry = attempt.telemetry()
+    if telemetry.mode == "bins":
+        bins = read_bins(attempt.raw_telemetry, clock, telemetry.bin_ns)
+        write_bins(attempt.folder, _examined_bins(bins, edges))
         return None
+    evidence = _new_evidence(measured) if telemetry.mode == "all" else None
+    postcards = read_postcards(attempt.raw_telemetry, clock)
+    write_postcards(attempt.folder, _examined(postcards, edges, evidence))
+    return evidence
+
+
+def _new_evidence(measured: Measured) -> PostcardEvidence:
     applied, can = measured.applied, measured.can
-    evidence = PostcardEvidence(
-        clock.flows,
+    return PostcardEvidence(
+        measured.clock.flows,
         applied.rate_bps,
         applied.overhead_bytes,
         applied.slot_bytes,
         can.departure_tolerance_ns,
         can.queue_tolerance_bytes,
     )
-    whole = attempt.telemetry().mode == "all"
-
-    def see(piece: Piece) -> None:
-        edges.feed(piece.flow, piece.enqueue_ns)
-        if whole:
-            evidence.feed(piece)
-
-    collect_postcards(attempt.raw_telemetry, attempt.folder, clock, see)
-    return evidence if whole else None
 
 
-def _bins(attempt: Attempt, clock: LaneClock, edges: Edges) -> None:
-    bin_ns = attempt.telemetry().bin_ns
+def _examined(
+    batches: Iterable[PostcardBatch], edges: Edges, evidence: PostcardEvidence | None
+) -> Iterator[PostcardBatch]:
+    """Gather what the postcards prove on their way to the table."""
+    for batch in batches:
+        edges.feed(batch.flow, batch.enqueue_ns)
+        if evidence is not None:
+            evidence.feed(batch)
+        yield batch
 
-    def see(bins: NDArray[Any]) -> None:
-        edges.feed(bins["flow"].astype(np.int64), bin_start_ns(bins, bin_ns, clock))
 
-    collect_bins(attempt.raw_telemetry, attempt.folder, clock, bin_ns, see)
+def _examined_bins(batches: Iterable[BinBatch], edges: Edges) -> Iterator[BinBatch]:
+    """Gather what the bins prove on their way to the table."""
+    for batch in batches:
+        edges.feed(batch.flow, batch.bin_start_ns)
+        yield batch
 
 
 def _sight_goodput(edges: Edges, goodput: NDArray[Any]) -> None:

@@ -9,7 +9,7 @@ from ..contract.target import Applied, Capabilities
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
 from ..plan.attempt import Attempt
-from ..store.raw_records import LaneClock
+from ..store.raw_files import LaneClock
 from ..targets import Counters, TelemetryTotals
 from ..validity.gates import Facts, judge
 from ..validity.postcard_evidence import Edges, PostcardEvidence

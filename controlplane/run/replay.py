@@ -14,9 +14,10 @@ from ..contract.shared import CONSTANTS, FLOW_REGISTERS
 from ..machine.dataplane_once import run_dataplane
 from ..machine.paths import DATAPLANE, built, spec
 from ..plan.settings import scenario_settings
-from ..store.raw_records import LaneClock
-from ..store.run_directory import disk_errors
-from ..store.trial_tables import collect_counters, collect_postcards
+from ..store.counters import write_counters
+from ..store.errors import disk_errors
+from ..store.postcards import read_postcards, write_postcards
+from ..store.raw_files import LaneClock
 from ..targets.dpdk import replay_config
 
 RAW = CONSTANTS.postcards_file
@@ -69,8 +70,8 @@ def _into(capture: Path, config: dict[str, Any], folder: Path) -> dict[str, Any]
     summary = _summary(folder / SUMMARY)
     flows = summary["flows"]
     clock = LaneClock(lane=0, first_flow=0, flows=len(flows), t0_switch_ns=0)
-    collect_postcards(folder / RAW, folder, clock, lambda piece: None)
-    collect_counters(folder, {name: [flow[name] for flow in flows] for name in FLOW_REGISTERS})
+    write_postcards(folder, read_postcards(folder / RAW, clock))
+    write_counters(folder, {name: [flow[name] for flow in flows] for name in FLOW_REGISTERS})
     (folder / RAW).unlink()
     return summary
 

@@ -23,22 +23,18 @@ from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..lane.lab import Lab, compiled_program, opened_lab
 from ..machine.log import LOG, close_log, log_to
-from ..machine.session import LocalSession, Session
+from ..machine.session import MakeSession, SessionRequest, local_session
 from ..machine.state import id_of
 from ..plan.attempt import make_attempt
-from ..plan.planner import Expect, make_plan
-from ..plan.resources import room_of
+from ..plan.planner import ExpectedRounds, make_plan
+from ..plan.resources import resources_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..targets import capabilities_of, preview, resolve
-from .capacity import with_capacity
 from .manifest import Status, new_manifest, with_lab, with_status
-from .scheduler import Scheduler, Snapshot
-from .standing import standing
-from .steps import TrialStep
+from .scheduler import OnProgress, OnStep, Scheduler
+from .standing import standing, with_capacity
 from .trial_runner import TrialRunner
 from .work import Chooser, ChosenWork, Job, PlannedWork, Work
-
-MakeSession = Callable[["ActiveRun"], Session]
 
 MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
 """Makes the chooser of an adaptive run: (run directory, scenario, testbed, plan) -> chooser."""
@@ -70,39 +66,47 @@ class ActiveRun:
         return id_of(self.directory.path)
 
     def set_status(self, status: Status) -> None:
-        """Write the manifest anew."""
+        """Write the manifest with another status."""
         self.manifest = with_status(self.manifest, status, self.directory.sealed())
         self.directory.write("manifest.json", self.manifest)
 
 
-def plan_run(scenario: Loaded[Scenario], testbed: Loaded[Testbed], expect: Expect) -> Plan:
+def plan_run(
+    scenario: Loaded[Scenario], testbed: Loaded[Testbed], expected_rounds: ExpectedRounds
+) -> Plan:
     """Plan a run, refusing what cannot be done; touches nothing.
 
     Args:
         scenario: What to run.
         testbed: Where.
-        expect: Says what an adaptive search will take.
+        expected_rounds: Says what an adaptive search will take.
     """
     check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
     check_utility(scenario.model, scenario.name)
-    believed, whence = with_capacity(testbed, standing(testbed))
-    bed = believed.model
-    # Many lanes together were measured: one trial as large as was refused before is not refused.
-    alone = max(bed.capacity.rate, testbed.model.capacity.rate)
-    can, ask = capabilities_of(bed), partial(resolve, bed)
-    plan = make_plan(scenario.model, bed, can, ask, expect, alone)
-    return plan.model_copy(update={"capacity_from": whence})
+    loaded, capacity_from = with_capacity(testbed, standing(testbed))
+    bed = loaded.model
+    # A calibration measures many lanes together: it is no reason to refuse one fast trial.
+    highest_rate = max(bed.capacity.rate, testbed.model.capacity.rate)
+    plan = make_plan(
+        scenario.model,
+        bed,
+        capabilities_of(bed),
+        partial(resolve, bed),
+        expected_rounds,
+        highest_rate,
+    )
+    return plan.model_copy(update={"capacity_from": capacity_from})
 
 
 def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
-    """What the target would be told, as lines: for all lanes, and for one of each setting.
+    """What the target would be given, as lines: for all lanes, and for one of each setting.
 
-    Empty where the target is told no more than the plan says.
+    Empty where the target is given no more than the plan says.
     """
     programs = {trial.setting.label: trial.program for trial in plan.trials}
-    told = {"every lane": list(preview(testbed))}
-    told |= {f"setting {label}": list(preview(testbed, p)) for label, p in programs.items()}
-    return {part: lines for part, lines in told.items() if lines}
+    parts = {"every lane": list(preview(testbed))}
+    parts |= {f"setting {label}": list(preview(testbed, p)) for label, p in programs.items()}
+    return {part: lines for part, lines in parts.items() if lines}
 
 
 def new_run(
@@ -125,7 +129,7 @@ def new_run(
     directory = create(results, scenario, testbed, plan)
     manifest = new_manifest(directory, scenario, testbed, certificate)
     directory.write("manifest.json", manifest)
-    work = _work(directory, scenario.model, testbed.model, plan, choose)
+    work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
     return ActiveRun(directory, scenario, testbed, plan, manifest, work)
 
 
@@ -141,16 +145,17 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     testbed = load_testbed(path / "testbed.yaml")
     manifest = check_manifest(directory, scenario, testbed)
     plan = directory.read("plan.json", Plan)
-    foreign = {r.id.rpartition("-a")[0] for r in directory.sealed()} - {t.key for t in plan.trials}
-    if foreign:
+    unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
+    unplanned -= {trial.key for trial in plan.trials}
+    if unplanned:
         raise ConfigError(
-            f"{directory.trials}: {min(foreign)} is no trial of this plan; move it away"
+            f"{directory.trials}: {min(unplanned)} is not a trial of this plan; move it away"
         )
-    work = _work(directory, scenario.model, testbed.model, plan, choose)
+    work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
     return ActiveRun(directory, scenario, testbed, plan, manifest, work)
 
 
-def _work(
+def _remaining_work(
     directory: RunDirectory, scenario: Scenario, testbed: Testbed, plan: Plan, choose: MakeChooser
 ) -> Work:
     sealed, attempts = directory.sealed(), scenario.max_attempts
@@ -167,25 +172,20 @@ def needed_disk_bytes(plan: Plan, work: Work | None = None) -> int:
     return int(plan.estimated_disk_bytes * left)
 
 
-def local_session(run: ActiveRun) -> Session:
-    """A session on this machine for a run."""
-    largest = max(
-        t.setting.buffer_bytes + t.setting.rate_bps * max(t.setting.base_rtt_ns) // (8 * 10**9)
-        for t in run.plan.trials
-    )
-    return LocalSession(
+def _session_request(run: ActiveRun) -> SessionRequest:
+    return SessionRequest(
         run.id,
         run.directory.path,
         run.testbed.model,
         lanes=run.plan.lanes,
         groups=len(run.scenario.model.flows),
-        window_bytes=largest,
+        window_bytes=max(trial.setting.largest_window_bytes for trial in run.plan.trials),
     )
 
 
 def execute(
     run: ActiveRun,
-    show: Callable[[Snapshot], None],
+    on_progress: OnProgress,
     make_session: MakeSession = local_session,
     program: Callable[[Testbed], Path] = compiled_program,
 ) -> list[TrialRecord]:
@@ -193,7 +193,7 @@ def execute(
 
     Args:
         run: What to do.
-        show: Shown where the run stands, again and again.
+        on_progress: Called with the state of the run, again and again.
         make_session: Makes the session; tests give one without a real machine.
         program: Finds the compiled P4 program.
 
@@ -205,7 +205,7 @@ def execute(
     try:
         first = run.work.start()
         if first:
-            _run_jobs(run, first, show, make_session, program)
+            _run_jobs(run, first, on_progress, make_session, program)
         run.set_status("complete")
     except BaseException as error:
         stopped = isinstance(error, Interrupted | KeyboardInterrupt)
@@ -220,26 +220,26 @@ def execute(
 def _run_jobs(
     run: ActiveRun,
     first: list[Job],
-    show: Callable[[Snapshot], None],
+    on_progress: OnProgress,
     make_session: MakeSession,
     program: Callable[[Testbed], Path],
 ) -> None:
     run.directory.remove_unfinished()
     bed = run.testbed.model
-    with opened_lab(make_session(run), bed, program(bed)) as lab:
+    with opened_lab(make_session(_session_request(run)), bed, program(bed)) as lab:
         run.manifest = with_lab(run.manifest, lab)
         run.directory.write("manifest.json", run.manifest)
-        _scheduler(run, first, lab).run(show)
+        _scheduler(run, first, lab).run(on_progress)
 
 
 def _scheduler(run: ActiveRun, first: list[Job], lab: Lab) -> Scheduler:
     scenario = run.scenario.model
 
-    def execute_job(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> TrialRecord:
-        folder = run.directory.aside(job.trial.attempt_id(job.attempt))
+    def execute_job(job: Job, lane: int, on_step: OnStep) -> TrialRecord:
+        folder = run.directory.unfinished(job.trial.attempt_id(job.attempt))
         attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
-        return TrialRunner(lab, run.directory, attempt, scheduler.stop, tell).execute()
+        return TrialRunner(lab, run.directory, attempt, scheduler.stop, on_step).execute()
 
-    room = room_of(run.testbed.model, run.plan)
-    scheduler = Scheduler(first, run.work, run.plan.lanes, room, execute_job)
+    available = resources_of(run.testbed.model, run.plan)
+    scheduler = Scheduler(first, run.work, run.plan.lanes, available, execute_job)
     return scheduler

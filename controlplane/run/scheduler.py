@@ -7,15 +7,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
 
 from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
-from ..plan.resources import NOTHING, Room, taken_by
-from ..store.run_directory import DiskFullError
-from .pace import LoadLimit
+from ..plan.resources import NO_RESOURCES, Resources, demand_of
+from ..store.errors import DiskFullError
+from .load_limit import LoadLimit
 from .steps import TrialStep
 from .work import Job, Work
 
@@ -45,7 +44,7 @@ class Snapshot:
         running: Trials that are running.
         waiting: Trials that are not yet started.
         finished: Trials that ended with a valid result or used up their attempts.
-        invalid: Attempts that were found invalid.
+        invalid: Attempts that were invalid.
         total: Trials of the run; an estimate where they are chosen as results arrive.
         allowed_bps: Largest sum of rates at once, now.
         reduced: Whether that is less than the testbed's capacity: departures were late.
@@ -60,8 +59,14 @@ class Snapshot:
     reduced: bool
 
 
-Execute = Callable[[Job, int, Callable[[TrialStep], None]], TrialRecord]
+OnStep = Callable[[TrialStep], None]
+"""Called when a trial enters a step."""
+
+Execute = Callable[[Job, int, OnStep], TrialRecord]
 """Runs a job on a lane; returns its sealed record."""
+
+OnProgress = Callable[[Snapshot], None]
+"""Called again and again while the run goes on."""
 
 
 class Scheduler:
@@ -71,36 +76,37 @@ class Scheduler:
     or a full disk ends the run: every other trial would fail as well.
 
     Args:
-        first: What to begin with, in this order as far as it fits.
-        work: Told how jobs end; says which follow.
+        first: The first jobs, started in this order as far as they fit.
+        work: Says which jobs follow from one that ended.
         lanes: Lanes side by side.
-        room: What trials may take at once; less rate while departures are late (see `pace`).
+        available: What trials may take at once; less rate while departures are late (see
+            `load_limit`).
         execute: Runs one job.
     """
 
     def __init__(
-        self, first: list[Job], work: Work, lanes: int, room: Room, execute: Execute
+        self, first: list[Job], work: Work, lanes: int, available: Resources, execute: Execute
     ) -> None:
         self.stop = threading.Event()
-        self._source = work
+        self._work = work
         self._waiting = deque(first)
         self._running: dict[int, Running] = {}
-        self._packets = room.packets
-        self._pace = LoadLimit(room.rate_bps)
+        self._packets = available.packets
+        self._limit = LoadLimit(available.rate_bps)
         self._execute = execute
         self._invalid = 0
         self._error: BaseException | None = None
         self._changed = threading.Condition()
         self._threads = [
-            threading.Thread(target=self._work, args=(lane,), name=f"lane-{lane}", daemon=True)
+            threading.Thread(target=self._run_lane, args=(lane,), name=f"lane-{lane}", daemon=True)
             for lane in range(lanes)
         ]
 
-    def run(self, show: Callable[[Snapshot], None], every_s: float = 0.25) -> None:
+    def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
         """Run everything; returns when all is done.
 
         Args:
-            show: Shown where the run stands, again and again.
+            on_progress: Called with the state of the run, again and again.
             every_s: How often, in seconds.
 
         Raises:
@@ -110,14 +116,14 @@ class Scheduler:
             thread.start()
         try:
             while any(thread.is_alive() for thread in self._threads):
-                show(self.snapshot())
+                on_progress(self.snapshot())
                 with self._changed:
                     self._changed.wait(every_s)
         except KeyboardInterrupt:
             self._fail(Interrupted("stopped; finished trials are kept"))
         finally:
             self._halt()
-        show(self.snapshot())
+        on_progress(self.snapshot())
         if self._error is not None:
             raise self._error
 
@@ -136,48 +142,48 @@ class Scheduler:
             return Snapshot(
                 running=tuple(self._running.values()),
                 waiting=tuple(job.trial for job in self._waiting),
-                finished=self._source.finished,
+                finished=self._work.finished,
                 invalid=self._invalid,
-                total=self._source.total,
-                allowed_bps=self._pace.allowed_bps,
-                reduced=self._pace.reduced,
+                total=self._work.total,
+                allowed_bps=self._limit.allowed_bps,
+                reduced=self._limit.reduced,
             )
 
-    def _work(self, lane: int) -> None:
+    def _run_lane(self, lane: int) -> None:
         while (job := self._take(lane)) is not None:
             self._run_one(job, lane)
 
     def _run_one(self, job: Job, lane: int) -> None:
         started = time.monotonic()
         try:
-            record = self._execute(job, lane, lambda step: self._tell(lane, step))
+            record = self._execute(job, lane, lambda step: self._set_step(lane, step))
             failed = frozenset(gate.name for gate in record.gates if not gate.passed)
-            self._keep_pace(job, started, record.valid, failed)
+            self._adjust_limit(job, started, record.valid, failed)
             self._settle(job, lane, record.valid)
         except Exception as error:
             LOG.exception("trial %s failed", job.trial.attempt_id(job.attempt))
-            further = self._repeat(job, error)
-            if further:
-                self._put(further, valid=False)
+            retries = self._retries(job, error)
+            if retries:
+                self._enqueue(retries, valid=False)
             else:
                 self._fail(error)
-            self._leave(lane)
+            self._free_lane(lane)
 
-    def _repeat(self, job: Job, error: Exception) -> list[Job]:
-        """A host's hiccup may be repeated, unless it was the last attempt."""
-        hiccup = isinstance(error, HostError) and not isinstance(error, DiskFullError)
-        if not hiccup or self.stop.is_set():
+    def _retries(self, job: Job, error: Exception) -> list[Job]:
+        """The next attempt after a temporary failure of a host, unless it was the last one."""
+        temporary = isinstance(error, HostError) and not isinstance(error, DiskFullError)
+        if not temporary or self.stop.is_set():
             return []
-        return [again for again in self._source.ended(job, False) if again.trial == job.trial]
+        return [retry for retry in self._work.ended(job, False) if retry.trial == job.trial]
 
-    def _keep_pace(self, job: Job, started: float, valid: bool, failed: frozenset[str]) -> None:
+    def _adjust_limit(self, job: Job, started: float, valid: bool, failed: frozenset[str]) -> None:
         with self._changed:
-            if self._pace.ended(started, valid, failed, self._taken().rate_bps):
+            if self._limit.trial_ended(started, valid, failed, self._in_use().rate_bps):
                 LOG.warning(
                     "%s failed %s: at most %d Mbit/s at once from now on",
                     job.trial.attempt_id(job.attempt),
                     ", ".join(sorted(failed)),
-                    self._pace.allowed_bps // 10**6,
+                    self._limit.allowed_bps // 10**6,
                 )
 
     def _take(self, lane: int) -> Job | None:
@@ -196,32 +202,32 @@ class Scheduler:
             return None
 
     def _fitting(self) -> Job | None:
-        """The first waiting job that fits; a single one always does, however slow the pace."""
+        """The first waiting job that fits; a single one always does, however low the limit."""
         if not self._running:
             return self._waiting[0] if self._waiting else None
-        left = Room(self._pace.allowed_bps, self._packets).less(self._taken())
-        return next((j for j in self._waiting if left.holds(taken_by(j.trial.setting))), None)
+        free = Resources(self._limit.allowed_bps, self._packets) - self._in_use()
+        return next((j for j in self._waiting if free.covers(demand_of(j.trial.setting))), None)
 
-    def _taken(self) -> Room:
-        taken = (taken_by(running.job.trial.setting) for running in self._running.values())
-        return reduce(Room.plus, taken, NOTHING)
+    def _in_use(self) -> Resources:
+        demands = (demand_of(running.job.trial.setting) for running in self._running.values())
+        return sum(demands, NO_RESOURCES)
 
     def _settle(self, job: Job, lane: int, valid: bool) -> None:
         """Ask what follows before the lane is free: as long as one runs, the run goes on."""
-        self._put(self._source.ended(job, valid), valid)
-        self._leave(lane)
+        self._enqueue(self._work.ended(job, valid), valid)
+        self._free_lane(lane)
 
-    def _put(self, jobs: list[Job], valid: bool) -> None:
+    def _enqueue(self, jobs: list[Job], valid: bool) -> None:
         with self._changed:
             self._invalid += not valid
             self._waiting.extend(jobs)
 
-    def _leave(self, lane: int) -> None:
+    def _free_lane(self, lane: int) -> None:
         with self._changed:
             self._running.pop(lane, None)
             self._changed.notify_all()
 
-    def _tell(self, lane: int, step: TrialStep) -> None:
+    def _set_step(self, lane: int, step: TrialStep) -> None:
         with self._changed:
             if lane in self._running:
                 self._running[lane].step = step

@@ -1,9 +1,10 @@
-"""A testbed's certificate as a run sees it: found, and judged; see calibrate/ for its making."""
+"""What a testbed's certificate is worth to a run, and the capacity that the run may use."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ from ..contract.errors import ConfigError
 from ..contract.testbed import Testbed
 from ..machine import facts
 from ..machine.paths import artefact
-from ..store.run_directory import read_model
+from ..store.documents import read_document
 from ..targets import artefact_of
 
 SUFFIX = ".certificate.json"
+STATED = "stated by the testbed file"
+MEASURED = "measured by its calibration"
+ASSUMED = "assumed; `nashbed calibrate` measures it"
 _STAMP = re.compile(r"sources sha256:([0-9a-f]{64})")
 
 
@@ -26,15 +30,20 @@ def certificate_path(testbed: Loaded[Testbed]) -> Path:
     return Path(testbed.name).with_suffix(SUFFIX)
 
 
-def read_own(path: Path, testbed: Testbed) -> Certificate:
-    """Read a certificate; raises ConfigError when it is damaged or another testbed's."""
-    found = read_model(path, Certificate)
-    if found.testbed != testbed.name:
+def read_certificate(path: Path, testbed: Testbed) -> Certificate:
+    """Read a testbed's certificate.
+
+    Raises:
+        ConfigError: The file is damaged, or another testbed's certificate.
+    """
+    remedy = "move it away, then `nashbed calibrate`"
+    certificate = read_document(path, Certificate, remedy)
+    if certificate.testbed != testbed.name:
         raise ConfigError(
-            f"{path}: is the certificate of testbed {found.testbed!r}, not of {testbed.name!r}; "
-            "move it away, then `nashbed calibrate`"
+            f"{path}: is the certificate of testbed {certificate.testbed!r}, "
+            f"not of {testbed.name!r}; {remedy}"
         )
-    return found
+    return certificate
 
 
 def standing(testbed: Loaded[Testbed]) -> Standing:
@@ -47,31 +56,34 @@ def standing(testbed: Loaded[Testbed]) -> Standing:
     name, remedy = f"testbed {testbed.model.name}", f"`nashbed calibrate {testbed.name}`"
     if not path.exists():
         return Standing(state="none", detail=f"{name} is not calibrated: {remedy} proves it")
-    found = read_own(path, testbed.model)
-    age_s = (datetime.now(UTC) - datetime.fromisoformat(found.created_utc)).total_seconds()
-    known = Standing(
+    certificate = read_certificate(path, testbed.model)
+    age_s = (datetime.now(UTC) - datetime.fromisoformat(certificate.created_utc)).total_seconds()
+    certified = Standing(
         state="certified",
         detail=f"{name}: calibrated {age_text(age_s)} ago, {path}",
         digest=hashlib.sha256(path.read_bytes()).hexdigest(),
         age_s=age_s,
-        dataplane_version=found.dataplane_version,
-        artefact_digest=found.artefact_digest,
-        capacity=found.capacity,
+        dataplane_version=certificate.dataplane_version,
+        artefact_digest=certificate.artefact_digest,
+        capacity=certificate.capacity,
     )
-    changed = _changed(found, testbed)
+    changed = _changed(certificate, testbed)
     if changed:
-        return _worth_less(known, "expired", f"{name}: {changed} since its calibration: {remedy}")
-    if not found.passed:
-        missed = ", ".join(f"{c.name} at {c.setting}" for c in found.checks if not c.passed)
-        return _worth_less(known, "failed", f"{name}: its calibration missed {missed}; see {path}")
-    return known
+        detail = f"{name}: {changed} since its calibration: {remedy}"
+        return _with_state(certified, "expired", detail)
+    if not certificate.passed:
+        missed = ", ".join(f"{c.name} at {c.setting}" for c in certificate.checks if not c.passed)
+        return _with_state(
+            certified, "failed", f"{name}: its calibration missed {missed}; see {path}"
+        )
+    return certified
 
 
 def after_load(known: Standing, hello: dict[str, Any]) -> Standing:
-    """A standing once the target has told what it runs.
+    """A standing once the target has reported what it runs.
 
     Args:
-        known: What was known before.
+        known: What was known before the target was loaded.
         hello: What the target says about itself.
     """
     if known.state not in ("certified", "failed"):
@@ -79,11 +91,28 @@ def after_load(known: Standing, hello: dict[str, Any]) -> Standing:
     was, now = known.dataplane_version, str(hello.get("version", ""))
     if was != now:
         detail = f"the data plane was version {was} when it was calibrated and is {now} now"
-        return _worth_less(known, "expired", f"{detail}: calibrate again")
+        return _with_state(known, "expired", f"{detail}: calibrate again")
     if known.artefact_digest != str(hello.get("spec_digest", "")):
         detail = "the target runs another P4 program than was calibrated: calibrate again"
-        return _worth_less(known, "expired", detail)
+        return _with_state(known, "expired", detail)
     return known
+
+
+def with_capacity(testbed: Loaded[Testbed], known: Standing) -> tuple[Loaded[Testbed], str]:
+    """The testbed with the capacity that a run uses, and where that is from, in words.
+
+    What the file states takes precedence over what was measured: a person may have reasons.
+
+    Args:
+        testbed: The testbed as loaded.
+        known: What its certificate is worth.
+    """
+    if testbed.model.states_capacity:
+        return testbed, STATED
+    if known.state != "certified" or known.capacity is None:
+        return testbed, ASSUMED
+    model = testbed.model.model_copy(update={"capacity": known.capacity})
+    return replace(testbed, model=model), MEASURED
 
 
 def age_text(seconds: float) -> str:
@@ -94,18 +123,18 @@ def age_text(seconds: float) -> str:
     return f"{max(0.0, seconds):.0f} s"
 
 
-def _worth_less(known: Standing, state: str, detail: str) -> Standing:
+def _with_state(known: Standing, state: str, detail: str) -> Standing:
     return known.model_copy(update={"state": state, "detail": detail})
 
 
-def _changed(found: Certificate, testbed: Loaded[Testbed]) -> str:
+def _changed(certificate: Certificate, testbed: Loaded[Testbed]) -> str:
     """What changed since; empty: nothing."""
-    if found.testbed_digest != testbed.digest:
+    if certificate.testbed_digest != testbed.digest:
         return "the testbed file has changed"
-    if (found.kernel, found.cpu) != (facts.kernel(), facts.cpu()):
+    if (certificate.kernel, certificate.cpu) != (facts.kernel(), facts.cpu()):
         return "the machine or its kernel has changed"
     now = _stamp(artefact(artefact_of(testbed.model)))
-    if now and now not in found.artefact_digest:
+    if now and now not in certificate.artefact_digest:
         return "the P4 program has changed"
     return ""
 
@@ -115,5 +144,5 @@ def _stamp(path: Path) -> str:
     if not path.is_file():
         return ""
     with path.open("rb") as stream:
-        found = _STAMP.search(stream.readline(4096).decode(errors="replace"))
-    return found.group(1) if found else ""
+        stamp = _STAMP.search(stream.readline(4096).decode(errors="replace"))
+    return stamp.group(1) if stamp else ""

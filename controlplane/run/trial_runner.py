@@ -17,7 +17,8 @@ from ..machine.facts import utc_now
 from ..machine.layout import Side
 from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns
-from ..store.run_directory import RunDirectory, disk_errors
+from ..store.errors import disk_errors
+from ..store.run_directory import RunDirectory
 from ..targets import Counters, TelemetryTotals
 from .collecting import collect
 from .record import Measured, make_record

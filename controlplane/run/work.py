@@ -40,7 +40,7 @@ class Work(Protocol):
         """The first jobs, in the order in which they should start."""
 
     def ended(self, job: Job, valid: bool) -> list[Job]:
-        """Say how a job ended; returns the jobs that follow from it."""
+        """Note how a job ended; returns the jobs that follow from it."""
 
 
 class Attempts:
@@ -48,11 +48,11 @@ class Attempts:
 
     Args:
         sealed: Everything that was sealed so far.
-        most: Attempts at each trial.
+        max_attempts: Attempts at each trial.
     """
 
-    def __init__(self, sealed: Iterable[TrialRecord], most: int) -> None:
-        self._most = most
+    def __init__(self, sealed: Iterable[TrialRecord], max_attempts: int) -> None:
+        self._max_attempts = max_attempts
         self._made: dict[str, int] = defaultdict(int)
         self._valid: dict[str, str] = {}
         for record in sealed:
@@ -63,7 +63,7 @@ class Attempts:
 
     def next_job(self, trial: PlannedTrial) -> Job | None:
         """The trial's next attempt; None when it has a valid one, or none is left."""
-        if trial.key in self._valid or self._made[trial.key] >= self._most:
+        if trial.key in self._valid or self._made[trial.key] >= self._max_attempts:
             return None
         return Job(trial, self._made[trial.key])
 
@@ -77,7 +77,7 @@ class Attempts:
         """The id of the trial's valid attempt."""
         return self._valid.get(trial.key)
 
-    def begun(self, trial: PlannedTrial) -> bool:
+    def started(self, trial: PlannedTrial) -> bool:
         """Whether there was an attempt at it."""
         return self._made[trial.key] > 0
 
@@ -105,19 +105,19 @@ class PlannedWork:
     def ended(self, job: Job, valid: bool) -> list[Job]:
         """An invalid trial is repeated, as long as it has attempts left."""
         self._attempts.note(job, valid)
-        again = self._attempts.next_job(job.trial)
-        self.finished += again is None
-        return [] if again is None else [again]
+        retry = self._attempts.next_job(job.trial)
+        self.finished += retry is None
+        return [] if retry is None else [retry]
 
 
 class Chooser(Protocol):
-    """Picks trials of a plan as results arrive."""
+    """Picks trials of a plan as results arrive: the ask-and-tell interface of optimisers."""
 
     def ask(self) -> Sequence[PlannedTrial]:
         """Trials to start now; nothing while it waits for results, or when it is done."""
 
     def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
-        """Say that a trial is finished: the id of its valid attempt, or None without one."""
+        """Report that a trial is finished: the id of its valid attempt, or None without one."""
 
 
 class ChosenWork:
@@ -140,7 +140,7 @@ class ChosenWork:
         self._lock = threading.Lock()
         self.finished = 0
         for trial in plan.trials:
-            if self._attempts.begun(trial) and self._attempts.next_job(trial) is None:
+            if self._attempts.started(trial) and self._attempts.next_job(trial) is None:
                 self._finish(trial)
 
     @property
@@ -158,9 +158,9 @@ class ChosenWork:
         """The job's next attempt, or what the chooser picks now that it knows the result."""
         with self._lock:
             self._attempts.note(job, valid)
-            again = self._attempts.next_job(job.trial)
-            if again is not None:
-                return [again]
+            retry = self._attempts.next_job(job.trial)
+            if retry is not None:
+                return [retry]
             self._open -= 1
             self._finish(job.trial)
             return self._pick()
@@ -170,8 +170,8 @@ class ChosenWork:
         self._chooser.tell(trial, self._attempts.valid_id(trial))
 
     def _pick(self) -> list[Job]:
-        """Jobs of what is asked for; a trial that is finished already was told before."""
-        jobs = [self._attempts.next_job(trial) for trial in self._chooser.ask()]
-        found = [job for job in jobs if job is not None]
-        self._open += len(found)
-        return found
+        """Jobs of the chosen trials; the chooser knows of those that are finished already."""
+        next_jobs = [self._attempts.next_job(trial) for trial in self._chooser.ask()]
+        jobs = [job for job in next_jobs if job is not None]
+        self._open += len(jobs)
+        return jobs

@@ -1,43 +1,65 @@
-"""The small documents of a run directory (JSON, YAML) as contract models."""
+"""Read and write the small documents of a run directory (JSON, YAML) as contract models."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
 from ..contract.testbed import TapFiles
-from .errors import damaged
+from .errors import damaged, disk_errors
 
-M = TypeVar("M", bound=BaseModel)
+D = TypeVar("D", bound=ContractModel)
 
 
-def read_json(path: Path, model: type[M], version: int, remedy: str) -> M:
-    """Read a JSON document that carries a `format` number.
+def read_document(path: Path, model: type[D], remedy: str) -> D:
+    """Read a JSON document.
 
     Args:
         path: The file.
-        model: The contract model it must fit.
-        version: The only `format` that this version reads.
-        remedy: What a person should do when the file is damaged.
+        model: The contract model of the document; its `format` is the only one that is read.
+        remedy: What a person should do when the file is missing or damaged.
 
     Raises:
         RunError: The file is missing, damaged or of another version.
     """
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
+        other_version = _other_version(raw, model.model_fields["format"].default)
+        if not other_version:
+            return model.model_validate(raw)
     except (OSError, ValueError) as error:
-        raise damaged(path, _plain(error), remedy) from error
-    _check_version(path, raw, version)
-    try:
-        return model.model_validate(raw)
-    except ValidationError as error:
         raise damaged(path, error, remedy) from error
+    raise damaged(path, other_version, f"use the version that wrote it, or {remedy}")
+
+
+def write_document(path: Path, document: ContractModel) -> None:
+    """Write a JSON document; a reader sees the whole old file or the whole new one.
+
+    Raises:
+        DiskFullError: There is no space for it.
+    """
+    with disk_errors(path):
+        unfinished = path.with_name(f".{path.name}.tmp")
+        unfinished.write_text(document.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        flush_to_disk(unfinished)
+        unfinished.replace(path)
+
+
+def flush_to_disk(path: Path) -> None:
+    """Wait until a file, or the names in a directory, would survive a loss of power."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -46,12 +68,11 @@ def read_scenario(path: Path) -> Scenario:
     Raises:
         RunError: The file is missing or damaged.
     """
-    remedy = "restore it from the scenario that was run, or run again"
     try:
         return Scenario.model_validate(_yaml(path))
     except (OSError, UnicodeDecodeError, YAMLError, ValidationError) as error:
-        problem = error if isinstance(error, ValidationError) else _plain(error)
-        raise damaged(path, problem, remedy) from error
+        remedy = "restore it from the scenario that was run, or run again"
+        raise damaged(path, error, remedy) from error
 
 
 def read_taps(path: Path) -> TapFiles | None:
@@ -62,32 +83,25 @@ def read_taps(path: Path) -> TapFiles | None:
     """
     if not path.is_file():
         return None
-    remedy = "restore it from the testbed file that was used, or run again"
     try:
         raw = _yaml(path)
-        named = raw.get("capture") if isinstance(raw, dict) else None
-        return None if named is None else TapFiles.model_validate(named)
+        capture = raw.get("capture") if isinstance(raw, dict) else None
+        return None if capture is None else TapFiles.model_validate(capture)
     except (OSError, UnicodeDecodeError, YAMLError, ValidationError) as error:
-        problem = error if isinstance(error, ValidationError) else _plain(error)
-        raise damaged(path, problem, remedy) from error
+        remedy = "restore it from the testbed file that was used, or run again"
+        raise damaged(path, error, remedy) from error
 
 
 def _yaml(path: Path) -> Any:
     return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
 
 
-def _check_version(path: Path, raw: Any, version: int) -> None:
-    found = raw.get("format") if isinstance(raw, dict) else None
-    if found != version:
-        said = "has no format number" if found is None else f"has format {found!r}"
-        raise damaged(
-            path, f"{said}, this version reads {version}", "use the version that wrote it"
-        )
-
-
-def _plain(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "is missing"
-    if isinstance(error, OSError):
-        return f"cannot be read ({error.strerror})"
-    return f"is damaged ({str(error).splitlines()[0]})"
+def _other_version(raw: Any, version: int) -> str:
+    """Say which format a document has instead of `version`; empty: it has that one."""
+    if not isinstance(raw, dict):
+        raise ValueError("it is not a JSON object")
+    number = raw.get("format")
+    if number == version:
+        return ""
+    has = "has no format number" if number is None else f"has format {number!r}"
+    return f"{has}, this version reads {version}"

@@ -1,16 +1,43 @@
-"""What is wrong with a run directory, and what to do about it."""
+"""What can be wrong with a run directory, and what a person can do about it."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from ..contract.errors import ConfigError
+from ..contract.errors import ConfigError, HostError, NashbedError
+
+TRIAL_REMEDY = "the trial is left out; delete its directory and run `nashbed resume`"
+"""What to do about a sealed trial that cannot be read."""
 
 
 class RunError(ConfigError):
     """A run directory, or a file in it, cannot be read or holds nothing to analyse."""
+
+
+class DiskFullError(HostError):
+    """The disk is full: the run stops, and can be resumed once there is space."""
+
+
+@contextlib.contextmanager
+def disk_errors(place: Path) -> Iterator[None]:
+    """Turn a full disk into one clear line, whether we met it or one of our programs did."""
+    full = DiskFullError(f"{place}: the disk is full; free some space, then `nashbed resume`")
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise full from error
+        raise
+    except NashbedError as error:
+        if os.strerror(errno.ENOSPC) in error.message:
+            raise full from error
+        raise
 
 
 def damaged(path: Path, problem: object, remedy: str) -> RunError:
@@ -18,16 +45,27 @@ def damaged(path: Path, problem: object, remedy: str) -> RunError:
 
     Args:
         path: The file or directory.
-        problem: What is wrong, or the exception that said so (its first line is used).
+        problem: What is wrong as a text, or the exception that was raised.
         remedy: What a person should do.
     """
-    text = first_problem(problem) if isinstance(problem, ValidationError) else str(problem)
+    text = _description(problem) if isinstance(problem, Exception) else str(problem)
     line = (text.strip() or type(problem).__name__).splitlines()[0].rstrip(".")
     return RunError(f"{path}: {line}; {remedy}")
 
 
-def first_problem(error: ValidationError) -> str:
-    """Say the first problem of a validation error in one line: where, and what."""
-    first = error.errors()[0]
+def _description(error: Exception) -> str:
+    """Describe an exception in one line."""
+    if isinstance(error, FileNotFoundError):
+        return "is missing"
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read ({error.strerror})"
+    if isinstance(error, ValidationError):
+        return f"is damaged ({_first_problem(error)})"
+    return f"is damaged ({str(error).splitlines()[0]})" if str(error) else "is damaged"
+
+
+def _first_problem(error: ValidationError) -> str:
+    """Describe the first problem of a validation error: where it is, and what it is."""
+    first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..contract.manifest import MANIFEST_FORMAT, Manifest
-from ..contract.plan import PLAN_FORMAT, Plan, PlannedTrial
+from ..contract.manifest import Manifest
+from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.trial import Setting
-from .documents import read_json, read_scenario
+from .documents import read_document, read_scenario
 from .errors import RunError
 from .sealed_trial import SealedTrial, open_trial
 
@@ -64,8 +64,8 @@ class FinishedRun:
     def settings(self) -> tuple[Setting, ...]:
         """Every setting that was planned or run, in that order, once."""
         planned = [p.setting for p in self.plan.trials] if self.plan else []
-        found = {s.label: s for s in [*planned, *(t.setting for t in self.trials)]}
-        return tuple(found.values())
+        by_label = {s.label: s for s in [*planned, *(t.setting for t in self.trials)]}
+        return tuple(by_label.values())
 
     @property
     def planned(self) -> tuple[PlannedTrial, ...] | None:
@@ -97,7 +97,7 @@ def open_run(path: Path) -> FinishedRun:
             f"{path}: is not a nashbed run directory (no manifest.json); "
             "give a directory under results/"
         )
-    manifest = read_json(path / "manifest.json", Manifest, MANIFEST_FORMAT, "run again")
+    manifest = read_document(path / "manifest.json", Manifest, "run again")
     scenario = read_scenario(path / "scenario.yaml")
     trials, damaged_trials = _open_trials(path / "trials")
     return FinishedRun(path, manifest, scenario, _open_plan(path), trials, damaged_trials)
@@ -107,7 +107,7 @@ def _open_plan(path: Path) -> Plan | None:
     file = path / "plan.json"
     if not file.is_file():
         return None
-    return read_json(file, Plan, PLAN_FORMAT, "run `nashbed resume`, which plans again")
+    return read_document(file, Plan, "restore it, or run again")
 
 
 def _open_trials(folder: Path) -> tuple[tuple[SealedTrial, ...], tuple[DamagedTrial, ...]]:

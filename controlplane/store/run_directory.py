@@ -1,48 +1,24 @@
-"""The run directory: written aside and renamed, so that what is there is complete."""
+"""A run directory while the run writes it: a name is given only to what is complete."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import os
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from ..config import Loaded
-from ..contract.errors import ConfigError, HostError, NashbedError
+from ..contract.errors import HostError
 from ..contract.manifest import Manifest
 from ..contract.model import ContractModel
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
+from .documents import flush_to_disk, read_document, write_document
+from .errors import RunError, disk_errors
 
-M = TypeVar("M", bound=ContractModel)
-
-
-class DiskFullError(HostError):
-    """No room left: the run stops, and can be resumed once there is room."""
-
-
-@contextlib.contextmanager
-def disk_errors(place: Path) -> Iterator[None]:
-    """Turn a full disk, met by us or told by a program of ours, into one clear line."""
-    full = DiskFullError(f"{place}: the disk is full; free some space, then `nashbed resume`")
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise full from error
-        raise
-    except NashbedError as error:
-        if os.strerror(errno.ENOSPC) in error.message:
-            raise full from error
-        raise
+D = TypeVar("D", bound=ContractModel)
 
 
 class RunDirectory:
@@ -53,44 +29,36 @@ class RunDirectory:
         self.trials = path / "trials"
         self.log = path / "run.log"
 
-    def aside(self, trial_id: str) -> Path:
+    def unfinished(self, trial_id: str) -> Path:
         """Where a trial is written until it is complete."""
         return self.trials / f".{trial_id}.tmp"
 
-    def write(self, name: str, model: ContractModel) -> None:
-        """Write a model as JSON, replaced as a whole."""
-        write_atomic(self.path / name, model.model_dump_json(indent=1) + "\n")
+    def write(self, name: str, document: ContractModel) -> None:
+        """Write a document, replaced as a whole."""
+        write_document(self.path / name, document)
 
-    def read(self, name: str, model: type[M]) -> M:
-        """Read a model; raises ConfigError when the file is missing or damaged."""
-        return read_model(self.path / name, model)
+    def read(self, name: str, model: type[D]) -> D:
+        """Read a document; raises RunError when it is missing or damaged."""
+        return read_document(self.path / name, model, "restore it, or start a new run")
 
     def seal(self, trial_id: str, record: TrialRecord) -> Path:
         """Complete a trial: its record, everything on disk, then the name."""
-        folder = self.aside(trial_id)
+        folder = self.unfinished(trial_id)
         with disk_errors(folder):
-            (folder / "trial.json").write_text(record.model_dump_json(indent=1) + "\n")
+            write_document(folder / "trial.json", record)
             for path in folder.rglob("*"):
                 if path.is_file():
-                    _sync(path)
-            _sync(folder)
+                    flush_to_disk(path)
+            flush_to_disk(folder)
             sealed = self.trials / trial_id
             folder.rename(sealed)
-            _sync(self.trials)
+            flush_to_disk(self.trials)
         return sealed
 
     def sealed(self) -> list[TrialRecord]:
-        """Records of all sealed trials; raises ConfigError for a damaged one."""
+        """Records of all sealed trials; raises RunError for a damaged one."""
         folders = sorted(p for p in self.trials.glob("*") if not p.name.startswith("."))
-        return [self._sealed(folder) for folder in folders]
-
-    def _sealed(self, folder: Path) -> TrialRecord:
-        try:
-            return read_model(folder / "trial.json", TrialRecord)
-        except ConfigError as error:
-            raise ConfigError(
-                f"{error.message}; move {folder} away and `nashbed resume` runs it again"
-            ) from error
+        return [_sealed(folder) for folder in folders]
 
     def remove_unfinished(self) -> None:
         """Remove trials that were being written when a run was killed."""
@@ -109,7 +77,9 @@ def create(
         try:
             directory.trials.mkdir(parents=True)
         except OSError as error:
-            raise HostError(f"{path}: cannot be made: {error.strerror}; use --out") from error
+            raise HostError(
+                f"{path}: cannot create this folder: {error.strerror}; name another with --out"
+            ) from error
         (path / "scenario.yaml").write_text(scenario.text)
         (path / "testbed.yaml").write_text(testbed.text)
         directory.write("plan.json", plan)
@@ -117,55 +87,36 @@ def create(
 
 
 def open_existing(path: Path) -> RunDirectory:
-    """Open a run directory; raises ConfigError when it is none."""
+    """Open a run directory; raises RunError when it is not one."""
     if not path.is_dir():
-        raise ConfigError(f"{path}: no such run directory")
+        raise RunError(f"{path}: no such run directory")
     missing = [n for n in ("manifest.json", "plan.json", "scenario.yaml", "testbed.yaml")
                if not (path / n).is_file()]  # fmt: skip
     if missing:
-        raise ConfigError(f"{path}: not a run directory ({missing[0]} is missing)")
+        raise RunError(f"{path}: not a run directory ({missing[0]} is missing)")
     return RunDirectory(path.resolve())
 
 
 def check_manifest(
     directory: RunDirectory, scenario: Loaded[Scenario], testbed: Loaded[Testbed]
 ) -> Manifest:
-    """Read the manifest; raises ConfigError when the run's files were changed afterwards."""
+    """Read the manifest; raises RunError when the run's files were changed afterwards."""
     manifest = directory.read("manifest.json", Manifest)
     for name, loaded, digest in (
         ("scenario.yaml", scenario.digest, manifest.scenario_digest),
         ("testbed.yaml", testbed.digest, manifest.testbed_digest),
     ):
         if loaded != digest:
-            raise ConfigError(
+            raise RunError(
                 f"{directory.path / name}: was changed after the run started; restore it, or "
                 "start a new run"
             )
     return manifest
 
 
-def read_model(path: Path, model: type[M]) -> M:
-    """Read a model from a JSON file; raises ConfigError when it is missing or damaged."""
-    try:
-        return model.model_validate_json(path.read_bytes())
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: is missing; the run directory is damaged") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        found = f"{place}: {first['msg']}" if place else first["msg"]
-        raise ConfigError(f"{path}: is damaged or of another version ({found})") from error
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Replace a file as a whole."""
-    with disk_errors(path):
-        aside = path.with_name(f".{path.name}.tmp")
-        aside.write_text(text)
-        _sync(aside)
-        aside.replace(path)
+def _sealed(folder: Path) -> TrialRecord:
+    remedy = f"move {folder} away and `nashbed resume` runs the trial again"
+    return read_document(folder / "trial.json", TrialRecord, remedy)
 
 
 def _unused(path: Path) -> Path:
@@ -176,11 +127,3 @@ def _unused(path: Path) -> Path:
         number += 1
         candidate = path.with_name(f"{path.name}-{number}")
     return candidate
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -13,8 +13,8 @@ from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
-from ..plan.planner import trials_at_once
-from ..plan.resources import room_of
+from ..plan.estimates import trials_at_once
+from ..plan.resources import resources_of
 
 if TYPE_CHECKING:
     from nashbed.analysis.campaign.campaign import Campaign
@@ -36,7 +36,7 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
         testbed: Where.
         plan: What may be chosen.
     """
-    at_once = trials_at_once(plan.trials, plan.lanes, room_of(testbed, plan))
+    at_once = trials_at_once(plan.trials, plan.lanes, resources_of(testbed, plan))
     return CampaignChooser(path, scenario, plan, at_once)
 
 

@@ -176,9 +176,7 @@ def sink_bytes(facts: Facts) -> Gate:
 
 def _sink_bounds(facts: Facts) -> Gate:
     """Without all postcards: sink bytes within what headers and repetitions leave open."""
-    slack = facts.setting.buffer_bytes + (
-        facts.setting.rate_bps * max(facts.setting.base_rtt_ns) // (8 * 10**9)
-    )
+    slack = facts.setting.largest_window_bytes
     wrong = []
     for flow in facts.flows:
         packets = facts.registers["departed_packets"][flow.index]

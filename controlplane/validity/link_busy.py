@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..store.raw_records import Ints, Piece
+from ..store.postcards import PostcardBatch
+from ..store.raw_files import Ints
 
 NS = 10**9
 EXACT_NS = 1
@@ -47,13 +48,13 @@ class LinkBusy:
         """Whether departures are scheduled times."""
         return self._tolerance_ns <= EXACT_NS
 
-    def feed(self, piece: Piece) -> None:
-        """Take a piece in."""
-        out = ~piece.dropped
-        enqueue, dequeue = piece.enqueue_ns[out], piece.dequeue_ns[out]
+    def feed(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
+        out = ~batch.dropped
+        enqueue, dequeue = batch.enqueue_ns[out], batch.dequeue_ns[out]
         if len(dequeue) == 0:
             return
-        length = np.full(len(dequeue), self._slot) if self._slot else piece.packet_bytes[out]
+        length = np.full(len(dequeue), self._slot) if self._slot else batch.packet_bytes[out]
         takes = (length + self._overhead) * 8 * NS // self._rate
         deviation = dequeue - self._due(enqueue, dequeue, takes)
         wrong = (deviation < EXACT_NS - self._tolerance_ns) | (deviation > self._tolerance_ns)

@@ -1,4 +1,4 @@
-"""What the postcards of a trial prove, gathered piece by piece in bounded memory."""
+"""What the postcards of a trial prove, gathered batch by batch in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..store.raw_records import Ints, Piece
+from ..store.postcards import PostcardBatch
+from ..store.raw_files import Ints
 from .link_busy import EXACT_NS, LinkBusy
 from .stream_coverage import StreamCoverage
 
@@ -23,14 +24,14 @@ class FlowTotals:
         self.dropped_packets = np.zeros(flows, np.int64)
         self.dropped_bytes = np.zeros(flows, np.int64)
 
-    def feed(self, piece: Piece) -> None:
-        """Take a piece in."""
+    def feed(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
         for mask, packets, size in (
-            (~piece.dropped, self.departed_packets, self.departed_bytes),
-            (piece.dropped, self.dropped_packets, self.dropped_bytes),
+            (~batch.dropped, self.departed_packets, self.departed_bytes),
+            (batch.dropped, self.dropped_packets, self.dropped_bytes),
         ):
-            np.add.at(packets, piece.flow[mask], 1)
-            np.add.at(size, piece.flow[mask], piece.packet_bytes[mask])
+            np.add.at(packets, batch.flow[mask], 1)
+            np.add.at(size, batch.flow[mask], batch.packet_bytes[mask])
 
 
 class SequenceGaps:
@@ -40,14 +41,14 @@ class SequenceGaps:
         self.missing = 0
         self._last: int | None = None
 
-    def feed(self, piece: Piece) -> None:
-        """Take a piece in."""
-        if len(piece.seq) == 0:
+    def feed(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
+        if len(batch.seq) == 0:
             return
-        first = piece.seq[0] - 1 if self._last is None else self._last
-        steps = np.diff(piece.seq, prepend=first) & 0xFFFFFFFF
+        first = batch.seq[0] - 1 if self._last is None else self._last
+        steps = np.diff(batch.seq, prepend=first) & 0xFFFFFFFF
         self.missing += int(np.sum(steps - 1))
-        self._last = int(piece.seq[-1])
+        self._last = int(batch.seq[-1])
 
 
 class QueueDepth:
@@ -68,20 +69,20 @@ class QueueDepth:
         self._times: Ints = np.empty(0, np.int64)
         self._through: Ints = np.empty(0, np.int64)
 
-    def feed(self, piece: Piece) -> None:
-        """Take a piece in."""
-        out = ~piece.dropped
-        enqueue, size = piece.enqueue_ns[out], piece.packet_bytes[out]
+    def feed(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
+        out = ~batch.dropped
+        enqueue, size = batch.enqueue_ns[out], batch.packet_bytes[out]
         if len(enqueue) == 0:
             return
         through = self._before_bytes + np.cumsum(size)
-        times = np.concatenate((self._times, piece.dequeue_ns[out]))
+        times = np.concatenate((self._times, batch.dequeue_ns[out]))
         sums = np.concatenate((self._through, through))
         gone = np.searchsorted(times, enqueue, side="right")
         left = np.where(gone > 0, sums[gone - 1], self._forgotten_bytes)
         depth = (through - size) - left
         self.checked += len(enqueue)
-        off = np.abs(depth - piece.queue_bytes[out])
+        off = np.abs(depth - batch.queue_bytes[out])
         self.wrong += int(np.count_nonzero(off > self._tolerance))
         self._keep(times, sums, int(enqueue[-1]))
         self._before_bytes = int(through[-1])
@@ -146,26 +147,26 @@ class PostcardEvidence:
         self.depth = QueueDepth(self.queue_tolerance_bytes)
         self.streams = [StreamCoverage() for _ in range(self.flows)]
 
-    def feed(self, piece: Piece) -> None:
-        """Take a piece in."""
+    def feed(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
         for part in (self.totals, self.gaps, self.link, self.depth):
-            part.feed(piece)
-        self._feed_streams(piece)
+            part.feed(batch)
+        self._feed_streams(batch)
 
-    def _feed_streams(self, piece: Piece) -> None:
-        sent = ~piece.dropped
-        order = np.argsort(piece.flow, kind="stable")
-        flow = piece.flow[order]
+    def _feed_streams(self, batch: PostcardBatch) -> None:
+        sent = ~batch.dropped
+        order = np.argsort(batch.flow, kind="stable")
+        flow = batch.flow[order]
         bounds = np.searchsorted(flow, np.arange(self.flows + 1))
         for number, stream in enumerate(self.streams):
             own = order[bounds[number] : bounds[number + 1]]
             if len(own) == 0:
                 continue
-            syns = own[(piece.tcp_flags[own] & SYN) != 0]
+            syns = own[(batch.tcp_flags[own] & SYN) != 0]
             if len(syns):
-                stream.begin(int(piece.tcp_seq[syns[0]]))
-            data = own[sent[own] & (piece.payload_bytes[own] > 0)]
-            stream.feed(piece.tcp_seq[data], piece.payload_bytes[data])
+                stream.begin(int(batch.tcp_seq[syns[0]]))
+            data = own[sent[own] & (batch.payload_bytes[own] > 0)]
+            stream.feed(batch.tcp_seq[data], batch.payload_bytes[data])
 
     def stream_bytes(self) -> list[int | None]:
         """Bytes of each flow that a receiver can have read; None where no SYN was seen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..store.raw_records import Ints
+from ..store.raw_files import Ints
 
 WRAP = 2**32
 

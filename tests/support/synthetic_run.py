@@ -390,9 +390,7 @@ class RunWriter:
             PlannedTrial(
                 key=f"{s.label}-k{'-'.join(map(str, c))}-r{r}", setting=s, mix=self.mix(c),
                 repetition=r, seed=1,
-                program=BottleneckProgram(
-                    rate_bps=s.rate_bps, limit=Limit(unit="bytes", value=s.buffer_bytes)
-                ),
+                limit=Limit(unit="bytes", value=s.buffer_bytes),
             )
             for s, c, r in planned
         )  # fmt: skip

@@ -1,14 +1,13 @@
 """How much a testbed carries at once with every validity gate passing: measured, not believed."""
 
 from .bed import Lanes, why_not
-from .level import MakeSession, Tell
+from .level import Tell
 from .measure import Capacities, Found, check_machine, measure_lanes
 
 __all__ = [
     "Capacities",
     "Found",
     "Lanes",
-    "MakeSession",
     "Tell",
     "check_machine",
     "measure_lanes",

@@ -18,15 +18,14 @@ from ...contract.testbed import Testbed
 from ...contract.trial import TrialRecord
 from ...lane.lab import compiled_program
 from ...machine.cores import Ticks, read_ticks, shares
-from ...machine.session import Session
-from ...run.runner import ActiveRun, execute, local_session, new_run, plan_run
+from ...machine.session import MakeSession, local_session
+from ...run.runner import execute, new_run, plan_run
 from ...run.scheduler import Snapshot
 from ...run.steps import TrialStep
 from ...run.work import Chooser
-from ...store.run_directory import DiskFullError
+from ...store.errors import DiskFullError
 from .bed import Lanes
 
-MakeSession = Callable[[ActiveRun], Session]
 Tell = Callable[[str], None]
 
 

@@ -14,10 +14,11 @@ from ...contract.errors import ConfigError, HostError
 from ...contract.testbed import Testbed
 from ...lane.lab import compiled_program
 from ...machine.admission import check_host
-from ...run.runner import local_session, needed_disk_bytes
+from ...machine.session import MakeSession, local_session
+from ...run.runner import needed_disk_bytes
 from ...targets import capabilities_of
 from .bed import Lanes, measuring_bed, why_not
-from .level import LevelRunner, MakeSession, Tell
+from .level import LevelRunner, Tell
 from .search import Search
 
 PANEL_LANES = Lanes()

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import Loaded, parse_scenario, parse_testbed
+from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run.runner import ActiveRun, new_run
@@ -34,6 +36,17 @@ ports:
   receivers: {driver: af_xdp}
 capacity: {rate: 250mbit, lanes: 4}
 """
+
+
+def scenario_with(old: str, new: str) -> Scenario:
+    """SCENARIO with some text replaced."""
+    assert old in SCENARIO
+    return parse_scenario(SCENARIO.replace(old, new), "s.yaml").model
+
+
+def plan_of(scenario: Scenario, testbed: Testbed, can: Capabilities | None = None) -> Plan:
+    """The plan of a scenario on a testbed."""
+    return make_plan(scenario, testbed, can or dpdk_capabilities(testbed.dataplane))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine import preflight
 from nashbed.controlplane.machine.forwarder import forwarder_command, forwarder_event
 from nashbed.controlplane.machine.procfs import CpuTime, cpu_time
+from nashbed.controlplane.machine.session import SessionRequest
 from tests.fakes.dataplane import BUSY_NS_A_LOOK, PACKETS_A_LOOK
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
@@ -42,7 +43,7 @@ class Sessions:
     def __init__(self) -> None:
         self.made: list[FakeSession] = []
 
-    def __call__(self, place: BenchSite, lanes: int, window_bytes: int) -> FakeSession:
+    def __call__(self, request: SessionRequest) -> FakeSession:
         self.made.append(FakeSession())
         return self.made[-1]
 

@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine import facts
 from nashbed.controlplane.machine.facts import utc_now
 from nashbed.controlplane.machine.paths import spec
-from nashbed.controlplane.plan.resources import room_of
+from nashbed.controlplane.plan.resources import resources_of
 from nashbed.controlplane.run.runner import new_run, plan_run, resumed_run
 from nashbed.controlplane.run.standing import certificate_path
 from nashbed.controlplane.study.adaptive import make_chooser
@@ -52,7 +52,7 @@ def test_a_plan_packs_what_was_measured_and_a_resumed_run_keeps_to_it(tmp_path: 
     run = new_run(tmp_path / "results", scenario, bed, plan, make_chooser)
     certificate_path(bed).unlink()
     again = resumed_run(run.directory.path, make_chooser)
-    assert room_of(again.testbed.model, again.plan).rate_bps == 2400 * MBIT
+    assert resources_of(again.testbed.model, again.plan).rate_bps == 2400 * MBIT
 
 
 def test_a_measured_capacity_refuses_no_single_trial(tmp_path: Path) -> None:

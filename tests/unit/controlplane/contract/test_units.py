@@ -7,7 +7,15 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size, bdp_bytes
+from nashbed.controlplane.contract.units import (
+    Buffer,
+    Duration,
+    Rate,
+    Share,
+    Size,
+    bdp_bytes,
+    bytes_in_flight,
+)
 
 whole = st.integers(min_value=0, max_value=10**18)
 
@@ -98,6 +106,12 @@ def test_a_bdp_is_rate_times_round_trip_time() -> None:
     assert Buffer.parse("2bdp").to_bytes(Rate.parse("100mbit"), Duration.parse("40ms")) == 10**6
     assert Buffer.parse("64pkt").to_bytes(Rate(1), Duration(1)) == 64 * 1514
     assert Buffer.parse("3kB").to_bytes(Rate(1), Duration(1)) == 3000
+
+
+def test_bytes_in_flight_are_whole_bytes() -> None:
+    assert bytes_in_flight(10**8, 40_000_000) == 500_000
+    assert bytes_in_flight(10**6, 1_001_000) == 125  # of 125.125
+    assert bytes_in_flight(400 * 10**9, 10**18) == 5 * 10**19  # no float on the way
 
 
 def test_a_part_of_a_byte_is_cut_off() -> None:

@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.runner import ActiveRun, execute, resumed_run
 from nashbed.controlplane.run.work import Job, Work
-from nashbed.controlplane.store.run_directory import DiskFullError
+from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.store.tables import TABLES
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.session import FakeSession
@@ -192,12 +192,23 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
     assert resumed_run(run.directory.path, make_chooser).work.start() == []
 
 
-@pytest.mark.parametrize("damage", ["{", "", '{"format": 2}', "[]", "\x00\xff"])
-def test_a_damaged_trial_is_one_clear_line(make_run: MakeRun, damage: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("{", "is damaged"),
+        ("", "is damaged"),
+        ('{"format": 1}', r"is damaged \(id: Field required\)"),
+        ('{"format": 2}', "has format 2, this version reads 1; use the version that wrote it, or"),
+        ("{}", "has no format number, this version reads 1"),
+        ("[]", r"is damaged \(it is not a JSON object\)"),
+        ("\x00\xff", "is damaged"),
+    ],
+)
+def test_a_damaged_trial_is_one_clear_line(make_run: MakeRun, damage: str, problem: str) -> None:
     run = make_run("[0, 1, 3]", "[1]")
     run_fake(run)
     (run.directory.trials / "b2bdp-k01-r0-a0" / "trial.json").write_text(damage)
-    with pytest.raises(ConfigError, match=r"trial\.json: is damaged.*move .* away") as caught:
+    with pytest.raises(ConfigError, match=rf"trial\.json: {problem}.*move .* away") as caught:
         resumed_run(run.directory.path, make_chooser)
     assert "\n" not in caught.value.message
 

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import pytest
 from nashbed.controlplane.contract.errors import HostError, InternalError, Interrupted, TargetError
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.trial import GroupMix, Setting
-from nashbed.controlplane.plan.resources import Room, held_packets
+from nashbed.controlplane.plan.resources import Resources, held_packets
 from nashbed.controlplane.run.scheduler import Scheduler, Snapshot
 from nashbed.controlplane.run.steps import ORDER, Steps, TrialStep
 from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork
-from nashbed.controlplane.store.run_directory import DiskFullError
+from nashbed.controlplane.store.errors import DiskFullError
 
 MBIT = 10**6
 
@@ -26,9 +26,9 @@ def job(name: str, mbit: int = 100) -> Job:
         label=name, rate_bps=mbit * MBIT, buffer_bytes=1514, buffer_label="1pkt", buffer_bdp=1,
         base_rtt_ns=(10**7,), overhead_bytes=0,
     )  # fmt: skip
-    program = BottleneckProgram(rate_bps=mbit * MBIT, limit=Limit(unit="bytes", value=1514))
+    limit = Limit(unit="bytes", value=1514)
     mix = (GroupMix(group=0, name="main", counts={"cubic": 1, "bbr": 0}),)
-    trial = PlannedTrial(key=name, setting=setting, mix=mix, repetition=0, seed=1, program=program)
+    trial = PlannedTrial(key=name, setting=setting, mix=mix, repetition=0, seed=1, limit=limit)
     return Job(trial, 0)
 
 
@@ -52,7 +52,7 @@ def scheduler_of(
     jobs: list[Job], lanes: int, mbit: int, execute, packets: int = 10**6
 ) -> Scheduler:
     work = planned(jobs)
-    return Scheduler(work.start(), work, lanes, Room(mbit * MBIT, packets), execute)
+    return Scheduler(work.start(), work, lanes, Resources(mbit * MBIT, packets), execute)
 
 
 class Lanes:
@@ -157,7 +157,9 @@ def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
     )  # fmt: skip
     work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(lambda job: job.trial.key != "b")
     shown: list[Snapshot] = []
-    Scheduler(work.start(), work, 2, Room(10**9, 10**6), lanes).run(shown.append, every_s=0.005)
+    Scheduler(work.start(), work, 2, Resources(10**9, 10**6), lanes).run(
+        shown.append, every_s=0.005
+    )
     assert lanes.done == [("a", 0), ("b", 0), ("b", 1), ("c", 0)]
     assert chooser.told == [("a", "a-a0"), ("b", None), ("c", "c-a0")]
     assert (shown[-1].finished, shown[-1].total, shown[-1].invalid) == (3, 3, 2)

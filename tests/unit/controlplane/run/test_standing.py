@@ -11,15 +11,34 @@ import pytest
 from nashbed.controlplane.calibrate.certificate import refuse_foreign, write_certificate
 from nashbed.controlplane.cli.calibrate import as_person, find_testbed
 from nashbed.controlplane.cli.main import run as nashbed
-from nashbed.controlplane.config import Loaded, load_testbed
+from nashbed.controlplane.config import Loaded, load_testbed, parse_testbed
 from nashbed.controlplane.contract.certificate import CalibrationCheck, Certificate, Standing
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, ConfigError
-from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY, Capacity, Testbed
+from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine import facts
 from nashbed.controlplane.machine.facts import utc_now
 from nashbed.controlplane.machine.paths import CONFIGS, spec
-from nashbed.controlplane.run.standing import after_load, age_text, certificate_path, standing
+from nashbed.controlplane.run.standing import (
+    ASSUMED,
+    MEASURED,
+    STATED,
+    after_load,
+    age_text,
+    certificate_path,
+    standing,
+    with_capacity,
+)
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+
+SILENT = """\
+name: bed
+ports:
+  senders: {driver: af_xdp}
+  receivers: {driver: af_xdp}
+"""
+MEASURED_CAPACITY = Capacity(rate=Rate(1_100_000_000), lanes=22)
+CERTIFIED = Standing(state="certified", detail="", capacity=MEASURED_CAPACITY)
 
 
 def check(passed: bool) -> CalibrationCheck:
@@ -127,7 +146,7 @@ def test_another_testbeds_is_refused(bed: Loaded[Testbed], certify: Certify) -> 
 
 def test_a_damaged_one_is_refused(bed: Loaded[Testbed]) -> None:
     certificate_path(bed).write_text('{"format": 1}')
-    with pytest.raises(ConfigError, match="is damaged or of another version"):
+    with pytest.raises(ConfigError, match=r"is damaged \(testbed: Field required\); move it away"):
         standing(bed)
 
 
@@ -185,3 +204,25 @@ def test_a_person_sees_what_was_missed(certify: Certify) -> None:
     text = as_person(Certificate.model_validate_json(path.read_text()), path)
     assert "MISSED" in text
     assert "NOT calibrated" in text
+
+
+def capacity_of(text: str, known: Standing) -> tuple[Capacity, str]:
+    """The capacity that a run on this testbed uses, and where it is from."""
+    bed, capacity_from = with_capacity(parse_testbed(text, "bed.yaml"), known)
+    return bed.model.capacity, capacity_from
+
+
+def test_a_stated_capacity_takes_precedence() -> None:
+    text = SILENT + "capacity: {rate: 1mbit, lanes: 3}\n"
+    assert capacity_of(text, CERTIFIED) == (Capacity(rate=Rate(10**6), lanes=3), STATED)
+
+
+def test_else_the_measured_capacity() -> None:
+    assert capacity_of(SILENT, CERTIFIED) == (MEASURED_CAPACITY, MEASURED)
+
+
+def test_else_an_assumed_capacity() -> None:
+    expired = CERTIFIED.model_copy(update={"state": "expired"})
+    unmeasured = CERTIFIED.model_copy(update={"capacity": None})
+    for known in (expired, unmeasured, Standing(state="none", detail="")):
+        assert capacity_of(SILENT, known) == (ASSUMED_CAPACITY, ASSUMED)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.controlplane.store.raw_records import Piece
+from nashbed.controlplane.store.postcards import PostcardBatch
 from nashbed.controlplane.validity.link_busy import LinkBusy
 from nashbed.controlplane.validity.postcard_evidence import QueueDepth
 
@@ -16,11 +16,11 @@ US = 1000
 TOLERANCE_NS = 50 * US
 
 
-def piece(rows: list[tuple[int, int, int]], queue_bytes: int = 0) -> Piece:
+def batch(rows: list[tuple[int, int, int]], queue_bytes: int = 0) -> PostcardBatch:
     """Departures of (enqueue, bytes, dequeue)."""
     enqueue, size, dequeue = np.array(rows, np.int64).T
     zeros = np.zeros(len(rows), np.int64)
-    return Piece(
+    return PostcardBatch(
         dropped=zeros.astype(bool), flow=zeros, packet_bytes=size, payload_bytes=zeros,
         tcp_seq=zeros, tcp_flags=zeros.astype(np.uint8), queue_bytes=zeros + queue_bytes,
         enqueue_ns=enqueue, dequeue_ns=dequeue, seq=np.arange(len(rows)),
@@ -41,7 +41,7 @@ def scheduled(
 
 def fed(link: LinkBusy, rows: list[tuple[int, int, int]], at_once: int) -> LinkBusy:
     for first in range(0, len(rows), at_once):
-        link.feed(piece(rows[first : first + at_once]))
+        link.feed(batch(rows[first : first + at_once]))
     return link
 
 
@@ -87,5 +87,5 @@ def test_a_wrong_rate_is_seen_however_much_tolerance(percent: int) -> None:
 def test_the_queue_may_differ_by_the_targets_tolerance(tolerance: int | None, wrong: int) -> None:
     """Two packets that met an empty queue say that it held 1000 bytes."""
     depth = QueueDepth(tolerance)
-    depth.feed(piece([(0, 500, 10), (20, 500, 30)], queue_bytes=1000))
+    depth.feed(batch([(0, 500, 10), (20, 500, 30)], queue_bytes=1000))
     assert (depth.checked, depth.wrong) == (2, wrong)

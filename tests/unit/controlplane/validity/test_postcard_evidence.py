@@ -1,4 +1,4 @@
-"""What postcards prove, against plain models, whole and in pieces."""
+"""What postcards prove, against plain models, whole and in batches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.records import POSTCARD
-from nashbed.controlplane.store.raw_records import LaneClock, read_pieces, relative_u48
+from nashbed.controlplane.store.postcards import read_postcards
+from nashbed.controlplane.store.raw_files import LaneClock
 from nashbed.controlplane.validity.postcard_evidence import Edges, PostcardEvidence
 from nashbed.controlplane.validity.stream_coverage import StreamCoverage, merge
 from tests.fakes.traffic import postcards, registers, stream_bytes
@@ -25,18 +24,18 @@ def raw() -> np.ndarray:
     return postcards(3, 100, FLOWS, (10**9, 2 * 10**9), RATE)
 
 
-def evidence_of(path: Path, raw: np.ndarray, piece: int = 1000) -> PostcardEvidence:
+def evidence_of(path: Path, raw: np.ndarray, batch: int = 1000) -> PostcardEvidence:
     file = path / "raw"
     raw.tofile(file)
     found = PostcardEvidence(FLOWS, RATE, 0)
-    for each in read_pieces(file, CLOCK, piece):
+    for each in read_postcards(file, CLOCK, batch):
         found.feed(each)
     return found
 
 
-@pytest.mark.parametrize("piece", [1, 7, 100, 10**6])
-def test_good_postcards_prove_everything(tmp_path: Path, raw: np.ndarray, piece: int) -> None:
-    found = evidence_of(tmp_path, raw, piece)
+@pytest.mark.parametrize("batch", [1, 7, 100, 10**6])
+def test_good_postcards_prove_everything(tmp_path: Path, raw: np.ndarray, batch: int) -> None:
+    found = evidence_of(tmp_path, raw, batch)
     told = registers(FLOWS)
     assert found.totals.departed_bytes.tolist() == told["departed_bytes"]
     assert found.totals.dropped_packets.tolist() == told["dropped_packets"]
@@ -73,39 +72,6 @@ def test_a_lost_postcard_is_seen(tmp_path: Path, raw: np.ndarray) -> None:
 def test_the_sequence_of_postcards_wraps(tmp_path: Path, raw: np.ndarray) -> None:
     raw["lane_seq"] = (raw["lane_seq"].astype(np.int64) + 2**32 - 30) % 2**32
     assert evidence_of(tmp_path, raw, 16).gaps.missing == 0
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "problem"),
-    [
-        ("version", 2, "no postcard of this version"),
-        ("kind", 9, "no postcard of this version"),
-        ("lane", 4, "a postcard of another lane than 3"),
-        ("flow", 99, "a flow that is not this lane's"),
-        ("flow", 104, "a flow that is not this lane's"),
-    ],
-)
-def test_foreign_records_are_refused(
-    tmp_path: Path, raw: np.ndarray, field: str, value: int, problem: str
-) -> None:
-    raw[field][7] = value
-    with pytest.raises(TargetError, match=problem):
-        evidence_of(tmp_path, raw)
-
-
-def test_a_cut_off_file_is_refused(tmp_path: Path, raw: np.ndarray) -> None:
-    (tmp_path / "raw").write_bytes(raw.tobytes()[:-1])
-    with pytest.raises(TargetError, match="ends in the middle of a record"):
-        list(read_pieces(tmp_path / "raw", CLOCK))
-    with pytest.raises(TargetError, match="wrote no telemetry"):
-        list(read_pieces(tmp_path / "none", CLOCK))
-
-
-@given(st.integers(0, 2**60), st.lists(st.integers(-(2**46), 2**46), min_size=1, max_size=20))
-def test_times_are_right_across_the_wrap(origin: int, distances: list[int]) -> None:
-    absolute = np.array([(origin + d) % 2**48 for d in distances], np.int64)
-    found = relative_u48(absolute >> 32, absolute & 0xFFFFFFFF, origin)
-    assert found.tolist() == distances
 
 
 segments = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=60)
@@ -151,12 +117,3 @@ def test_edges_of_the_window() -> None:
     edges.feed(np.array([0, 0, 1, 2, 2]), np.array([100, 175, 126, 99, 201]))
     assert edges.first.tolist() == [True, False, False]
     assert edges.last.tolist() == [True, False, False]
-
-
-def test_the_record_is_forty_bytes_big_endian() -> None:
-    # version 1, departed, lane 2, flow 3, 1514 bytes, queue 5, enqueue 6, dequeue 7, seq 8,
-    # number 9, payload 10, flags 0x12
-    text = "0100000200000003000005ea00000005000000000006000000000007"
-    text += "0000000800000009000a1200"
-    (card,) = np.frombuffer(bytes.fromhex(text), POSTCARD)
-    assert card.tolist() == (1, 0, 2, 3, 1514, 5, 0, 6, 0, 7, 8, 9, 10, 0x12, 0)

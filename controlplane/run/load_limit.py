@@ -1,4 +1,4 @@
-"""How much runs at once: what the machine carries, less while departures come late."""
+"""How much runs at once: the testbed's capacity, less while departures come late."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class LoadLimit:
     one cause, so only one that started after the last cut makes another.
 
     Args:
-        capacity_bps: What the testbed is said to carry.
+        capacity_bps: The testbed's capacity.
         now: Clock in seconds.
     """
 
     def __init__(self, capacity_bps: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._most = self._allowed = float(capacity_bps)
+        self._capacity = self._allowed = float(capacity_bps)
         self._now = now
         self._cut_at = -1.0
 
@@ -35,13 +35,13 @@ class LoadLimit:
 
     @property
     def reduced(self) -> bool:
-        """Whether it is less than what the testbed is said to carry."""
-        return self._allowed < self._most
+        """Whether it is less than the testbed's capacity."""
+        return self._allowed < self._capacity
 
-    def ended(
+    def trial_ended(
         self, started: float, valid: bool, failed_gates: frozenset[str], load_bps: int
     ) -> bool:
-        """Take a trial's end into account.
+        """Lower or raise the limit after a trial.
 
         Args:
             started: When it started, by the clock.
@@ -50,10 +50,10 @@ class LoadLimit:
             load_bps: Sum of the rates that were running, its own included.
 
         Returns:
-            Whether the pace was cut because of it.
+            Whether the limit was lowered because of it.
         """
         if valid:
-            self._allowed = min(self._most, self._allowed * RECOVER)
+            self._allowed = min(self._capacity, self._allowed * RECOVER)
             return False
         if not failed_gates & SLOW_GATES or started <= self._cut_at:
             return False

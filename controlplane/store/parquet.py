@@ -1,0 +1,134 @@
+"""Write and read the Parquet file of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from .errors import TRIAL_REMEDY, damaged
+
+BATCH_ROWS = 1 << 18
+"""Rows read at a time: a few MB for each column, whatever the size of the table."""
+
+Arrays = dict[str, NDArray[Any]]
+"""Column -> array of shape (rows,). Nulls are NaN."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a trial.
+
+    Attributes:
+        name: Its name; the file is `<name>.parquet`.
+        schema: Columns and types.
+        increasing: Columns that mostly increase; they are stored as differences.
+    """
+
+    name: str
+    schema: pa.Schema
+    increasing: tuple[str, ...] = ()
+
+    def path(self, folder: Path) -> Path:
+        """Where the table is in a trial's folder."""
+        return folder / f"{self.name}.parquet"
+
+
+def write_table(folder: Path, table: Table, batches: Iterable[Mapping[str, Any]]) -> int:
+    """Write a table; returns its number of rows.
+
+    Args:
+        folder: The trial's folder.
+        table: What to write.
+        batches: Columns by name, all of one length; any number of times.
+    """
+    schema = table.schema
+    rows = 0
+    with pq.ParquetWriter(
+        table.path(folder),
+        schema,
+        compression="zstd",
+        use_dictionary=[name for name in schema.names if name not in table.increasing],
+        column_encoding=dict.fromkeys(table.increasing, "DELTA_BINARY_PACKED") or None,
+    ) as writer:
+        for columns in batches:
+            arrays = [_arrow(columns[field.name], field.type) for field in schema]
+            batch = pa.record_batch(arrays, schema=schema)
+            rows += batch.num_rows
+            writer.write_batch(batch)
+    return rows
+
+
+def read_columns(path: Path, names: Sequence[str]) -> Arrays:
+    """Read whole columns of a table that fits in memory.
+
+    Args:
+        path: The file.
+        names: The columns.
+
+    Raises:
+        RunError: The file is missing, damaged or lacks a column.
+    """
+    try:
+        read = pq.read_table(path, columns=list(names))
+    except (OSError, pa.ArrowException) as error:
+        raise damaged(path, error, TRIAL_REMEDY) from error
+    return {name: _numpy(read.column(name)) for name in read.column_names}
+
+
+def stream_columns(path: Path, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Arrays]:
+    """Read columns of a table of any size, at most `rows` rows at a time, on one thread.
+
+    Args:
+        path: The file.
+        names: The columns.
+        rows: Largest number of rows of a batch.
+
+    Raises:
+        RunError: The file is missing, damaged or lacks a column.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(rows, columns=list(names), use_threads=False):
+                yield {name: _numpy(batch.column(name)) for name in names}
+    except (OSError, pa.ArrowException) as error:
+        raise damaged(path, error, TRIAL_REMEDY) from error
+
+
+def check_table(path: Path, schema: pa.Schema) -> None:
+    """Check a file's columns and types against a schema; only its footer is read.
+
+    Raises:
+        RunError: The file is damaged, lacks a column or has one of another type.
+    """
+    try:
+        in_file = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        raise damaged(path, error, TRIAL_REMEDY) from error
+    missing = [name for name in schema.names if name not in in_file.names]
+    if missing:
+        raise damaged(path, f"has no column {', '.join(missing)}", TRIAL_REMEDY)
+    for field in schema:
+        kind = in_file.field(field.name).type
+        if kind != field.type:
+            problem = f"column {field.name} is {kind}, not {field.type}"
+            raise damaged(path, problem, TRIAL_REMEDY)
+
+
+def _arrow(values: Any, kind: pa.DataType) -> pa.Array:
+    """Values as an Arrow array of exactly this type; a value that does not fit is an error."""
+    if isinstance(values, pa.Array):
+        return values.cast(kind)
+    return pa.array(values).cast(kind) if len(values) else pa.array([], kind)
+
+
+def _numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
+    if isinstance(column, pa.ChunkedArray):
+        return np.asarray(column.to_numpy())
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -1,0 +1,24 @@
+"""The capacity that a calibration writes down: one lane less than what passed."""
+
+from __future__ import annotations
+
+from nashbed.controlplane.calibrate.capacity import Found
+from nashbed.controlplane.calibrate.runner import careful
+from nashbed.controlplane.config import parse_testbed
+from nashbed.controlplane.contract.testbed import Capacity
+from nashbed.controlplane.contract.units import Rate
+
+TESTBED = """\
+name: bed
+ports:
+  senders: {driver: af_xdp}
+  receivers: {driver: af_xdp}
+"""
+
+
+def test_one_lane_is_the_margin() -> None:
+    bed = parse_testbed(TESTBED, "bed.yaml").model
+    found = careful(Found(23, 23 * 50_000_000, ()), bed)
+    assert found == Capacity(rate=Rate(22 * 50_000_000), lanes=23)
+    assert careful(Found(1, 50_000_000, ()), bed) == Capacity(rate=Rate(50_000_000), lanes=16)
+    assert careful(Found(0, 0, ()), bed) is None

@@ -1,0 +1,47 @@
+"""plan.json: rate and overhead are held once; plans that held the whole program are still read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from nashbed.controlplane.contract.plan import Plan, PlannedTrial
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.testbed import Testbed
+from pydantic import ValidationError
+from tests.unit.controlplane.conftest import plan_of
+
+
+def test_the_program_is_that_of_setting_and_limit(scenario: Scenario, testbed: Testbed) -> None:
+    trial = plan_of(scenario, testbed).trials[0]
+    assert trial.program == BottleneckProgram(
+        rate_bps=10**8,
+        limit=Limit(unit="bytes", value=250_000),
+        overhead_bytes=trial.setting.overhead_bytes,
+    )
+    assert "program" not in json.loads(trial.model_dump_json())
+
+
+def test_a_plan_is_read_as_it_was_written(scenario: Scenario, testbed: Testbed) -> None:
+    plan = plan_of(scenario, testbed)
+    assert Plan.model_validate(json.loads(plan.model_dump_json())) == plan
+
+
+def test_a_plan_with_whole_programs_is_still_read(scenario: Scenario, testbed: Testbed) -> None:
+    plan = plan_of(scenario, testbed)
+    old = json.loads(plan.model_dump_json())
+    for trial, planned in zip(old["trials"], plan.trials, strict=True):
+        del trial["limit"]
+        trial["program"] = planned.program.model_dump()
+    assert Plan.model_validate(old) == plan
+
+
+@pytest.mark.parametrize("program", [None, 7, {}, {"rate_bps": 1}])
+def test_a_damaged_program_is_an_error(
+    scenario: Scenario, testbed: Testbed, program: object
+) -> None:
+    old = json.loads(plan_of(scenario, testbed).trials[0].model_dump_json())
+    del old["limit"]
+    with pytest.raises(ValidationError, match="limit"):
+        PlannedTrial.model_validate(old | {"program": program})

@@ -1,0 +1,25 @@
+"""Random raw records, and tables read back as they were written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from nashbed.controlplane.store.tables import TABLES
+from numpy.typing import NDArray
+
+ROWS = 1000
+
+
+def random_records(record: np.dtype[Any], rows: int = ROWS, seed: int = 1) -> NDArray[Any]:
+    """Records whose every bit is random."""
+    return np.frombuffer(np.random.default_rng(seed).bytes(rows * record.itemsize), record).copy()
+
+
+def read_back(folder: Path, table: str) -> dict[str, list[Any]]:
+    """The columns of a written table, which has exactly the schema of TABLES."""
+    written = pq.read_table(folder / f"{table}.parquet")
+    assert written.schema.equals(TABLES[table])
+    return written.to_pydict()
