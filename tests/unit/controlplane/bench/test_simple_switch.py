@@ -9,6 +9,7 @@ import pytest
 from nashbed.controlplane.bench import simple_switch
 from nashbed.controlplane.bench.simple_switch import Progress, lane_program, speed, write_capture
 from nashbed.controlplane.cli.main import run as cli
+from nashbed.controlplane.contract.addresses import SINK_PORT
 from nashbed.controlplane.contract.errors import TargetError
 from scapy.layers.inet import IP, TCP
 from scapy.utils import rdpcap
@@ -21,7 +22,7 @@ def test_the_capture_holds_full_segments_of_flows_in_turn(tmp_path: Path) -> Non
     assert [p[TCP].sport for p in packets] == [1024 + i % 3 for i in range(7)]
     first = packets[0]
     assert (first[IP].src, first[IP].dst, first[IP].len) == ("10.64.0.1", "10.65.0.1", 1500)
-    assert (first[TCP].dport, first[TCP].dataofs) == (5201, 5)
+    assert (first[TCP].dport, first[TCP].dataofs) == (SINK_PORT, 5)
 
 
 def test_every_flow_of_the_capture_has_its_entry() -> None:
