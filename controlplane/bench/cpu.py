@@ -8,6 +8,7 @@ from typing import Any
 from ..config import available_congestion_controls, check_strategies
 from ..contract.benchmark import Figure
 from ..contract.errors import ConfigError, HostError
+from ..contract.messages import SharedCounters
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab
 from ..machine.admission import check_host
@@ -108,9 +109,8 @@ class Cost:
     def __init__(self, crossed: Crossed, core: int) -> None:
         self._crossed = crossed
         self._core = core
-        ports = crossed.last.shared["ports"]
-        self.taken_in = sum(crossed.counted("ports", "rx_packets", port) for port in ports)
-        self.given_out = sum(crossed.counted("ports", "tx_packets", port) for port in ports)
+        self.taken_in = crossed.counted(_received)
+        self.given_out = crossed.counted(_sent)
         if self.taken_in == 0:
             raise HostError("bench cpu: no packet arrived at the data plane in the window")
 
@@ -122,7 +122,7 @@ class Cost:
     @property
     def loop_ns(self) -> int:
         """What the loop's rounds with work took."""
-        return self._crossed.counted("loop", "busy_ns")
+        return self._crossed.counted(lambda shared: shared.loop.busy_ns)
 
     @property
     def senders(self) -> CpuTime:
@@ -171,6 +171,14 @@ class Cost:
             "others_share": round(self.others_share, 4),
             "cores": [each.model_dump() for each in self._crossed.cores],
         }
+
+
+def _received(shared: SharedCounters) -> int:
+    return sum(port.rx_packets for port in shared.ports.values())
+
+
+def _sent(shared: SharedCounters) -> int:
+    return sum(port.tx_packets for port in shared.ports.values())
 
 
 def _figures(traffic: Traffic, costs: list[Cost]) -> tuple[Figure, ...]:

@@ -130,7 +130,7 @@ def _bottleneck(place: BenchSite, traffic: Traffic) -> Turn:
     with _attempt(place, traffic) as attempt, place.lab(1, WINDOW_BYTES) as lab:
         before = lab.session.host_losses()
         crossed = cross_lab(lab, traffic, [(attempt, _undelayed(attempt))])
-        busy = crossed.counted("loop", "busy_ns") / crossed.ns
+        busy = crossed.counted(lambda shared: shared.loop.busy_ns) / crossed.ns
         return _turn(place, crossed, lab.session, before, round(busy, 4))
 
 

@@ -8,10 +8,10 @@ import tempfile
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from ..contract.benchmark import Figure
 from ..contract.errors import TargetError
+from ..contract.messages import PathSpeed, read_message
 from ..contract.target import BottleneckProgram, Limit
 from ..machine.dataplane_once import run_dataplane
 from ..machine.paths import DATAPLANE, built, spec
@@ -51,11 +51,11 @@ def bench_replay(
         NashbedError: The data plane is not built, or refused.
     """
     answers = [_once(packets, flows, burst, pipeline) for _ in range(repetitions)]
-    ran_as = str(answers[0]["pipeline"])
+    ran_as = answers[0].pipeline
     found = Figure(
         name="replay_mpps",
         unit="million packets per second",
-        values=tuple(answer["mpps"] for answer in answers),
+        values=tuple(answer.mpps for answer in answers),
         wanted=TARGET_MPPS,
         detail=f"{packets} packets of {flows} flows, {burst} at once, P4 {ran_as}, one core",
         data={"packets": packets, "flows": flows, "burst": burst, "pipeline": ran_as},
@@ -88,7 +88,7 @@ def bench_against_simple_switch(
         tell("against simple_switch", turn, repetitions)
         with tempfile.TemporaryDirectory(prefix="nashbed-bench-") as folder:
             theirs.append(simple_switch.measure(Path(folder), packets, flows, core))
-        ours.append(float(_once(OVER * packets, flows, BURST, pipeline)["mpps"]))
+        ours.append(_once(OVER * packets, flows, BURST, pipeline).mpps)
     ratios = tuple(a / b for a, b in zip(ours, theirs, strict=True))
     how = f"{packets} packets of {flows} flows"
     return (
@@ -108,7 +108,7 @@ def bench_against_simple_switch(
     )
 
 
-def _once(packets: int, flows: int, burst: int, pipeline: Pipeline) -> dict[str, Any]:
+def _once(packets: int, flows: int, burst: int, pipeline: Pipeline) -> PathSpeed:
     limit = Limit(unit="bytes", value=BUFFER_BYTES)
     config = replay_config(spec(), BottleneckProgram(rate_bps=RATE_BPS, limit=limit))
     config["pipeline"] = pipeline.value
@@ -117,10 +117,8 @@ def _once(packets: int, flows: int, burst: int, pipeline: Pipeline) -> dict[str,
         file.write_text(json.dumps(config))
         program = [str(built(DATAPLANE)), "--config", str(file)]
         done = run_dataplane([*program, "--bench", f"{packets},{flows},{burst}"])
-    try:
-        answer = json.loads(done.out.splitlines()[-1])
-        if answer["departed"] + answer["dropped"] != answer["postcards"]:
-            raise TargetError(f"the data plane lost postcards: {answer}")
-        return {"mpps": float(answer["mpps"]), "pipeline": str(answer["pipeline"])}
-    except (ValueError, KeyError, IndexError) as error:
-        raise TargetError(f"the data plane's answer cannot be read: {done.out[-200:]}") from error
+    last_line = done.out.splitlines()[-1] if done.out else ""
+    speed = read_message(PathSpeed, last_line, "data plane: --bench")
+    if speed.departed + speed.dropped != speed.postcards:
+        raise TargetError(f"the data plane lost postcards: {last_line}")
+    return speed

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..contract.capacity import CoreShares
 from ..contract.errors import TargetError
 from ..contract.lane import LaneProgram
+from ..contract.messages import SharedCounters
 from ..contract.plan import PlannedTrial
 from ..contract.records import GOODPUT
 from ..contract.scenario import Bottleneck, FlowGroup, Scenario
@@ -91,14 +91,14 @@ class Moment:
         cores: Ticks of every core.
         senders: Processor time of the senders' processes.
         sinks: Processor time of the sinks' processes.
-        shared: The target's counters that all lanes share; empty where none counts.
+        shared: The target's counters that all lanes share; None where none counts.
     """
 
     at_ns: int
     cores: Ticks
     senders: CpuTime
     sinks: CpuTime
-    shared: dict[str, Any]
+    shared: SharedCounters | None
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,14 @@ class Crossed:
         spent = self.last.senders + self.last.sinks - self.first.senders - self.first.sinks
         return max(0.0, user - spent.user_ns / self.ns)
 
-    def counted(self, section: str, name: str, part: str | None = None) -> int:
-        """By how much one of the target's shared counters, or of a part of them, has grown."""
-        return _counter(self.last.shared, section, name, part) - _counter(
-            self.first.shared, section, name, part
-        )
+    def counted(self, read: Callable[[SharedCounters], int]) -> int:
+        """By how much a number of the target's shared counters has grown.
+
+        Args:
+            read: Takes it out of the counters.
+        """
+        assert self.first.shared is not None and self.last.shared is not None
+        return read(self.last.shared) - read(self.first.shared)
 
 
 def disturbance(others: Sequence[float]) -> str:
@@ -160,14 +163,6 @@ def disturbance(others: Sequence[float]) -> str:
     return (
         f"; others used up to {max(others):.0%} of a core meanwhile: repeat it on an idle machine"
     )
-
-
-def _counter(shared: dict[str, Any], section: str, name: str, part: str | None) -> int:
-    found = shared.get(section, {})
-    value = (found if part is None else found.get(part, {})).get(name)
-    if not isinstance(value, int):
-        raise TargetError(f"data plane: stats: {section} has no {name}")
-    return value
 
 
 def make_attempts(traffic: Traffic, folder: Path) -> tuple[Attempt, ...]:
@@ -236,7 +231,7 @@ def cross(
     session: Session,
     traffic: Traffic,
     attempts: Sequence[Attempt],
-    shared: Callable[[], dict[str, Any]] = dict,
+    shared: Callable[[], SharedCounters | None] = lambda: None,
 ) -> Crossed:
     """Start the flows of all lanes, look at the window's begin and end, await their end.
 
@@ -266,13 +261,13 @@ def cross(
         )
         for attempt, t0_ns in zip(attempts, starts, strict=True)
     )
-    flows = [flow for end in ends for flow in end["sender"]["flows"]]
+    flows = [flow for end in ends for flow in end.sender.flows]
     return Crossed(
         first=first,
         last=last,
         goodput_bps=read * 8 / traffic.seconds,
-        sent_bytes=sum(int(flow["bytes_sent"]) for flow in flows),
-        retransmitted_bytes=sum(int(flow["bytes_retrans"]) for flow in flows),
+        sent_bytes=sum(flow.bytes_sent for flow in flows),
+        retransmitted_bytes=sum(flow.bytes_retrans for flow in flows),
     )
 
 
@@ -282,7 +277,7 @@ def _wait_until(t_ns: int, session: Session) -> None:
         time.sleep(min(left_s, WATCH_S))
 
 
-def _look(generators: list[Generators], shared: Callable[[], dict[str, Any]]) -> Moment:
+def _look(generators: list[Generators], shared: Callable[[], SharedCounters | None]) -> Moment:
     def spent(role: str) -> CpuTime:
         return sum((cpu_time(each.pids[role]) for each in generators), CpuTime())
 

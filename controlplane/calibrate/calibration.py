@@ -104,8 +104,8 @@ def _measure(rig: CalibrationRig, measurement: Measurement) -> list[CalibrationC
 
 def disturbed(observed: Observation) -> bool:
     """Whether frames were lost that the bottleneck has nothing to do with."""
-    arrived = sum(observed.counters.flows["arrived_packets"])
-    departed = sum(observed.counters.flows["departed_packets"])
+    arrived = sum(observed.counters.flows.arrived_packets)
+    departed = sum(observed.counters.flows.departed_packets)
     sent = observed.sent + len(observed.schedule)
     return observed.lost_elsewhere > 0 or arrived != sent or departed != len(observed.seen)
 

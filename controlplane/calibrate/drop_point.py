@@ -131,7 +131,7 @@ def judge_drop_point(
     if problem:
         return within("drop_point", setting, None, 0, limit.unit, problem)
     found = find_drop_point(limit, sizes, observed.cards, tolerance)
-    held = observed.counters.flows["in_queue_bytes"][LOAD_FLOW]
+    held = observed.counters.flows.in_queue_bytes[LOAD_FLOW]
     detail = (
         f"accepted up to {found.accepted} {limit.unit}, refused from {found.refused}; "
         f"{held} bytes held by {len(sizes)} frames of mixed sizes"
@@ -147,7 +147,7 @@ def judge_drop_point(
 def _problem(observed: Observation, sizes: list[int]) -> str:
     """What makes the measurement worthless; empty: nothing."""
     registers = observed.counters.flows
-    arrived = registers["arrived_packets"][LOAD_FLOW]
+    arrived = registers.arrived_packets[LOAD_FLOW]
     if observed.sent != len(sizes) or arrived != len(sizes):
         return f"{len(sizes)} frames planned, {observed.sent} sent, {arrived} arrived at the queue"
     cards = observed.cards
@@ -155,6 +155,6 @@ def _problem(observed: Observation, sizes: list[int]) -> str:
     if len(lost) and np.any((left > np.min(lost)) & (left <= np.max(lost))):
         return "packets left the bottleneck while it was dropping: it is too fast"
     dropped = len(lost)
-    if registers["dropped_packets"][LOAD_FLOW] != dropped:
-        return f"{registers['dropped_packets'][LOAD_FLOW]} drops counted, {dropped} postcards"
+    if registers.dropped_packets[LOAD_FLOW] != dropped:
+        return f"{registers.dropped_packets[LOAD_FLOW]} drops counted, {dropped} postcards"
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.errors import HostError
+from ..contract.messages import ProberReport, ReflectorReport, read_message
 from ..contract.records import PROBED, SEEN
 from ..contract.shared import CONSTANTS
+from ..machine.layout import Side
 from ..machine.process import Process
 from ..machine.session import Session
 
@@ -81,7 +84,8 @@ class Prober:
 
     def finish(self) -> Records:
         """Wait for its end; returns a PROBED record for each frame."""
-        self._process.wait_event("done", self._takes_s + END_MARGIN_S)
+        done = self._process.wait_event("done", self._takes_s + END_MARGIN_S)
+        read_message(ProberReport, done, f"{self._process.name}: done", HostError)
         _await_exit(self._process)
         return _read(self._folder / CONSTANTS.probed_file, PROBED, self._count)
 
@@ -113,9 +117,10 @@ class Reflector:
     def finish(self) -> Records:
         """Have it end; returns SEEN records in the order of their arrival."""
         self._process.send({"stop": True})
-        told = self._process.wait_event("done", END_MARGIN_S)
+        done = self._process.wait_event("done", END_MARGIN_S)
+        report = read_message(ReflectorReport, done, f"{self._process.name}: done", HostError)
         _await_exit(self._process)
-        seen = _read(self._folder / CONSTANTS.seen_file, SEEN, int(told["received"]))
+        seen = _read(self._folder / CONSTANTS.seen_file, SEEN, report.received)
         return seen[np.argsort(seen["received_ns"], kind="stable")]
 
     def stop(self) -> None:
@@ -123,7 +128,7 @@ class Reflector:
         self._process.stop()
 
 
-def _start(session: Session, side: Any, folder: Path, config: dict[str, Any]) -> Process:
+def _start(session: Session, side: Side, folder: Path, config: Mapping[str, object]) -> Process:
     path = folder / "config.json"
     path.write_text(json.dumps(config) + "\n")
     return session.start_probe(side, path)

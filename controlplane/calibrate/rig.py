@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contract.errors import HostError
 from ..contract.lane import TelemetryPlan
+from ..contract.messages import Counters, TelemetryTotals
 from ..contract.records import PROBED
 from ..contract.target import Applied, BottleneckProgram
 from ..lane.lab import Lab
@@ -17,7 +18,6 @@ from ..lane.programmed import ProgrammedLane, programmed
 from ..machine.polling import poll
 from ..store.postcards import PostcardBatch, read_postcards
 from ..store.raw_files import LaneClock
-from ..targets import Counters, TelemetryTotals
 from .lane import LANE, Lane
 from .load import Burst, Load
 from .probe import LINGER_NS, Prober, Records, Reflector
@@ -185,7 +185,7 @@ class CalibrationRig:
 
         def settled() -> Counters | None:
             counters = lane.counters()
-            missing = frames - sum(counters.flows["arrived_packets"])
+            missing = frames - sum(counters.flows.arrived_packets)
             if missing > 0 and time.monotonic() < deadline:
                 return None
             return None if what.drain and counters.held_packets else counters

@@ -52,12 +52,12 @@ def _lost_postcards(observed: Observation) -> list[tuple[int, str]]:
         (totals.lost, "postcards lost"),
         (abs(totals.seen - totals.written), "postcards not written"),
         (abs(_arrived(observed) - len(observed.cards.seq)), "packets without a postcard"),
-        (abs(sum(registers["dropped_packets"]) - dropped), "drops without a postcard"),
+        (abs(sum(registers.dropped_packets) - dropped), "drops without a postcard"),
     ]
 
 
 def _lost_packets(observed: Observation) -> list[tuple[int, str]]:
-    departed = sum(observed.counters.flows["departed_packets"])
+    departed = sum(observed.counters.flows.departed_packets)
     sent = observed.sent + len(observed.schedule)
     return [
         (abs(sent - _arrived(observed)), "sent but not arrived at the bottleneck"),
@@ -67,4 +67,4 @@ def _lost_packets(observed: Observation) -> list[tuple[int, str]]:
 
 
 def _arrived(observed: Observation) -> int:
-    return int(sum(observed.counters.flows["arrived_packets"]))
+    return int(sum(observed.counters.flows.arrived_packets))

@@ -140,9 +140,9 @@ def replay(
 ) -> int:
     """Put a capture through the bottleneck in virtual time: no root, no clock, exact."""
     summary = run_replay(capture, load_scenario(scenario), out)
-    line = f"{summary['packets']} packets, {summary['departed']} departed, "
-    line += f"{summary['dropped']} dropped: {out}"
-    _answer({"ok": True, "out": str(out), **summary}, as_json, line)
+    line = f"{summary.packets} packets, {summary.departed} departed, "
+    line += f"{summary.dropped} dropped: {out}"
+    _answer({"ok": True, "out": str(out), **summary.model_dump(mode="json")}, as_json, line)
     return EXIT_OK
 
 

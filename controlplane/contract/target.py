@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .model import ContractModel
+from .units import PACKET_BYTES
 
 
 class Limit(ContractModel):
@@ -19,6 +20,13 @@ class Limit(ContractModel):
     unit: Literal["bytes", "packets", "cells"]
     value: int
     cell_bytes: int = 0
+
+    @property
+    def in_bytes(self) -> int:
+        """The limit as bytes; a packet counts as a full-sized frame."""
+        if self.unit == "packets":
+            return self.value * PACKET_BYTES
+        return self.value * (self.cell_bytes if self.unit == "cells" else 1)
 
 
 class BottleneckProgram(ContractModel):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
 from .target import Applied, BottleneckProgram
 from .units import bytes_in_flight
@@ -106,7 +107,7 @@ class TrialRecord(ContractModel):
         lane_counters: The lane's own registers after the drain.
         lateness: Actual minus scheduled departure of the lane, in ns.
         ports_delta: Change of the port and host loss counters over the trial.
-        flow_generator: Totals and timer lateness as reported by the flow generator.
+        flow_generator: Totals and timer lateness that the flow generators reported.
     """
 
     format: Literal[1] = TRIAL_FORMAT
@@ -130,7 +131,7 @@ class TrialRecord(ContractModel):
     valid: bool
     gates: tuple[Gate, ...]
     invalid_reasons: tuple[str, ...]
-    lane_counters: dict[str, Any]
-    lateness: dict[str, Any]
-    ports_delta: dict[str, Any]
-    flow_generator: dict[str, Any]
+    lane_counters: LaneCounters
+    lateness: DepartureLateness
+    ports_delta: dict[str, int]
+    flow_generator: GeneratorTotals

@@ -5,9 +5,21 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self, TypeVar
 
 from ..contract.errors import HostError
+from ..contract.messages import (
+    Listening,
+    ReadyFlow,
+    SenderFlowReport,
+    SenderReady,
+    SenderReport,
+    SinkFlowReport,
+    SinkReport,
+    read_message,
+)
 from ..machine.layout import Side
 from ..machine.process import Process
 from ..machine.session import Session
@@ -20,7 +32,21 @@ END_MARGIN_S = 10.0
 START_LEAD_NS = 300_000_000
 """From the order to start until t0: long enough for both generators to read it."""
 
-Report = dict[int, dict[str, Any]]
+Flow = TypeVar("Flow", ReadyFlow, SenderFlowReport, SinkFlowReport)
+Report = TypeVar("Report", SenderReport, SinkReport)
+
+
+@dataclass(frozen=True)
+class FlowReports:
+    """The generators' last words; the flows of each are in the attempt's order.
+
+    Attributes:
+        sender: The sender's.
+        sink: The sink's.
+    """
+
+    sender: SenderReport
+    sink: SinkReport
 
 
 class Generators:
@@ -44,11 +70,15 @@ class Generators:
     def __exit__(self, *_: object) -> None:
         quietly("flow generators", self.stop)
 
-    def start(self) -> Report:
-        """Sink first, then the sender, which connects; returns what each socket tells."""
-        self._start("sink").wait_event("listening", READY_TIMEOUT_S, self._stop_event)
-        ready = self._start("sender").wait_event("ready", READY_TIMEOUT_S, self._stop_event)
-        return self.by_flow(ready, "sender")
+    def start(self) -> tuple[ReadyFlow, ...]:
+        """Sink first, then the sender, which connects; returns the flows in their order."""
+        sink = self._start("sink")
+        listening = sink.wait_event("listening", READY_TIMEOUT_S, self._stop_event)
+        read_message(Listening, listening, f"{sink.name}: listening", HostError)
+        sender = self._start("sender")
+        event = sender.wait_event("ready", READY_TIMEOUT_S, self._stop_event)
+        ready = read_message(SenderReady, event, f"{sender.name}: ready", HostError)
+        return self._in_order(ready.flows, "sender")
 
     def order_start(self) -> int:
         """Name the common start t0 (CLOCK_MONOTONIC, ns) to both."""
@@ -57,10 +87,16 @@ class Generators:
             process.send({"t0_ns": t0_ns})
         return t0_ns
 
-    def await_ends(self, t0_ns: int) -> dict[str, dict[str, Any]]:
-        """Wait for the end of both; returns their last reports by role."""
-        duration_ns = self._attempt.scenario.duration.ns + drain_ns(self._attempt.trial)
-        return {role: self._await_end(role, t0_ns + duration_ns) for role in self._processes}
+    def await_ends(self, t0_ns: int) -> FlowReports:
+        """Wait for the end of both; returns their last reports."""
+        end_ns = t0_ns + self._attempt.scenario.duration.ns + drain_ns(self._attempt.trial)
+        sink = self._await_end("sink", SinkReport, end_ns)
+        sender = self._await_end("sender", SenderReport, end_ns)
+        in_order = self._in_order
+        return FlowReports(
+            sender.model_copy(update={"flows": in_order(sender.flows, "sender")}),
+            sink.model_copy(update={"flows": in_order(sink.flows, "sink")}),
+        )
 
     @property
     def pids(self) -> dict[str, int]:
@@ -72,13 +108,13 @@ class Generators:
         for process in self._processes.values():
             process.stop()
 
-    def by_flow(self, report: dict[str, Any], role: str) -> Report:
-        """A report by flow number; raises HostError when a flow is missing."""
-        flows = {int(entry["flow"]): entry for entry in report.get("flows", [])}
+    def _in_order(self, flows: Sequence[Flow], role: str) -> tuple[Flow, ...]:
+        """Flows by their numbers; raises HostError when one is missing."""
+        by_number = {flow.flow: flow for flow in flows}
         count = len(self._attempt.flows)
-        if set(flows) != set(range(count)):
-            raise HostError(f"the {role} reported {len(flows)} of {count} flows")
-        return flows
+        if set(by_number) != set(range(count)):
+            raise HostError(f"the {role} reported {len(by_number)} of {count} flows")
+        return tuple(by_number[number] for number in range(count))
 
     def _start(self, role: str) -> Process:
         attempt = self._attempt
@@ -89,12 +125,12 @@ class Generators:
         self._processes[role] = process
         return process
 
-    def _await_end(self, role: str, end_ns: int) -> dict[str, Any]:
+    def _await_end(self, role: str, report: type[Report], end_ns: int) -> Report:
         process = self._processes[role]
         left_s = max(0.0, (end_ns - time.monotonic_ns()) / 1e9) + END_MARGIN_S
         watch = self._session.require_targets
-        report = process.wait_event("done", left_s, self._stop_event, watch)
+        event = process.wait_event("done", left_s, self._stop_event, watch)
         code = process.wait_exit(END_MARGIN_S)
         if code != 0:
             raise HostError(f"{process.name} ended with exit code {code}")
-        return report
+        return read_message(report, event, f"{process.name}: done", HostError)

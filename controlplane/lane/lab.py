@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from ..contract.messages import Hello
 from ..contract.testbed import Testbed
 from ..machine.log import LOG
 from ..machine.paths import artefact
@@ -27,12 +27,12 @@ class Lab:
 
     session: Session
     target: Target
-    hello: dict[str, Any]
+    hello: Hello
 
     @property
     def epoch_ns(self) -> int:
         """Switch clock 0 on CLOCK_MONOTONIC."""
-        return int(self.hello["epoch_ns"])
+        return self.hello.epoch_ns
 
     def close(self) -> None:
         """Bring the target down and give the machine back, whatever fails on the way."""

@@ -3,49 +3,39 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from ..contract.errors import TargetError
+from ..contract.messages import SharedCounters
 
-_LOSS = re.compile(r"drop|err|no_?mbuf|missed|full|invalid|malformed|fail|discard")
-_RINGS = re.compile(r"^(?!discarded$)")
-"""Every ring counter but what a reset discards on purpose."""
+_PORT_LOSSES = (
+    "rx_dropped",
+    "tx_dropped",
+    "rx_no_mbuf",
+    "xdp_rx_dropped",
+    "xdp_rx_ring_full",
+    "xdp_tx_invalid",
+)
+_DISCARDED = "discarded"
+"""What a reset discards on purpose; every other ring counter is a loss."""
+_UNSHAPED_LOSS = re.compile(r"drop|err|no_?mbuf|missed|full|invalid|malformed|fail|discard")
+"""Names of the reasons for which a packet that bypassed the queues is lost."""
 
 
-def loss_counters(shared: dict[str, Any], hosts: dict[str, int]) -> dict[str, int]:
+def loss_counters(shared: SharedCounters, hosts: dict[str, int]) -> dict[str, int]:
     """All loss counters by a name that says where.
 
     Args:
         shared: The target's counters that all lanes share.
         hosts: The hosts' loss counters.
     """
-    found = dict(hosts)
-    for port, counters in _section(shared, "ports").items():
-        found |= _flat(f"port {port}", counters, _LOSS)
-    found |= _flat("ring", _section(shared, "rings"), _RINGS)
-    found |= _flat("unshaped", _section(shared, "unshaped"), _LOSS)
-    return found
+    losses = dict(hosts)
+    for name, port in shared.ports.items():
+        losses |= {f"port {name} {loss}": getattr(port, loss) for loss in _PORT_LOSSES}
+    losses |= {f"ring {name}": n for name, n in shared.rings.items() if name != _DISCARDED}
+    return losses | {
+        f"unshaped {name}": n for name, n in shared.unshaped.items() if _UNSHAPED_LOSS.search(name)
+    }
 
 
 def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
     """Change of each counter; one that was not there before counts from 0."""
     return {name: count - before.get(name, 0) for name, count in after.items()}
-
-
-def _section(shared: dict[str, Any], name: str) -> dict[str, Any]:
-    section = shared.get(name)
-    if not isinstance(section, dict):
-        raise TargetError(f"data plane: stats: {name} is missing")
-    return section
-
-
-def _flat(place: str, counters: Any, wanted: re.Pattern[str]) -> dict[str, int]:
-    if not isinstance(counters, dict):
-        raise TargetError(f"data plane: stats: {place} is no object")
-    found: dict[str, int] = {}
-    for name, value in counters.items():
-        if isinstance(value, dict):
-            found |= _flat(f"{place} {name}", value, wanted)
-        elif isinstance(value, int) and wanted.search(name):
-            found[f"{place} {name}"] = value
-    return found

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 
 from ..contract.errors import HostError
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.messages import Counters, TelemetryTotals
 from ..contract.target import Applied
 from ..machine.polling import poll
-from ..targets import Counters, TelemetryStream, TelemetryTotals
+from ..targets import TelemetryStream
 from .lab import Lab, quietly
 from .losses import difference, loss_counters
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from ..contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
+from ..contract.messages import EffectiveConfiguration, ErrorEvent, read_message
 from . import command
 from .command import Completed
 
@@ -45,17 +49,14 @@ def p4_runs_as(program: Path, spec: Path) -> tuple[str, str]:
         file = Path(folder) / "dataplane.json"
         file.write_text(json.dumps(config))
         done = run_dataplane([str(program), "--config", str(file), "--check"])
-    return str(json.loads(done.out)["pipeline"]), done.err.strip()
+    checked = read_message(EffectiveConfiguration, done.out, "data plane: --check")
+    return str(checked.pipeline), done.err.strip()
 
 
 def _last_words(done: Completed) -> str:
     """The error that it tells: as a JSON line, or as the last line of its standard error."""
     for line in reversed(done.out.splitlines()):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict) and event.get("event") == "error":
-            return str(event.get("error"))
+        with contextlib.suppress(ValidationError):
+            return ErrorEvent.model_validate_json(line).error
     lines = [line.strip() for line in done.err.splitlines() if line.strip()]
     return lines[-1] if lines else f"the data plane ended with code {done.code}"

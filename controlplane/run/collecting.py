@@ -12,85 +12,64 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
+from ..plan.attempt import Attempt
 from ..store.bins import BinBatch, read_bins, write_bins
 from ..store.counters import write_counters
 from ..store.flow_samples import read_flow_samples, write_flow_samples
 from ..store.flows import write_flows
 from ..store.goodput import read_goodput, write_goodput
 from ..store.postcards import PostcardBatch, read_postcards, write_postcards
-from ..validity.postcard_evidence import Edges, PostcardEvidence
-from .record import Collected, Measured
+from ..store.raw_files import LaneClock
+from ..validity.measurement import Evidence, TrialMeasurement
 
 NICE = 10
 
 
-def collect(measured: Measured) -> Collected:
-    """Convert an attempt's raw files to tables, and remove them."""
-    folder, scenario, clock = measured.attempt.folder, measured.attempt.scenario, measured.clock
-    window = (scenario.warmup.ns, scenario.duration.ns)
-    edges = Edges(clock.flows, window, scenario.gates.overlap.fraction)
+def collect(measured: TrialMeasurement) -> None:
+    """Convert an attempt's raw files to tables, feed the evidence from them, and remove them."""
+    attempt = measured.attempt
+    folder, evidence = attempt.folder, measured.evidence
     with lower_priority():
-        evidence = _telemetry(measured, edges)
+        _collect_telemetry(attempt, measured.clock, evidence)
         samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, measured.t0_ns)
         write_flow_samples(folder, samples)
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
         write_goodput(folder, goodput)
-        if evidence is None:
-            _sight_goodput(edges, goodput)
-        write_flows(folder, measured.attempt.flows, measured.sender, measured.sink)
+        if evidence.postcards is None:
+            _examine_goodput(goodput, evidence)
+        write_flows(folder, attempt.flows, measured.sender.flows, measured.sink.flows)
         write_counters(folder, measured.counters.flows)
-        for raw in [*folder.glob("*.bin"), measured.attempt.raw_telemetry]:
+        for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
-    return Collected(evidence, edges)
 
 
-def _telemetry(measured: Measured, edges: Edges) -> PostcardEvidence | None:
-    """Write the postcards or bins; returns what they prove where every postcard was kept."""
-    attempt, clock = measured.attempt, measured.clock
+def _collect_telemetry(attempt: Attempt, clock: LaneClock, evidence: Evidence) -> None:
     telemetry = attempt.telemetry()
     if telemetry.mode == "bins":
         bins = read_bins(attempt.raw_telemetry, clock, telemetry.bin_ns)
-        write_bins(attempt.folder, _examined_bins(bins, edges))
-        return None
-    evidence = _new_evidence(measured) if telemetry.mode == "all" else None
-    postcards = read_postcards(attempt.raw_telemetry, clock)
-    write_postcards(attempt.folder, _examined(postcards, edges, evidence))
-    return evidence
+        write_bins(attempt.folder, _examined_bins(bins, evidence))
+    else:
+        postcards = read_postcards(attempt.raw_telemetry, clock)
+        write_postcards(attempt.folder, _examined(postcards, evidence))
 
 
-def _new_evidence(measured: Measured) -> PostcardEvidence:
-    applied, can = measured.applied, measured.can
-    return PostcardEvidence(
-        measured.clock.flows,
-        applied.rate_bps,
-        applied.overhead_bytes,
-        applied.slot_bytes,
-        can.departure_tolerance_ns,
-        can.queue_tolerance_bytes,
-    )
-
-
-def _examined(
-    batches: Iterable[PostcardBatch], edges: Edges, evidence: PostcardEvidence | None
-) -> Iterator[PostcardBatch]:
+def _examined(batches: Iterable[PostcardBatch], evidence: Evidence) -> Iterator[PostcardBatch]:
     """Gather what the postcards prove on their way to the table."""
     for batch in batches:
-        edges.feed(batch.flow, batch.enqueue_ns)
-        if evidence is not None:
-            evidence.feed(batch)
+        evidence.feed(batch)
         yield batch
 
 
-def _examined_bins(batches: Iterable[BinBatch], edges: Edges) -> Iterator[BinBatch]:
+def _examined_bins(batches: Iterable[BinBatch], evidence: Evidence) -> Iterator[BinBatch]:
     """Gather what the bins prove on their way to the table."""
     for batch in batches:
-        edges.feed(batch.flow, batch.bin_start_ns)
+        evidence.edges.feed(batch.flow, batch.bin_start_ns)
         yield batch
 
 
-def _sight_goodput(edges: Edges, goodput: NDArray[Any]) -> None:
+def _examine_goodput(goodput: NDArray[Any], evidence: Evidence) -> None:
     read = goodput[goodput["bytes"] > 0]
-    edges.feed(read["flow"].astype(np.int64), read["t_ns"])
+    evidence.edges.feed(read["flow"].astype(np.int64), read["t_ns"])
 
 
 @contextmanager

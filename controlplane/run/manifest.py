@@ -49,17 +49,17 @@ def new_manifest(
 
 
 def with_lab(manifest: Manifest, lab: Lab) -> Manifest:
-    """Add what the loaded target and the session tell."""
-    software = manifest.software | {"dataplane": str(lab.hello.get("version", "unknown"))}
+    """Add what the loaded target and the session say about themselves."""
+    software = manifest.software | {"dataplane": lab.hello.version}
     known = manifest.certificate
     return manifest.model_copy(
         update={
             "certificate": known and after_load(known, lab.hello),
-            "artefact_digest": str(lab.hello.get("spec_digest", "")),
+            "artefact_digest": lab.hello.spec_digest,
             "software": software,
             "sysctls": lab.session.sysctls,
             "ports": _ports(lab),
-            "host": manifest.host | {"dataplane": lab.hello},
+            "host": manifest.host | {"dataplane": lab.hello.model_dump()},
             "status": "running",
         }
     )
@@ -72,10 +72,5 @@ def with_status(manifest: Manifest, status: Status, records: list[TrialRecord]) 
 
 
 def _ports(lab: Lab) -> dict[str, dict[str, Any]]:
-    told = lab.hello.get("ports")
-    found = told if isinstance(told, dict) else {}
-    ports = {}
-    for name, config in lab.session.ports().items():
-        told_of_port = found.get(name)
-        ports[name] = config | (told_of_port if isinstance(told_of_port, dict) else {})
-    return ports
+    opened = {name: port.model_dump() for name, port in lab.hello.ports.items()}
+    return {name: config | opened.get(name, {}) for name, config in lab.session.ports().items()}

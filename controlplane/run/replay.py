@@ -9,8 +9,9 @@ from typing import Any
 
 from ..config import Loaded
 from ..contract.errors import ConfigError, HostError, TargetError
+from ..contract.messages import ReplaySummary, read_message
 from ..contract.scenario import Scenario
-from ..contract.shared import CONSTANTS, FLOW_REGISTERS
+from ..contract.shared import CONSTANTS
 from ..machine.dataplane_once import run_dataplane
 from ..machine.paths import DATAPLANE, built, spec
 from ..plan.settings import scenario_settings
@@ -24,7 +25,7 @@ RAW = CONSTANTS.postcards_file
 SUMMARY = CONSTANTS.summary_file
 
 
-def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> dict[str, Any]:
+def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummary:
     """Replay a capture; returns the data plane's summary.
 
     Args:
@@ -58,34 +59,29 @@ def _refuse_foreign(out: Path) -> None:
     if not out.parent.is_dir():
         raise HostError(f"{out.parent}: no such folder; make it or use another --out")
     if out.exists() and not (out / SUMMARY).is_file() and (not out.is_dir() or any(out.iterdir())):
-        raise HostError(f"{out}: exists and is no earlier replay; use another --out")
+        raise HostError(f"{out}: exists and is not an earlier replay; use another --out")
 
 
-def _into(capture: Path, config: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _into(capture: Path, config: dict[str, Any], folder: Path) -> ReplaySummary:
     folder.mkdir()
     config_file = folder / "dataplane.json"
     config_file.write_text(json.dumps(config, indent=1) + "\n")
     program = [str(built(DATAPLANE)), "--config", str(config_file)]
     run_dataplane([*program, "--replay", str(capture), "--out", str(folder)])
     summary = _summary(folder / SUMMARY)
-    flows = summary["flows"]
-    clock = LaneClock(lane=0, first_flow=0, flows=len(flows), t0_switch_ns=0)
+    clock = LaneClock(lane=0, first_flow=0, flows=len(summary.flows), t0_switch_ns=0)
     write_postcards(folder, read_postcards(folder / RAW, clock))
-    write_counters(folder, {name: [flow[name] for flow in flows] for name in FLOW_REGISTERS})
+    write_counters(folder, summary.registers)
     (folder / RAW).unlink()
     return summary
 
 
-def _summary(path: Path) -> dict[str, Any]:
+def _summary(path: Path) -> ReplaySummary:
     try:
-        summary = json.loads(path.read_bytes())
-        counts = [summary[key] for key in ("packets", "departed", "dropped")]
-        complete = all(name in flow for flow in summary["flows"] for name in FLOW_REGISTERS)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        content = path.read_bytes()
+    except OSError as error:
         raise TargetError(f"{path}: the data plane wrote no summary ({error})") from error
-    if not complete or not all(isinstance(count, int) for count in counts):
-        raise TargetError(f"{path}: the data plane's summary is not complete")
-    return dict(summary)
+    return read_message(ReplaySummary, content, f"{path}: the data plane's summary")
 
 
 def _replace(out: Path, aside: Path) -> None:

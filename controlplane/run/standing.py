@@ -7,11 +7,11 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from ..config import Loaded
 from ..contract.certificate import Certificate, Standing
 from ..contract.errors import ConfigError
+from ..contract.messages import Hello
 from ..contract.testbed import Testbed
 from ..machine import facts
 from ..machine.paths import artefact
@@ -79,7 +79,7 @@ def standing(testbed: Loaded[Testbed]) -> Standing:
     return certified
 
 
-def after_load(known: Standing, hello: dict[str, Any]) -> Standing:
+def after_load(known: Standing, hello: Hello) -> Standing:
     """A standing once the target has reported what it runs.
 
     Args:
@@ -88,11 +88,11 @@ def after_load(known: Standing, hello: dict[str, Any]) -> Standing:
     """
     if known.state not in ("certified", "failed"):
         return known
-    was, now = known.dataplane_version, str(hello.get("version", ""))
+    was, now = known.dataplane_version, hello.version
     if was != now:
         detail = f"the data plane was version {was} when it was calibrated and is {now} now"
         return _with_state(known, "expired", f"{detail}: calibrate again")
-    if known.artefact_digest != str(hello.get("spec_digest", "")):
+    if known.artefact_digest != hello.spec_digest:
         detail = "the target runs another P4 program than was calibrated: calibrate again"
         return _with_state(known, "expired", detail)
     return known

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from ..contract.errors import TargetError
+from ..contract.messages import Counters, TelemetryTotals
 from ..contract.trial import TrialRecord
 from ..lane.capture import LiveCapture
 from ..lane.generators import Generators
@@ -19,9 +20,9 @@ from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns
 from ..store.errors import disk_errors
 from ..store.run_directory import RunDirectory
-from ..targets import Counters, TelemetryTotals
+from ..validity.measurement import Evidence, TrialMeasurement
 from .collecting import collect
-from .record import Measured, make_record
+from .record import make_record
 from .steps import Steps, TrialStep
 
 DRAIN_TIMEOUT_S = 10.0
@@ -63,7 +64,8 @@ class TrialRunner:
             with disk_errors(folder):
                 measured = self._measure()
                 self._steps.enter(TrialStep.COLLECT)
-                record = make_record(measured, collect(measured))
+                collect(measured)
+                record = make_record(measured)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -71,7 +73,7 @@ class TrialRunner:
         self._directory.seal(self._attempt.id, record)
         return record
 
-    def _measure(self) -> Measured:
+    def _measure(self) -> TrialMeasurement:
         """Every step that needs the lane."""
         started_utc = utc_now()
         attempt = self._attempt
@@ -93,21 +95,20 @@ class TrialRunner:
             ends = generators.await_ends(t0_ns)
             self._steps.enter(TrialStep.STOP)
             counters, totals = self._drain(lane, captures)
-            return Measured(
+            return TrialMeasurement(
                 attempt=attempt,
-                can=self._lab.target.capabilities(),
                 applied=lane.applied,
                 t0_ns=t0_ns,
                 epoch_ns=self._lab.epoch_ns,
                 started_utc=started_utc,
                 ended_utc=utc_now(),
                 ready=ready,
-                sender=generators.by_flow(ends["sender"], "sender"),
-                sink=generators.by_flow(ends["sink"], "sink"),
-                ends=ends,
+                sender=ends.sender,
+                sink=ends.sink,
                 counters=counters,
                 telemetry=totals,
                 losses=lane.losses(counters),
+                evidence=Evidence.empty(attempt, lane.applied, self._lab.target.capabilities()),
             )
 
     def _validate(self) -> None:

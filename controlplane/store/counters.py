@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
+from ..contract.messages import FlowRegisters
 from ..contract.shared import FLOW_REGISTERS
 from .parquet import Table, write_table
 
@@ -17,13 +17,13 @@ COUNTERS = Table(
 """One row for each flow."""
 
 
-def write_counters(folder: Path, registers: dict[str, list[int]]) -> int:
+def write_counters(folder: Path, registers: FlowRegisters) -> int:
     """Write the table of a trial; returns its number of rows.
 
     Args:
         folder: The trial's folder.
-        registers: Values of each register, one for each of the lane's flows.
+        registers: The registers of the lane's flows.
     """
-    columns: dict[str, Any] = {n: pa.array(registers[n], pa.uint64()) for n in FLOW_REGISTERS}
-    columns["flow"] = list(range(len(registers[FLOW_REGISTERS[0]])))
-    return write_table(folder, COUNTERS, [columns])
+    columns = {n: pa.array(getattr(registers, n), pa.uint64()) for n in FLOW_REGISTERS}
+    flow = pa.array(range(registers.count), pa.uint32())
+    return write_table(folder, COUNTERS, [{"flow": flow, **columns}])

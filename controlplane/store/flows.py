@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from ..contract.messages import SenderFlowReport, SinkFlowReport
 from ..plan.flows import TrialFlow
 from .parquet import Table, write_table
 
@@ -37,16 +39,16 @@ FLOWS = Table(
 def write_flows(
     folder: Path,
     flows: tuple[TrialFlow, ...],
-    sender: dict[int, dict[str, Any]],
-    sink: dict[int, dict[str, Any]],
+    sender: Sequence[SenderFlowReport],
+    sink: Sequence[SinkFlowReport],
 ) -> int:
     """Write the table of a trial; returns its number of rows.
 
     Args:
         folder: The trial's folder.
         flows: The flows as planned.
-        sender: The sender's report by flow.
-        sink: The sink's report by flow.
+        sender: The sender's report of each flow.
+        sink: The sink's report of each flow.
     """
     columns: dict[str, list[Any]] = {
         "flow": [f.index for f in flows],
@@ -54,11 +56,11 @@ def write_flows(
         "group_name": [f.group_name for f in flows],
         "cc": [f.cc for f in flows],
         "base_rtt_ns": [f.base_rtt_ns for f in flows],
-        "cc_applied": [sender[f.index]["cc_applied"] for f in flows],
-        "sink_bytes": [sink[f.index]["bytes"] for f in flows],
+        "cc_applied": [sender[f.index].cc_applied for f in flows],
+        "sink_bytes": [sink[f.index].bytes for f in flows],
     }
     for name in ("start_ns", "end_ns", "bytes_sent", "bytes_retrans", "total_retrans"):
-        columns[name] = [sender[f.index][name] for f in flows]
+        columns[name] = [getattr(sender[f.index], name) for f in flows]
     for name in ("first_byte_ns", "last_byte_ns"):
-        columns[name] = [sink[f.index][name] for f in flows]
+        columns[name] = [getattr(sink[f.index], name) for f in flows]
     return write_table(folder, FLOWS, [columns])

@@ -3,58 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.messages import Counters, Hello, TelemetryTotals
 from ..contract.target import Applied, BottleneckProgram, Capabilities
-
-
-@dataclass(frozen=True)
-class TelemetryTotals:
-    """What became of a lane's postcards.
-
-    Attributes:
-        seen: Postcards made by the pipeline.
-        written: Records written to the file.
-        gaps: Missing numbers in the postcards' sequence.
-        lost: Postcards that a full ring or a failed write lost.
-    """
-
-    seen: int
-    written: int
-    gaps: int
-    lost: int
-
-
-@dataclass(frozen=True)
-class Counters:
-    """The registers of a lane and the counters that all lanes share.
-
-    Attributes:
-        flows: Register name -> one value for each of the lane's flows.
-        lane: The lane's own registers, lateness among them.
-        shared: Ports, rings, loop and unshaped traffic.
-    """
-
-    flows: dict[str, list[int]]
-    lane: dict[str, Any]
-    shared: dict[str, Any]
-
-    @property
-    def held_packets(self) -> int:
-        """Packets in the lane's queue and delay lines."""
-        return int(self.lane["queue_packets"]) + int(self.lane["delay_packets"])
-
-    @property
-    def lateness(self) -> dict[str, Any]:
-        """Actual minus scheduled departure, and the loop's longest pause, since the last reset.
-
-        In ns.
-        """
-        found: dict[str, Any] = self.lane["lateness"]
-        return found
 
 
 class TelemetryStream(ABC):
@@ -84,7 +37,7 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> Hello:
         """Bring the target up with a compiled program; returns what it says about itself."""
 
     @abstractmethod
@@ -93,7 +46,7 @@ class Target(ABC):
 
     @abstractmethod
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
-        """Start keeping a lane's postcards."""
+        """Start recording a lane's postcards."""
 
     @abstractmethod
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:

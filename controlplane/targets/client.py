@@ -32,8 +32,8 @@ class ControlClient:
             self._socket.close()
             raise TargetError(f"{path}: cannot connect to the data plane: {error}") from error
 
-    def call(self, op: str, **arguments: Any) -> dict[str, Any]:
-        """Send a request and return the answer.
+    def call(self, op: str, **arguments: Any) -> dict[str, object]:
+        """Send a request and return the answer, without its `ok`.
 
         Args:
             op: The operation.
@@ -64,7 +64,7 @@ class ControlClient:
         self._broken = self._broken or "the connection is closed"
 
     def _break(self, error: Exception) -> None:
-        """After a failed exchange, answers could no longer be told apart: end it."""
+        """After a failed exchange, answers could be taken for each other's: end the connection."""
         self._broken = {
             TimeoutError: f"no answer within {self._timeout_s:g} s",
             _ClosedError: "the data plane closed the connection",
@@ -95,10 +95,11 @@ class _ClosedError(Exception):
     """The other side closed the connection."""
 
 
-def _accepted(op: str, answer: object) -> dict[str, Any]:
+def _accepted(op: str, answer: object) -> dict[str, object]:
     if not isinstance(answer, dict) or not isinstance(answer.get("ok"), bool):
-        raise TargetError(f"data plane: {op}: answer is no object with `ok`")
+        raise TargetError(f"data plane: {op}: the answer is not an object with `ok`")
     if not answer["ok"]:
         reason = " ".join(str(answer.get("error", "no reason given")).split())[:500]
         raise TargetError(f"data plane: {op}: {reason}")
+    del answer["ok"]
     return answer

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from ..contract.errors import TargetError
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.messages import Done, Hello, Message, TelemetryTotals, read_message
 from ..contract.testbed import DataPlane
-from . import answers
-from .base import TelemetryStream, TelemetryTotals
+from .base import TelemetryStream
 from .client import ControlClient
 from .host import DataPlaneHost, TargetProcess
 
 READY_TIMEOUT_S = 60.0
+
+Answer = TypeVar("Answer", bound=Message)
 
 
 class RunningDataPlane:
@@ -29,7 +31,7 @@ class RunningDataPlane:
         self._process: TargetProcess | None = None
         self._client: ControlClient | None = None
 
-    def start(self, content: dict[str, Any]) -> dict[str, Any]:
+    def start(self, content: dict[str, Any]) -> Hello:
         """Start it with a configuration, wait until its socket answers; returns its hello.
 
         Args:
@@ -42,15 +44,12 @@ class RunningDataPlane:
         self._process = self._host.start_dataplane(config)
         self._process.wait_event("ready", READY_TIMEOUT_S)
         self._client = ControlClient(socket_path)
-        hello = self.call("hello")
-        for key in ("pid", "epoch_ns", "lanes", "flow_capacity", "postcard_bytes"):
-            answers.whole(hello, key)
-        return {key: value for key, value in hello.items() if key != "ok"}
+        return self.ask(Hello, "hello")
 
     def set_delays(self, lane: LaneProgram) -> None:
         """Program a lane's delay lines."""
         for group, delay in enumerate(lane.delays):
-            self.call("delay", lane=lane.lane, group=group, **asdict(delay))
+            self.ask(Done, "delay", lane=lane.lane, group=group, **asdict(delay))
 
     def start_telemetry(
         self, lane: int, plan: TelemetryPlan, start_ns: int | None = None
@@ -59,12 +58,13 @@ class RunningDataPlane:
 
         Args:
             lane: The lane.
-            plan: How they are kept.
+            plan: How they are recorded.
             start_ns: A time on the postcards' clock before which no packet arrives; None: now,
                 where that clock is the data plane's own.
         """
         start = {} if start_ns is None else {"start_ns": start_ns}
-        self.call(
+        self.ask(
+            Done,
             "telemetry",
             lane=lane,
             mode=plan.mode,
@@ -75,10 +75,6 @@ class RunningDataPlane:
             **start,
         )
         return _Stream(self, lane)
-
-    def shared_counters(self) -> dict[str, Any]:
-        """Ports, rings and loop, and what else all lanes share."""
-        return {key: value for key, value in self.call("stats").items() if key != "ok"}
 
     def close(self) -> None:
         """Ask it to end; when it does not, end it. Safe to call twice."""
@@ -94,12 +90,21 @@ class RunningDataPlane:
             if process is not None:
                 process.stop()
 
-    def call(self, op: str, **arguments: Any) -> dict[str, Any]:
-        """A request and its answer; when it has died, an error with its last words."""
+    def ask(self, answer: type[Answer], op: str, **arguments: Any) -> Answer:
+        """A request and its answer.
+
+        Args:
+            answer: What is answered.
+            op: The operation.
+            arguments: Its arguments.
+
+        Raises:
+            TargetError: It refused, gave another answer, or has died; that with its last words.
+        """
         if self._client is None or self._process is None:
             raise TargetError(f"data plane: {op}: it is not loaded")
         try:
-            return self._client.call(op, **arguments)
+            return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
         except TargetError as error:
             if self._client.is_broken:
                 raise self._process.failure(f"failed: {error.message}") from error
@@ -112,7 +117,7 @@ class _Stream(TelemetryStream):
         self._lane = lane
 
     def stop(self) -> TelemetryTotals:
-        return answers.totals(self._dataplane.call("telemetry_stop", lane=self._lane))
+        return self._dataplane.ask(TelemetryTotals, "telemetry_stop", lane=self._lane)
 
 
 def dataplane_config(dataplane: DataPlane) -> dict[str, Any]:

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.messages import (
+    BottleneckCounters,
+    Counters,
+    Done,
+    Hello,
+    Programmed,
+    SharedCounters,
+)
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import BASE_MEMORY_BYTES, PACKET_BUFFER_BYTES, DataPlane
-from . import answers
-from .answers import limit_bytes
-from .base import Counters, Target, TelemetryStream
+from .base import Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
 from .host import DataPlaneHost
 
@@ -33,33 +39,32 @@ class DpdkTarget(Target):
         self._settings = settings
 
     def capabilities(self) -> Capabilities:
-        """Exact in bytes, packets and cells; the machine's speed is the testbed's matter."""
+        """Exact in bytes, packets and cells; the testbed says how fast the machine is."""
         return dpdk_capabilities(self._settings)
 
     def resolve(self, program: BottleneckProgram) -> Applied:
         """What is asked for, exactly."""
         return dpdk_resolve(program)
 
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> Hello:
         """Start the data plane with a .spec and wait until its socket answers."""
         return self._dataplane.start({"spec": str(artefact), **dataplane_config(self._settings)})
 
     def program(self, lane: LaneProgram) -> Applied:
         """Program rate, limit, delay lines and flow table of a lane."""
-        call = self._dataplane.call
-        answer = call("program", lane=lane.lane, **lane.bottleneck.model_dump())
-        applied = answers.mapping(answer, "applied")
+        ask = self._dataplane.ask
+        program = lane.bottleneck.model_dump()
+        applied = ask(Programmed, "program", lane=lane.lane, **program).applied
         self._dataplane.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
             part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
             entries = [asdict(entry) for entry in part]
-            call("flows", lane=lane.lane, entries=entries)
-        limit = answers.limit(applied)
+            ask(Done, "flows", lane=lane.lane, entries=entries)
         return Applied(
-            rate_bps=answers.whole(applied, "rate_bps"),
-            limit=limit,
-            buffer_bytes=limit_bytes(limit),
-            overhead_bytes=answers.whole(applied, "overhead_bytes"),
+            rate_bps=applied.rate_bps,
+            limit=applied.limit,
+            buffer_bytes=applied.limit.in_bytes,
+            overhead_bytes=applied.overhead_bytes,
         )
 
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
@@ -68,16 +73,14 @@ class DpdkTarget(Target):
 
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
         """Read a lane's registers and the shared counters."""
-        own = self._dataplane.call("counters", lane=lane, flows=[first_flow, flows])
-        return Counters(
-            flows=answers.flow_registers(own, flows),
-            lane=answers.lane_registers(own),
-            shared=self._dataplane.shared_counters(),
-        )
+        ask = self._dataplane.ask
+        own = ask(BottleneckCounters, "counters", lane=lane, flows=[first_flow, flows])
+        own.flows.require(flows, "data plane: counters")
+        return Counters(flows=own.flows, lane=own.lane, shared=ask(SharedCounters, "stats"))
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """Empty a lane and zero its registers."""
-        self._dataplane.call("reset", lane=lane, flows=[first_flow, flows])
+        self._dataplane.ask(Done, "reset", lane=lane, flows=[first_flow, flows])
 
     def close(self) -> None:
         """Ask the data plane to end; when it does not, end it."""
@@ -104,7 +107,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
     return Applied(
         rate_bps=program.rate_bps,
         limit=program.limit,
-        buffer_bytes=limit_bytes(program.limit),
+        buffer_bytes=program.limit.in_bytes,
         overhead_bytes=program.overhead_bytes,
     )
 
@@ -112,16 +115,16 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
 def replay_config(spec: Path, bottleneck: BottleneckProgram) -> dict[str, Any]:
     """The data plane's configuration file for a replay: no ports, no socket.
 
-    Room for a queue full of the smallest packets, as far as that is reasonable.
+    It has buffers for a queue full of the smallest packets, within reason.
     """
     limit = bottleneck.limit
     smallest = CONSTANTS.frame_bytes_min
-    packets = limit.value if limit.unit == "packets" else limit_bytes(limit) // smallest
-    room = min(MAX_REPLAY_PACKETS, max(MIN_REPLAY_PACKETS, 2 * packets))
+    packets = limit.value if limit.unit == "packets" else limit.in_bytes // smallest
+    buffers = min(MAX_REPLAY_PACKETS, max(MIN_REPLAY_PACKETS, 2 * packets))
     return {
         "spec": str(spec),
         "huge_pages": False,
-        "queue_packets": room,
-        "memory_mb": (BASE_MEMORY_BYTES + room * PACKET_BUFFER_BYTES) // 2**20,
+        "queue_packets": buffers,
+        "memory_mb": (BASE_MEMORY_BYTES + buffers * PACKET_BUFFER_BYTES) // 2**20,
         "bottleneck": bottleneck.model_dump(),
     }

@@ -1,4 +1,4 @@
-"""Which target a testbed means: the only place where targets are told apart by name."""
+"""Which target a testbed means: the only place that knows targets by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TargetKind:
         resolve: What it would really do.
         make: Makes it; nothing is touched before its `load`.
         artefact: Its compiled program, below p4src: a file, or a folder.
-        preview: What it would be told, as lines: for all lanes, and for one of a setting.
+        preview: What it would be set to, as lines: for all lanes, and for one of a setting.
     """
 
     capabilities: Callable[[Testbed], Capabilities]
@@ -80,7 +80,7 @@ def resolve(testbed: Testbed, program: BottleneckProgram) -> Applied:
 
 
 def preview(testbed: Testbed, program: BottleneckProgram | None = None) -> Sequence[str]:
-    """What a testbed's target would be told, as lines for a person; needs no running target.
+    """What a testbed's target would be set to, as lines for a person; needs no running target.
 
     Args:
         testbed: The testbed.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.messages import FlowRegisters, QueueState, SwitchHello
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 
 
@@ -16,20 +16,18 @@ class SwitchRegisters:
     """What a switch counted.
 
     Attributes:
-        flows: Register name -> one value for each of the lane's flows; the names are
-            `contract.shared.FLOW_REGISTERS`.
+        flows: Registers of the lane's flows.
         queue_packets: Packets in the lane's queue now; 0 means that it has drained.
-        lane: What else it knows of the lane, for the trial's record (the queue-delay
-            histogram: `histogram_bin_ns`, `histogram`).
-        unshaped: Packets by the reason why they were no matter of a lane's queue
+        queue: What else it knows of the queue, for the trial's record.
+        unshaped: Packets by the reason why they bypassed the lanes' queues
             (`reverse_packets`, `unknown_packets`, `malformed_packets`); names with
-            `malformed`, `drop`, `err` and the like count as losses, see run/losses.py.
+            `malformed`, `drop`, `err` and the like count as losses, see lane/losses.py.
         losses: Everything else that it lost, telemetry included: each is a loss.
     """
 
-    flows: dict[str, list[int]]
+    flows: FlowRegisters
     queue_packets: int
-    lane: dict[str, Any] = field(default_factory=dict)
+    queue: QueueState = field(default_factory=QueueState)
     unshaped: dict[str, int] = field(default_factory=dict)
     losses: dict[str, int] = field(default_factory=dict)
 
@@ -59,24 +57,19 @@ class Switch(ABC):
         """
 
     @abstractmethod
-    def load(self, artefact: Path) -> dict[str, Any]:
-        """Bring the switch up with a compiled program.
-
-        Returns:
-            What it says about itself: at least `epoch_ns`, its clock's 0 on CLOCK_MONOTONIC
-            (of the machine that the hosts' programs run on), and `artefact_digest`.
-        """
+    def load(self, artefact: Path) -> SwitchHello:
+        """Bring the switch up with a compiled program; returns what it says about itself."""
 
     @abstractmethod
     def program(self, lane: LaneProgram) -> Applied:
-        """Set rate, limit and flow entries of a lane; its delays are the hosts' matter.
+        """Set rate, limit and flow entries of a lane; the hosts keep its delay lines.
 
         Returns:
             What the switch really does.
         """
 
     def correct(self, lane: int, plan: TelemetryPlan) -> None:  # noqa: B027 - most have nothing to do
-        """Correct a lane's raw postcards, all of them written, by what only all of them tell."""
+        """Correct a lane's raw postcards, once all are written, by what only all of them show."""
 
     @abstractmethod
     def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:

@@ -9,14 +9,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from ..contract.errors import TargetError
 from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.messages import (
+    Counters,
+    DelayCounters,
+    Done,
+    Hello,
+    HostsCounters,
+    HostsStats,
+    TelemetryTotals,
+    read_message,
+)
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import DataPlane
-from . import answers
-from .base import Counters, Target, TelemetryStream, TelemetryTotals
+from .base import Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
 from .host import DataPlaneHost
 from .switch import Switch, SwitchRegisters
@@ -43,23 +50,25 @@ class SwitchWithHosts(Target):
 
     def capabilities(self) -> Capabilities:
         """The switch's, within the lanes that the data plane delays and collects."""
-        can = self._switch.capabilities()
-        return can.model_copy(update={"lanes": min(can.lanes, self._settings.lanes)})
+        switch = self._switch.capabilities()
+        return switch.model_copy(update={"lanes": min(switch.lanes, self._settings.lanes)})
 
     def resolve(self, program: BottleneckProgram) -> Applied:
         """What the switch would do."""
         return self._switch.resolve(program)
 
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> Hello:
         """Bring both up; the clock is the switch's, for its times are in the postcards."""
-        told = self._switch.load(artefact)
-        self._epoch_ns = answers.whole(told, "epoch_ns")
-        hello = self._hosts.start({"role": "hosts", **dataplane_config(self._settings)})
-        return hello | {
-            "epoch_ns": self._epoch_ns,
-            "spec_digest": str(told.get("artefact_digest", "")),
-            "switch": told,
-        }
+        switch = self._switch.load(artefact)
+        self._epoch_ns = switch.epoch_ns
+        hosts = self._hosts.start({"role": "hosts", **dataplane_config(self._settings)})
+        return hosts.model_copy(
+            update={
+                "epoch_ns": switch.epoch_ns,
+                "spec_digest": switch.artefact_digest,
+                "switch": switch,
+            }
+        )
 
     def program(self, lane: LaneProgram) -> Applied:
         """The bottleneck to the switch, the delays to the hosts."""
@@ -82,27 +91,38 @@ class SwitchWithHosts(Target):
 
     def _outstanding_postcards(self, lane: int, plan: TelemetryPlan) -> int:
         """Postcards that the switch has made and that have not arrived."""
-        found = self._switch.read_registers(lane, plan.first_flow, plan.flows).flows
-        made = sum(found["departed_packets"]) + sum(found["dropped_packets"])
-        told = self._hosts.call("counters", lane=lane, flows=[plan.first_flow, plan.flows])
-        return made - answers.whole(answers.mapping(told, "lane"), "postcards")
+        registers = self._switch.read_registers(lane, plan.first_flow, plan.flows).flows
+        made = sum(registers.departed_packets) + sum(registers.dropped_packets)
+        return made - self._hosts_counters(lane, plan.first_flow, plan.flows).postcards
+
+    def _hosts_counters(self, lane: int, first_flow: int, flows: int) -> DelayCounters:
+        answer = self._hosts.ask(HostsCounters, "counters", lane=lane, flows=[first_flow, flows])
+        return answer.lane
 
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
         """Registers from the switch; delay line, lateness and ports from the hosts."""
-        delayed = self._hosts.call("counters", lane=lane, flows=[first_flow, flows])
-        found = self._switch.read_registers(lane, first_flow, flows)
-        shared = self._hosts.shared_counters()
-        rings = answers.mapping(shared, "rings")
-        own = answers.mapping(delayed, "lane") | found.lane
-        return Counters(
-            flows=answers.flow_registers({"flows": found.flows}, flows),
-            lane=answers.lane_registers({"lane": own | {"queue_packets": found.queue_packets}}),
-            shared=shared | {"unshaped": found.unshaped, "rings": rings | _losses(found)},
-        )
+        delayed = self._hosts_counters(lane, first_flow, flows)
+        counted = self._switch.read_registers(lane, first_flow, flows)
+        counted.flows.require(flows, "switch: registers")
+        stats = self._hosts.ask(HostsStats, "stats")
+        content = {
+            "flows": counted.flows,
+            "lane": {
+                **dict(delayed),
+                **counted.queue.model_dump(),
+                "queue_packets": counted.queue_packets,
+            },
+            "shared": {
+                **dict(stats),
+                "rings": stats.rings | _losses(counted),
+                "unshaped": counted.unshaped,
+            },
+        }
+        return read_message(Counters, content, "switch: registers")
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """First the hosts, so that nothing more comes to the switch."""
-        self._hosts.call("reset", lane=lane, flows=[first_flow, flows])
+        self._hosts.ask(Done, "reset", lane=lane, flows=[first_flow, flows])
         self._switch.reset(lane, first_flow, flows)
 
     def close(self) -> None:
@@ -114,7 +134,7 @@ class SwitchWithHosts(Target):
 
 
 class _SettledStream(TelemetryStream):
-    """Stops once the last postcards are here; what the gates make of others is their matter."""
+    """Stops once the last postcards are here, or late; the gates judge those that are missing."""
 
     def __init__(
         self,
@@ -140,9 +160,6 @@ class _SettledStream(TelemetryStream):
             time.sleep(POLL_S)
 
 
-def _losses(found: SwitchRegisters) -> dict[str, int]:
+def _losses(counted: SwitchRegisters) -> dict[str, int]:
     """The switch's own losses, by names that say so."""
-    for name, count in found.losses.items():
-        if count < 0:
-            raise TargetError(f"switch: loss counter {name} is {count}")
-    return {f"switch_{name}": count for name, count in found.losses.items()}
+    return {f"switch_{name}": count for name, count in counted.losses.items()}

@@ -1,1 +1,1 @@
-"""What a trial proves, and whether it may be believed."""
+"""What a trial proves, and whether its numbers count."""

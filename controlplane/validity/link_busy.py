@@ -1,4 +1,4 @@
-"""Whether the link, as its postcards tell, sent at the applied rate whenever there was a queue."""
+"""Whether the link, as its postcards show, sent at the applied rate whenever there was a queue."""
 
 from __future__ import annotations
 

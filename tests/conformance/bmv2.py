@@ -165,11 +165,10 @@ class Trial:
             postcards=from_the_first(self._postcards()),
             out=[Packet(0, frame) for frame in self._frames(RECEIVERS)],
             flows=[
-                {name: values[flow] for name, values in registers.flows.items()}
-                for flow in range(count)
+                {name: values[flow] for name, values in registers.flows} for flow in range(count)
             ],
             unshaped=unshaped,
-            histogram=registers.lane["histogram"],
+            histogram=list(registers.queue.histogram or ()),
         )
 
     def _send(self, frame: bytes) -> None:

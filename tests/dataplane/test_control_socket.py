@@ -16,6 +16,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from nashbed.controlplane.contract.messages import (
+    BottleneckCounters,
+    Hello,
+    Programmed,
+    SharedCounters,
+    TelemetryTotals,
+    read_message,
+)
 from nashbed.controlplane.contract.records import POSTCARD
 from tests.support.live import RECEIVER, SENDER, Bed, bed, udp_through
 from tests.support.replay import PIPELINES
@@ -77,6 +85,21 @@ def test_hello(live: Bed) -> None:
     assert hello["pipeline"] in PIPELINES
     assert hello["ports"]["senders"] == {"driver": "af_packet", "device": "nbs1"}
     assert 0 < hello["epoch_ns"] < time.monotonic_ns()
+
+
+def test_answers_are_the_messages_of_the_contract(live: Bed, tmp_path: Path) -> None:
+    with live.client() as client:
+        client.call("telemetry", lane=0, mode="all", path=str(tmp_path / "cards"))
+        for model, op, fields in (
+            (Hello, "hello", {}),
+            (Programmed, "program", {"lane": 0, "rate_bps": 10**8, "limit": LIMIT}),
+            (BottleneckCounters, "counters", {"lane": 0, "flows": [0, 3]}),
+            (SharedCounters, "stats", {}),
+            (TelemetryTotals, "telemetry_stop", {"lane": 0}),
+        ):
+            answer = client.call(op, **fields)
+            del answer["ok"]
+            read_message(model, answer, op)
 
 
 def test_a_lane_from_program_to_reset(live: Bed, tmp_path: Path) -> None:

@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nashbed.controlplane.contract.messages import (
+    Hello,
+    HostsCounters,
+    HostsStats,
+    read_message,
+)
 from nashbed.controlplane.contract.records import BIN, POSTCARD
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
@@ -193,6 +199,18 @@ def test_the_bottleneck_is_elsewhere(live: HostsBed) -> None:
     assert hello["role"] == "hosts"
     assert "spec_digest" not in hello
     assert "pipeline" not in hello
+
+
+def test_answers_are_the_messages_of_the_contract(live: HostsBed) -> None:
+    with live.client() as client:
+        for model, op, fields in (
+            (Hello, "hello", {}),
+            (HostsCounters, "counters", {"lane": 0, "flows": [0, 1]}),
+            (HostsStats, "stats", {}),
+        ):
+            answer = client.call(op, **fields)
+            del answer["ok"]
+            read_message(model, answer, op)
 
 
 def test_af_xdp_serves_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import LaneProgram
+from nashbed.controlplane.contract.messages import FlowRegisters, SwitchHello
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Capabilities
 from nashbed.controlplane.targets import Switch, SwitchRegisters
 from nashbed.controlplane.targets.dpdk import dpdk_resolve
@@ -47,10 +48,10 @@ class SoftSwitch(Switch):
     def resolve(self, program: BottleneckProgram) -> Applied:
         return dpdk_resolve(program)
 
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> SwitchHello:
         self.process = self._host.start_switch(artefact)
         self._connection = self._host.connect_switch(10.0)
-        return self._call("hello")
+        return SwitchHello.model_validate(self._call("hello"))
 
     def program(self, lane: LaneProgram) -> Applied:
         flows = [(f.flow, f.src, f.dst, f.sport, f.dport) for f in lane.flows]
@@ -62,7 +63,8 @@ class SoftSwitch(Switch):
         self._left -= 1
         told = self._call("die" if self._left < 0 else "read", flows=[first_flow, flows])
         unknown = {"unknown_packets": told["unknown_packets"]}
-        return SwitchRegisters(told["flows"], told["queue_packets"], unshaped=unknown)
+        registers = FlowRegisters.model_validate(told["flows"])
+        return SwitchRegisters(registers, told["queue_packets"], unshaped=unknown)
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         self._call("reset")

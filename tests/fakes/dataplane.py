@@ -2,7 +2,7 @@
 
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
 FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
-(a lost postcard that is told), disk_full.
+(a lost postcard that is reported), disk_full.
 """
 
 from __future__ import annotations
@@ -162,29 +162,29 @@ class FakeDataPlane:
         exactly(request, "lane")
         lane = self.lane(request)
         need(lane in self.telemetry, "not collecting")
-        told = self.telemetry.pop(lane)
+        recording = self.telemetry.pop(lane)
         if FAULT == "disk_full":
             raise RefusedError("telemetry: the file could not be written: No space left on device")
-        if not self.happened(told):
+        if not self.happened(recording):
             return {"seen": 0, "written": 0, "gaps": 0, "lost": 0}
-        first, count = told["flows"]
+        first, count = recording["flows"]
         rate = HOSTS_RATE_BPS if self.role == "hosts" else self.programs[lane]["rate_bps"]
-        raw = postcards(lane, first, count, self.span(told), rate)
+        raw = postcards(lane, first, count, self.span(recording), rate)
         if FAULT == "lost_postcard":
             raw = raw[[i for i in range(len(raw)) if i != 100]]
-        raw.tofile(told["path"])
+        raw.tofile(recording["path"])
         lost = 1 if FAULT == "full_ring" else 0
         return {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
 
-    def span(self, told: dict[str, Any]) -> tuple[int, int]:
+    def span(self, recording: dict[str, Any]) -> tuple[int, int]:
         """From just before the sender's t0 to its end, on the switch clock."""
-        times = json.loads((Path(told["path"]).parent / "times.bin").read_text())
+        times = json.loads((Path(recording["path"]).parent / "times.bin").read_text())
         t0 = times["t0_ns"] - self.epoch_ns
         return t0 - 10**6, t0 + times["duration_ns"]
 
     @staticmethod
-    def happened(told: dict[str, Any]) -> bool:
-        return (Path(told["path"]).parent / "flow_samples.bin").exists()
+    def happened(recording: dict[str, Any]) -> bool:
+        return (Path(recording["path"]).parent / "flow_samples.bin").exists()
 
     def do_counters(self, request: dict[str, Any]) -> dict[str, Any]:
         exactly(request, "lane", "flows")
@@ -198,7 +198,7 @@ class FakeDataPlane:
         made = sum(flows["departed_packets"]) + sum(flows["dropped_packets"])
         queue = {
             "queue": "fake", "queue_bytes": 0, "queue_packets": 0, "peak_bytes": 0,
-            "histogram_bin_ns": 1048576, "histogram": [1],
+            "dropped_packets": 0, "histogram_bin_ns": 1048576, "histogram": [1],
         }  # fmt: skip
         has_queue = self.role == "bottleneck"
         return ({"flows": flows} if has_queue else {}) | {
@@ -214,9 +214,11 @@ class FakeDataPlane:
         exactly(request)
         busy = bool(self.telemetry) and any(self.happened(t) for t in self.telemetry.values())
         self.looks += 1
-        port = {"rx_packets": PACKETS_A_LOOK * self.looks,
-                "tx_packets": PACKETS_A_LOOK * self.looks,
-                "rx_dropped": 0, "tx_dropped": 0, "rx_no_mbuf": 0}  # fmt: skip
+        packets = PACKETS_A_LOOK * self.looks
+        port = {"rx_packets": packets, "tx_packets": packets,
+                "rx_bytes": 1514 * packets, "tx_bytes": 1514 * packets,
+                "rx_dropped": 0, "tx_dropped": 0, "rx_no_mbuf": 0, "xdp_rx_dropped": 0,
+                "xdp_rx_ring_full": 0, "xdp_fill_ring_empty": 0, "xdp_tx_invalid": 0}  # fmt: skip
         unshaped = {"unshaped": {"reverse_packets": 5, "malformed_packets": 0}}
         return (unshaped if self.role == "bottleneck" else {}) | {
             "ports": dict.fromkeys(ROLES[self.role][1], port),

@@ -53,7 +53,8 @@ def sender(config: dict[str, Any]) -> None:
     applied = {f["flow"]: f["cc"] for f in config["flows"]}
     if FAULT == "wrong_cc":
         applied[0] = "reno"
-    say("ready", flows=[{"flow": f, "cc_applied": cc} for f, cc in applied.items()])
+    ready = [{"flow": f, "cc_applied": cc, "handshake_ns": 10**7} for f, cc in applied.items()]
+    say("ready", notsent_lowat_bytes=131072, flows=ready)
     t0_ns = json.loads(sys.stdin.readline())["t0_ns"]
     wait_until(t0_ns + config["duration_ns"])
     end_ns = config["duration_ns"]
@@ -68,6 +69,7 @@ def sender(config: dict[str, Any]) -> None:
     flows = [
         {
             "flow": f["flow"], "cc_applied": applied[f["flow"]], "start_ns": f["start_ns"],
+            "connect_ns": -(10**8), "handshake_ns": 10**7,
             "end_ns": end_ns // 2 if FAULT == "short" else end_ns + 1000,
             "bytes_acked": stream_bytes(), "bytes_sent": stream_bytes() + 6000,
             "bytes_retrans": 6000, "total_retrans": 6, "notsent_bytes": 0,
@@ -76,7 +78,7 @@ def sender(config: dict[str, Any]) -> None:
         for f in config["flows"]
     ]  # fmt: skip
     lateness = {"count": 2, "missed": 0, "mean_ns": 1000, "max_ns": 5000}
-    say("done", flows=flows, lateness=lateness)
+    say("done", lost=0, lateness=lateness, flows=flows)
 
 
 def sink(config: dict[str, Any]) -> None:
@@ -97,7 +99,8 @@ def sink(config: dict[str, Any]) -> None:
          "closed": "reset", "error": None}
         for f in config["flows"]
     ]  # fmt: skip
-    say("done", flows=flows, lateness={"count": 0, "missed": 0, "mean_ns": 0, "max_ns": 0})
+    lateness = {"count": 0, "missed": 0, "mean_ns": 0, "max_ns": 0}
+    say("done", strangers=0, lateness=lateness, flows=flows)
 
 
 if __name__ == "__main__":

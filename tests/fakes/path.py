@@ -16,14 +16,20 @@ import numpy as np
 from nashbed.controlplane.contract.addresses import FIRST_SENDER_PORT
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import LaneProgram, TelemetryPlan
+from nashbed.controlplane.contract.messages import (
+    Counters,
+    DepartureLateness,
+    Hello,
+    LoopCounters,
+    TelemetryTotals,
+)
 from nashbed.controlplane.contract.records import POSTCARD, PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, Capabilities
 from nashbed.controlplane.machine.command import Completed
 from nashbed.controlplane.machine.layout import Side
 from nashbed.controlplane.machine.session import PathEnds
-from nashbed.controlplane.targets import Counters, Target, TelemetryStream, TelemetryTotals
-from nashbed.controlplane.targets.answers import limit_bytes
+from nashbed.controlplane.targets import Target, TelemetryStream
 from tests.fakes.session import FakeSession
 from tests.model.droptail import Arrival, Outcome, droptail
 
@@ -172,7 +178,7 @@ class World:
         return t_ns // self.faults.clock_step_ns * self.faults.clock_step_ns
 
     def registers(self, flows: int) -> dict[str, list[int]]:
-        found = {name: [0] * flows for name in FLOW_REGISTERS}
+        registers = {name: [0] * flows for name in FLOW_REGISTERS}
         for frame, outcome in zip(*self.fate(), strict=True):
             if outcome.dropped:
                 kinds = ("arrived", "dropped")
@@ -180,11 +186,11 @@ class World:
                 kinds = ("arrived", "departed")
             else:
                 kinds = ("arrived",)
-                found["in_queue_bytes"][frame.flow] += frame.size
+                registers["in_queue_bytes"][frame.flow] += frame.size
             for kind in kinds:
-                found[f"{kind}_packets"][frame.flow] += 1
-                found[f"{kind}_bytes"][frame.flow] += frame.size
-        return found
+                registers[f"{kind}_packets"][frame.flow] += 1
+                registers[f"{kind}_bytes"][frame.flow] += frame.size
+        return registers
 
     # The files of nashbed-probe.
 
@@ -249,11 +255,12 @@ class FakeProcess:
         if event != "done":
             return {"event": event}
         if self.config["role"] == "reflector":
-            return {"event": "done", "received": self._world.write_seen(self.folder)}
+            received = self._world.write_seen(self.folder)
+            return {"event": "done", "received": received, "echoes": received}
         assert self.start_ns is not None
         end_ns = self.start_ns + int(self.schedule["at_ns"][-1]) + self.config["linger_ns"]
         self._world.t_ns = max(self._world.t_ns, end_ns)
-        return {"event": "done", "sent": self._world.write_probed(self)}
+        return {"event": "done", "sent": self._world.write_probed(self), "latest_ns": 0}
 
     def send(self, message: dict[str, Any]) -> None:
         if message == {"start": True}:
@@ -278,9 +285,9 @@ class PathSession(FakeSession):
         self.probes: list[FakeProcess] = []
 
     def start_probe(self, side: Side, config: Path) -> Any:
-        told = json.loads(config.read_text())
-        assert side == {"prober": "snd", "reflector": "rcv"}[told["role"]]
-        self.probes.append(FakeProcess(self._world, told))
+        settings = json.loads(config.read_text())
+        assert side == {"prober": "snd", "reflector": "rcv"}[settings["role"]]
+        self.probes.append(FakeProcess(self._world, settings))
         return self.probes[-1]
 
     def run_beside_senders(
@@ -313,12 +320,15 @@ class PathTarget(Target):
         return Applied(
             rate_bps=program.rate_bps,
             limit=program.limit,
-            buffer_bytes=limit_bytes(program.limit),
+            buffer_bytes=program.limit.in_bytes,
             overhead_bytes=program.overhead_bytes,
         )
 
-    def load(self, artefact: Path) -> dict[str, Any]:
-        return {"epoch_ns": self._world.epoch_ns, "spec_digest": "", "version": "fake 1"}
+    def load(self, artefact: Path) -> Hello:
+        return Hello(
+            version="fake 1", role="bottleneck", pid=1, epoch_ns=self._world.epoch_ns, lanes=1,
+            flow_capacity=64, postcard_bytes=POSTCARD.itemsize, ports={},
+        )  # fmt: skip
 
     def program(self, lane: LaneProgram) -> Applied:
         self.programmed.append(lane)
@@ -340,13 +350,12 @@ class PathTarget(Target):
             - registers["dropped_packets"][i]
             for i in range(flows)
         )
-        port: dict[str, int] = {}
-        return Counters(
-            flows=registers,
-            lane={"queue_packets": held, "delay_packets": 0, "lateness": {}},
-            shared={"ports": {"senders": port}, "rings": {}, "unshaped": {},
-                    "loop": {"max_gap_ns": 0}},
-        )  # fmt: skip
+        late = dict.fromkeys(DepartureLateness.model_fields, 0)
+        lane = {"queue_packets": held, "delay_packets": 0, "random_loss_packets": 0,
+                "postcards": 0, "lateness": late}  # fmt: skip
+        loop = dict.fromkeys(LoopCounters.model_fields, 0)
+        shared = {"ports": {}, "rings": {}, "unshaped": {}, "loop": loop}
+        return Counters.model_validate({"flows": registers, "lane": lane, "shared": shared})
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         self.resets += 1

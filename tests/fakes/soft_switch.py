@@ -130,8 +130,8 @@ class SoftSwitch:
             connection.close()
             return
         request = json.loads(line)
-        told = getattr(self, f"do_{request['op']}")(request)
-        connection.sendall(json.dumps(told).encode() + b"\n")
+        answer = getattr(self, f"do_{request['op']}")(request)
+        connection.sendall(json.dumps(answer).encode() + b"\n")
 
     def do_hello(self, request: dict[str, Any]) -> dict[str, Any]:
         return {"epoch_ns": self.epoch_ns}
@@ -183,8 +183,8 @@ def main(words: list[str]) -> None:
     if words == ["--help"]:
         print("-i PORT@INTERFACE ... --thrift-port PORT PROGRAM")
         return
-    found = [words[i + 1] for i, word in enumerate(words) if word == "-i"]
-    interfaces = [each.partition("@")[2] for each in sorted(found)]
+    given = [words[i + 1] for i, word in enumerate(words) if word == "-i"]
+    interfaces = [each.partition("@")[2] for each in sorted(given)]
     port = int(words[words.index("--thrift-port") + 1])
     SoftSwitch(interfaces, port).run()
 

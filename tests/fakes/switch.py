@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.lane import LaneProgram
+from nashbed.controlplane.contract.messages import FlowRegisters, QueueState, SwitchHello
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Capabilities
 from nashbed.controlplane.targets import Switch, SwitchRegisters
-from nashbed.controlplane.targets.answers import limit_bytes
 from tests.fakes.traffic import registers
 
 CLOCK_AHEAD_NS = 5 * 10**9
@@ -39,7 +38,7 @@ def resolve(program: BottleneckProgram) -> Applied:
     return Applied(
         rate_bps=program.rate_bps,
         limit=program.limit,
-        buffer_bytes=limit_bytes(program.limit),
+        buffer_bytes=program.limit.in_bytes,
         overhead_bytes=program.overhead_bytes,
         detail=f"{program.rate_bps // 8} bytes/s",
     )
@@ -65,10 +64,10 @@ class FakeSwitch(Switch):
     def resolve(self, program: BottleneckProgram) -> Applied:
         return resolve(program)
 
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> SwitchHello:
         self.calls.append("load")
         epoch_ns = time.monotonic_ns() - CLOCK_AHEAD_NS
-        return {"epoch_ns": epoch_ns, "artefact_digest": DIGEST, "version": "fake switch"}
+        return SwitchHello(epoch_ns=epoch_ns, artefact_digest=DIGEST, version="fake switch")
 
     def program(self, lane: LaneProgram) -> Applied:
         self.calls.append("program")
@@ -76,16 +75,16 @@ class FakeSwitch(Switch):
         return resolve(lane.bottleneck)
 
     def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:
-        found = registers(flows)
+        counts = registers(flows)
         happened = self._happened()
         if happened and self._fault == "dies":
             raise TargetError("switch: ended unexpectedly")
         if not happened:
-            found = {name: [0] * flows for name in found}
+            counts = {name: [0] * flows for name in counts}
         return SwitchRegisters(
-            flows=found,
+            flows=FlowRegisters.model_validate(counts),
             queue_packets=3 if self._fault == "queue_stuck" else 0,
-            lane={"histogram_bin_ns": 1 << 20, "histogram": [1]},
+            queue=QueueState(histogram_bin_ns=1 << 20, histogram=(1,)),
             unshaped={
                 "reverse_packets": 7,
                 "malformed_packets": int(happened and self._fault == "malformed"),

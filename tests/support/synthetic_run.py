@@ -18,6 +18,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from nashbed.controlplane.contract.manifest import Manifest
+from nashbed.controlplane.contract.messages import (
+    DepartureLateness,
+    GeneratorTotals,
+    LaneCounters,
+    SenderTotals,
+    SinkTotals,
+    TimerLateness,
+)
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.records import KIND_DEPARTED, KIND_DROPPED
 from nashbed.controlplane.contract.scenario import Scenario
@@ -28,6 +36,16 @@ from ruamel.yaml import YAML
 
 FRAME, PAYLOAD = 1514, 1448
 S = 1_000_000_000
+LATENESS = DepartureLateness(
+    count=0, mean_ns=0, p50_ns=0, p99_ns=0, p999_ns=0, max_ns=0, max_gap_ns=0
+)
+LANE_COUNTERS = LaneCounters(
+    queue_packets=0, delay_packets=0, random_loss_packets=0, postcards=0, lateness=LATENESS
+)
+TIMER = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)
+GENERATORS = GeneratorTotals(
+    sender=SenderTotals(lost=0, lateness=TIMER), sink=SinkTotals(strangers=0, lateness=TIMER)
+)
 
 SCENARIO: dict[str, Any] = {
     "name": "synthetic",
@@ -366,7 +384,8 @@ class RunWriter:
             started_utc="2026-01-01T00:00:00Z", ended_utc="2026-01-01T00:00:10Z",
             valid=valid, gates=gates,
             invalid_reasons=() if valid else ("lateness: 9 ms is above 0.5 ms",),
-            lane_counters={}, lateness={}, ports_delta={}, flow_generator={},
+            lane_counters=LANE_COUNTERS, lateness=LATENESS, ports_delta={},
+            flow_generator=GENERATORS,
         )  # fmt: skip
 
     def finish(self, planned: list[tuple[Setting, tuple[int, ...], int]] = ()) -> Path:

@@ -2,7 +2,7 @@
 
 simple_switch's threads are late by turns: a packet let go late, and the next on time, are less
 than a slot apart. P4 then has the first off the link when the second is let go, but its postcard
-was written before. Only the next postcard tells.
+was written before. Only the next postcard shows it.
 """
 
 from __future__ import annotations

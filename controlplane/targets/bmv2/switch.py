@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...contract.errors import TargetError
 from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
+from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
 from ...contract.target import Applied, BottleneckProgram, Capabilities
 from ..host import SwitchHost, TargetProcess
 from ..switch import Switch, SwitchRegisters
@@ -57,7 +58,7 @@ class Bmv2Switch(Switch):
         """The rate in packets per second."""
         return bmv2_resolve(program)
 
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> SwitchHello:
         """Start simple_switch with a compiled program, and wait until it answers."""
         digest = sources_digest(artefact)
         self._process = self._host.start_switch(artefact, p4.SWITCH_OPTIONS)
@@ -66,7 +67,7 @@ class Bmv2Switch(Switch):
             raise TargetError(f"simple_switch runs another program than {artefact}")
         self._ask(lambda runtime: runtime.set_depths(DEPTH_PACKETS))
         self._ask(lambda runtime: runtime.add_clone_session(p4.CLONE_POSTCARD, p4.PORT_TELEMETRY))
-        return {"epoch_ns": self._epoch_ns(), "artefact_digest": digest}
+        return SwitchHello(epoch_ns=self._epoch_ns(), artefact_digest=digest)
 
     def program(self, lane: LaneProgram) -> Applied:
         """Rate, limit and flow table."""
@@ -96,19 +97,18 @@ class Bmv2Switch(Switch):
         """The lane's registers; the lane is the switch's only one."""
         _require_lane(lane)
         own = slice(first_flow, first_flow + flows)
-        found = {name: self._register(p4_name)[own] for name, p4_name in p4.FLOW_REGISTERS.items()}
+        values = {name: self._register(p4_name)[own] for name, p4_name in p4.FLOW_REGISTERS.items()}
+        registers = read_message(FlowRegisters, values, "simple_switch: registers")
+        counts = without_trailing_zeros(self._register(p4.HISTOGRAM))
         return SwitchRegisters(
-            flows=found,
-            queue_packets=held_packets(found),
-            lane={
-                "histogram_bin_ns": p4.HISTOGRAM_BIN_NS,
-                "histogram": without_trailing_zeros(self._register(p4.HISTOGRAM)),
-            },
+            flows=registers,
+            queue_packets=held_packets(registers),
+            queue=QueueState(histogram_bin_ns=p4.HISTOGRAM_BIN_NS, histogram=tuple(counts)),
             unshaped=self._unshaped(),
         )
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
-        """Wait until the queue is empty (simple_switch cannot be told to), then forget all."""
+        """Wait until the queue is empty (simple_switch cannot empty it), then forget all."""
         _require_lane(lane)
         self._drain(first_flow, flows)
 
@@ -142,11 +142,11 @@ class Bmv2Switch(Switch):
 
     def _unshaped(self) -> dict[str, int]:
         packets, total = self._register(p4.UNSHAPED_PACKETS), self._register(p4.UNSHAPED_BYTES)
-        found = {}
+        counts = {}
         for index, reason in enumerate(p4.UNSHAPED_REASONS, start=1):
-            found[f"{reason}_packets"] = packets[index]
-            found[f"{reason}_bytes"] = total[index]
-        return found
+            counts[f"{reason}_packets"] = packets[index]
+            counts[f"{reason}_bytes"] = total[index]
+        return counts
 
     def _epoch_ns(self) -> int:
         """Its clock's 0 on CLOCK_MONOTONIC, by the reading that took least time."""
@@ -178,10 +178,10 @@ def entry_key(entry: FlowEntry) -> tuple[bytes, ...]:
     return (*addresses, _wire(entry.sport, 2), _wire(entry.dport, 2), _wire(entry.proto, 1))
 
 
-def held_packets(registers: dict[str, list[int]]) -> int:
+def held_packets(registers: FlowRegisters) -> int:
     """Packets that arrived and neither departed nor were dropped."""
-    gone = sum(registers["departed_packets"]) + sum(registers["dropped_packets"])
-    return sum(registers["arrived_packets"]) - gone
+    gone = sum(registers.departed_packets) + sum(registers.dropped_packets)
+    return sum(registers.arrived_packets) - gone
 
 
 def without_trailing_zeros(counts: list[int]) -> list[int]:
@@ -200,11 +200,11 @@ def sources_digest(artefact: Path) -> str:
         stamp = json.loads(artefact.read_text())["stamp"]
         return str(stamp.split("sha256:")[1].split()[0])
     except (OSError, ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
-        raise TargetError(f"{artefact}: is no program that p4src/build.py compiled") from error
+        raise TargetError(f"{artefact}: is not a program that p4src/build.py compiled") from error
 
 
 def md5_of(artefact: Path) -> bytes:
-    """As simple_switch tells it of the program that it runs."""
+    """As simple_switch reports it of the program that it runs."""
     return hashlib.md5(artefact.read_bytes(), usedforsecurity=False).digest()
 
 

@@ -14,6 +14,6 @@ from .switch import Bmv2Switch
 def bmv2_target(host: TargetHost, testbed: Testbed) -> Target:
     """The target on a machine; it comes up with `load`."""
     if not isinstance(testbed.switch, SwitchBmv2):
-        raise InternalError(f"testbed {testbed.name!r}: its switch is no bmv2")
+        raise InternalError(f"testbed {testbed.name!r}: its switch is not a bmv2")
     switch = Bmv2Switch(host, testbed.switch.program)
     return SwitchWithHosts(switch, host, testbed.dataplane)

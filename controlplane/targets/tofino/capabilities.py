@@ -88,14 +88,14 @@ def shaper_for(settings: SwitchTofino, chip: Chip, program: BottleneckProgram) -
     It counts other bytes beside a frame than the scenario does, so its rate is another.
     """
     counted = PACKET_BYTES + settings.shaper_overhead.bytes
-    wanted = program.rate_bps * counted // (PACKET_BYTES + program.overhead_bytes)
-    if wanted > settings.ports.receivers.speed.bps:
+    line_rate = program.rate_bps * counted // (PACKET_BYTES + program.overhead_bytes)
+    if line_rate > settings.ports.receivers.speed.bps:
         raise ConfigError(
-            f"target tofino: a rate of {Rate(program.rate_bps)} takes {Rate(wanted)} of port "
+            f"target tofino: a rate of {Rate(program.rate_bps)} takes {Rate(line_rate)} of port "
             f"{settings.ports.receivers.port}, which has {settings.ports.receivers.speed}"
         )
     try:
-        return chip.shaper(wanted)
+        return chip.shaper(line_rate)
     except ValueError as error:
         raise ConfigError(f"target tofino: {error}") from error
 

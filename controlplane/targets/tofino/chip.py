@@ -86,12 +86,12 @@ class Chip:
         """Highest rate of a shaper."""
         return Shaper(self, (1 << self.mantissa_bits) - 1, 0).rate_bps
 
-    def burst_bytes(self, wanted: int) -> int:
+    def burst_bytes(self, requested: int) -> int:
         """The burst that a shaper really gets: rounded down."""
-        shift = max(0, wanted.bit_length() - self.burst_bits)
+        shift = max(0, requested.bit_length() - self.burst_bits)
         if shift > MAX_EXPONENT:
             return ((1 << self.burst_bits) - 1) << MAX_EXPONENT
-        return wanted >> shift << shift
+        return requested >> shift << shift
 
 
 @dataclass(frozen=True)

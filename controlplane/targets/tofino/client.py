@@ -101,18 +101,18 @@ class BfRtClient:
             MissingEntryError: One is not there.
             TargetError: The switch refuses, or answers something else than was asked.
         """
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         for first in range(0, len(queries), BATCH):
             batch = queries[first : first + BATCH]
-            found += [entry.data for entry in self._read_batch(batch)]
-        return found
+            rows += [entry.data for entry in self._read_batch(batch)]
+        return rows
 
     def entry(self, query: Query) -> Entry:
         """Read one entry with its action; see `read`."""
         return self._read_batch([query])[0]
 
     def close(self) -> None:
-        """End the session; the switch keeps what it was told."""
+        """End the session; the switch keeps its settings."""
         self._requests.put(None)
         if self._stream is not None:
             self._stream.cancel()
@@ -269,7 +269,7 @@ def _follow(stream: Iterator[pb.StreamMessageResponse], answers: Any) -> None:
 
 
 def _details(error: grpc.RpcError) -> list[pb.Error]:
-    """What was wrong with each update, where the server tells: BfRt puts it in the trailer."""
+    """What was wrong with each update, where the server says so: BfRt puts it in the trailer."""
     trailer: dict[str, Any] = dict(error.trailing_metadata() or ())  # type: ignore[arg-type]
     status = pb.Status()
     status.ParseFromString(bytes(trailer.get("grpc-status-details-bin", b"")))

@@ -42,7 +42,7 @@ class Field:
     def stream(self, value: Value) -> bytes:
         """A whole number as it is on the wire: big-endian, as many bytes as the width needs."""
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << self.bits:
-            raise TargetError(f"{self.name}: {value!r} is no whole number of {self.bits} bits")
+            raise TargetError(f"{self.name}: {value!r} is not a whole number of {self.bits} bits")
         return value.to_bytes((self.bits + 7) // 8, "big")
 
     def exact(self, value: Value) -> pb.KeyField:
@@ -56,7 +56,7 @@ class Field:
             return pb.DataField(field_id=self.id, bool_val=value)
         if self.kind == "text" and isinstance(value, str):
             if self.choices and value not in self.choices:
-                raise TargetError(f"{self.name}: {value!r} is none of {', '.join(self.choices)}")
+                raise TargetError(f"{self.name}: {value!r} is not one of {', '.join(self.choices)}")
             return pb.DataField(field_id=self.id, str_val=value)
         return pb.DataField(field_id=self.id, stream=self.stream(value))
 
@@ -129,13 +129,13 @@ class Table:
         chosen = {name: a for name, a in self.actions.items() if a.id == data.action_id}
         own = next(iter(chosen.values())).fields if chosen else {}
         names = {f.id: f.name for f in (*self.data.values(), *own.values())}
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for field in data.fields:
             name = names.get(field.field_id)
             if name is None:
                 raise TargetError(f"{self.name}: answer has unknown data field {field.field_id}")
-            found[name] = _joined(found.get(name), _value(field))
-        return Entry(next(iter(chosen), ""), found)
+            values[name] = _joined(values.get(name), _value(field))
+        return Entry(next(iter(chosen), ""), values)
 
     def written_fields(self, action: str) -> set[str]:
         """Names of the data fields of an action, or of none, that can be written."""
@@ -210,13 +210,13 @@ def _table(described: dict[str, Any]) -> Table:
 
 def _fields(described: list[dict[str, Any]]) -> dict[str, Field]:
     """Plain data fields; containers and alternatives are left out, no table of ours has them."""
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for item in described:
         inner = item.get("singleton", item)
         if "type" in inner:
             field = _field(inner | {"read_only": item.get("read_only", False)})
-            found[field.name] = field
-    return found
+            fields[field.name] = field
+    return fields
 
 
 def _field(described: dict[str, Any]) -> Field:

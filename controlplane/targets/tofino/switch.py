@@ -10,6 +10,7 @@ from typing import Any
 
 from ...contract.errors import TargetError
 from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
+from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
 from ...contract.switch_tofino import SwitchPort, SwitchTofino
 from ...contract.target import Applied, BottleneckProgram, Capabilities
 from ..switch import Switch, SwitchRegisters
@@ -31,7 +32,7 @@ POLL_S = 0.2
 class TofinoSwitch(Switch):
     """A Tofino 1 or 2, driven over BfRt gRPC.
 
-    Everything that it is told is taken back by `close`, in the reverse order: the switch
+    Everything that is set on it is taken back by `close`, in the reverse order: the switch
     may have other users afterwards.
 
     Args:
@@ -63,7 +64,7 @@ class TofinoSwitch(Switch):
         """What the switch would do: shaper steps and cells."""
         return capabilities.resolve(self._settings, program)
 
-    def load(self, artefact: Path) -> dict[str, Any]:
+    def load(self, artefact: Path) -> SwitchHello:
         """Connect, check program and chip, bring the ports up, set up what lanes share.
 
         Args:
@@ -77,12 +78,12 @@ class TofinoSwitch(Switch):
             self._bring_up(port)
         deflected = self._queue(self._settings.ports.telemetry.port, programming.DEFLECTED_QUEUE)
         self._undo.apply(programming.session(self._settings, deflected))
-        return {
-            "epoch_ns": self._epoch_ns(),
-            "artefact_digest": hashlib.sha256(artefact.read_bytes()).hexdigest(),
-            "program": self._settings.p4_name,
-            "chip": self._settings.chip,
-        }
+        return SwitchHello(
+            epoch_ns=self._epoch_ns(),
+            artefact_digest=hashlib.sha256(artefact.read_bytes()).hexdigest(),
+            program=self._settings.p4_name,
+            chip=self._settings.chip,
+        )
 
     def program(self, lane: LaneProgram) -> Applied:
         """Set a lane's queue and flows; what is applied is read back."""
@@ -107,18 +108,18 @@ class TofinoSwitch(Switch):
 
     def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:
         """Read a lane's counts from the chip."""
-        found = self._flow_registers(range(first_flow, first_flow + flows))
+        flow_registers = self._flow_registers(range(first_flow, first_flow + flows))
         counted = self._queue_counters(lane)
         waiting = -(-whole(counted, "usage_cells") // full_packet_cells(self._chip))
-        seen: dict[str, Any] = {"watermark_cells": whole(counted, "watermark_cells")}
+        queue: dict[str, object] = {"watermark_cells": whole(counted, "watermark_cells")}
         if waiting == 0:  # while the queue drains, the rest is asked for again and again
-            seen |= self._histogram(lane)
+            queue |= self._histogram(lane)
         return SwitchRegisters(
-            flows=found,
+            flows=flow_registers,
             queue_packets=waiting,
-            lane=seen,
+            queue=read_message(QueueState, queue, "switch: queue"),
             unshaped=self._unshaped(),
-            losses=self._losses(lane, whole(counted, "drop_count_packets"), found),
+            losses=self._losses(lane, whole(counted, "drop_count_packets"), flow_registers),
         )
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
@@ -167,8 +168,8 @@ class TofinoSwitch(Switch):
             )
 
     def _check_chip(self) -> None:
-        [found] = self._client.read([Query(self._chip.table("tm.cfg"), from_hardware=False)])
-        cell, total = whole(found, "cell_size_bytes"), whole(found, "total_cells")
+        [buffer] = self._client.read([Query(self._chip.table("tm.cfg"), from_hardware=False)])
+        cell, total = whole(buffer, "cell_size_bytes"), whole(buffer, "total_cells")
         if cell != self._chip.cell_bytes or total < self._chip.usable_cells:
             raise TargetError(
                 f"switch at {self._settings.grpc}: its buffer has {total} cells of {cell} B, "
@@ -180,11 +181,11 @@ class TofinoSwitch(Switch):
         """Add a port, or find it as it should be; wait for its link."""
         query = Query("$PORT", {"$DEV_PORT": port.port}, from_hardware=False)
         try:
-            [found] = self._client.read([query])
+            [entry] = self._client.read([query])
         except MissingEntryError:
             self._loaded().apply([programming.add_port(port, self._chip)])
         else:
-            self._check_port(port, found)
+            self._check_port(port, entry)
         deadline = time.monotonic() + PORT_UP_S
         while not self._client.read([query])[0].get("$PORT_UP"):
             if time.monotonic() > deadline:
@@ -194,22 +195,22 @@ class TofinoSwitch(Switch):
                 )
             time.sleep(POLL_S)
 
-    def _check_port(self, port: SwitchPort, found: dict[str, Any]) -> None:
+    def _check_port(self, port: SwitchPort, entry: dict[str, Any]) -> None:
         speed = self._chip.speeds[port.speed.bps]
-        if found.get("$SPEED") != speed:
+        if entry.get("$SPEED") != speed:
             raise TargetError(
                 f"switch at {self._settings.grpc}: port {port.port} is up with "
-                f"{found.get('$SPEED')}, the testbed says {speed}; remove the port or change one"
+                f"{entry.get('$SPEED')}, the testbed says {speed}; remove the port or change one"
             )
 
     def _queue(self, port: int, queue: int) -> QueueAddress:
-        """Where the traffic manager has a queue of a port, as the switch tells."""
+        """Where the traffic manager has a queue of a port, as the switch reports."""
         query = Query(self._chip.table("tm.port.cfg"), {"dev_port": port}, from_hardware=False)
-        [found] = self._client.read([query])
-        queues = found.get("egress_qid_queues")
+        [entry] = self._client.read([query])
+        queues = entry.get("egress_qid_queues")
         if not isinstance(queues, list) or queue >= len(queues):
             raise TargetError(f"switch at {self._settings.grpc}: port {port} has no queue {queue}")
-        return QueueAddress(pipe_of(port), whole(found, "pg_id"), queues[queue])
+        return QueueAddress(pipe_of(port), whole(entry, "pg_id"), queues[queue])
 
     def _epoch_ns(self) -> int:
         readings = []
@@ -244,22 +245,25 @@ class TofinoSwitch(Switch):
             raise TargetError(f"switch at {self._settings.grpc}: shaping or tail drop is off")
         kbits = whole(rate, "max_rate")
         cells = whole(limit, "guaranteed_cells")
-        told = capabilities.applied(self._settings, self._chip, shaper, cells)
+        applied = capabilities.applied(self._settings, self._chip, shaper, cells)
         if abs(kbits - shaper.rate_bps / 1000) <= 1:
-            return told
-        return told.model_copy(
-            update={"rate_bps": kbits * 1000, "detail": f"{told.detail}; read back {kbits} kbit/s"}
+            return applied
+        return applied.model_copy(
+            update={
+                "rate_bps": kbits * 1000,
+                "detail": f"{applied.detail}; read back {kbits} kbit/s",
+            }
         )
 
-    def _flow_registers(self, flows: range) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+    def _flow_registers(self, flows: range) -> FlowRegisters:
+        values: dict[str, list[int]] = {}
         for count in registers.FLOW_COUNTS:
-            found |= count.values(self._client.read(count.queries(flows)))
-        found["in_queue_bytes"] = registers.in_queue_bytes(found)
-        found["peak_queue_bytes"] = [0] * len(flows)
-        return found
+            values |= count.values(self._client.read(count.queries(flows)))
+        values["in_queue_bytes"] = registers.in_queue_bytes(values)
+        values["peak_queue_bytes"] = [0] * len(flows)
+        return read_message(FlowRegisters, values, "switch: registers")
 
-    def _histogram(self, lane: int) -> dict[str, Any]:
+    def _histogram(self, lane: int) -> dict[str, object]:
         indices = registers.histogram_indices(lane)
         queries = [registers.counter_query(registers.HISTOGRAM, index) for index in indices]
         return {
@@ -283,7 +287,7 @@ class TofinoSwitch(Switch):
         reasons = registers.UNSHAPED_REASONS
         return {f"{reason}_packets": n for reason, n in zip(reasons, counted, strict=True)}
 
-    def _losses(self, lane: int, dropped: int, flows: dict[str, list[int]]) -> dict[str, int]:
+    def _losses(self, lane: int, dropped: int, flows: FlowRegisters) -> dict[str, int]:
         """Drops that ingress made, and drops that deflection did not report."""
         port = self._settings.ports.senders.port
         query = Query(self._chip.table("tm.counter.ig_port"), {"dev_port": port})
@@ -291,5 +295,5 @@ class TofinoSwitch(Switch):
         since = dropped - self._dropped_before.get(lane, 0)
         return {
             "ingress_dropped": whole(ingress, "drop_count_packets"),
-            f"lane_{lane}_unreported_drops": max(0, since - sum(flows["dropped_packets"])),
+            f"lane_{lane}_unreported_drops": max(0, since - sum(flows.dropped_packets)),
         }

@@ -1,4 +1,4 @@
-"""Changes that are taken back: the switch is left as it was found."""
+"""Changes that are taken back: the switch is left in its earlier state."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_lost_postcard_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = '{"departed": 9, "dropped": 0, "postcards": 8, "mpps": 5.0}\n'
+    out = '{"pipeline": "native", "departed": 9, "dropped": 0, "postcards": 8, "mpps": 5.0}\n'
     monkeypatch.setattr(replay, "run_dataplane", lambda args: Completed(("x",), 0, out, ""))
     with pytest.raises(TargetError, match="lost postcards"):
         bench_replay(1000, 1, 1, 1)
@@ -49,5 +49,6 @@ def test_a_lost_postcard_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_answer_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "run_dataplane", lambda args: Completed(("x",), 0, "?", ""))
-    with pytest.raises(TargetError, match="cannot be read"):
+    line = r"^data plane: --bench: the message is '\?', expected JSON$"
+    with pytest.raises(TargetError, match=line):
         bench_replay(1000, 1, 1, 1)

@@ -102,7 +102,7 @@ def test_what_a_replay_refuses(
     out.mkdir()
     (out / "mine.txt").write_text("keep me")
     assert replay(capture, scenario, out) == 4
-    assert "exists and is no earlier replay; use another --out" in capsys.readouterr().err
+    assert "exists and is not an earlier replay; use another --out" in capsys.readouterr().err
     assert (out / "mine.txt").read_text() == "keep me"
     scenario.write_text(SCENARIO.replace("sweep: {", "sweep: {buffer: [1bdp, 2bdp], "))
     assert replay(capture, scenario, out.with_name("out2")) == 2

@@ -14,6 +14,7 @@ from nashbed.controlplane.cli.main import run as nashbed
 from nashbed.controlplane.config import Loaded, load_testbed, parse_testbed
 from nashbed.controlplane.contract.certificate import CalibrationCheck, Certificate, Standing
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, ConfigError
+from nashbed.controlplane.contract.messages import Hello
 from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY, Capacity, Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine import facts
@@ -125,15 +126,15 @@ def test_a_missed_bound_is_named(bed: Loaded[Testbed], certify: Certify) -> None
 def test_another_data_plane_expires_it(bed: Loaded[Testbed], certify: Certify) -> None:
     certify()
     known = standing(bed)
-    same = {"version": "1", "spec_digest": known.artefact_digest}
+    same = Hello.model_construct(version="1", spec_digest=known.artefact_digest)
     assert after_load(known, same) == known
-    other = after_load(known, same | {"spec_digest": "another"})
+    other = after_load(known, same.model_copy(update={"spec_digest": "another"}))
     assert (other.state, "another P4 program" in other.detail) == ("expired", True)
-    found = after_load(known, same | {"version": "2"})
+    found = after_load(known, same.model_copy(update={"version": "2"}))
     assert found.state == "expired"
     assert found.detail.startswith("the data plane was version 1 ")
     none = Standing(state="none", detail="")
-    assert after_load(none, {"version": "2"}) == none
+    assert after_load(none, same.model_copy(update={"version": "2"})) == none
 
 
 def test_another_testbeds_is_refused(bed: Loaded[Testbed], certify: Certify) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from nashbed.controlplane.contract.messages import FlowRegisters
 from nashbed.controlplane.store.counters import write_counters
 from nashbed.controlplane.store.tables import TABLES
 from tests.unit.controlplane.store.random_records import read_back
@@ -18,5 +19,5 @@ def test_random_counters_are_written_exactly(tmp_path: Path) -> None:
     registers = {
         name: [2**64 - 1, *(rng.randrange(2**64) for _ in range(1, FLOWS))] for name in names
     }
-    assert write_counters(tmp_path, registers) == FLOWS
+    assert write_counters(tmp_path, FlowRegisters.model_validate(registers)) == FLOWS
     assert read_back(tmp_path, "counters") == {"flow": list(range(FLOWS)), **registers}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
+from nashbed.controlplane.contract.messages import TelemetryTotals
+from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
-from nashbed.controlplane.targets import DpdkTarget, TelemetryTotals
+from nashbed.controlplane.targets import DpdkTarget
 from nashbed.controlplane.targets.client import ControlClient
 from tests.fakes.dataplane_host import Answer, FakeHost
 
@@ -78,9 +81,9 @@ def test_telemetry_and_counters(target: DpdkTarget, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="already collecting"):
         target.start_telemetry(2, plan)
     counters = target.read_counters(2, 10, 3)
-    assert counters.flows["arrived_bytes"] == [0, 0, 0]
+    assert counters.flows.arrived_bytes == (0, 0, 0)
     assert counters.held_packets == 0
-    assert counters.lateness["max_gap_ns"] == 1000
+    assert counters.lane.lateness.max_gap_ns == 1000
     assert stream.stop() == TelemetryTotals(seen=0, written=0, gaps=0, lost=0)
 
 
@@ -121,12 +124,11 @@ def replies(answer: Answer, tmp_path: Path) -> str:
         (b"garbage\n", "broken answer"),
         (b"\xff\xfe\n", "broken answer"),
         (b"[" * 100_000 + b"\n", "broken answer"),
-        (b"[]\n", "answer is no object with `ok`"),
-        (b'{"ok":1}\n', "answer is no object with `ok`"),
+        (b"[]\n", "the answer is not an object with `ok`"),
+        (b'{"ok":1}\n', "the answer is not an object with `ok`"),
         (b'{"ok":false,"error":"a\\nb"}\n', "data plane: hello: a b"),
         (b'{"ok":false}\n', "no reason given"),
-        (b'{"ok":true}\n', "pid is None, expected a whole number"),
-        (b'{"ok":true,"pid":-1}\n', "pid is -1"),
+        (b'{"ok":true}\n', "data plane: hello: version is missing"),
         (b'{"ok":true}\n{"ok":true}\n', "more than one line for one request"),
     ],
 )
@@ -134,6 +136,41 @@ def test_a_wrong_answer_is_one_line(answer: bytes, problem: str, tmp_path: Path)
     found = replies(lambda honest: answer, tmp_path)
     assert problem in found
     assert "\n" not in found
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"pid": None}, "pid is None, expected a whole number"),
+        ({"pid": -1}, "pid is -1, expected 0 or more"),
+        ({"epoch_ns": "now"}, "epoch_ns is 'now', expected a whole number"),
+        ({"role": "switch"}, "role is 'switch', expected 'bottleneck' or 'hosts'"),
+        ({"dialect": 2}, "dialect is not a field of this message"),
+    ],
+)
+def test_a_wrong_hello_is_one_line(
+    changes: dict[str, object], problem: str, tmp_path: Path
+) -> None:
+    found = replies(lambda honest: changed(honest, changes), tmp_path)
+    assert found == f"data plane: hello: {problem}"
+
+
+def changed(honest: bytes, changes: dict[str, object]) -> bytes:
+    """An answer with other fields."""
+    return json.dumps(json.loads(honest) | changes).encode() + b"\n"
+
+
+def test_counters_are_of_the_flows_that_were_asked_for(tmp_path: Path) -> None:
+    registers = {name: [0, 0] for name in FLOW_REGISTERS}
+
+    def two_flows(honest: bytes) -> bytes:
+        return changed(honest, {"flows": registers}) if b'"flows"' in honest else honest
+
+    target = DpdkTarget(FakeHost(tmp_path, two_flows), DataPlane())
+    target.load(Path("x"))
+    with pytest.raises(TargetError, match=r"^data plane: counters: arrived_packets has not 3 val"):
+        target.read_counters(0, 0, 3)
+    target.close()
 
 
 def serve_once(path: Path, answer: bytes) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram
+from nashbed.controlplane.contract.messages import QueueState
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.machine.paths import P4SRC
@@ -84,14 +85,14 @@ def test_the_conversion_is_told() -> None:
 
 def test_load_starts_it_with_two_queues_and_no_limit_of_its_own(rig: Rig) -> None:
     before = time.monotonic_ns()
-    told = rig.switch.load(ARTEFACT)
+    hello = rig.switch.load(ARTEFACT)
     assert rig.host.started == [(ARTEFACT, ("--priority-queues", "2"))]
     assert rig.runtime.depth == 2**30
     assert rig.runtime.sessions == {1: 2}
-    assert len(told["artefact_digest"]) == 64
+    assert len(hello.artefact_digest) == 64
     # Its clock says 5 s: its 0 was 5 s ago, give or take what the readings took.
     now = time.monotonic_ns()
-    assert before - 5_000_200_000 <= told["epoch_ns"] <= now - 5_000_000_000
+    assert before - 5_000_200_000 <= hello.epoch_ns <= now - 5_000_000_000
 
 
 def test_program_sets_rate_limit_and_flows(rig: Rig) -> None:
@@ -116,10 +117,10 @@ def test_registers_come_by_their_names(rig: Rig) -> None:
     registers["BottleneckIngress.unshaped_bytes"][:] = [0, 40, 50, 60]
     registers["BottleneckEgress.delay_histogram"][:3] = [1, 0, 2]
     found = rig.switch.read_registers(0, 1, 3)
-    assert found.flows["arrived_packets"] == [10, 20, 30]
-    assert found.flows["in_queue_bytes"] == [0, 0, 0]
+    assert found.flows.arrived_packets == (10, 20, 30)
+    assert found.flows.in_queue_bytes == (0, 0, 0)
     assert found.queue_packets == 2
-    assert found.lane == {"histogram_bin_ns": 1 << 20, "histogram": [1, 0, 2]}
+    assert found.queue == QueueState(histogram_bin_ns=1 << 20, histogram=(1, 0, 2))
     assert found.unshaped == {
         "reverse_packets": 4,
         "reverse_bytes": 40,

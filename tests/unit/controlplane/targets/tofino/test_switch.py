@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram
+from nashbed.controlplane.contract.messages import SwitchHello
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.machine.polling import poll
 from nashbed.controlplane.targets.tofino import TofinoSwitch
@@ -40,7 +41,7 @@ def connected(server: FakeBfRt, timeout_s: float = 5.0, **changed: Any) -> Tofin
     return TofinoSwitch(described, lanes=2, client=client)
 
 
-def loaded(server: FakeBfRt, switch: TofinoSwitch) -> dict[str, Any]:
+def loaded(server: FakeBfRt, switch: TofinoSwitch) -> SwitchHello:
     return switch.load(artefact(server.chip))
 
 
@@ -134,11 +135,11 @@ def test_flow_entries(server: FakeBfRt, switch: TofinoSwitch) -> None:
 
 
 def test_the_clock_is_read_through_the_generator(server: FakeBfRt, switch: TofinoSwitch) -> None:
-    told = loaded(server, switch)
+    hello = loaded(server, switch)
     # The best reading is old by a part of the generator's millisecond and by the answer's
     # way, which on a busy machine is more; a clock taken for another is off by hours.
-    assert 0 <= told["epoch_ns"] - server.clock_behind_ns < 20_000_000
-    assert told["program"] == f"bottleneck_{server.chip}"
+    assert 0 <= hello.epoch_ns - server.clock_behind_ns < 20_000_000
+    assert hello.program == f"bottleneck_{server.chip}"
 
 
 def test_a_clock_that_stands_still_is_told(server: FakeBfRt, switch: TofinoSwitch) -> None:
@@ -154,12 +155,13 @@ def test_counts_are_read_from_all_pipes(server: FakeBfRt, switch: TofinoSwitch) 
     put_bytes(server, "Egress.departed", 11, packets=2, words=([0, 1514], [0, 0]))
     put_bytes(server, "Egress.dropped", 11, packets=1, words=([0, 7], [0, 1]))
     found = switch.read_registers(0, 10, 3)
-    assert found.flows["arrived_packets"] == [0, 3, 0]
-    assert found.flows["arrived_bytes"] == [0, 2 * 2**15 + 1521, 0]
-    assert found.flows["departed_bytes"] == [0, 1514, 0]
-    assert found.flows["in_queue_bytes"] == [0, 2**15, 0]
-    assert found.flows["peak_queue_bytes"] == [0, 0, 0]
-    assert len(found.lane["histogram"]) == 4096
+    assert found.flows.arrived_packets == (0, 3, 0)
+    assert found.flows.arrived_bytes == (0, 2 * 2**15 + 1521, 0)
+    assert found.flows.departed_bytes == (0, 1514, 0)
+    assert found.flows.in_queue_bytes == (0, 2**15, 0)
+    assert found.flows.peak_queue_bytes == (0, 0, 0)
+    assert found.queue.histogram is not None
+    assert len(found.queue.histogram) == 4096
 
 
 def put_bytes(
@@ -183,7 +185,7 @@ def test_the_queue_and_what_was_not_shaped(server: FakeBfRt, switch: TofinoSwitc
     for index, packets in ((1, 70), (3, 2)):
         server.put(unshaped, {"$COUNTER_SPEC_PKTS": packets}, **{"$COUNTER_INDEX": index})
     found = switch.read_registers(0, 10, 3)
-    assert "histogram" not in found.lane
+    assert found.queue.histogram is None
     assert found.queue_packets == -(-21 // {"tofino1": 20, "tofino2": 9}[server.chip])
     assert found.unshaped["reverse_packets"] == 70
     assert found.unshaped["malformed_packets"] == 2
@@ -201,8 +203,8 @@ def test_reset_forgets_a_lane(server: FakeBfRt, switch: TofinoSwitch) -> None:
     table = server.named("Ingress.flow_table")
     assert not [place for place in server.entries if place[0] == table]
     found = switch.read_registers(0, 10, 3)
-    assert found.flows["arrived_packets"] == [0, 0, 0]
-    assert found.flows["arrived_bytes"] == [0, 0, 0]
+    assert found.flows.arrived_packets == (0, 0, 0)
+    assert found.flows.arrived_bytes == (0, 0, 0)
     assert found.losses["lane_0_unreported_drops"] == 0
 
 
