@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from ..plan.flows import TrialFlow
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 
-FLOWS = Table(
+FLOWS = TableLayout(
     "flows",
     pa.schema(
         [
