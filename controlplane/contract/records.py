@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .shared import CONSTANTS, RECORDS, Field
+from .shared import CONSTANTS, RECORDS, RecordField
 
 POSTCARD_VERSION: Final = CONSTANTS.postcard_version
 KIND_DEPARTED: Final = CONSTANTS.postcard_departed
@@ -26,7 +26,7 @@ def _dtype(name: str) -> np.dtype[Any]:
     return np.dtype([part for field in record.fields for part in _parts(field, order)])
 
 
-def _parts(field: Field, order: str) -> list[tuple[str, str, tuple[int, ...]]]:
+def _parts(field: RecordField, order: str) -> list[tuple[str, str, tuple[int, ...]]]:
     """A field as numpy has it; a time of 48 bits is two fields, `join_u48` joins them."""
     if field.bits == CONSTANTS.clock_bits:
         stem = field.name.removesuffix("_ns")

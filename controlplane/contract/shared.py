@@ -124,7 +124,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Field:
+class RecordField:
     """A whole number in a record.
 
     Attributes:
@@ -150,7 +150,7 @@ class Record:
     """
 
     byte_order: Literal["big", "little"]
-    fields: tuple[Field, ...]
+    fields: tuple[RecordField, ...]
 
     @property
     def size(self) -> int:
@@ -170,9 +170,9 @@ def _program(values: dict[str, Any]) -> Program:
     return Program(**values | {"unshaped": tuple(values["unshaped"])})
 
 
-def _field(values: dict[str, Any]) -> Field:
+def _field(values: dict[str, Any]) -> RecordField:
     kind, count = values["type"], values.get("count", 1)
-    return Field(values["name"], signed=kind[0] == "i", bits=int(kind[1:]), count=count)
+    return RecordField(values["name"], signed=kind[0] == "i", bits=int(kind[1:]), count=count)
 
 
 def _record(values: dict[str, Any]) -> Record:

@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.records import BIN
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 from .raw_files import BATCH_RECORDS, Ints, LaneClock, lane_flows, read_telemetry
 
-BINS = Table(
+BINS = TableLayout(
     "bins",
     pa.schema(
         [

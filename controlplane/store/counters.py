@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from ..contract.messages import FlowRegisters
 from ..contract.shared import FLOW_REGISTERS
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 
-COUNTERS = Table(
+COUNTERS = TableLayout(
     "counters",
     pa.schema([("flow", pa.uint32()), *((name, pa.uint64()) for name in FLOW_REGISTERS)]),
 )

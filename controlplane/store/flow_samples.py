@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.records import FLOW_SAMPLE
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 from .raw_files import read_generator_file
 
 BBR_GAIN_UNIT = 256.0
@@ -21,7 +21,7 @@ _BBR_COLUMNS = {
     **dict.fromkeys(_BBR_GAINS, pa.float64()),
 }
 
-FLOW_SAMPLES = Table(
+FLOW_SAMPLES = TableLayout(
     "flow_samples",
     pa.schema(
         [

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ..contract.messages import SenderFlowReport, SinkFlowReport
 from ..plan.flows import TrialFlow
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 
-FLOWS = Table(
+FLOWS = TableLayout(
     "flows",
     pa.schema(
         [

@@ -9,10 +9,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.records import GOODPUT as GOODPUT_RECORD
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 from .raw_files import read_generator_file
 
-GOODPUT = Table(
+GOODPUT = TableLayout(
     "goodput", pa.schema([("t_ns", pa.int64()), ("flow", pa.uint32()), ("bytes", pa.uint64())])
 )
 """Bytes that a sink read from a flow in the interval that ends at t_ns."""

@@ -22,8 +22,8 @@ Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of a trial.
+class TableLayout:
+    """How a table of a trial is laid out.
 
     Attributes:
         name: Its name; the file is `<name>.parquet`.
@@ -40,7 +40,7 @@ class Table:
         return folder / f"{self.name}.parquet"
 
 
-def write_table(folder: Path, table: Table, batches: Iterable[Mapping[str, Any]]) -> int:
+def write_table(folder: Path, table: TableLayout, batches: Iterable[Mapping[str, Any]]) -> int:
     """Write a table; returns its number of rows.
 
     Args:

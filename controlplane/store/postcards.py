@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..contract.errors import TargetError
 from ..contract.records import KIND_DEPARTED, KIND_DROPPED, POSTCARD, POSTCARD_VERSION
-from .parquet import Table, write_table
+from .parquet import TableLayout, write_table
 from .raw_files import BATCH_RECORDS, Ints, LaneClock, lane_flows, read_telemetry
 
-POSTCARDS = Table(
+POSTCARDS = TableLayout(
     "postcards",
     pa.schema(
         [

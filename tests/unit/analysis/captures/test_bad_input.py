@@ -91,7 +91,7 @@ def test_a_clock_that_is_far_away_can_be_named(tmp: Path) -> None:
     ("data", "words"),
     [
         (b"", "is empty"),
-        (b"hello, I am no capture at all", "is no capture that can be read"),
+        (b"hello, I am no capture at all", "is not a capture: not pcap, pcapng or Ethernet ERF"),
         (GOOD["pcap"][:24], "holds no packets"),
         (GOOD["pcap"][:10], "is truncated"),
         (GOOD["pcap"][:-1], "is truncated: the record at byte"),
@@ -101,7 +101,7 @@ def test_a_clock_that_is_far_away_can_be_named(tmp: Path) -> None:
         (made.pcap([(S, 10**9, FRAME)]), "packet 1 has a fraction of a second that is 1 or more"),
         (made.pcap([(S, 1, FRAME)])[:32] + b"\xff" * 80, "claims 4294967295 bytes"),
         (made.pcapng_section() + made.pcapng_packet(1, FRAME), "which is not described"),
-        (made.erf(S, 1, FRAME, kind=1), "is no capture"),
+        (made.erf(S, 1, FRAME, kind=1), "is not a capture"),
         (GOOD["erf"] * 2 + made.erf(S, 1, FRAME, kind=1), "is of ERF type 1, not Ethernet"),
     ],
 )  # fmt: skip
