@@ -15,8 +15,9 @@ from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
-from nashbed.controlplane.targets import DpdkTarget, TelemetryTotals
+from nashbed.controlplane.targets import TelemetryTotals
 from nashbed.controlplane.targets.client import ControlClient
+from nashbed.controlplane.targets.dpdk import DpdkTarget
 from tests.fakes.dataplane_host import Answer, FakeHost
 
 
