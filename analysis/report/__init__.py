@@ -1,5 +1,5 @@
 """The report: one self-contained page, and the figures as files."""
 
-from .build import build_report
+from .build import USUAL_FORMATS, build_report, report_of
 
-__all__ = ["build_report"]
+__all__ = ["USUAL_FORMATS", "build_report", "report_of"]

@@ -13,16 +13,15 @@ from nashbed.controlplane.store.errors import RunError
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
 from ..figures.catalogue import draw_all
-from ..measures import measure_run
-from ..nash.of_run import equilibria_of_measures
-from ..results.acceptance import check_measures
+from ..results.summary import RunSummary, summarise
 from .context import Findings, page_context
 
 FORMATS = ("html", "png", "pdf", "svg")
+USUAL_FORMATS = FORMATS[:3]
 
 
 def build_report(
-    run_dir: Path, formats: Sequence[str] = ("html", "png", "pdf"), out: Path | None = None
+    run_dir: Path, formats: Sequence[str] = USUAL_FORMATS, out: Path | None = None
 ) -> Path:
     """Build the report of a run.
 
@@ -41,20 +40,33 @@ def build_report(
         RunError: The directory is not a readable run, cannot be written to, or a format is
             unknown.
     """
-    unknown = sorted(set(formats) - set(FORMATS))
-    if unknown:
-        raise RunError(f"report format {unknown[0]!r} is unknown; there are {', '.join(FORMATS)}")
-    measures = measure_run(run_dir)
-    equilibria = equilibria_of_measures(measures)
-    acceptance = check_measures(measures, equilibria)
-    folder = run_dir / "report" if out is None else out
+    check_formats(formats)
+    return report_of(summarise(run_dir), run_dir / "report" if out is None else out, formats)
+
+
+def report_of(summary: RunSummary, folder: Path, formats: Sequence[str] = USUAL_FORMATS) -> Path:
+    """Build the report of a run that has been measured; see `build_report`.
+
+    Args:
+        summary: What was measured.
+        folder: Where to write.
+        formats: What to write.
+    """
+    check_formats(formats)
+    measures = summary.measures
     try:
-        taps = compare_run(measures.run)
-        findings = Findings(measures, equilibria, acceptance, correlate_run(measures), taps)
+        findings = Findings(summary, correlate_run(measures), compare_run(measures.run))
         return _write(folder, findings, formats)
     except OSError as error:
         reason = error.strerror or error
         raise RunError(f"{folder}: cannot write the report ({reason}); make room there") from error
+
+
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise RunError for a format that there is not."""
+    unknown = sorted(set(formats) - set(FORMATS))
+    if unknown:
+        raise RunError(f"report format {unknown[0]!r} is unknown; there are {', '.join(FORMATS)}")
 
 
 def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
@@ -63,8 +75,8 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
     suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
     drawn_as = ["svg", *suffixes] if "html" in formats and "svg" not in suffixes else suffixes
     figures = draw_all(
-        findings.measures,
-        findings.equilibria,
+        findings.summary.measures,
+        findings.summary.equilibria,
         findings.correlation,
         fresh,
         drawn_as,

@@ -21,7 +21,7 @@ from ..metrics import METRICS
 from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
-from ..results.summary import summary_rows
+from ..results.summary import RunSummary
 from ..state import mix_state, state_text
 from ..text import (
     NONE,
@@ -45,37 +45,28 @@ class Findings:
     """Everything a report is made of.
 
     Attributes:
-        measures: The run's measures.
-        equilibria: The equilibria of each setting.
-        acceptance: The verdict on each acceptance bound.
+        summary: Measures, equilibria, rows and acceptance.
         correlation: How telemetry goes with throughput.
         taps: What captures before and behind the bottleneck say.
     """
 
-    measures: RunMeasures
-    equilibria: list[SettingEquilibria]
-    acceptance: list[AcceptanceResult]
+    summary: RunSummary
     correlation: RunCorrelation
     taps: RunTaps
 
-    @property
-    def sought(self) -> bool:
-        """Whether the run can say anything of equilibria."""
-        decided = any(setting.decided for setting in self.equilibria)
-        return self.measures.run.scenario.seeks_equilibria(decided)
-
     def to_dict(self) -> Json:
         """Plain data for JSON: NaN never occurs in it."""
-        run = self.measures.run
+        summary = self.summary
+        run = summary.measures.run
         return {
             "run": run.manifest.run,
             "scenario": run.scenario.name,
-            "rows": summary_rows(self.measures, self.equilibria),
-            "equilibria": [setting.to_dict() for setting in self.equilibria],
-            "acceptance": [result.to_dict() for result in self.acceptance],
+            "rows": [row.to_dict() for row in summary.rows],
+            "equilibria": [setting.to_dict() for setting in summary.equilibria],
+            "acceptance": [result.to_dict() for result in summary.acceptance],
             "correlation": without_nan(correlation_dict(self.correlation)),
             "taps": taps_dict(self.taps),
-            "damaged": [{"trial": d.id, "problem": d.problem} for d in self.measures.damaged],
+            "damaged": [{"trial": d.id, "problem": d.problem} for d in summary.measures.damaged],
         }
 
 
@@ -86,7 +77,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         findings: The results.
         figures: The drawn figures, with an svg file each; it is put into the page.
     """
-    measures = findings.measures
+    measures = findings.summary.measures
     run = measures.run
     return {
         "title": run.scenario.title,
@@ -95,21 +86,21 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "run": run.manifest.run,
         "started": run.manifest.started_utc,
         "status": run.manifest.status,
-        "sought": findings.sought,
-        "headline": _headline(findings) if findings.sought else [],
+        "sought": findings.summary.seeks_equilibria,
+        "headline": _headline(findings) if findings.summary.seeks_equilibria else [],
         "figures": _figures([f for f in figures if not f.setting]),
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
         "strategies": [_strategy(measures, name) for name in measures.strategies],
-        "settings": [_setting(findings, equilibria, figures) for equilibria in findings.equilibria],
+        "settings": [_setting(findings, each, figures) for each in findings.summary.equilibria],
         "correlation": correlation_context(findings.correlation),
         "taps": taps_context(findings.taps),
-        "acceptance": [_acceptance(result) for result in findings.acceptance],
+        "acceptance": [_acceptance(result) for result in findings.summary.acceptance],
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
         "valid_count": sum(trial.record.valid for trial in run.trials),
         "damaged": [{"id": d.id, "problem": d.problem} for d in measures.damaged],
-        "limits": limits(measures, findings.equilibria),
+        "limits": limits(measures, findings.summary.equilibria),
         "definitions": [
             {"title": m.title, "unit": m.unit, "definition": m.definition, "source": m.source}
             for m in METRICS.values()
@@ -120,9 +111,9 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
 
 def _headline(findings: Findings) -> list[Json]:
     """One line for each setting: where the mix settles."""
-    measures = findings.measures
+    measures = findings.summary.measures
     lines = []
-    for equilibria in findings.equilibria:
+    for equilibria in findings.summary.equilibria:
         setting = equilibria.setting
         near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
         lines.append(
@@ -195,7 +186,7 @@ def _strategy(measures: RunMeasures, name: str) -> Json:
 def _setting(
     findings: Findings, equilibria: SettingEquilibria, figures: Sequence[DrawnFigure]
 ) -> Json:
-    measures = findings.measures
+    measures = findings.summary.measures
     cells = measures.cells(equilibria.setting)
     return {
         "label": equilibria.setting.label,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.scenario import AcceptanceBound
 
 from .bounds import Where, matches, reading_of
-from ..measures import RunMeasures, measure_run
+from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
-from ..nash.of_run import equilibria_of_measures
 
 
 @dataclass(frozen=True)
@@ -48,29 +46,21 @@ class AcceptanceResult:
         return asdict(self)
 
 
-def check(run_dir: Path) -> list[AcceptanceResult]:
-    """Check every bound of the run's scenario, at every setting that it names.
+def check_measures(
+    measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
+) -> list[AcceptanceResult]:
+    """Check every bound of a measured run's scenario, at every setting that it names.
 
     A bound that names no buffer, rate, base RTT or random loss holds at every setting. What
     could not be measured is not passed.
 
     Args:
-        run_dir: A run directory.
+        measures: The run's measures.
+        equilibria: The equilibria of each setting.
 
     Returns:
         The results, in the scenario's order; empty if it has no bounds.
-
-    Raises:
-        RunError: The directory is not a readable run.
     """
-    measures = measure_run(run_dir)
-    return check_measures(measures, equilibria_of_measures(measures))
-
-
-def check_measures(
-    measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
-) -> list[AcceptanceResult]:
-    """Check measured trials."""
     by_label = {e.setting.label: e for e in equilibria}
     results = []
     for bound in measures.run.scenario.acceptance:

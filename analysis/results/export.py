@@ -58,7 +58,7 @@ def export_run(
 
 def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
     """The tables `trials`, `flows` and `mixes` of a run; values in base units, NaN as null."""
-    rows = summary_rows(measures, equilibria_of_measures(measures))
+    rows = [row.to_dict() for row in summary_rows(measures, equilibria_of_measures(measures))]
     tables = {
         "trials": [_trial_row(measures, trial) for trial in measures.run.trials],
         "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],

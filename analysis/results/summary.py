@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .acceptance import AcceptanceResult, check_measures
 from ..measures import Cell, RunMeasures, measure_run
 from ..metrics.interval import Estimate
-from ..nash.of_run import SettingEquilibria
 from ..nash.equilibria import Answer
-from ..nash.of_run import equilibria_of_measures
+from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
 
 TRIAL_METRICS = (
@@ -23,17 +24,129 @@ TRIAL_METRICS = (
     "throughput_drift",
 )
 TRUTH: dict[Answer, bool | None] = {"yes": True, "no": False, "undecided": None}
-FLOW_METRICS = ("per_flow_throughput", "queue_occupancy")
 
 
-def summarise(run_dir: Path) -> list[dict[str, Any]]:
-    """Summarise a run: a plain dictionary for each setting and mix, ready for JSON.
+@dataclass(frozen=True)
+class GroupRow:
+    """A flow group's part of a row.
 
-    Values are in base units (bit/s, s, bytes). An estimate is a dictionary with `mean`, `n`
-    and `ci95` (half width; None with one trial), or None where nothing was measured.
-    `trials_unconverged` counts the valid trials whose throughput still drifted.
-    `per_flow_throughput` and `queue_occupancy` hold one estimate for each strategy.
-    `equilibrium` and `epsilon_equilibrium` are True, False or, where mixes are missing, None.
+    Attributes:
+        group: Name of the flow group.
+        counts: Strategy -> flows of the group.
+        per_flow_throughput: Strategy -> mean throughput of a flow in bit/s; None: not measured.
+    """
+
+    group: str
+    counts: dict[str, int]
+    per_flow_throughput: dict[str, Estimate | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "group": self.group,
+            "counts": self.counts,
+            "per_flow_throughput": _estimates(self.per_flow_throughput),
+        }
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """What was measured at one setting and mix, in base units (bit/s, s, bytes).
+
+    An estimate is None where nothing was measured.
+
+    Attributes:
+        setting: Label of the setting.
+        rate_bps: Rate that the target applied, in bit/s.
+        buffer: The buffer as the scenario has it.
+        buffer_bytes: Buffer that the target applied, in bytes.
+        base_rtt_ns: Base RTT of each flow group, in ns.
+        mix: The mix, for a person.
+        counts: Strategy -> flows.
+        trials_valid: Valid trials.
+        trials_invalid: Trials that are not valid, repeated attempts counted.
+        trials_unconverged: Valid trials whose throughput still drifted.
+        per_flow_throughput: Strategy -> mean throughput of a flow in bit/s.
+        queue_occupancy: Strategy -> mean bytes in the queue.
+        trial_metrics: Metric of a trial -> estimate, in the order of `TRIAL_METRICS`.
+        groups: The flow groups; empty where there is only one.
+        equilibrium: Whether the mix is an equilibrium; None where mixes are missing.
+        epsilon_equilibrium: The same for an epsilon-equilibrium.
+        gain_of_fair_share: The largest gain of a switch, as a share of the fair share.
+        probability: How often the mix is an equilibrium in resampled trials; None: not known.
+    """
+
+    setting: str
+    rate_bps: int
+    buffer: str
+    buffer_bytes: int
+    base_rtt_ns: tuple[int, ...]
+    mix: str
+    counts: dict[str, int]
+    trials_valid: int
+    trials_invalid: int
+    trials_unconverged: int
+    per_flow_throughput: dict[str, Estimate | None]
+    queue_occupancy: dict[str, Estimate | None]
+    trial_metrics: dict[str, Estimate | None]
+    groups: tuple[GroupRow, ...]
+    equilibrium: bool | None
+    epsilon_equilibrium: bool | None
+    gain_of_fair_share: float | None
+    probability: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: an estimate is `mean`, `n` and `ci95` (half width), or None."""
+        row: dict[str, Any] = {
+            "setting": self.setting,
+            "rate_bps": self.rate_bps,
+            "buffer": self.buffer,
+            "buffer_bytes": self.buffer_bytes,
+            "base_rtt_ns": list(self.base_rtt_ns),
+            "mix": self.mix,
+            "counts": self.counts,
+            "trials_valid": self.trials_valid,
+            "trials_invalid": self.trials_invalid,
+            "trials_unconverged": self.trials_unconverged,
+            "per_flow_throughput": _estimates(self.per_flow_throughput),
+            "queue_occupancy": _estimates(self.queue_occupancy),
+            **_estimates(self.trial_metrics),
+        }
+        if self.groups:
+            row["groups"] = [group.to_dict() for group in self.groups]
+        return row | {
+            "equilibrium": self.equilibrium,
+            "epsilon_equilibrium": self.epsilon_equilibrium,
+            "gain_of_fair_share": self.gain_of_fair_share,
+            "probability": self.probability,
+        }
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What the command line prints of a run, and what its report begins with.
+
+    Attributes:
+        measures: The run's measures.
+        equilibria: The equilibria of each setting.
+        rows: One row for each setting and mix.
+        acceptance: The verdict on each acceptance bound.
+    """
+
+    measures: RunMeasures
+    equilibria: list[SettingEquilibria]
+    rows: list[SummaryRow]
+    acceptance: list[AcceptanceResult]
+
+    @property
+    def seeks_equilibria(self) -> bool:
+        """Whether the run can say anything about equilibria."""
+        decided = any(setting.decided for setting in self.equilibria)
+        return self.measures.run.scenario.seeks_equilibria(decided)
+
+
+def summarise(run_dir: Path) -> RunSummary:
+    """Measure a run.
 
     Args:
         run_dir: A run directory.
@@ -42,63 +155,55 @@ def summarise(run_dir: Path) -> list[dict[str, Any]]:
         RunError: The directory is not a readable run.
     """
     measures = measure_run(run_dir)
-    return summary_rows(measures, equilibria_of_measures(measures))
+    equilibria = equilibria_of_measures(measures)
+    rows = summary_rows(measures, equilibria)
+    return RunSummary(measures, equilibria, rows, check_measures(measures, equilibria))
 
 
 def summary_rows(
     measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
-) -> list[dict[str, Any]]:
+) -> list[SummaryRow]:
     """The rows of measured trials; settings in the plan's order, mixes by their flows."""
     return [
-        _row(measures, equilibria, cell)
-        for equilibria in equilibria
-        for cell in measures.cells(equilibria.setting)
+        _row(measures, setting, cell)
+        for setting in equilibria
+        for cell in measures.cells(setting.setting)
     ]
 
 
-def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> dict[str, Any]:
-    setting = equilibria.setting
-    row: dict[str, Any] = {
-        "setting": setting.label,
-        "rate_bps": measures.applied_rate(setting),
-        "buffer": setting.buffer_label,
-        "buffer_bytes": measures.applied_buffer(setting),
-        "base_rtt_ns": list(setting.base_rtt_ns),
-        "mix": state_text(cell.state, measures.strategies, measures.group_names),
-        "counts": dict(zip(measures.strategies, strategy_totals(cell.state), strict=True)),
-        "trials_valid": len(cell.trials),
-        "trials_invalid": _invalid(measures, cell),
-        "trials_unconverged": cell.unconverged,
-    }
-    for name in FLOW_METRICS:
-        row[name] = {s: estimate_dict(cell.estimate(name, s)) for s in measures.strategies}
-    for name in TRIAL_METRICS:
-        row[name] = estimate_dict(cell.estimate(name))
-    if len(measures.group_names) > 1:
-        row["groups"] = [_group(measures, cell, i) for i in range(len(measures.group_names))]
-    return row | _game(equilibria, cell)
-
-
-def _group(measures: RunMeasures, cell: Cell, group: int) -> dict[str, Any]:
-    names = measures.strategies
-    return {
-        "group": measures.group_names[group],
-        "counts": dict(zip(names, cell.state[group], strict=True)),
-        "per_flow_throughput": {
-            s: estimate_dict(cell.estimate("per_flow_throughput", s, group)) for s in names
-        },
-    }
-
-
-def _game(equilibria: SettingEquilibria, cell: Cell) -> dict[str, Any]:
+def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> SummaryRow:
+    setting, names = equilibria.setting, measures.strategies
     verdict = equilibria.verdict(cell.state)
-    gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
-    return {
-        "equilibrium": TRUTH[verdict.equilibrium],
-        "epsilon_equilibrium": TRUTH[verdict.epsilon_equilibrium],
-        "gain_of_fair_share": gain,
-        "probability": equilibria.frequency.get(cell.state),
-    }
+    groups = range(len(measures.group_names)) if len(measures.group_names) > 1 else ()
+    return SummaryRow(
+        setting=setting.label,
+        rate_bps=measures.applied_rate(setting),
+        buffer=setting.buffer_label,
+        buffer_bytes=measures.applied_buffer(setting),
+        base_rtt_ns=tuple(setting.base_rtt_ns),
+        mix=state_text(cell.state, names, measures.group_names),
+        counts=dict(zip(names, strategy_totals(cell.state), strict=True)),
+        trials_valid=len(cell.trials),
+        trials_invalid=_invalid(measures, cell),
+        trials_unconverged=cell.unconverged,
+        per_flow_throughput={s: cell.estimate("per_flow_throughput", s) for s in names},
+        queue_occupancy={s: cell.estimate("queue_occupancy", s) for s in names},
+        trial_metrics={name: cell.estimate(name) for name in TRIAL_METRICS},
+        groups=tuple(_group(measures, cell, group) for group in groups),
+        equilibrium=TRUTH[verdict.equilibrium],
+        epsilon_equilibrium=TRUTH[verdict.epsilon_equilibrium],
+        gain_of_fair_share=None if verdict.gain is None else verdict.gain / equilibria.fair_share,
+        probability=equilibria.frequency.get(cell.state),
+    )
+
+
+def _group(measures: RunMeasures, cell: Cell, group: int) -> GroupRow:
+    names = measures.strategies
+    return GroupRow(
+        group=measures.group_names[group],
+        counts=dict(zip(names, cell.state[group], strict=True)),
+        per_flow_throughput={s: cell.estimate("per_flow_throughput", s, group) for s in names},
+    )
 
 
 def _invalid(measures: RunMeasures, cell: Cell) -> int:
@@ -106,6 +211,10 @@ def _invalid(measures: RunMeasures, cell: Cell) -> int:
     bad = (t for t in measures.run.trials if not t.record.valid)
     here = (t for t in bad if t.setting.label == cell.setting.label)
     return sum(mix_state(t.record.mix, measures.strategies) == cell.state for t in here)
+
+
+def _estimates(estimates: Mapping[str, Estimate | None]) -> dict[str, Any]:
+    return {name: estimate_dict(estimate) for name, estimate in estimates.items()}
 
 
 def estimate_dict(estimate: Estimate | None) -> dict[str, float | int | None] | None:

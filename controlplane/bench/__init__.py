@@ -1,1 +1,1 @@
-"""How fast this installation is: measured, with every repetition told."""
+"""How fast this installation is: benchmarks, with every repetition listed."""

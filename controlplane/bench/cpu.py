@@ -6,15 +6,16 @@ import shutil
 from typing import Any
 
 from ..config import available_congestion_controls, check_strategies
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.errors import ConfigError, HostError
 from ..contract.messages import SharedCounters
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab
-from ..machine.admission import check_host
-from ..machine.procfs import CpuTime
+from ..machine.cpu_time import CpuTime
+from ..machine.log import ShowStep
+from ..machine.preflight import check_host
 from ..plan.estimates import RAW_BYTES_PER_PACKET
-from .site import BenchSite, Tell
+from .site import BenchSite
 from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts
 
 BASE_RTT = Duration(40 * 10**6)
@@ -45,52 +46,52 @@ def cpu_traffic(lanes: int, rate: Rate, flows: int, seconds: float) -> Traffic:
 
 
 def bench_cpu(
-    place: BenchSite, traffic: Traffic, repetitions: int, tell: Tell
-) -> tuple[Figure, ...]:
+    site: BenchSite, traffic: Traffic, repetitions: int, show_step: ShowStep
+) -> tuple[Benchmark, ...]:
     """Processor time for each packet while lanes run side by side as trials do.
 
     The data plane polls, so its core is always busy; what counts is what rounds of its loop with
     work take, by the clock. A packet is a frame that it took in, data and ACKs alike. The flow
     generators' is user and system time of their processes; a packet is a frame that a host sent
     or received. What the kernel does for a host while no process of ours is on the core
-    is in neither: `data` tells what the cores did in all.
+    is in neither: `data` has what the cores did in all.
 
     Args:
-        place: Testbed and folder.
+        site: Testbed and folder.
         traffic: What crosses the lanes.
         repetitions: How often.
-        tell: Told of each repetition.
+        show_step: Called before each of them.
 
     Raises:
         ConfigError: The testbed's data plane has not that many lanes or is not the bottleneck.
         HostError: Not root, no huge pages, nothing arrived.
         TargetError: The data plane failed, or postcards were lost.
     """
-    _check(place, traffic)
-    with place.logged(), place.lab(traffic.lanes, traffic.largest_window_bytes) as lab:
-        done = [_once(place, lab, traffic, n, repetitions, tell) for n in range(repetitions)]
-    return _figures(traffic, [Cost(each, place.bed.dataplane.core) for each in done])
+    _check(site, traffic)
+    with site.logged(), site.lab(traffic.lanes, traffic.largest_window_bytes) as lab:
+        done = [_once(site, lab, traffic, n, repetitions, show_step) for n in range(repetitions)]
+    return _benchmarks(traffic, [Cost(each, site.bed.dataplane.core) for each in done])
 
 
-def _check(place: BenchSite, traffic: Traffic) -> None:
-    bed = place.bed
-    place.require_own_bottleneck("this is measured")
+def _check(site: BenchSite, traffic: Traffic) -> None:
+    bed = site.bed
+    site.require_own_bottleneck("this is measured")
     if traffic.lanes > bed.dataplane.lanes:
         raise ConfigError(
-            f"--lanes {traffic.lanes}: testbed {bed.name!r} has {bed.dataplane.lanes} "
+            f"--lanes {traffic.lanes}: testbed {bed.name!r} has only {bed.dataplane.lanes} "
             "(dataplane.lanes)"
         )
     check_strategies(STRATEGIES, "bench cpu", available_congestion_controls())
     seconds = traffic.seconds + traffic.warmup_s
     packets = traffic.lanes * traffic.rate.bps * seconds / (8 * SMALLEST_SEGMENT)
-    check_host(bed, place.folder, int(packets * RAW_BYTES_PER_PACKET))
+    check_host(bed, site.folder, int(packets * RAW_BYTES_PER_PACKET))
 
 
 def _once(
-    place: BenchSite, lab: Lab, traffic: Traffic, number: int, of: int, tell: Tell
+    site: BenchSite, lab: Lab, traffic: Traffic, number: int, of: int, show_step: ShowStep
 ) -> Crossed:
-    tell(f"{traffic.lanes} lanes at {traffic.rate}", number, of)
-    folder = place.turn_folder()
+    show_step(f"{traffic.lanes} lanes at {traffic.rate}", number, of)
+    folder = site.turn_folder()
     try:
         attempts = make_attempts(traffic, folder)
         return cross_lab(lab, traffic, [(attempt, attempt.program()) for attempt in attempts])
@@ -157,7 +158,7 @@ class Cost:
         return self._crossed.others_share(self._core)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything behind the figures."""
+        """Everything behind the benchmarks."""
         return {
             "goodput_gbps": self._crossed.goodput_bps / 1e9,
             "frames_through_dataplane": self.taken_in,
@@ -181,7 +182,7 @@ def _sent(shared: SharedCounters) -> int:
     return sum(port.tx_packets for port in shared.ports.values())
 
 
-def _figures(traffic: Traffic, costs: list[Cost]) -> tuple[Figure, ...]:
+def _benchmarks(traffic: Traffic, costs: list[Cost]) -> tuple[Benchmark, ...]:
     lanes = f"{traffic.lanes} lanes of {traffic.rate} and {traffic.flows} flows"
     ran = f"{lanes}, {traffic.seconds:g} s" + disturbance([cost.others_share for cost in costs])
     data = {
@@ -193,14 +194,14 @@ def _figures(traffic: Traffic, costs: list[Cost]) -> tuple[Figure, ...]:
         "repetitions": [cost.to_dict() for cost in costs],
     }
     return (
-        Figure(
+        Benchmark(
             name="cpu_per_packet_ns_dataplane",
             unit="ns",
             values=tuple(cost.dataplane_ns for cost in costs),
             detail=f"rounds of the packet loop with work, for each frame taken in: {ran}",
             data=data,
         ),
-        Figure(
+        Benchmark(
             name="cpu_per_packet_ns_flows",
             unit="ns",
             values=tuple(cost.flows_ns for cost in costs),

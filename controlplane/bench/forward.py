@@ -1,4 +1,4 @@
-"""Kernel TCP through the whole bottleneck, and through testpmd in its place, in turns."""
+"""Kernel TCP through the whole bottleneck, and through testpmd in its site, in turns."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.lane import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
 from ..lane.lab import quietly
 from ..lane.losses import difference
 from ..machine import preflight
-from ..machine.admission import check_host
 from ..machine.dataplane_once import run_dataplane
+from ..machine.log import ShowStep
 from ..machine.paths import DATAPLANE, built
+from ..machine.preflight import check_host
 from ..machine.session import Session
 from ..plan.attempt import Attempt
 from ..plan.estimates import RAW_BYTES_PER_PACKET
 from ..targets import capabilities_of
 from ..targets.dataplane import dataplane_config
-from .site import BenchSite, Tell
+from .site import BenchSite
 from .traffic import Crossed, Traffic, cross, cross_lab, disturbance, make_attempts
 
 WANTED_RATIO = 0.8
@@ -43,9 +44,9 @@ class Turn:
 
     Attributes:
         crossed: What came of the flows.
-        losses: Packets lost by the hosts' interfaces and the kernel, by place.
+        losses: Packets lost by the hosts' interfaces and the kernel, by site.
         others_share: What everybody else used of the other cores, in cores.
-        busy_share: Share of its time that the data plane's loop had work; None: not told.
+        busy_share: Share of its time that the data plane's loop had work; None: not known.
     """
 
     crossed: Crossed
@@ -72,8 +73,13 @@ class Turn:
 
 
 def bench_forward(
-    place: BenchSite, flows: int, repetitions: int, seconds: float, warmup_s: float, tell: Tell
-) -> tuple[Figure, ...]:
+    site: BenchSite,
+    flows: int,
+    repetitions: int,
+    seconds: float,
+    warmup_s: float,
+    show_step: ShowStep,
+) -> tuple[Benchmark, ...]:
     """Goodput through the bottleneck by goodput through dpdk-testpmd, in turns, flows alike.
 
     The bottleneck's rate and buffer are the largest that it takes, its delay is 0; postcards are
@@ -81,32 +87,32 @@ def bench_forward(
     core, and forwards frames untouched (`--forward-mode=io`).
 
     Args:
-        place: Testbed and folder.
+        site: Testbed and folder.
         flows: CUBIC flows.
         repetitions: Turns of each.
         seconds: Measured window of a turn.
         warmup_s: Time before it.
-        tell: Told of each turn.
+        show_step: Called before each of them.
 
     Raises:
         ConfigError: The testbed's data plane is not the bottleneck.
         HostError: Not root, no huge pages, no dpdk-testpmd.
         TargetError: The data plane or testpmd failed, or postcards were lost.
     """
-    _check(place, seconds + warmup_s)
-    traffic = _traffic(place, flows, seconds, warmup_s)
+    _check(site, seconds + warmup_s)
+    traffic = _traffic(site, flows, seconds, warmup_s)
     turns: list[Callable[[BenchSite, Traffic], Turn]] = [_bottleneck, _testpmd]
     done: list[list[Turn]] = [[], []]
-    with place.logged():
+    with site.logged():
         for number in range(2 * repetitions):
-            tell(("bottleneck", "testpmd")[number % 2], number, 2 * repetitions)
-            done[number % 2].append(turns[number % 2](place, traffic))
-    return _figures(traffic, *done)
+            show_step(("bottleneck", "testpmd")[number % 2], number, 2 * repetitions)
+            done[number % 2].append(turns[number % 2](site, traffic))
+    return _benchmarks(traffic, *done)
 
 
-def _check(place: BenchSite, seconds: float) -> None:
-    place.require_own_bottleneck("forwarding is compared")
-    check_host(place.bed, place.folder, _postcard_bytes(seconds))
+def _check(site: BenchSite, seconds: float) -> None:
+    site.require_own_bottleneck("forwarding is compared")
+    check_host(site.bed, site.folder, _postcard_bytes(seconds))
     preflight.require_forwarder()
 
 
@@ -114,8 +120,8 @@ def _postcard_bytes(seconds: float) -> int:
     return int(FASTEST_BPS / (8 * PACKET_BYTES) * seconds) * RAW_BYTES_PER_PACKET
 
 
-def _traffic(place: BenchSite, flows: int, seconds: float, warmup_s: float) -> Traffic:
-    can = capabilities_of(place.bed)
+def _traffic(site: BenchSite, flows: int, seconds: float, warmup_s: float) -> Traffic:
+    can = capabilities_of(site.bed)
     return Traffic(
         rate=Rate(can.max_rate_bps),
         buffer=Buffer.parse(f"{can.max_buffer_bytes}B"),
@@ -126,22 +132,22 @@ def _traffic(place: BenchSite, flows: int, seconds: float, warmup_s: float) -> T
     )
 
 
-def _bottleneck(place: BenchSite, traffic: Traffic) -> Turn:
-    with _attempt(place, traffic) as attempt, place.lab(1, WINDOW_BYTES) as lab:
+def _bottleneck(site: BenchSite, traffic: Traffic) -> Turn:
+    with _attempt(site, traffic) as attempt, site.lab(1, WINDOW_BYTES) as lab:
         before = lab.session.host_losses()
         crossed = cross_lab(lab, traffic, [(attempt, _undelayed(attempt))])
         busy = crossed.counted(lambda shared: shared.loop.busy_ns) / crossed.ns
-        return _turn(place, crossed, lab.session, before, round(busy, 4))
+        return _turn(site, crossed, lab.session, before, round(busy, 4))
 
 
 def _turn(
-    place: BenchSite,
+    site: BenchSite,
     crossed: Crossed,
     session: Session,
     before: dict[str, int],
     busy_share: float | None = None,
 ) -> Turn:
-    others = crossed.others_share(place.bed.dataplane.core)
+    others = crossed.others_share(site.bed.dataplane.core)
     return Turn(crossed, difference(session.host_losses(), before), others, busy_share)
 
 
@@ -149,17 +155,17 @@ def _undelayed(attempt: Attempt) -> LaneProgram:
     return replace(attempt.program(), delays=(NO_DELAY,))
 
 
-def _testpmd(place: BenchSite, traffic: Traffic) -> Turn:
-    with _attempt(place, traffic) as attempt, _forwarder(place) as session:
+def _testpmd(site: BenchSite, traffic: Traffic) -> Turn:
+    with _attempt(site, traffic) as attempt, _forwarder(site) as session:
         before = session.host_losses()
         crossed = cross(session, traffic, [attempt])
-        return _turn(place, crossed, session, before)
+        return _turn(site, crossed, session, before)
 
 
 @contextmanager
-def _attempt(place: BenchSite, traffic: Traffic) -> Iterator[Attempt]:
+def _attempt(site: BenchSite, traffic: Traffic) -> Iterator[Attempt]:
     """The only lane's attempt; what it leaves on disk is removed."""
-    folder = place.turn_folder()
+    folder = site.turn_folder()
     try:
         (attempt,) = make_attempts(traffic, folder)
         yield attempt
@@ -168,12 +174,12 @@ def _attempt(place: BenchSite, traffic: Traffic) -> Iterator[Attempt]:
 
 
 @contextmanager
-def _forwarder(place: BenchSite) -> Iterator[Session]:
+def _forwarder(site: BenchSite) -> Iterator[Session]:
     """A testpmd between the hosts; the machine is given back whatever happens."""
-    session = place.session(1, WINDOW_BYTES)
+    session = site.session(1, WINDOW_BYTES)
     try:
         session.open()
-        process = session.start_forwarder(_devices(place, session))
+        process = session.start_forwarder(_devices(site, session))
         process.wait_event("ready", READY_TIMEOUT_S, watch=session.require_targets)
         session.connect_hosts()
         yield session
@@ -183,20 +189,22 @@ def _forwarder(place: BenchSite) -> Iterator[Session]:
     session.close()
 
 
-def _devices(place: BenchSite, session: Session) -> list[str]:
+def _devices(site: BenchSite, session: Session) -> list[str]:
     """How the data plane would open these ports: the EAL's arguments."""
     config = session.scratch / "ports.json"
-    content = dataplane_config(place.bed.dataplane) | {
-        "spec": str(place.program(place.bed)),
+    content = dataplane_config(site.bed.dataplane) | {
+        "spec": str(site.find_artefact(site.bed)),
         "control_socket": str(session.scratch / "unused.sock"),
         "ports": session.ports(),
     }
     config.write_text(json.dumps(content) + "\n")
-    told = run_dataplane([str(built(DATAPLANE)), "--config", str(config), "--devices"])
-    return told.out.splitlines()
+    done = run_dataplane([str(built(DATAPLANE)), "--config", str(config), "--devices"])
+    return done.out.splitlines()
 
 
-def _figures(traffic: Traffic, bottleneck: list[Turn], testpmd: list[Turn]) -> tuple[Figure, ...]:
+def _benchmarks(
+    traffic: Traffic, bottleneck: list[Turn], testpmd: list[Turn]
+) -> tuple[Benchmark, ...]:
     data = {
         "flows": dict(traffic.counts),
         "seconds": traffic.seconds,
@@ -210,7 +218,7 @@ def _figures(traffic: Traffic, bottleneck: list[Turn], testpmd: list[Turn]) -> t
     through = f"{traffic.flows} CUBIC flows, {traffic.seconds:g} s each, no delay"
     ratios = tuple(a.gbps / b.gbps for a, b in zip(bottleneck, testpmd, strict=True))
     return (
-        Figure(
+        Benchmark(
             name="forward_ratio",
             unit="goodput through the bottleneck by that through testpmd",
             values=ratios,
@@ -219,13 +227,13 @@ def _figures(traffic: Traffic, bottleneck: list[Turn], testpmd: list[Turn]) -> t
             + disturbance([turn.others_share for turn in (*bottleneck, *testpmd)]),
             data=data,
         ),
-        Figure(
+        Benchmark(
             name="forward_bottleneck_gbps",
             unit="Gbit/s",
             values=tuple(turn.gbps for turn in bottleneck),
             detail=f"goodput through P4, queue and postcards to disk: {through}",
         ),
-        Figure(
+        Benchmark(
             name="forward_testpmd_gbps",
             unit="Gbit/s",
             values=tuple(turn.gbps for turn in testpmd),

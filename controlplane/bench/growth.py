@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.units import Rate
+from ..machine.log import ShowStep
 from .cpu import bench_cpu, cpu_traffic
 from .replay import BURST, bench_replay
-from .site import BenchSite, Tell
+from .site import BenchSite
 
 LANES = (1, 2, 4, 8, 16, 32, 64)
 TOTAL = Rate(192 * 10**6)
@@ -23,7 +24,7 @@ REPLAY_PACKETS = 1_000_000
 POSTCARDS = (10**5, 10**6, 10**7, 10**8)
 REPETITIONS = 3
 
-Analysis = Callable[[int, int, Path | None], tuple[Figure, ...]]
+Analysis = Callable[[int, int, Path | None], tuple[Benchmark, ...]]
 """Reads postcards: (how many, how often, folder) -> speed and peak memory."""
 
 
@@ -52,14 +53,14 @@ class Series:
         return asdict(self)
 
 
-def by_lanes(place: BenchSite, tell: Tell, sizes: Sequence[int] = LANES) -> list[Series]:
+def by_lanes(site: BenchSite, show_step: ShowStep, sizes: Sequence[int] = LANES) -> list[Series]:
     """Processor time per packet of loop and flow generators, live, at the same total rate."""
     costs: dict[str, list[float]] = {}
     for done, lanes in enumerate(sizes):
-        tell(f"{lanes} lanes", done, len(sizes))
+        show_step(f"{lanes} lanes", done, len(sizes))
         traffic = cpu_traffic(lanes, Rate(TOTAL.bps // lanes), FLOWS_OF_A_LANE, LANE_SECONDS)
-        for figure in bench_cpu(place, traffic, 1, lambda *_: None):
-            costs.setdefault(figure.name, []).append(figure.median)
+        for cost in bench_cpu(site, traffic, 1, lambda *_: None):
+            costs.setdefault(cost.name, []).append(cost.median)
     return [
         Series(
             name=f"{name}_by_lanes",
@@ -76,13 +77,13 @@ def by_lanes(place: BenchSite, tell: Tell, sizes: Sequence[int] = LANES) -> list
     ]
 
 
-def by_flows(tell: Tell, sizes: Sequence[int] = FLOWS) -> list[Series]:
+def by_flows(show_step: ShowStep, sizes: Sequence[int] = FLOWS) -> list[Series]:
     """Time per packet through the whole path in memory."""
     costs = []
     for done, flows in enumerate(sizes):
-        tell(f"{flows} flows", done, len(sizes))
-        (found,) = bench_replay(REPLAY_PACKETS, REPETITIONS, flows, BURST)
-        costs.append(1e3 / found.median)
+        show_step(f"{flows} flows", done, len(sizes))
+        (speed,) = bench_replay(REPLAY_PACKETS, REPETITIONS, flows, BURST)
+        costs.append(1e3 / speed.median)
     return [
         Series(
             name="replay_ns_by_flows",
@@ -96,12 +97,12 @@ def by_flows(tell: Tell, sizes: Sequence[int] = FLOWS) -> list[Series]:
 
 
 def by_postcards(
-    read: Analysis, folder: Path | None, tell: Tell, sizes: Sequence[int] = POSTCARDS
+    read: Analysis, folder: Path | None, show_step: ShowStep, sizes: Sequence[int] = POSTCARDS
 ) -> list[Series]:
     """Time and peak memory of the analysis; from few to many, for the peak is the process's."""
     seconds, memory = [], []
     for done, postcards in enumerate(sizes):
-        tell(f"{postcards} postcards", done, len(sizes))
+        show_step(f"{postcards} postcards", done, len(sizes))
         speed, peak = read(postcards, 1, folder)
         seconds.append(postcards / speed.median / 1e6)
         memory.append(peak.median)

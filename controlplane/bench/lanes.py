@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from ..calibrate.capacity import Capacities, Found, Tell, measure_lanes
+from ..calibrate.capacity import Capacities, LaneCount, ShowLine, measure_lanes
 from ..calibrate.capacity.measure import FEW
 from ..config import Loaded
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.capacity import LevelAttempt, Stalls
 from ..contract.testbed import Testbed
 from ..machine.stalls import watch_machine
@@ -18,7 +18,7 @@ TARGET_GBPS = 1.2
 WATCH_S = 15.0
 LATENESS_SHARE = 0.01
 """Of the base RTT."""
-Measure = Callable[[Loaded[Testbed], Capacities, Tell], Found]
+Measure = Callable[[Loaded[Testbed], Capacities, ShowLine], LaneCount]
 Watch = Callable[[int, float, int, Sequence[int]], Stalls]
 
 
@@ -28,7 +28,7 @@ def bench_lanes(
     repetitions: int = 1,
     measure: Measure = measure_lanes,
     watch: Watch = watch_machine,
-) -> tuple[Figure, ...]:
+) -> tuple[Benchmark, ...]:
     """Search for the largest number of lanes for which every gate passes.
 
     Before each search the packet loop's core is watched with nothing on it but a program that
@@ -45,15 +45,15 @@ def bench_lanes(
         NashbedError: The machine cannot run anything, or the person stopped it.
     """
     limit_us = what.lanes.base_rtt.ns * LATENESS_SHARE / 1000
-    core, found, stalls = testbed.model.dataplane.core, [], []
+    core, counts, stalls = testbed.model.dataplane.core, [], []
     for _ in range(repetitions):
         stalls += [watch(core, WATCH_S, int(limit_us * 1000), busy) for busy in ((), _cores())]
-        found.append(measure(testbed, what, _say))
-    few = [level for each in found for level in each.passed_at(FEW)]
-    most = [level for each in found for level in each.passed_at(each.lanes)]
+        counts.append(measure(testbed, what, _say))
+    few = [level for each in counts for level in each.passed_at(FEW)]
+    most = [level for each in counts for level in each.passed_at(each.lanes)]
     small = f"{FEW * what.lanes.rate.bps / 1e6:g}mbit"
     return (
-        _largest(what, found),
+        _largest(what, counts),
         *_lateness(small, few, None),
         *_lateness("lanes", most, limit_us),
         _machine("alone", stalls[0::2]),
@@ -65,11 +65,11 @@ def _cores() -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
-def _machine(name: str, stalls: Sequence[Stalls]) -> Figure:
+def _machine(name: str, stalls: Sequence[Stalls]) -> Benchmark:
     """How often the machine alone would make a departure late."""
     others = "other cores idle" if name == "alone" else "all cores busy"
     longest = max(each.longest_ns for each in stalls) / 1e6
-    return Figure(
+    return Benchmark(
         name=f"machine_late_permille_{name}",
         unit="per mille of moments",
         values=tuple(each.late_share * 1000 for each in stalls),
@@ -81,18 +81,18 @@ def _machine(name: str, stalls: Sequence[Stalls]) -> Figure:
     )
 
 
-def _largest(what: Capacities, found: Sequence[Found]) -> Figure:
+def _largest(what: Capacities, counts: Sequence[LaneCount]) -> Benchmark:
     lanes, kind = what.lanes, f"{what.lanes.rate} lanes"
-    detail = f"{', '.join(str(each.lanes) for each in found)} {kind}: {lanes.flows} flows of "
+    detail = f"{', '.join(str(each.lanes) for each in counts)} {kind}: {lanes.flows} flows of "
     detail += f"CUBIC and BBR, {lanes.base_rtt}, {lanes.buffer}, {lanes.seconds:g} s, every gate; "
-    return Figure(
+    return Benchmark(
         name="lanes_gbps",
         unit="Gbit/s",
-        values=tuple(each.rate_bps / 1e9 for each in found),
+        values=tuple(each.rate_bps / 1e9 for each in counts),
         wanted=TARGET_GBPS,
-        detail=detail + "; ".join(tally(each.levels) for each in found),
+        detail=detail + "; ".join(tally(each.levels) for each in counts),
         data={
-            "lanes": [each.lanes for each in found],
+            "lanes": [each.lanes for each in counts],
             "lane": {
                 "rate": str(lanes.rate),
                 "buffer": str(lanes.buffer),
@@ -100,28 +100,28 @@ def _largest(what: Capacities, found: Sequence[Found]) -> Figure:
                 "flows": lanes.flows,
                 "seconds": lanes.seconds,
             },
-            "levels": [[level.model_dump(mode="json") for level in each.levels] for each in found],
+            "levels": [[level.model_dump(mode="json") for level in each.levels] for each in counts],
         },
     )
 
 
-def _lateness(name: str, levels: Sequence[LevelAttempt], limit_us: float | None) -> list[Figure]:
-    """Both figures over the attempts that passed; none where none did."""
-    told = [level.lateness for level in levels if level.lateness is not None]
-    if not told:
+def _lateness(name: str, levels: Sequence[LevelAttempt], limit_us: float | None) -> list[Benchmark]:
+    """Both benchmarks over the attempts that passed; none where none did."""
+    lateness = [level.lateness for level in levels if level.lateness is not None]
+    if not lateness:
         return []
     at = f"{levels[0].lanes} lanes at once, each attempt that passed"
-    median = Figure(
+    median = Benchmark(
         name=f"lateness_p50_us_{name}",
         unit="microseconds",
-        values=tuple(each.p50_ns / 1000 for each in told),
+        values=tuple(each.p50_ns / 1000 for each in lateness),
         sense="at most",
         detail=f"{at}: the median lane's median",
     )
-    late = Figure(
+    late = Benchmark(
         name=f"lateness_p999_us_{name}",
         unit="microseconds",
-        values=tuple(each.p999_ns / 1000 for each in told),
+        values=tuple(each.p999_ns / 1000 for each in lateness),
         wanted=limit_us,
         sense="at most",
         detail=f"{at}: the worst lane's 99.9th percentile",

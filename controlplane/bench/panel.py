@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.plan import Plan
+from ..contract.scenario import Scenario
 from ..machine.paths import CONFIGS
 
 PANEL = CONFIGS / "scenarios" / "srivastava2023" / "panel.yaml"
@@ -24,28 +26,30 @@ class Settled:
 
     Attributes:
         buffer_bdp: The buffer.
-        found: CUBIC flows at each equilibrium, fewest first.
-        nearly: The same where nobody gains more than the scenario's epsilon.
+        equilibria: CUBIC flows at each equilibrium, fewest first.
+        epsilon_equilibria: The same where nobody gains more than the scenario's epsilon.
         published: CUBIC flows at the published equilibrium.
         mixes: Mixes that were run.
     """
 
     buffer_bdp: float
-    found: tuple[int, ...]
-    nearly: tuple[int, ...]
+    equilibria: tuple[int, ...]
+    epsilon_equilibria: tuple[int, ...]
     published: int
     mixes: int
 
     @property
     def off(self) -> int | None:
-        """Flows between the published equilibrium and the nearest found; None without one."""
-        distances = [abs(each - self.published) for each in self.found or self.nearly]
+        """Flows between the published equilibrium and the nearest measured one, if any."""
+        distances = [
+            abs(each - self.published) for each in self.equilibria or self.epsilon_equilibria
+        ]
         return min(distances, default=None)
 
 
-def projected(plan: Plan) -> Figure:
+def projected(plan: Plan) -> Benchmark:
     """What the plan expects, without running anything."""
-    return Figure(
+    return Benchmark(
         name="panel_minutes_projected",
         unit="min",
         values=(plan.estimated_seconds / 60,),
@@ -57,7 +61,7 @@ def projected(plan: Plan) -> Figure:
     )
 
 
-def measured(seconds: float, trials: int, settled: Sequence[Settled]) -> tuple[Figure, ...]:
+def measured(seconds: float, trials: int, settled: Sequence[Settled]) -> tuple[Benchmark, ...]:
     """A panel that was run.
 
     Args:
@@ -65,18 +69,18 @@ def measured(seconds: float, trials: int, settled: Sequence[Settled]) -> tuple[F
         trials: Valid trials.
         settled: Where each buffer settled.
     """
-    minutes = Figure(
+    minutes = Benchmark(
         name="panel_minutes",
         unit="min",
         values=(seconds / 60,),
         wanted=TARGET_MINUTES,
         sense="at most",
         detail=f"{trials} valid trials of 120 s; published: {PUBLISHED_MINUTES} min",
-        data={"buffers": [told(each) for each in settled]},
+        data={"buffers": [_row(each) for each in settled]},
     )
     deep = [each.off for each in settled if each.buffer_bdp >= DEEP_BDP]
     missing = sum(each is None for each in deep)
-    worst = Figure(
+    worst = Benchmark(
         name="panel_worst_flows_off",
         unit="flows",
         values=(float(max((each for each in deep if each is not None), default=0)),),
@@ -87,12 +91,12 @@ def measured(seconds: float, trials: int, settled: Sequence[Settled]) -> tuple[F
     return minutes, worst
 
 
-def told(settled: Settled) -> dict[str, Any]:
+def _row(settled: Settled) -> dict[str, Any]:
     """A row of the table, for JSON."""
     return {
         "buffer_bdp": settled.buffer_bdp,
-        "cubic_at_equilibrium": list(settled.found),
-        "cubic_within_epsilon": list(settled.nearly),
+        "cubic_at_equilibrium": list(settled.equilibria),
+        "cubic_within_epsilon": list(settled.epsilon_equilibria),
         "published": settled.published,
         "off": settled.off,
         "mixes": settled.mixes,
@@ -100,5 +104,31 @@ def told(settled: Settled) -> dict[str, Any]:
 
 
 def _line(settled: Settled) -> str:
-    found = "/".join(map(str, settled.found or settled.nearly)) or "none"
-    return f"{settled.buffer_bdp:g} BDP: {found} CUBIC (published {settled.published})"
+    counts = "/".join(map(str, settled.equilibria or settled.epsilon_equilibria)) or "none"
+    return f"{settled.buffer_bdp:g} BDP: {counts} CUBIC (published {settled.published})"
+
+
+def of_run(path: Path, scenario: Scenario, trials: int, seconds: float) -> tuple[Benchmark, ...]:
+    """The benchmarks of a panel that was run.
+
+    Args:
+        path: Its run directory.
+        scenario: Its scenario; the reference holds the published equilibria.
+        trials: Its valid trials.
+        seconds: How long it took.
+    """
+    from nashbed.analysis.nash.of_run import equilibria_of_run  # noqa: PLC0415 - slow to import
+
+    (reference,) = scenario.reference
+    published = dict(zip(reference.x, reference.y, strict=True))
+    settled = [
+        Settled(
+            buffer_bdp=each.setting.buffer_bdp,
+            equilibria=tuple(sorted(v.state[0][0] for v in each.equilibria)),
+            epsilon_equilibria=tuple(sorted(v.state[0][0] for v in each.epsilon_equilibria)),
+            published=round(published[each.setting.buffer_bdp]),
+            mixes=each.state_count - each.missing_count,
+        )
+        for each in equilibria_of_run(path)
+    ]
+    return measured(seconds, trials, settled)

@@ -13,7 +13,7 @@ import numpy as np
 from nashbed.analysis.metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
 from numpy.typing import NDArray
 
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.errors import HostError
 from ..store.parquet import stream_columns
 from ..store.postcards import POSTCARDS, PostcardBatch, write_postcards
@@ -31,7 +31,7 @@ TARGET_PEAK_MIB = 1024.0
 
 def bench_analysis(
     postcards: int, repetitions: int, folder: Path | None = None
-) -> tuple[Figure, ...]:
+) -> tuple[Benchmark, ...]:
     """Write postcards to disk, rebuild per-flow occupancy in 10 ms bins, and remove them.
 
     The time is from opening the Parquet file to the array of shape (flows, bins), on one
@@ -54,7 +54,7 @@ def bench_analysis(
         seconds = tuple(_read(path, bins) for _ in range(repetitions))
         size = path.stat().st_size
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    speed = Figure(
+    speed = Benchmark(
         name="analysis_mpostcards_per_s",
         unit="million postcards per second",
         values=tuple(postcards / s / 1e6 for s in seconds),
@@ -62,7 +62,7 @@ def bench_analysis(
         detail=f"{postcards} postcards of {FLOWS} flows to {bins.count} bins of 10 ms, one core",
         data={"postcards": postcards, "flows": FLOWS, "bins": bins.count, "file_bytes": size},
     )
-    memory = Figure(
+    memory = Benchmark(
         name="analysis_peak_mib",
         unit="MiB",
         values=(peak / 2**20,),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.errors import TargetError
 from ..contract.messages import PathSpeed, read_message
 from ..contract.target import BottleneckProgram, Limit
 from ..machine.dataplane_once import run_dataplane
+from ..machine.log import ShowStep
 from ..machine.paths import DATAPLANE, built, spec
 from ..targets.dpdk import replay_config
 from . import simple_switch
@@ -37,7 +37,7 @@ class Pipeline(Enum):
 
 def bench_replay(
     packets: int, repetitions: int, flows: int, burst: int, pipeline: Pipeline = Pipeline.AUTO
-) -> tuple[Figure, ...]:
+) -> tuple[Benchmark, ...]:
     """Time packets through the whole path, in memory, at 1 Gbit/s and 2 % overload.
 
     Args:
@@ -52,7 +52,7 @@ def bench_replay(
     """
     answers = [_once(packets, flows, burst, pipeline) for _ in range(repetitions)]
     ran_as = answers[0].pipeline
-    found = Figure(
+    speed = Benchmark(
         name="replay_mpps",
         unit="million packets per second",
         values=tuple(answer.mpps for answer in answers),
@@ -60,7 +60,7 @@ def bench_replay(
         detail=f"{packets} packets of {flows} flows, {burst} at once, P4 {ran_as}, one core",
         data={"packets": packets, "flows": flows, "burst": burst, "pipeline": ran_as},
     )
-    return (found,)
+    return (speed,)
 
 
 def bench_against_simple_switch(
@@ -68,8 +68,8 @@ def bench_against_simple_switch(
     repetitions: int,
     flows: int,
     pipeline: Pipeline,
-    tell: Callable[[str, int, int], None],
-) -> tuple[Figure, ...]:
+    show_step: ShowStep,
+) -> tuple[Benchmark, ...]:
     """The same packets through bmv2's simple_switch, in turns, each on one core.
 
     Args:
@@ -77,7 +77,7 @@ def bench_against_simple_switch(
         repetitions: How often.
         flows: Flows that they belong to; at most 4096.
         pipeline: How ours runs the P4 program.
-        tell: Told of each turn before it begins: title, how many are done, of how many.
+        show_step: Called before each turn.
 
     Raises:
         NashbedError: One of them did not start, or refused.
@@ -85,20 +85,20 @@ def bench_against_simple_switch(
     core = max(os.sched_getaffinity(0))
     ours, theirs = [], []
     for turn in range(repetitions):
-        tell("against simple_switch", turn, repetitions)
+        show_step("against simple_switch", turn, repetitions)
         with tempfile.TemporaryDirectory(prefix="nashbed-bench-") as folder:
             theirs.append(simple_switch.measure(Path(folder), packets, flows, core))
         ours.append(_once(OVER * packets, flows, BURST, pipeline).mpps)
     ratios = tuple(a / b for a, b in zip(ours, theirs, strict=True))
     how = f"{packets} packets of {flows} flows"
     return (
-        Figure(
+        Benchmark(
             name="simple_switch_mpps",
             unit="million packets per second",
             values=tuple(theirs),
             detail=f"bmv2 on one core, {how} from a capture, no rate set",
         ),
-        Figure(
+        Benchmark(
             name="replay_over_simple_switch",
             unit="",
             values=ratios,

@@ -100,7 +100,7 @@ def speed(seen: Sequence[Progress]) -> float:
     """
     first, last = seen[0], seen[-1]
     if last.departed <= first.departed:
-        raise TargetError("simple_switch: too few packets to time it by; take more")
+        raise TargetError("simple_switch: too few packets to measure a speed; use more")
     return (last.departed - first.departed) / (last.at_s - first.at_s) / 1e6
 
 

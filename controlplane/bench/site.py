@@ -17,9 +17,6 @@ from ..machine.log import LOG, close_log, log_to
 from ..machine.session import MakeSession, Session, SessionRequest, local_session
 from ..machine.state import id_of
 
-Tell = Callable[[str, int, int], None]
-"""Told of each step: title, how many are done, of how many."""
-
 
 @dataclass(frozen=True)
 class BenchSite:
@@ -29,13 +26,13 @@ class BenchSite:
         testbed: The testbed.
         folder: Where logs and what flows leave go.
         make_session: Makes a session; tests give one without a real machine.
-        program: Finds the compiled P4 program.
+        find_artefact: Finds the compiled P4 program.
     """
 
     testbed: Loaded[Testbed]
     folder: Path
     make_session: MakeSession = local_session
-    program: Callable[[Testbed], Path] = compiled_program
+    find_artefact: Callable[[Testbed], Path] = compiled_program
     _numbers: Iterator[int] = field(default_factory=partial(itertools.count, 1))
 
     @property
@@ -45,7 +42,7 @@ class BenchSite:
 
     @property
     def id(self) -> str:
-        """Four hexadecimal digits from the folder's place."""
+        """Four hexadecimal digits, from the folder's path."""
         return id_of(self.folder)
 
     def turn_folder(self) -> Path:
@@ -55,15 +52,15 @@ class BenchSite:
         return path
 
     def require_own_bottleneck(self, measured: str) -> None:
-        """Raise ConfigError where the data plane is not the bottleneck.
+        """Raise ConfigError where a switch outside the data plane is the bottleneck.
 
         Args:
             measured: What would be measured, as a sentence begins: `this is measured`.
         """
-        if self.bed.target != "dpdk":
+        if self.bed.switch is not None:
             raise ConfigError(
                 f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} on testbeds "
-                "whose bottleneck is the data plane (target: dpdk)"
+                "whose bottleneck is the data plane; choose a testbed without `switch`"
             )
 
     @contextmanager
@@ -92,4 +89,5 @@ class BenchSite:
 
     def lab(self, lanes: int, window_bytes: int) -> AbstractContextManager[Lab]:
         """The whole bottleneck between the hosts; the machine is given back whatever happens."""
-        return opened_lab(self.session(lanes, window_bytes), self.bed, self.program(self.bed))
+        session = self.session(lanes, window_bytes)
+        return opened_lab(session, self.bed, self.find_artefact(self.bed))

@@ -17,7 +17,7 @@ from nashbed.analysis.captures.expcap import FOOTER as EXPCAP_FOOTER
 from nashbed.analysis.captures.metamako import TAIL as METAMAKO_TAIL
 from numpy.typing import NDArray
 
-from ..contract.benchmark import Figure
+from ..contract.benchmark import Benchmark
 from ..contract.errors import HostError
 
 FRAME_BYTES = 110
@@ -32,7 +32,7 @@ BODY: tuple[str, Any] = ("body", f"V{FRAME_BYTES}")
 
 def bench_timestamps(
     packets: int, repetitions: int, folder: Path | None = None
-) -> tuple[Figure, ...]:
+) -> tuple[Benchmark, ...]:
     """Write a capture of each kind and read its stamps, on one core; the files are removed.
 
     Args:
@@ -52,17 +52,19 @@ def bench_timestamps(
 
 def _measure(
     form: str, path: Path, packets: int, repetitions: int, fill: Callable[[int, int], bytes]
-) -> Figure:
+) -> Benchmark:
     try:
         with path.open("wb") as file:
             _write(file, form, packets, fill)
     except OSError as error:
-        raise HostError(f"{path}: cannot be written ({error.strerror}); see --dir") from error
+        raise HostError(
+            f"{path}: cannot be written ({error.strerror}); choose another folder with --dir"
+        ) from error
     seconds = tuple(_read(path, form, packets) for _ in range(repetitions))
     size = path.stat().st_size
     path.unlink()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return Figure(
+    return Benchmark(
         name=f"timestamps_{form.replace('-', '_')}_mpps",
         unit="million packets per second",
         values=tuple(packets / each / 1e6 for each in seconds),
@@ -83,10 +85,10 @@ def _read(path: Path, form: str, packets: int) -> float:
     """Seconds from opening the file to the stamp of every packet."""
     started = time.perf_counter()
     source = TimestampSource(path)
-    found = sum(len(stamps.times) for _, stamps in source.chunks())
+    read = sum(len(stamps.times) for _, stamps in source.chunks())
     taken = time.perf_counter() - started
-    if source.name != form or found != packets:
-        raise AssertionError(f"{source.name}: {found} of {packets} packets of {form} were read")
+    if source.name != form or read != packets:
+        raise AssertionError(f"{source.name}: {read} of {packets} packets of {form} were read")
     return taken
 
 

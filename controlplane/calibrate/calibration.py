@@ -69,23 +69,23 @@ def plan_measurements(
 
 
 def calibrate(
-    rig: CalibrationRig, measurements: list[Measurement], tell: Callable[[str, int], None]
+    rig: CalibrationRig, measurements: list[Measurement], show_step: Callable[[str, int], None]
 ) -> tuple[CalibrationCheck, ...]:
     """Measure everything; returns the verdicts.
 
     Args:
         rig: Where to measure.
         measurements: What.
-        tell: Told of each measurement before it begins: its title, and how many are done.
+        show_step: Called before each measurement: its title, and how many are done.
     """
     checks: list[CalibrationCheck] = []
     for done, measurement in enumerate(measurements):
-        tell(measurement.title, done)
-        found = _measure(rig, measurement)
-        for each in found:
+        show_step(measurement.title, done)
+        verdicts = _measure(rig, measurement)
+        for each in verdicts:
             LOG.info("%s at %s: %s %s", each.name, each.setting, each.value, each.detail)
-        checks += found
-    tell("done", len(measurements))
+        checks += verdicts
+    show_step("done", len(measurements))
     return tuple(checks)
 
 

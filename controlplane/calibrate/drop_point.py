@@ -86,7 +86,7 @@ def find_drop_point(
 ) -> DropPoint:
     """Rebuild the queue's fill from what was sent and the postcards of what was dropped.
 
-    A postcard tells the size of the dropped packet and the bytes in the queue that it met,
+    A postcard has the size of the dropped packet and the bytes in the queue that it met,
     and these only grow: so each postcard belongs to exactly one frame. What left before the
     first drop (a switch that knows no standstill lets the first frame go) is as good as never
     sent.
@@ -130,16 +130,16 @@ def judge_drop_point(
     problem = _problem(observed, sizes)
     if problem:
         return within("drop_point", setting, None, 0, limit.unit, problem)
-    found = find_drop_point(limit, sizes, observed.cards, tolerance)
+    point = find_drop_point(limit, sizes, observed.cards, tolerance)
     held = observed.counters.flows.in_queue_bytes[LOAD_FLOW]
     detail = (
-        f"accepted up to {found.accepted} {limit.unit}, refused from {found.refused}; "
+        f"accepted up to {point.accepted} {limit.unit}, refused from {point.refused}; "
         f"{held} bytes held by {len(sizes)} frames of mixed sizes"
     )
-    if found.refused is None:
+    if point.refused is None:
         return within("drop_point", setting, None, 0, limit.unit, f"nothing was dropped; {detail}")
     # The limit is the last value that is accepted; the refused one must be the next.
-    errors = (found.accepted - limit.value, found.refused - 1 - limit.value)
+    errors = (point.accepted - limit.value, point.refused - 1 - limit.value)
     allowed = -(-tolerance // (limit.cell_bytes or 1)) if limit.unit != "packets" else 0
     return within("drop_point", setting, max(errors, key=abs), allowed, limit.unit, detail)
 

@@ -25,8 +25,8 @@ Ints = NDArray[np.int64]
 def judge_rate(setting: str, observed: Observation) -> CalibrationCheck:
     """Whether a link that is never idle sends the applied rate, as its receivers see it.
 
-    Between busy postcards the switch's clock tells the rate exactly. Whether frames really came
-    at that pace is the receivers' clock's matter: see `pace`.
+    Between busy postcards the switch's clock gives the rate exactly. Whether frames really came
+    at that pace is seen by the receivers' clock: see `pace`.
     """
 
     def verdict(percent: float | None, detail: str) -> CalibrationCheck:
@@ -40,10 +40,12 @@ def judge_rate(setting: str, observed: Observation) -> CalibrationCheck:
     if not stretches:
         return verdict(None, "the load did not keep the link busy")
     dequeue, size = observed.cards.dequeue_ns[out], observed.cards.packet_bytes[out]
-    told = busy_rate_bps(dequeue, size, stretches, observed.applied)
-    rate = told * pace(dequeue, observed.seen["received_ns"])
+    by_switch = busy_rate_bps(dequeue, size, stretches, observed.applied)
+    rate = by_switch * pace(dequeue, observed.seen["received_ns"])
     frames = sum(part.stop - part.start for part in stretches)
-    detail = f"{rate / 1e6:.4f} Mbit/s by the receivers, {told / 1e6:.4f} by {frames} postcards"
+    detail = (
+        f"{rate / 1e6:.4f} Mbit/s by the receivers, {by_switch / 1e6:.4f} by {frames} postcards"
+    )
     return verdict((rate / observed.applied.rate_bps - 1) * 100, detail)
 
 
@@ -76,8 +78,8 @@ def pace(dequeue_ns: Ints, received_ns: Ints) -> float:
     """How fast frames arrived for how fast they are said to have left; 1 is the truth.
 
     A frame may be late by milliseconds when the machine is held up, but where it is not sent
-    at the pace that is told, lateness grows: so the medians of the first and the last tenth are
-    compared, and no single late frame counts.
+    at the pace that the postcards say, lateness grows: so the medians of the first and the last
+    tenth are compared, and no single late frame counts.
 
     Args:
         dequeue_ns: Departures in order, on the switch's clock.

@@ -1,4 +1,4 @@
-"""What the probes tell: the path's own time, with and without the stay in the queue."""
+"""What the probes measure: the path's own delay, without the sojourn time in the queue."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class RoundTrips:
 
     Attributes:
         sent_ns: When each was sent.
-        rtt_ns: Its round trip without the reflector's own time and without its stay in the
-            queue: what is left is base RTT and whatever else delays.
-        stay_ns: Its stay in the queue, as its postcard tells.
+        rtt_ns: Its round trip without the reflector's own time and without its sojourn time
+            in the queue: what is left is base RTT and whatever else delays.
+        sojourn_ns: Its sojourn time in the queue, by its postcard.
     """
 
     sent_ns: Ints
     rtt_ns: Ints
-    stay_ns: Ints
+    sojourn_ns: Ints
 
     def between(self, begin_ns: int, end_ns: int) -> RoundTrips:
         """Those that were sent in a span of time."""
         inside = (self.sent_ns >= begin_ns) & (self.sent_ns < end_ns)
-        return RoundTrips(self.sent_ns[inside], self.rtt_ns[inside], self.stay_ns[inside])
+        return RoundTrips(self.sent_ns[inside], self.rtt_ns[inside], self.sojourn_ns[inside])
 
 
 def round_trips(observed: Observation, lane: Lane, group: int) -> RoundTrips:
@@ -57,15 +57,15 @@ def round_trips(observed: Observation, lane: Lane, group: int) -> RoundTrips:
     cards, seen = observed.cards, observed.seen
     own = ~cards.dropped & (cards.flow == flow)
     arrived = seen[seen["source_port"] == lane.port(flow)]
-    stays = (cards.dequeue_ns - cards.enqueue_ns)[own]
-    if len(arrived) != len(stays):
-        arrived, stays = arrived[:0], stays[:0]
+    sojourns = (cards.dequeue_ns - cards.enqueue_ns)[own]
+    if len(arrived) != len(sojourns):
+        arrived, sojourns = arrived[:0], sojourns[:0]
     probed = observed.probed[arrived["sequence"]]
     back = probed["received_ns"] > 0
-    probed, stays = probed[back], stays[back]
+    probed, sojourns = probed[back], sojourns[back]
     away = probed["received_ns"] - probed["sent_ns"]
     held = probed["returned_ns"] - probed["reflected_ns"]
-    return RoundTrips(probed["sent_ns"], away - held - stays, stays)
+    return RoundTrips(probed["sent_ns"], away - held - sojourns, sojourns)
 
 
 def judge_base_rtts(observed: Observation, lane: Lane, allowed_ms: float) -> list[CalibrationCheck]:
@@ -95,7 +95,7 @@ def _judge_base_rtt(trips: RoundTrips, base_ns: int, allowed_ms: float) -> Calib
 def judge_open_path(
     setting: str, observed: Observation, lane: Lane, allowed_ms: float
 ) -> CalibrationCheck:
-    """Whether the path's delay stays what it is under load, with the bottleneck out of the way.
+    """Whether the path's delay is the same under load, with the bottleneck out of the way.
 
     A second queue that shapes, or a link slower than the load, would show as growth.
     """
@@ -111,16 +111,16 @@ def judge_open_path(
 def judge_full_queue(
     setting: str, observed: Observation, lane: Lane, allowed_ms: float
 ) -> CalibrationCheck:
-    """Whether a round trip through a full queue is base RTT and the stay that postcards tell."""
+    """Whether a round trip through a full queue is base RTT and its postcard's sojourn time."""
     trips = [round_trips(observed, lane, group) for group in range(lane.groups)]
     rest = [t.rtt_ns - rtt for t, rtt in zip(trips, lane.base_rtts_ns, strict=True)]
-    full = [t.stay_ns > np.max(t.stay_ns, initial=0) // 2 for t in trips]
+    full = [t.sojourn_ns > np.max(t.sojourn_ns, initial=0) // 2 for t in trips]
     error_ms = _median_ms(np.concatenate([r[f] for r, f in zip(rest, full, strict=True)]))
-    stay_ms = float(np.max([np.max(t.stay_ns, initial=0) for t in trips])) / MS
-    name = "stay_explains_delay"
+    sojourn_ms = float(np.max([np.max(t.sojourn_ns, initial=0) for t in trips])) / MS
+    name = "sojourn_explains_delay"
     if error_ms is None:
         return within(name, setting, None, allowed_ms, "ms", "too few probes came back")
-    detail = f"round trip = base RTT + stay (up to {stay_ms:.1f} ms) + {error_ms:.3f} ms"
+    detail = f"round trip = base RTT + sojourn time (up to {sojourn_ms:.1f} ms) + {error_ms:.3f} ms"
     return within(name, setting, error_ms, allowed_ms, "ms", detail)
 
 

@@ -11,20 +11,22 @@ from pathlib import Path
 import numpy as np
 
 from ..config import Loaded
-from ..contract.certificate import Certificate
+from ..contract.certificate import CalibrationCheck, Certificate
 from ..contract.errors import NashbedError
 from ..contract.testbed import Capacity, Testbed
 from ..contract.units import Rate
 from ..lane.lab import Lab, opened_lab, quietly
-from ..machine.admission import check_host
-from ..machine.log import LOG, close_log, log_to
+from ..machine import facts
+from ..machine.log import LOG, ShowStep, close_log, log_to
 from ..machine.paths import PROBE, artefact, built
+from ..machine.preflight import check_host
 from ..machine.session import MakeSession, SessionRequest, local_session
 from ..machine.state import id_of
+from ..run.standing import read_certificate
+from ..store.documents import write_document
 from ..targets import artefact_of, capabilities_of, resolve
 from .calibration import calibrate, plan_measurements
-from .capacity import Capacities, Found, measure_lanes
-from .certificate import make_certificate, refuse_foreign, write_certificate
+from .capacity import Capacities, LaneCount, measure_lanes
 from .lane import Lane
 from .load import Load
 from .load.choose import MakeLoad
@@ -32,8 +34,7 @@ from .rig import CalibrationRig
 from .settings import Settings
 
 WORK_BYTES = 200_000_000
-Tell = Callable[[str, int, int], None]
-CountLanes = Callable[[Loaded[Testbed], Capacities, Callable[[str], None]], Found]
+CountLanes = Callable[[Loaded[Testbed], Capacities, Callable[[str], None]], LaneCount]
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _session_request(what: Calibration) -> SessionRequest:
 
 def execute(
     what: Calibration,
-    tell: Tell,
+    show_step: ShowStep,
     make_session: MakeSession = local_session,
     find_artefact: Callable[[str], Path] = artefact,
     count_lanes: CountLanes = measure_lanes,
@@ -91,7 +92,7 @@ def execute(
 
     Args:
         what: What to calibrate.
-        tell: Told of each measurement: title, how many are done, of how many.
+        show_step: Called before each measurement.
         make_session: Makes the session; tests give one without a real machine.
         find_artefact: Finds the compiled P4 program.
         count_lanes: Measures the capacity.
@@ -103,10 +104,10 @@ def execute(
     try:
         place = find_artefact(artefact_of(what.testbed.model))
         with opened_lab(make_session(_session_request(what)), what.testbed.model, place) as lab:
-            certificate = _calibrate(what, lab, tell)
+            certificate = _calibrate(what, lab, show_step)
         if what.capacities is not None and certificate.passed:
-            found = count_lanes(what.testbed, what.capacities, _say)
-            capacity = careful(found, what.testbed.model)
+            count = count_lanes(what.testbed, what.capacities, _say)
+            capacity = with_margin(count, what.testbed.model)
             certificate = certificate.model_copy(update={"capacity": capacity})
         write_certificate(what.out, certificate)
         return certificate
@@ -117,42 +118,75 @@ def execute(
         close_log(handler)
 
 
-def _calibrate(what: Calibration, lab: Lab, tell: Tell) -> Certificate:
+def _calibrate(what: Calibration, lab: Lab, show_step: ShowStep) -> Certificate:
     lane = Lane(what.settings.base_rtts_ns)
     load = what.make_load(lab.session, what.work)
     try:
-        return _certify(what, CalibrationRig(lab, lane, load, what.work), lab, load, tell)
+        return _certify(what, CalibrationRig(lab, lane, load, what.work), lab, load, show_step)
     finally:
         quietly("load generator", load.close)
 
 
 def _certify(
-    what: Calibration, rig: CalibrationRig, lab: Lab, load: Load, tell: Tell
+    what: Calibration, rig: CalibrationRig, lab: Lab, load: Load, show_step: ShowStep
 ) -> Certificate:
     can = capabilities_of(what.testbed.model)
     measurements = plan_measurements(what.settings, rig, can, partial(resolve, what.testbed.model))
     with np.errstate(all="raise"):
         checks = calibrate(
-            rig, measurements, lambda title, done: tell(title, done, len(measurements))
+            rig, measurements, lambda title, done: show_step(title, done, len(measurements))
         )
     return make_certificate(what.testbed, lab, load.describe(), checks)
 
 
-def careful(found: Found, testbed: Testbed) -> Capacity | None:
-    """What to believe of the largest number of lanes that passed: one lane less.
+def make_certificate(
+    testbed: Loaded[Testbed], lab: Lab, load: dict[str, str], checks: tuple[CalibrationCheck, ...]
+) -> Certificate:
+    """Everything that a certificate says."""
+    return Certificate(
+        testbed=testbed.model.name,
+        testbed_digest=testbed.digest,
+        target=testbed.model.target,
+        artefact_digest=lab.hello.spec_digest,
+        dataplane_version=lab.hello.version,
+        created_utc=facts.utc_now(),
+        load=load,
+        passed=all(check.passed for check in checks),
+        checks=checks,
+        software=facts.software(),
+        git=facts.git(),
+        kernel=facts.kernel(),
+        cpu=facts.cpu(),
+        host=facts.host(),
+    )
+
+
+def write_certificate(path: Path, certificate: Certificate) -> None:
+    """Write it, replaced as a whole."""
+    write_document(path, certificate)
+
+
+def refuse_foreign(path: Path, testbed: Testbed) -> None:
+    """Raise ConfigError where another testbed's certificate would be overwritten."""
+    if path.exists():
+        read_certificate(path, testbed)
+
+
+def with_margin(count: LaneCount, testbed: Testbed) -> Capacity | None:
+    """The capacity to plan with: one lane less than the largest number that passed.
 
     At the largest number the gates pass about as often as not; that lane is the margin. The
     number of lanes is no limit of its own: lanes of a lower rate are more.
 
     Args:
-        found: What was measured.
+        count: What was measured.
         testbed: Says how many lanes there may be at all.
     """
-    if found.lanes == 0:
+    if count.lanes == 0:
         return None
-    lane_bps = found.rate_bps // found.lanes
-    rate = Rate(lane_bps * max(1, found.lanes - 1))
-    lanes = min(testbed.dataplane.lanes, max(found.lanes, testbed.capacity.lanes))
+    lane_bps = count.rate_bps // count.lanes
+    rate = Rate(lane_bps * max(1, count.lanes - 1))
+    lanes = min(testbed.dataplane.lanes, max(count.lanes, testbed.capacity.lanes))
     return Capacity(rate=rate, lanes=lanes)
 
 

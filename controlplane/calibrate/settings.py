@@ -60,7 +60,8 @@ def make_settings(
     for rate in asked:
         if rate > can.max_rate_bps:
             raise ConfigError(
-                f"--rate {Rate(rate)}: target {can.target} goes up to {Rate(can.max_rate_bps)}"
+                f"--rate {Rate(rate)}: target {can.target} supports at most "
+                f"{Rate(can.max_rate_bps)}"
             )
     return Settings(
         rates_bps=asked,

@@ -25,9 +25,9 @@ def judge_clock(setting: str, observed: Observation) -> list[CalibrationCheck]:
     packet_ns = PACKET_BYTES * 8 * NS // rate
     back = int(np.count_nonzero(np.diff(enqueue) < 0) + np.count_nonzero(np.diff(dequeue) < 0))
     back += int(np.count_nonzero(dequeue < enqueue))
-    told = f"{len(times)} times, steps of {step_ns} ns; a full-sized packet takes {packet_ns} ns"
+    detail = f"{len(times)} times, steps of {step_ns} ns; a full-sized packet takes {packet_ns} ns"
     return [
-        within("clock_resolution", setting, step_ns or None, packet_ns, "ns", told),
+        within("clock_resolution", setting, step_ns or None, packet_ns, "ns", detail),
         within("clock_monotonic", setting, back, 0, "packets", f"{back} times went back"),
     ]
 
@@ -37,8 +37,8 @@ def judge_completeness(setting: str, observed: Observation) -> CalibrationCheck:
     problems = [*_lost_postcards(observed), *_lost_packets(observed)]
     missing = sum(count for count, _ in problems)
     words = ", ".join(f"{count} {what}" for count, what in problems if count)
-    told = f"{observed.totals.seen} postcards of {_arrived(observed)} packets"
-    detail = f"{told}; {words or 'none missing'}"
+    seen = f"{observed.totals.seen} postcards of {_arrived(observed)} packets"
+    detail = f"{seen}; {words or 'none missing'}"
     return within("telemetry_complete", setting, missing, 0, "packets", detail)
 
 

@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..bench import simple_switch
+from ..bench import all_parts, simple_switch
 from ..bench.cpu import bench_cpu, cpu_traffic
 from ..bench.forward import bench_forward
+from ..bench.growth import by_flows, by_lanes, by_postcards
 from ..bench.lanes import bench_lanes
+from ..bench.panel import PANEL, of_run, projected
 from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
 from ..bench.site import BenchSite
+from ..bench.startup import bench_startup
 from ..calibrate.capacity import Capacities, Lanes, check_machine
-from ..config import load_testbed
-from ..contract.benchmark import Figure
+from ..config import load_scenario, load_testbed
+from ..contract.benchmark import Benchmark
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
-from . import bench_all, bench_growth, bench_panel
-from .bench_answer import AsJson, Folder, OnTestbed, Repetitions, Seconds, Warmup, answer
-from .calibrate import find_testbed, step_display, work_folder
-from .quantity import quantity
+from ..machine.preflight import check_host
+from ..run.planning import plan_run
+from ..run.runner import needed_disk_bytes, new_run
+from ..study import adaptive
+from .bench_text import benchmarks_text, growth_text
+from .console import step_display
+from .options import (
+    AsJson,
+    Results,
+    TestbedName,
+    answer,
+    find_testbed,
+    new_app,
+    quantity,
+    work_folder,
+)
+from .run import carry_out
 
-app = typer.Typer(
-    name="bench",
+Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
+Folder = Annotated[
+    Path | None, typer.Option("--dir", help="Folder for the data, which is removed afterwards.")
+]
+Seconds = Annotated[float, typer.Option(min=0.2, max=3600.0, help="Measured seconds, each time.")]
+Warmup = Annotated[float, typer.Option(min=0.0, max=600.0, help="Seconds before that.")]
+
+app = new_app(
+    "bench",
     help="Measure speed and memory of this installation.",
     epilog="Example: nashbed bench analysis --json",
     no_args_is_help=True,
-    rich_markup_mode=None,
 )
 
 
@@ -37,42 +64,56 @@ def _parts() -> None:
     """Measure speed and memory of this installation."""
 
 
+@app.command(epilog="Example: nashbed bench startup --repetitions 20")
+def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
+    """How long `--help` and `validate` take, each in a fresh process."""
+    with step_display() as show_step:
+        benchmarks = bench_startup(repetitions, show_step)
+    return _answer("startup", benchmarks, as_json)
+
+
 @app.command(epilog="Example: nashbed bench replay --packets 5000000 --json")
 def replay(
-    packets: Annotated[int, typer.Option(min=1000, help="How many each time.")] = 2_000_000,
+    packets: Annotated[int, typer.Option(min=1000, help="Packets each time.")] = 2_000_000,
     repetitions: Repetitions = 7,
     flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
     burst: Annotated[int, typer.Option(min=1, max=64, help="Packets that arrive at once.")] = 32,
     against: Annotated[
-        bool, typer.Option("--simple-switch/--alone", help="Compare with it, where it is.")
+        bool,
+        typer.Option(
+            "--simple-switch/--alone", help="Compare with simple_switch where it is installed."
+        ),
     ] = True,
-    pipeline: Annotated[Pipeline, typer.Option(help="How P4 is run.")] = Pipeline.AUTO,
+    pipeline: Annotated[Pipeline, typer.Option(help="How the P4 program is run.")] = Pipeline.AUTO,
     as_json: AsJson = False,
 ) -> int:
     """Packets through P4 ingress, queue, P4 egress and postcard, in memory, on one core.
 
-    Where simple_switch is on PATH, the same packets go through it too, in turns.
+    Where simple_switch is on PATH, the same packets go through it as well, in turns.
     """
-    figures = bench_replay(packets, repetitions, flows, burst, pipeline)
+    benchmarks = bench_replay(packets, repetitions, flows, burst, pipeline)
     if against:
-        figures += _against_simple_switch(flows, pipeline)
-    return answer("replay", figures, as_json)
+        benchmarks += _against_simple_switch(flows, pipeline)
+    return _answer("replay", benchmarks, as_json)
 
 
-def _against_simple_switch(flows: int, pipeline: Pipeline) -> tuple[Figure, ...]:
+def _against_simple_switch(flows: int, pipeline: Pipeline) -> tuple[Benchmark, ...]:
     if not simple_switch.available():
-        _say("simple_switch is not on PATH: no comparison with it (see `nashbed doctor`)")
+        _say("simple_switch is not on PATH: it is not compared (see `nashbed doctor`)")
         return ()
     if flows > simple_switch.MAX_FLOWS:
-        _say(f"simple_switch has {simple_switch.MAX_FLOWS} flow entries: no comparison with it")
+        _say(
+            f"simple_switch has {simple_switch.MAX_FLOWS} flow entries: it is not compared; "
+            "use fewer --flows"
+        )
         return ()
-    with step_display() as tell:
-        return bench_against_simple_switch(40_000, 3, flows, pipeline, tell)
+    with step_display() as show_step:
+        return bench_against_simple_switch(40_000, 3, flows, pipeline, show_step)
 
 
 @app.command(epilog="Example: nashbed bench analysis --postcards 20000000 --repetitions 3")
 def analysis(
-    postcards: Annotated[int, typer.Option(min=1000, help="How many to read.")] = 100_000_000,
+    postcards: Annotated[int, typer.Option(min=1000, help="Postcards to read.")] = 100_000_000,
     repetitions: Repetitions = 5,
     folder: Folder = None,
     as_json: AsJson = False,
@@ -80,12 +121,12 @@ def analysis(
     """Postcards on disk to per-flow occupancy in 10 ms bins, on one core."""
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
-    return answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
+    return _answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench timestamps --packets 4000000")
 def timestamps(
-    packets: Annotated[int, typer.Option(min=1000, help="How many in each capture.")] = 4_000_000,
+    packets: Annotated[int, typer.Option(min=1000, help="Packets in each capture.")] = 4_000_000,
     repetitions: Repetitions = 3,
     folder: Folder = None,
     as_json: AsJson = False,
@@ -93,7 +134,7 @@ def timestamps(
     """Captures on disk to the stamp of every packet, each format, on one core."""
     from ..bench.timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
 
-    return answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
+    return _answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
 
 
 @app.command(epilog="Example: nashbed bench lanes --seconds 30 --start 12 --json")
@@ -101,18 +142,20 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     testbed: Annotated[
         str, typer.Option(help="File, or a name in configs/testbeds/.")
     ] = "embedded",
-    seconds: Annotated[float, typer.Option(min=1, help="How long lanes are measured.")] = 30.0,
+    seconds: Annotated[float, typer.Option(min=1, help="Duration of each measurement.")] = 30.0,
     rate: Annotated[str, typer.Option(help="Rate of a lane.")] = "50mbit",
     rtt: Annotated[str, typer.Option(help="Base RTT of its flows.")] = "40ms",
     buffer: Annotated[str, typer.Option(help="Its buffer.")] = "2bdp",
     flows: Annotated[int, typer.Option(min=2, max=1000, help="Its flows, half of them BBR.")] = 10,
-    start: Annotated[int, typer.Option(min=1, help="Lanes to begin the search with.")] = 12,
+    start: Annotated[
+        int, typer.Option(min=1, help="Number of lanes that the search begins with.")
+    ] = 12,
     most: Annotated[int | None, typer.Option(min=1, help="No more lanes than this.")] = None,
-    attempts: Annotated[int, typer.Option(min=1, help="Failures that end a level.")] = 2,
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts at each number of lanes.")] = 2,
     repetitions: Repetitions = 1,
     as_json: AsJson = False,
 ) -> int:
-    """The largest total of lane rates with every gate of every lane passing (about 10 min)."""
+    """The largest total rate at which every gate of every lane passes (about 10 min)."""
     bed = load_testbed(find_testbed(testbed))
     lane = Lanes(
         quantity(Rate, "--rate", rate),
@@ -123,12 +166,12 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     )
     what = Capacities(lane, start, most, attempts)
     check_machine(bed, what)
-    return answer("lanes", bench_lanes(bed, what, repetitions), as_json)
+    return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
 
 
 @app.command(epilog="Example: nashbed bench forward --repetitions 10 --json")
 def forward(
-    testbed: OnTestbed = "embedded",
+    testbed: TestbedName = "embedded",
     flows: Annotated[int, typer.Option(min=1, max=1000, help="CUBIC flows.")] = 4,
     repetitions: Repetitions = 5,
     seconds: Seconds = 5.0,
@@ -137,14 +180,16 @@ def forward(
 ) -> int:
     """Kernel TCP through the whole bottleneck and through dpdk-testpmd, in turns. As root."""
     bed = load_testbed(find_testbed(testbed))
-    with work_folder(None) as folder, step_display() as tell:
-        figures = bench_forward(BenchSite(bed, folder), flows, repetitions, seconds, warmup, tell)
-    return answer("forward", figures, as_json)
+    with work_folder() as folder, step_display() as show_step:
+        benchmarks = bench_forward(
+            BenchSite(bed, folder), flows, repetitions, seconds, warmup, show_step
+        )
+    return _answer("forward", benchmarks, as_json)
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
 def cpu(
-    testbed: OnTestbed = "embedded",
+    testbed: TestbedName = "embedded",
     lanes: Annotated[int, typer.Option(min=1, max=MAX_LANES, help="Lanes side by side.")] = 6,
     rate: Annotated[str, typer.Option(help="Rate of each lane.")] = "50mbit",
     flows: Annotated[int, typer.Option(min=2, max=1000, help="Flows of each lane.")] = 4,
@@ -155,15 +200,96 @@ def cpu(
     """Processor time per packet of packet loop and flow generators, in real lanes. As root."""
     bed = load_testbed(find_testbed(testbed))
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
-    with work_folder(None) as folder, step_display() as tell:
-        figures = bench_cpu(BenchSite(bed, folder), traffic, repetitions, tell)
-    return answer("cpu", figures, as_json)
+    with work_folder() as folder, step_display() as show_step:
+        benchmarks = bench_cpu(BenchSite(bed, folder), traffic, repetitions, show_step)
+    return _answer("cpu", benchmarks, as_json)
+
+
+@app.command(epilog="Example: nashbed bench panel --full --out results")
+def panel(
+    testbed: TestbedName = "embedded",
+    full: Annotated[
+        bool, typer.Option("--full", help="Run it; otherwise it is only planned.")
+    ] = False,
+    out: Results = Path("results"),
+    as_json: AsJson = False,
+) -> int:
+    """The panel of Srivastava 2023 at 50 Mbit/s and 40 ms by adaptive search (--full: 20 min)."""
+    loaded, bed = load_scenario(PANEL), load_testbed(find_testbed(testbed))
+    plan = plan_run(loaded, bed, adaptive.expect)
+    benchmarks: tuple[Benchmark, ...] = (projected(plan),)
+    if full:
+        check_host(bed.model, out, needed_disk_bytes(plan))
+        begun = time.monotonic()
+        active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
+        carry_out(active)
+        seconds = time.monotonic() - begun
+        trials = sum(record.valid for record in active.directory.sealed())
+        benchmarks += of_run(active.directory.path, loaded.model, trials, seconds)
+        _say(f"run directory: {active.directory.path} (`nashbed report` builds its report)")
+    return _answer("panel", benchmarks, as_json)
+
+
+@app.command(epilog="Example: nashbed bench growth --plot growth.png")
+def growth(
+    testbed: TestbedName = "embedded",
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw it (png, svg, pdf).")] = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> int:
+    """Cost by lanes (1 to 64), flows (10 to 5,000) and postcards (10^5 to 10^8). 5 min, root."""
+    from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
+
+    bed = load_testbed(find_testbed(testbed))
+    with work_folder() as work, step_display() as show_step:
+        series = by_lanes(BenchSite(bed, work), show_step)
+        series += by_flows(show_step)
+        series += by_postcards(bench_analysis, folder, show_step)
+    rows = [each.to_dict() for each in series]
+    if plot is not None:
+        from nashbed.analysis.figures.growth import draw_growth  # noqa: PLC0415 - slow to import
+
+        draw_growth(rows, plot)
+    answer({"ok": True, "part": "growth", "series": rows}, as_json, growth_text(series))
+    return EXIT_OK
+
+
+@app.command(name="all", epilog="Example: nashbed bench all --out build/bench.json")
+def every_part(
+    out: Annotated[Path | None, typer.Option("--out", help="Write the JSON there, too.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Run the panel instead of projecting it (20 min more).")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Every part, one after the other: about 15 minutes, as root, on an otherwise idle machine."""
+    data = all_parts.measure_parts(all_parts.all_parts(full), all_parts.call)
+    if out is not None:
+        _write(out, json.dumps(data, indent=1) + "\n")
+    measured = [Benchmark.from_dict(each) for part in data["parts"] for each in part["figures"]]
+    text = benchmarks_text(measured)
+    for part in data["parts"]:
+        if "error" in part:
+            text += f"{part['part']}: not measured: {part['error']}\n"
+    answer(data, as_json, text)
+    return EXIT_OK if data["ok"] else EXIT_ACCEPTANCE
+
+
+def _answer(part: str, benchmarks: Sequence[Benchmark], as_json: bool) -> int:
+    """Show a part's benchmarks; the exit code says whether all reached their bounds."""
+    met = all(each.met for each in benchmarks)
+    data = {"ok": met, "part": part, "figures": [each.to_dict() for each in benchmarks]}
+    answer(data, as_json, benchmarks_text(benchmarks))
+    return EXIT_OK if met else EXIT_ACCEPTANCE
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HostError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
-
-
-bench_panel.add_to(app)
-bench_growth.add_to(app)
-bench_all.add_to(app)

@@ -1,65 +1,57 @@
-"""`nashbed calibrate`: prove a testbed, write its certificate, show what was measured."""
+"""`nashbed calibrate`: measure a testbed, write its certificate, show what was measured."""
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ..calibrate.capacity import Capacities, why_not
 from ..calibrate.capacity.measure import PANEL_LANES
 from ..calibrate.load.choose import choose_load
-from ..calibrate.runner import Calibration, Tell, check, execute
+from ..calibrate.runner import Calibration, check, execute
 from ..calibrate.settings import make_settings
 from ..config import load_testbed
 from ..contract.certificate import Certificate
-from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError, HostError
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.testbed import Testbed
 from ..contract.units import Duration, Rate
-from ..machine.paths import CONFIGS
 from ..run.standing import certificate_path
-from ..targets import capabilities_of
-from .overview import as_text
-from .quantity import quantity
+from ..targets.registry import capabilities_of
+from .console import as_text, step_display
+from .options import AsJson, answer, find_testbed, new_app, quantity, work_folder
 
 MAX_BASE_RTTS = 16
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
 --rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(epilog=EPILOG)(calibrate)
+app = new_app()
 
 
+@app.command(epilog=EPILOG)
 def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
     testbed: Annotated[
         str, typer.Argument(help="Testbed file, or the name of one in configs/testbeds/.")
     ],
     rate: Annotated[
         list[str] | None,
-        typer.Option("--rate", help="Bottleneck rate to prove; repeatable. Default: the testbed's "
+        typer.Option("--rate", help="Bottleneck rate to check; repeatable. Default: the testbed's "
                      "capacity and a tenth of it."),
     ] = None,
     rtt: Annotated[
         list[str] | None,
-        typer.Option("--rtt", help="Base RTT to prove; repeatable. Default: 5, 20, 40, 100 ms."),
+        typer.Option("--rtt", help="Base RTT to check; repeatable. Default: 5, 20, 40, 100 ms."),
     ] = None,
     load: Annotated[
         str,
         typer.Option(
             metavar="GENERATOR",
             help="own, testpmd, pktgen[:HOST[:PORT]] (a running Pktgen-DPDK's Lua socket), or "
-            "auto: the one that suits the rate.",
+            "auto: chosen by the rate.",
         ),
     ] = "auto",
     out: Annotated[
@@ -71,14 +63,15 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
     ] = None,
     capacity: Annotated[
         bool,
-        typer.Option(help="Measure what it carries at once with every gate passing (10 min more)."),
+        typer.Option(help="Measure the total rate at which every gate passes (10 min more)."),
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+    as_json: AsJson = False,
 ) -> int:  # fmt: skip
-    """Prove a testbed before it is believed: rate, drop point, base RTT, queues, telemetry.
+    """Measure whether a testbed does what it is asked to.
 
-    Then its capacity is measured, for runs whose testbed file states none. Exit code 20 when a
-    bound was missed; the certificate then says which.
+    Rate, drop point, base RTT, queues and telemetry are checked, and written to a certificate.
+    Then its capacity is measured, for runs whose testbed file states none. The exit code is 20
+    when a bound was missed; the certificate says which.
     """
     bed = load_testbed(find_testbed(testbed))
     settings = make_settings(
@@ -90,14 +83,13 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
     make_load = choose_load(load, bed.model)
     capacities = _capacities(bed.model) if capacity else None
     place = certificate_path(bed) if out is None else out
-    with work_folder(keep) as work, step_display() as tell:
+    with work_folder(keep) as work, step_display() as show_step:
         what = Calibration(bed, settings, place, work, make_load, capacities)
         check(what)
-        certificate = execute(what, tell)
-    answer = {"ok": certificate.passed, "certificate": str(place)}
-    answer |= certificate.model_dump(mode="json")
-    text = json.dumps(answer, indent=1) + "\n" if as_json else as_person(certificate, place)
-    sys.stdout.write(text)
+        certificate = execute(what, show_step)
+    data = {"ok": certificate.passed, "certificate": str(place)}
+    data |= certificate.model_dump(mode="json")
+    answer(data, as_json, certificate_text(certificate, place))
     return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
 
 
@@ -110,21 +102,7 @@ def _capacities(testbed: Testbed) -> Capacities | None:
     return Capacities()
 
 
-def find_testbed(name: str) -> Path:
-    """A testbed file: a path, or a bare name of one that is shipped."""
-    if "/" in name or name.endswith((".yaml", ".yml")):
-        return Path(name)
-    path = CONFIGS / "testbeds" / f"{name}.yaml"
-    if not path.exists():
-        known = sorted(p.stem for p in path.parent.glob("*.yaml") if "example" not in p.name)
-        raise ConfigError(
-            f"testbed {name!r}: no such file in configs/testbeds/; there are {', '.join(known)} "
-            "(or write a path)"
-        )
-    return path
-
-
-def as_person(certificate: Certificate, place: Path) -> str:
+def certificate_text(certificate: Certificate, place: Path) -> str:
     """The verdicts as a table."""
     table = Table(title=f"{certificate.testbed}: {certificate.created_utc}")
     for name in ("", "check", "at", "error", "allowed", "measured"):
@@ -150,34 +128,3 @@ def _base_rtts(texts: list[str]) -> tuple[Duration, ...]:
     if len(texts) > MAX_BASE_RTTS:
         raise ConfigError(f"--rtt: a lane has at most {MAX_BASE_RTTS} flow groups")
     return tuple(quantity(Duration, "--rtt", text) for text in texts)
-
-
-@contextmanager
-def work_folder(keep: Path | None) -> Iterator[Path]:
-    """A new folder for logs and raw measurements; removed afterwards unless it is to be kept."""
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
-            yield Path(folder)
-        return
-    try:
-        keep.mkdir(parents=True)
-    except FileExistsError as error:
-        raise ConfigError(f"{keep}: exists already; --keep wants a new folder") from error
-    except OSError as error:
-        raise HostError(f"{keep}: cannot be made: {error.strerror}") from error
-    yield keep.resolve()
-
-
-@contextmanager
-def step_display() -> Iterator[Tell]:
-    """A bar on a terminal, plain lines elsewhere; on standard error."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda title, done, total: console.print(f"{done}/{total} {title}", highlight=False)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
-        task = progress.add_task("preparing", total=None)
-        yield lambda title, done, total: progress.update(
-            task, description=title, completed=done, total=total
-        )

@@ -29,10 +29,10 @@ def run(args: Sequence[str]) -> int:
     Args:
         args: The words after `nashbed`.
     """
-    from .app import app  # noqa: PLC0415 - Ctrl-C must be ours before the imports take time
+    from .app import command_line  # noqa: PLC0415 - Ctrl-C must be ours before imports take time
 
     try:
-        code = app(list(args), prog_name="nashbed", standalone_mode=False)
+        code = command_line().main(list(args), prog_name="nashbed", standalone_mode=False)
         return code if isinstance(code, int) else EXIT_OK
     except NashbedError as error:
         return _fail(args, error.message, error.exit_code)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.units import Buffer, Duration, Rate
+from .options import AsJson, answer, new_app, quantity
 
 if TYPE_CHECKING:
     from nashbed.analysis.models import Question
 
-T = TypeVar("T")
 EXAMPLES = """Examples:
 
 nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp --flows 50 --bbr 10
@@ -26,11 +23,10 @@ nashbed model --against results/20260101T120000Z-quickstart --json
 Example: nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp --flows 50 (every mix)"""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the command."""
-    app.command(epilog=EXAMPLES)(model)
+app = new_app()
 
 
+@app.command(epilog=EXAMPLES)
 def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     rate: Annotated[str | None, typer.Option(help="Bottleneck, e.g. 100mbit.")] = None,
     rtt: Annotated[str | None, typer.Option(help="Base RTT of all flows, e.g. 40ms.")] = None,
@@ -43,11 +39,11 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     against: Annotated[
         Path | None, typer.Option(help="Errors against a run directory or a CSV of mixes.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON on standard output.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> int:
-    """Predict who gets what by published models, or hold the models against measurements.
+    """Predict throughputs by published models, or test the models.
+
+    With --against, their predictions are compared with measurements.
 
     The models are Ware 2019 and Mishra 2022 (one against one, synchronised and
     de-synchronised bound, and with a given k). Outside its validity a model refuses.
@@ -58,7 +54,7 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
         return _hold_against(against, as_json)
     missing = [name for name, value in setting.items() if value is None]
     if missing:
-        raise ConfigError(f"{', '.join(missing)}: missing; give the setting, or --against")
+        raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
     question = _question(str(rate), str(rtt), str(buffer), flows or 0, bbr or 0)
     return _predict(question, k, every_mix=bbr is None, as_json=as_json)
 
@@ -73,18 +69,11 @@ def _question(rate: str, rtt: str, buffer: str, flows: int, bbr: int) -> Questio
     """The question in machine units; a ConfigError says which option is wrong."""
     from nashbed.analysis.models import Question  # noqa: PLC0415 - slow to import
 
-    link, base = _parsed("--rate", Rate.parse, rate), _parsed("--rtt", Duration.parse, rtt)
-    size = _parsed("--buffer", Buffer.parse, buffer).to_bytes(link, base)
+    link, base = quantity(Rate, "--rate", rate), quantity(Duration, "--rtt", rtt)
+    size = quantity(Buffer, "--buffer", buffer).to_bytes(link, base)
     if not 0 <= bbr <= flows:
         raise ConfigError(f"--bbr: {bbr} of {flows} flows; write 0 to {flows}")
     return Question(link.bps, base.seconds, size, cubic=flows - bbr, bbr=bbr)
-
-
-def _parsed(option: str, parse: Callable[[str], T], text: str) -> T:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise ConfigError(f"{option}: {error}") from error
 
 
 def _predict(question: Question, k: float | None, every_mix: bool, as_json: bool) -> int:
@@ -92,8 +81,8 @@ def _predict(question: Question, k: float | None, every_mix: bool, as_json: bool
 
     from .model_text import mix_text, mixes_text  # noqa: PLC0415
 
-    found = predictions(question, k, every_mix)
-    _answer(found, as_json, (mixes_text if every_mix else mix_text)(found))
+    answers = predictions(question, k, every_mix)
+    answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
     return EXIT_OK
 
 
@@ -102,10 +91,6 @@ def _hold_against(path: Path, as_json: bool) -> int:
 
     from .model_text import errors_text  # noqa: PLC0415
 
-    found = errors_against(path)
-    _answer(found, as_json, errors_text(found))
+    answers = errors_against(path)
+    answer(answers, as_json, errors_text(answers))
     return EXIT_OK
-
-
-def _answer(data: Any, as_json: bool, text: str) -> None:
-    sys.stdout.write(json.dumps(data, indent=1) + "\n" if as_json else text)

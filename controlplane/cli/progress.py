@@ -19,6 +19,7 @@ from ..contract.units import Duration, Rate
 from ..plan.estimates import OVERHEAD_S, estimate_seconds, trials_at_once
 from ..plan.resources import Resources
 from ..run.scheduler import Running, Snapshot
+from .console import duration_text
 
 LINE_EVERY_S = 15.0
 HEAD_LINES = 3
@@ -36,10 +37,10 @@ class Display(ABC):
 
     @abstractmethod
     def show(self, snapshot: Snapshot) -> None:
-        """Show where the run stands."""
+        """Show the state of the run."""
 
     def say(self, text: str) -> None:
-        """Show a line that stays."""
+        """Show a line that is not overwritten."""
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line
 
     def __enter__(self) -> Self:
@@ -156,20 +157,12 @@ def summary(snapshot: Snapshot, left_s: float) -> str:
     if snapshot.invalid:
         parts.append(f"{snapshot.invalid} invalid")
     if snapshot.reduced:
-        parts.append(f"late: {Rate(snapshot.allowed_bps // 10**6 * 10**6)} at once for now")
+        parts.append(
+            f"departures are late: {Rate(snapshot.allowed_bps // 10**6 * 10**6)} at once for now"
+        )
     if snapshot.finished < snapshot.total:
         parts.append(f"about {duration_text(left_s)} left")
     return ", ".join(parts)
-
-
-def duration_text(seconds: float) -> str:
-    """Seconds as a person says it: `45 s`, `3 min 20 s`, `2 h 5 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def make_display(plan: Plan, room: Resources) -> Display:

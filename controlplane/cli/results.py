@@ -1,37 +1,57 @@
-"""`nashbed compare` and `nashbed export`: working with finished runs."""
+"""`nashbed report`, `ne`, `compare` and `export`: working with finished runs."""
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from ..contract.errors import EXIT_OK
-from .overview import as_text
+from .console import as_text
+from .options import AsJson, RunFolder, answer, new_app
 
 if TYPE_CHECKING:
+    from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.compare import Comparison, RunComparison
 
-RunFolder = Annotated[Path, typer.Argument(help="Run directory (results/...).")]
-AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
-    app.command(
-        epilog="Example: nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a"
-    )(compare)
-    app.command(
-        epilog="Example: nashbed export results/20260101T120000Z-quickstart --format parquet"
-    )(export)
-    app.command(epilog="Example: nashbed rtt cubic.pcap bbr.pcap --out rtt.png --until 21")(rtt)
+app = new_app()
 
 
+@app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format html")
+def report(
+    run_dir: RunFolder,
+    formats: Annotated[
+        list[str] | None, typer.Option("--format", help="html, png, pdf or svg; repeatable.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Build the report of a run again."""
+    from nashbed.analysis.report import USUAL_FORMATS, build_report  # noqa: PLC0415 - slow to import
+
+    path = build_report(run_dir, tuple(formats or USUAL_FORMATS))
+    answer({"ok": True, "report": str(path)}, as_json, f"report: {path}")
+    return EXIT_OK
+
+
+@app.command(epilog="Example: nashbed ne results/20260101T120000Z-quickstart --json")
+def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
+    """Show the Nash equilibria of a run."""
+    from nashbed.analysis.nash.of_run import equilibria_of_run  # noqa: PLC0415 - slow to import
+
+    settings = equilibria_of_run(run_dir)
+    text = "\n".join(equilibria_text(each) for each in settings)
+    answer([each.to_dict() for each in settings], as_json, text)
+    return EXIT_OK
+
+
+@app.command(
+    epilog="Example: nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a"
+)
 def compare(
     first: RunFolder,
     second: RunFolder,
@@ -39,18 +59,23 @@ def compare(
         str | None, typer.Option("--setting", help="Only this setting of the first run.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option("--against", help="Hold it against this one of the second run.")
+        str | None,
+        typer.Option("--against", help="Compare it with this setting of the second run."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Say which means of two runs differ by more than chance; needs repetitions."""
+    """Show which means of two runs differ by more than chance.
+
+    It needs repetitions of the mixes.
+    """
     from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
-    found = compare_runs(first, second, setting, against)
-    _answer(found.to_dict(), as_json, comparison_text(found))
+    comparison = compare_runs(first, second, setting, against)
+    answer(comparison.to_dict(), as_json, comparison_text(comparison))
     return EXIT_OK
 
 
+@app.command(epilog="Example: nashbed export results/20260101T120000Z-quickstart --format parquet")
 def export(
     run_dir: RunFolder,
     form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
@@ -59,56 +84,50 @@ def export(
     ] = None,
     tables: Annotated[
         list[str] | None,
-        typer.Option("--table", help="Add this raw table of all trials; repeatable."),
+        typer.Option("--table", help="Also export this raw table of all trials; repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Write flat tables of a run: trials, flows and mixes (analysis/README.md has columns)."""
+    """Write flat tables of a run: trials, flows and mixes.
+
+    analysis/README.md describes their columns.
+    """
     from nashbed.analysis.results.export import export_run  # noqa: PLC0415 - slow to import
 
     folder = out or run_dir / "export"
     rows = export_run(run_dir, folder, form, tuple(tables or ()))
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
-    answer = {"ok": True, "out": str(folder), "format": form, "rows": rows}
-    _answer(answer, as_json, "\n".join(lines))
+    data = {"ok": True, "out": str(folder), "format": form, "rows": rows}
+    answer(data, as_json, "\n".join(lines))
     return EXIT_OK
 
 
-def rtt(
-    captures: Annotated[
-        list[Path], typer.Argument(help="Captures made beside the senders (pcap).")
-    ],
-    out: Annotated[Path, typer.Option("--out", help="Figure: png, pdf or svg.")],
-    until: Annotated[
-        float | None, typer.Option("--until", help="Only the first seconds.", min=0.001)
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Draw RTT over time from captures, by TCP time stamps."""
-    from nashbed.analysis.figures.rtt_of_captures import draw_rtt  # noqa: PLC0415 - slow to import
-
-    flows = draw_rtt(captures, out, until)
-    lines = [f"{f['capture']} port {f['port']}: n {f['samples']}, RTT {f['min_ms']:.1f} to "
-             f"{f['max_ms']:.1f} ms, median {f['median_ms']:.1f} ms" for f in flows]  # fmt: skip
-    answer = {"ok": True, "figure": str(out), "flows": flows}
-    _answer(answer, as_json, "\n".join([*lines, f"figure: {out}"]))
-    return EXIT_OK
+def equilibria_text(setting: SettingEquilibria) -> str:
+    """The equilibria of one setting."""
+    lines = [f"{setting.setting.label}: {setting.summary()}"]
+    kinds = {"equilibria": setting.equilibria, "epsilon-equilibria": setting.epsilon_equilibria}
+    for kind, verdicts in kinds.items():
+        states = ", ".join(setting.text(verdict.state) for verdict in verdicts) or "none"
+        lines.append(f"  {kind}: {states}")
+    if setting.missing_count:
+        lines.append(f"  {setting.missing_count} of {setting.state_count} mixes not measured")
+    return "\n".join(lines)
 
 
-def comparison_text(found: RunComparison) -> str:
+def comparison_text(runs: RunComparison) -> str:
     """The comparison as a person reads it."""
-    table = Table(title=f"{found.second} less {found.first}")
+    table = Table(title=f"{runs.second} minus {runs.first}")
     for name in ("setting", "mix", "metric"):
         table.add_column(name)
     for name in ("first", "second", "difference", "p"):
         table.add_column(name, justify="right")
-    for each in found.comparisons:
+    for each in runs.comparisons:
         table.add_row(*_cells(each))
-    differing = sum(each.differs for each in found.comparisons)
+    differing = sum(each.differs for each in runs.comparisons)
     text = as_text(table)
-    text += f"* {differing} of {len(found.comparisons)} differ by more than chance: Welch's test, "
+    text += f"* {differing} of {len(runs.comparisons)} differ by more than chance: Welch's test, "
     text += "p adjusted for their number (Holm), below 0.05; ± is half of the 95 % interval\n"
-    return text + "".join(f"not compared, no repetitions: {mix}\n" for mix in found.left_out)
+    return text + "".join(f"not compared, no repetitions: {mix}\n" for mix in runs.left_out)
 
 
 def _cells(each: Comparison) -> list[str]:
@@ -125,7 +144,3 @@ def _cells(each: Comparison) -> list[str]:
         f"{each.change.difference * factor:+.3g} ±{half:.2g}",
         f"{each.p_adjusted:.2g}{' *' if each.differs else ''}",
     ]
-
-
-def _answer(data: Any, as_json: bool, text: str) -> None:
-    sys.stdout.write((json.dumps(data, indent=1) if as_json else text.rstrip()) + "\n")

@@ -1,18 +1,39 @@
-"""What each target can do, as a table generated from capability data."""
+"""`nashbed targets`: what each target can do, as a table generated from capability data."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from ..config import load_testbed
-from ..contract.errors import ConfigError
+from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
 from ..machine.paths import CONFIGS
-from ..targets import capabilities_of
-from ..targets.registry import TARGETS
+from ..targets.registry import TARGETS, capabilities_of
+from .options import AsJson, answer, new_app
+
+app = new_app()
 
 BEGIN, END = "<!-- targets: `make targets` writes this -->", "<!-- end of targets -->"
+
+
+@app.command(epilog="Example: nashbed targets --json")
+def targets(
+    into: Annotated[
+        Path | None, typer.Option("--into", help="Write the table between this file's markers.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what each target can do."""
+    shipped = shipped_capabilities()
+    table = capability_table(shipped)
+    if into is not None:
+        write_into(into, table)
+    answer({"ok": True, "targets": [each.model_dump() for each in shipped]}, as_json, table)
+    return EXIT_OK
 
 
 def shipped_capabilities(folder: Path = CONFIGS / "testbeds") -> list[Capabilities]:
@@ -27,26 +48,29 @@ def shipped_capabilities(folder: Path = CONFIGS / "testbeds") -> list[Capabiliti
 
 def capability_table(targets: list[Capabilities]) -> str:
     """The targets as a Markdown table, one row each."""
-    rows = [_row(can) for can in targets]
+    rows = [_row(capabilities) for capabilities in targets]
     columns = list(rows[0])
     lines = [columns, ["---"] * len(columns), *(list(row.values()) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _row(can: Capabilities) -> dict[str, str]:
+def _row(capabilities: Capabilities) -> dict[str, str]:
     """Column -> cell."""
-    exact = can.departure_tolerance_ns <= 1
+    exact = capabilities.departure_tolerance_ns <= 1
     return {
-        "target": f"`{can.target}`",
-        "traffic manager": can.traffic_manager,
-        "buffer limit": can.limit_detail,
-        "bottlenecks side by side": str(can.lanes),
-        "highest rate": str(Rate(can.max_rate_bps)),
-        "largest buffer": f"{can.max_buffer_bytes / 1e6:.0f} MB",
-        "postcards": ", ".join(can.postcards),
+        "target": f"`{capabilities.target}`",
+        "verified on": capabilities.verified_on,
+        "traffic manager": capabilities.traffic_manager,
+        "buffer limit": capabilities.limit_detail,
+        "bottlenecks side by side": str(capabilities.lanes),
+        "highest rate": str(Rate(capabilities.max_rate_bps)),
+        "largest buffer": f"{capabilities.max_buffer_bytes / 1e6:.0f} MB",
+        "postcards": ", ".join(capabilities.postcards),
         "departure times": "scheduled, exact" if exact else "as seen",
-        "step of the clock": str(Duration(can.clock_step_ns)),
-        "per-flow bytes in the queue": "in P4" if can.in_queue_registers else "from postcards",
+        "step of the clock": str(Duration(capabilities.clock_step_ns)),
+        "per-flow bytes in the queue": "in P4"
+        if capabilities.in_queue_registers
+        else "from postcards",
     }
 
 
@@ -60,5 +84,7 @@ def write_into(path: Path, table: str) -> None:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise ConfigError(f"{path}: has no lines {BEGIN!r} and {END!r} to write the table between")
+        raise ConfigError(
+            f"{path}: has no lines {BEGIN!r} and {END!r}; add them where the table belongs"
+        )
     path.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""pydantic's findings -> one line each for a person: file, line, key, what is allowed."""
+"""pydantic's errors as one line each: file, line, key, what is allowed."""
 
 from __future__ import annotations
 
@@ -136,11 +136,11 @@ def _missing(details: ErrorDetails, context: dict[str, Any]) -> str:
 def _not_a_choice(details: ErrorDetails, context: dict[str, Any]) -> str:
     allowed = str(context.get("expected") or context.get("expected_tags"))
     key = str(context["discriminator"]).strip("'") + " " if "discriminator" in context else ""
-    return f"{key}{context.get('tag', details['input'])!r} is not known; write {allowed}"
+    return f"{key}{context.get('tag', details['input'])!r} is unknown; write {allowed}"
 
 
 def _not_a_mapping(details: ErrorDetails, context: dict[str, Any]) -> str:
-    return f"{details['input']!r} stands where keys are expected"
+    return f"{details['input']!r} is not allowed here; write keys and values"
 
 
 def _bad_pattern(details: ErrorDetails, context: dict[str, Any]) -> str:

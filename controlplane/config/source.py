@@ -49,7 +49,9 @@ def parse(text: str, name: str) -> Source:
         ConfigError: Not YAML, a duplicate key, an alias or a tag; one line with its place.
     """
     if len(text) > MAX_BYTES:
-        raise ConfigError(f"{name}: larger than {MAX_BYTES} bytes; this is no configuration file")
+        raise ConfigError(
+            f"{name}: larger than {MAX_BYTES} bytes; this is not a configuration file"
+        )
     source = Source(name, text)
     try:
         root = YAML(typ="safe", pure=True).compose(text)
@@ -73,7 +75,9 @@ def _yaml_message(name: str, error: MarkedYAMLError) -> str:
 def _convert(node: Node, path: Path, source: Source, seen: set[int]) -> Any:
     source.lines.setdefault(path, node.start_mark.line + 1)
     if id(node) in seen:
-        raise ConfigError(f"{source.where(path)}: YAML aliases are not used here; write it out")
+        raise ConfigError(
+            f"{source.where(path)}: YAML aliases are not supported; write the value out"
+        )
     if isinstance(node, ScalarNode):
         return _scalar(node, path, source)
     seen.add(id(node))
@@ -93,8 +97,8 @@ def _mapping(node: MappingNode, path: Path, source: Source, seen: set[int]) -> d
         if key in result:
             first = source.lines[(*path, key)]
             raise ConfigError(
-                f"{source.name}:{line}: key {key!r} stands twice (first on line {first}); "
-                "keep one of them"
+                f"{source.name}:{line}: key {key!r} is repeated (first on line {first}); "
+                "remove one of them"
             )
         source.lines[(*path, key)] = line
         result[key] = _convert(value_node, (*path, key), source, seen)
@@ -111,7 +115,7 @@ def _scalar(node: ScalarNode, path: Path, source: Source) -> Any:
     if kind in ("int", "float"):
         return _number(node, kind, path, source)
     if str(node.tag).startswith("!"):
-        raise ConfigError(f"{source.where(path)}: YAML tags are not used here: {node.tag}")
+        raise ConfigError(f"{source.where(path)}: YAML tags are not supported: {node.tag}")
     return str(node.value)
 
 
@@ -122,4 +126,4 @@ def _number(node: ScalarNode, kind: str, path: Path, source: Source) -> int | fl
             return float(text)
         return int(text, 0 if text.lstrip("+-").startswith(("0x", "0o")) else 10)
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{source.where(path)}: {text!r} is not a number used here") from error
+        raise ConfigError(f"{source.where(path)}: {text!r} is not a supported number") from error

@@ -1,25 +1,28 @@
-"""A measured figure: what `nashbed bench` tells of this installation, with its spread."""
+"""A benchmark: what `nashbed bench` measures of this installation, with its spread."""
 
 from __future__ import annotations
 
 import statistics
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from .model import ContractModel
 
+DERIVED = ("median", "low", "high", "met")
+"""What `Benchmark.to_dict` adds to the model's own fields."""
 
-class Figure(ContractModel):
-    """One figure of merit.
+
+class Benchmark(ContractModel):
+    """One benchmark of this installation.
 
     Attributes:
         name: What it is called, its unit included: `replay_mpps`.
         unit: The unit, for a person.
         values: Every repetition, in the order in which they were measured; at least one.
-        wanted: The bound that it should reach; null: it is only told.
-        sense: On which side of the bound is good.
-        detail: How it came about, in one line.
+        wanted: The bound that the median should reach; null: there is none.
+        sense: On which side of the bound the median should be.
+        detail: How it was measured, in one line.
         data: Everything else worth keeping.
     """
 
@@ -57,5 +60,9 @@ class Figure(ContractModel):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, with what follows from the values."""
-        told = {"median": self.median, "low": self.low, "high": self.high, "met": self.met}
-        return self.model_dump(mode="json") | told
+        return self.model_dump(mode="json") | {name: getattr(self, name) for name in DERIVED}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """A benchmark from what `to_dict` made."""
+        return cls.model_validate({k: v for k, v in data.items() if k not in DERIVED})

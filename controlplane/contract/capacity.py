@@ -1,4 +1,4 @@
-"""How many lanes side by side a testbed carries: what was tried, and how it went."""
+"""How many lanes a testbed can carry at once: every attempt and its outcome."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from .model import ContractModel
 
 
 class CoreShares(ContractModel):
-    """What one core did while all lanes were running, as shares of its time (0 to 1).
+    """How one core spent its time while all lanes were running, in shares (0 to 1).
 
     Attributes:
         core: Its number.
-        user: Programs, niced ones included.
-        system: The kernel on behalf of programs.
-        softirq: Interrupts and what they put off: receiving and sending of packets.
-        idle: Nothing, or waiting for a disk.
-        steal: Kept by the hypervisor.
+        user: Programs, including niced ones.
+        system: The kernel, on behalf of programs.
+        softirq: Interrupts and deferred work: receiving and sending packets.
+        idle: Idle, or waiting for a disk.
+        steal: Taken by the hypervisor.
     """
 
     core: int
@@ -28,11 +28,12 @@ class CoreShares(ContractModel):
 
 
 class Lateness(ContractModel):
-    """Departure lateness over the lanes of one attempt, in ns.
+    """Departure lateness over all lanes of one attempt, in ns.
 
     Attributes:
         p50_ns: Median over the lanes of their medians.
-        p999_ns: The largest lane's 99.9th percentile: that of all departures is at most this.
+        p999_ns: The largest of the lanes' 99.9th percentiles; that of all departures is at most
+            this.
         max_ns: The latest departure of any lane.
         max_gap_ns: The longest pause of the packet loop.
     """
@@ -44,18 +45,18 @@ class Lateness(ContractModel):
 
 
 class LevelAttempt(ContractModel):
-    """So many lanes side by side, once.
+    """One attempt at a number of lanes side by side.
 
     Attributes:
-        lanes: How many.
+        lanes: Number of lanes.
         rate_bps: Sum of their rates.
-        passed: Whether every gate of every lane held.
-        valid_lanes: Lanes of which every gate held.
+        passed: Whether every gate of every lane passed.
+        valid_lanes: Lanes whose gates all passed.
         failed: Gate -> lanes that failed it.
         reason: The first failure, or what ended the attempt early; empty when it passed.
-        lateness: Of all lanes; null where no lane got to its end.
-        together_s: Seconds for which all lanes were sending at once.
-        cores: What each core did in that time.
+        lateness: Of all lanes; null where no lane finished.
+        together_s: Seconds during which all lanes were sending.
+        cores: How each core spent that time.
     """
 
     lanes: int
@@ -70,7 +71,7 @@ class LevelAttempt(ContractModel):
 
 
 class Stalls(ContractModel):
-    """What the machine itself takes from a core that does nothing but look at the clock.
+    """Pauses that the machine itself causes on a core that does nothing but read the clock.
 
     Attributes:
         core: The core.
@@ -78,8 +79,8 @@ class Stalls(ContractModel):
         bound_ns: Shorter pauses do not count.
         pauses: How many were longer.
         longest_ns: The longest pause; 0 without one.
-        late_share: Share of moments (0 to 1) from which it took longer than the bound until the
-            core ran again: no program's departures are late less often.
+        late_share: Share of the time (0 to 1) from which the core ran again only after more than
+            the bound; no program can have fewer late departures.
     """
 
     core: int

@@ -12,7 +12,7 @@ CERTIFICATE_FORMAT: Final = 1
 
 
 class CalibrationCheck(Gate):
-    """One verdict of a calibration.
+    """One check of a calibration.
 
     Attributes:
         setting: What it was measured at, such as `100mbit` or `100kB`.
@@ -22,25 +22,25 @@ class CalibrationCheck(Gate):
 
 
 class Certificate(ContractModel):
-    """What `nashbed calibrate` found out about a testbed.
+    """What `nashbed calibrate` measured of a testbed.
 
     Attributes:
         format: Version of this layout.
         testbed: Name of the testbed.
-        testbed_digest: SHA-256 of the testbed file; the certificate expires when it changes.
+        testbed_digest: SHA-256 of the testbed file; when it changes, the certificate expires.
         target: Name of the target.
-        artefact_digest: Digest of the P4 artefact that was calibrated; as above.
-        dataplane_version: Version of the data plane that was calibrated; as above.
+        artefact_digest: Digest of the calibrated P4 artefact; likewise.
+        dataplane_version: Version of the calibrated data plane; likewise.
         created_utc: Wall-clock time (ISO 8601).
         load: The load generator, with its version.
-        passed: Whether every check was passed.
-        checks: The verdicts.
+        passed: Whether all checks passed.
+        checks: The checks.
         software: Component -> version.
         git: Commit and whether the tree was clean; empty outside a git checkout.
         kernel: Kernel release and version.
         cpu: CPU model and number of cores.
-        host: Everything else worth keeping.
-        capacity: What the testbed was found to carry with all gates passing; null: not measured.
+        host: More facts about the machine.
+        capacity: What the testbed can carry with all gates passing; null: not measured.
     """
 
     format: Literal[1] = CERTIFICATE_FORMAT
@@ -62,17 +62,17 @@ class Certificate(ContractModel):
 
 
 class Standing(ContractModel):
-    """What a testbed's certificate says for a run.
+    """What a testbed's certificate is worth for a run.
 
     Attributes:
-        state: `certified`; `failed`: a check was missed; `expired`: something changed since;
-            `none`: it was never calibrated.
+        state: `certified`; `failed`: a check did not pass; `expired`: something has changed
+            since; `none`: the testbed was never calibrated.
         detail: One line for a person.
         digest: SHA-256 of the certificate; empty without one.
-        age_s: How old the certificate was; null without one.
-        dataplane_version: Version of the data plane that was calibrated.
-        artefact_digest: Digest of the P4 artefact that was calibrated, as the target told it.
-        capacity: What the testbed was found to carry; null: not measured.
+        age_s: Age of the certificate in s; null without one.
+        dataplane_version: Version of the calibrated data plane.
+        artefact_digest: Digest of the calibrated P4 artefact, as the target reported it.
+        capacity: What the testbed can carry; null: not measured.
     """
 
     state: Literal["certified", "failed", "expired", "none"]

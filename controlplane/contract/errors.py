@@ -1,4 +1,4 @@
-"""The errors a person sees, each with the exit code of its kind."""
+"""The errors that users see, each kind with its exit code."""
 
 from .shared import CONSTANTS
 
@@ -12,11 +12,11 @@ EXIT_INTERRUPTED = 130
 
 
 class NashbedError(Exception):
-    """An error with one clear line for a person.
+    """An error with a clear message for the user.
 
     Attributes:
-        message: One line: where, what is wrong, what to do.
-        exit_code: The process exit code that this kind of error ends with.
+        message: Where, what is wrong, and what to do; one line for each mistake.
+        exit_code: Exit code of the process.
     """
 
     exit_code: int = EXIT_INTERNAL
@@ -35,7 +35,7 @@ class ConfigError(NashbedError):
 
 
 class TargetError(NashbedError):
-    """The target refused, failed or cannot do what is asked (exit code 3)."""
+    """The target refused, failed, or cannot do what is requested (exit code 3)."""
 
     exit_code = EXIT_TARGET
 
@@ -47,18 +47,12 @@ class HostError(NashbedError):
 
 
 class InternalError(NashbedError):
-    """A mistake of ours (exit code 5)."""
+    """A bug in nashbed (exit code 5)."""
 
     exit_code = EXIT_INTERNAL
 
 
-class AcceptanceMissed(NashbedError):  # noqa: N818 - a finding, not a failure
-    """A run finished and missed an acceptance bound of its scenario (exit code 20)."""
-
-    exit_code = EXIT_ACCEPTANCE
-
-
-class Interrupted(NashbedError):  # noqa: N818 - a wish, not a failure
-    """The person asked to stop (exit code 130, as shells have it)."""
+class Interrupted(NashbedError):  # noqa: N818 - a request, not a failure
+    """The user stopped the command (exit code 130, as in shells)."""
 
     exit_code = EXIT_INTERRUPTED

@@ -1,7 +1,7 @@
-"""A person's own function, named in a scenario as `module:function`.
+"""A user's own function, named in a scenario as `module:function`.
 
-Only an import path is taken, never an expression: nothing in a scenario is executed but an
-import of a module that the person has installed or put on PYTHONPATH.
+Only an import path is accepted, never an expression: a scenario executes nothing but the import
+of a module that the user has installed or put on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ def load_function(path: str, arguments: int) -> Callable[..., Any]:
         arguments: How many positional arguments it must take.
 
     Raises:
-        ConfigError: It cannot be imported, is no function, or takes other arguments.
+        ConfigError: It cannot be imported, is not a function, or takes other arguments.
     """
     module, _, name = path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), name)
+        value = getattr(importlib.import_module(module), name)
     except Exception as error:
         raise ConfigError(f"{path}: {_problem(error, module, name)}") from error
-    if not callable(found):
-        raise ConfigError(f"{path}: is a {type(found).__name__}, not a function")
+    if not callable(value):
+        raise ConfigError(f"{path}: is a {type(value).__name__}, not a function")
     try:
-        inspect.signature(found).bind(*range(arguments))
+        inspect.signature(value).bind(*range(arguments))
     except TypeError as error:
         raise ConfigError(f"{path}: must take {arguments} argument(s) ({error})") from error
     except ValueError:
-        pass  # a built-in without a signature: it is tried when it is called
-    function: Callable[..., Any] = found
+        pass  # a built-in without a signature: calling it will show
+    function: Callable[..., Any] = value
     return function
 
 

@@ -11,7 +11,7 @@ MANIFEST_FORMAT: Final = 1
 
 
 class Manifest(ContractModel):
-    """The run's own record.
+    """The record of a run.
 
     Attributes:
         format: Version of the run directory's layout.
@@ -21,8 +21,8 @@ class Manifest(ContractModel):
         seed: The scenario's seed.
         scenario_digest: SHA-256 of scenario.yaml.
         testbed_digest: SHA-256 of testbed.yaml.
-        artefact_digest: Digest of the P4 artefact, as told by the data plane.
-        applied: Setting label -> what the target really does.
+        artefact_digest: Digest of the P4 artefact, as reported by the data plane.
+        applied: Setting label -> what the target applied.
         software: Component -> version.
         git: Commit and whether the tree was clean; empty outside a git checkout.
         kernel: Kernel release and version.
@@ -30,9 +30,9 @@ class Manifest(ContractModel):
         clocksource: The kernel's current clock source.
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
         ports: Port -> driver, interface and MAC address.
-        host: Everything else worth keeping (offloads, rps_cpus, huge pages, memory).
-        certificate: What the testbed's certificate was worth; null: not recorded.
-        status: Where the run stands.
+        host: More facts about the machine (offloads, rps_cpus, huge pages, memory).
+        certificate: State of the testbed's certificate; null: not recorded.
+        status: State of the run.
     """
 
     format: Literal[1] = MANIFEST_FORMAT

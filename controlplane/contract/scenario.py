@@ -1,6 +1,6 @@
 """A scenario: what competes at which bottleneck, for how long, and what is kept.
 
-It never names a machine, a port or a target: that is the testbed file's.
+It never names a machine, a port or a target: the testbed file does.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
 
 
 class Bottleneck(ContractModel):
-    """The one bottleneck.
+    """The bottleneck.
 
     Attributes:
-        rate: Rate on the wire, counted with `overhead`.
-        buffer: Drop-tail limit; a BDP is rate x base RTT of the first flow group.
+        rate: Rate on the wire, with `overhead` counted for each packet.
+        buffer: Drop-tail limit. One BDP is the rate times the base RTT of the first flow group.
         discipline: Queue discipline.
-        overhead: Bytes counted for each packet besides the frame (without FCS): 24 B is
-            Ethernet's FCS, preamble and gap.
-        cell: When given, the limit is enforced in cells of this size, as a switch chip
-            does; a packet takes whole cells.
+        overhead: Bytes counted for each packet in addition to its frame without FCS; Ethernet's
+            FCS, preamble and inter-packet gap are 24 B.
+        cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
+            takes whole cells.
     """
 
     rate: Rate
@@ -48,7 +48,7 @@ class Bottleneck(ContractModel):
             raise ValueError("rate: must be more than 0; write e.g. 100mbit")
         if self.overhead.bytes > CONSTANTS.overhead_bytes_max:
             most = Size(CONSTANTS.overhead_bytes_max)
-            raise ValueError(f"overhead: {self.overhead} is more than {most} for each packet")
+            raise ValueError(f"overhead: {self.overhead} is too large; write at most {most}")
         largest = CONSTANTS.cell_bytes_max
         if self.cell is not None and not 1 <= self.cell.bytes <= largest:
             raise ValueError(f"cell: {self.cell} is out of range; write 1B to {largest}B")
@@ -56,13 +56,13 @@ class Bottleneck(ContractModel):
 
 
 class FlowGroup(ContractModel):
-    """Flows with one base RTT.
+    """Flows with the same base RTT.
 
     Attributes:
         name: The group's name, unique in the scenario.
         count: Number of flows.
         base_rtt: Round-trip time without queueing.
-        start_offset: Start of this group's flows after the common start.
+        start_offset: How long after the common start this group's flows start.
         random_loss: Share of packets lost at random on the forward path, before the queue.
     """
 
@@ -77,7 +77,9 @@ class FlowGroup(ContractModel):
         if not 10**5 <= self.base_rtt.ns <= 10**10:
             raise ValueError(f"base_rtt: {self.base_rtt} is out of range; write 0.1ms to 10s")
         if self.random_loss.ppb >= 10**9:
-            raise ValueError(f"random_loss: {self.random_loss} loses everything; write below 100%")
+            raise ValueError(
+                f"random_loss: {self.random_loss} drops every packet; write less than 100%"
+            )
         return self
 
 
@@ -87,12 +89,12 @@ for each group, or a mapping strategy -> count (one group, any number of strateg
 
 
 class Sweep(ContractModel):
-    """What is varied; every combination is a setting, every setting runs every mix.
+    """What is varied. Every combination is a setting; every setting runs every mix.
 
     Attributes:
         buffer: Buffers in place of the bottleneck's.
         rate: Rates in place of the bottleneck's.
-        base_rtt: Base RTTs in place of the only flow group's.
+        base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
         mixes: `all`, or the mixes to run.
     """
@@ -110,22 +112,23 @@ class Sweep(ContractModel):
             if values is not None and len(values) == 0:
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
             if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):
-                raise ValueError(f"{key}: the same value stands twice")
+                raise ValueError(f"{key}: a value is listed twice; remove one of them")
         return self
 
 
 class DelayUtility(ContractModel):
-    """Throughput less what delay costs.
+    """Throughput minus the cost of delay.
 
     Attributes:
-        delay_cost: Throughput that a flow gives for one millisecond less of mean queueing delay.
+        delay_cost: Throughput that a flow would give up for one millisecond less of mean queueing
+            delay.
     """
 
     delay_cost: Rate
 
 
 class UserUtility(ContractModel):
-    """A person's own utility.
+    """A utility function of the user's own.
 
     Attributes:
         function: Import path, `module:function`. It takes one mapping from a metric's name to
@@ -139,13 +142,13 @@ UtilitySpec = Literal["throughput"] | DelayUtility | UserUtility
 
 
 class Equilibrium(ContractModel):
-    """How equilibria are searched.
+    """How equilibria are searched for.
 
     Attributes:
         search: `exhaustive` runs every mix of the sweep. `adaptive` chooses mixes as results
-            arrive until the equilibria are found; `trials` is then how often a mix whose
-            verdict is unclear is run at most.
-        utility: What a flow wants: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
+            arrive until the equilibria are found; `trials` is then the most repetitions of a
+            mix whose verdict is unclear.
+        utility: What a flow maximises: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
             `{function: module:function}`.
         epsilon: Gain, as a share of the fair share, that is too small to switch for.
     """
@@ -180,9 +183,9 @@ class Telemetry(ContractModel):
         postcards: Every postcard, one in n, or bins only.
         tcp_info: Sampling interval of the senders' TCP state.
         goodput: Interval of the sinks' byte counts.
-        capture: Keep the headers of every segment as the senders see it (capture.pcap); for
-            RTTs packet by packet, at rates that a capture keeps up with. `both`: as the receivers
-            see it, too (behind.pcap); for queueing delays independent of the switch.
+        capture: Keep the headers of every segment at the senders (capture.pcap), for the RTT of
+            each packet, at rates that a capture can keep up with. `both`: at the receivers, too
+            (behind.pcap), for queueing delays that are independent of the switch.
     """
 
     postcards: Literal["all"] | SampledPostcards | BinnedPostcards = "all"
@@ -216,8 +219,8 @@ class Gates(ContractModel):
             of the smallest base RTT and 10 ms.
         sampling_lateness: Bound on the mean lateness of the TCP_INFO timer; `auto` is a
             quarter of the sampling interval.
-        overlap: One of every flow's packets must reach the bottleneck within this share of
-            the measured window at its beginning and at its end.
+        overlap: A packet of every flow must reach the bottleneck within this share of the
+            measured window, both at its beginning and at its end.
     """
 
     lateness_p999: Literal["auto"] | Duration = "auto"
@@ -227,7 +230,7 @@ class Gates(ContractModel):
 
 
 class Place(ContractModel):
-    """Which settings something is about: those that have all of what is named.
+    """Selects settings: those that have every value given here.
 
     Attributes:
         buffer: The setting's buffer, as written in the sweep.
@@ -247,7 +250,7 @@ class ThroughputBound(Place):
 
     Attributes:
         strategy: Whose throughput.
-        mix: Flows of each strategy that is named; the others are the rest.
+        mix: Number of flows of each strategy listed; the other strategies have the rest.
         expect: Expected per-flow throughput.
         tolerance: Allowed deviation, as a share of `expect`.
     """
@@ -275,7 +278,7 @@ class DelayBound(Place):
 
 
 class RttBound(Place):
-    """RTT as the senders' kernels saw it, averaged over one strategy's flows.
+    """RTT measured by the senders' kernels, averaged over one strategy's flows.
 
     Attributes:
         metric: The mean of the smoothed RTT in the window, or its largest value.
@@ -293,7 +296,7 @@ class RttBound(Place):
 
 
 class ShareBound(Place):
-    """Part of the throughput that all flows of one strategy have together.
+    """Share of the throughput that all flows of one strategy have together.
 
     Attributes:
         strategy: Whose share.
@@ -325,12 +328,12 @@ class LossBound(Place):
 
 
 class RatioBound(Place):
-    """Per-flow throughput of one strategy by that of another.
+    """Per-flow throughput of one strategy, divided by that of another.
 
     Attributes:
         strategy: Whose throughput.
-        over: By whose.
-        mix: The mix in which both are; left out: each in the mix in which all flows run it.
+        over: Whose throughput it is divided by.
+        mix: The mix in which both are measured; left out: each where all flows run it.
         min: Smallest allowed ratio.
         max: Largest allowed ratio; left out: no bound.
     """
@@ -347,8 +350,8 @@ class CrossingBound(Place):
     """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
 
     Attributes:
-        expect: Expected place, in flows (a fraction lies between two mixes).
-        tolerance: Allowed distance, in flows.
+        expect: Expected crossing, in flows (a fraction is between two mixes).
+        tolerance: Allowed difference, in flows.
     """
 
     metric: Literal["crossing"]
@@ -357,7 +360,7 @@ class CrossingBound(Place):
 
 
 class EquilibriumBound(Place):
-    """Flows of one strategy at the equilibrium nearest to what is allowed.
+    """Flows of one strategy at the equilibrium that is closest to the allowed range.
 
     Attributes:
         strategy: Whose flows.
@@ -401,17 +404,17 @@ AcceptanceBound = Annotated[
 
 
 class ReferenceSeries(Place):
-    """A published series, drawn beside the measured one.
+    """A published series, drawn together with the measured one.
 
     Attributes:
-        label: Where it is from.
+        label: Its source.
         strategy: Whose values.
         axis: What x is: flows of the second strategy, buffers in BDP of the first group,
             buffers in MB, or random losses in per cent.
         quantity: What y is: per-flow throughput in Mbit/s, aggregate throughput in Mbit/s,
             share of the throughput (0 to 1), or flows of the strategy at the equilibrium.
-        x: Places on the axis.
-        y: Values.
+        x: Values of the axis.
+        y: Values of the quantity.
     """
 
     label: Annotated[str, Field(min_length=1, max_length=80)]
@@ -438,17 +441,17 @@ class Scenario(ContractModel):
         bottleneck: The bottleneck.
         flows: Flow groups; the first one's base RTT defines the BDP.
         start_jitter: Each flow starts up to this much later, at random from the seed.
-        strategies: Congestion controls; the second is the one whose flows mixes count.
+        strategies: Congestion controls; a mix counts the flows of the second one.
         duration: Length of a trial from the common start.
-        warmup: Beginning of a trial that is not measured.
+        warmup: Time at the beginning of a trial that is not measured.
         trials: Repetitions of each setting and mix.
         seed: Seed of everything random.
-        max_attempts: How often an invalid trial is tried in all.
+        max_attempts: The most attempts at a trial, as long as it is invalid.
         sweep: What is varied.
-        equilibrium: How equilibria are searched.
+        equilibrium: How equilibria are searched for.
         telemetry: What is kept.
         gates: Bounds of the validity gates.
-        acceptance: Bounds that the run is held to.
+        acceptance: Bounds that the results must meet.
         reference: Published series for the report.
     """
 
@@ -477,16 +480,16 @@ class Scenario(ContractModel):
         return sum(group.count for group in self.flows)
 
     def seeks_equilibria(self, any_decided: bool) -> bool:
-        """Whether a run can say anything of equilibria: mixes picked by hand may not.
+        """Whether a run can say anything about equilibria; with selected mixes it may not.
 
         Args:
-            any_decided: Whether anything is known of any of its mixes.
+            any_decided: Whether there is a verdict on any of its mixes.
         """
         return self.sweep.mixes == "all" or any_decided
 
     @property
     def smallest_buffer_bytes(self) -> int:
-        """What a buffer must hold at least: one packet (in whole cells)."""
+        """The smallest buffer: one packet, in whole cells."""
         cell = self.bottleneck.cell
         return PACKET_BYTES if cell is None else -(-PACKET_BYTES // cell.bytes) * cell.bytes
 
@@ -515,15 +518,17 @@ def _check_names(scenario: Scenario) -> None:
     if len(set(names)) != len(names):
         raise ValueError("flows: two groups have the same name; name each group differently")
     if len(set(scenario.strategies)) != len(scenario.strategies):
-        raise ValueError("strategies: the same congestion control stands twice")
+        raise ValueError("strategies: a congestion control is listed twice; remove one of them")
     if scenario.total_flows > MAX_FLOWS:
-        raise ValueError(f"flows: {scenario.total_flows} flows in all; at most {MAX_FLOWS}")
+        raise ValueError(
+            f"flows: {scenario.total_flows} flows in all are too many; write at most {MAX_FLOWS}"
+        )
 
 
 def _check_times(scenario: Scenario) -> None:
     if scenario.duration.ns > CONSTANTS.duration_ns_max:
         hours = CONSTANTS.duration_ns_max // (3600 * NS_PER_S)
-        raise ValueError(f"duration: {scenario.duration} is more than {hours}h")
+        raise ValueError(f"duration: {scenario.duration} is too long; write at most {hours}h")
     if scenario.warmup.ns >= scenario.duration.ns:
         raise ValueError(
             f"warmup: {scenario.warmup} leaves nothing to measure; "
@@ -532,15 +537,17 @@ def _check_times(scenario: Scenario) -> None:
     for i, group in enumerate(scenario.flows):
         if group.start_offset.ns + scenario.start_jitter.ns > scenario.warmup.ns:
             raise ValueError(
-                f"flows.{i}.start_offset: {group.start_offset} and the start jitter "
-                f"({scenario.start_jitter}) reach beyond the warm-up ({scenario.warmup}); all "
+                f"flows.{i}.start_offset: {group.start_offset} and start_jitter "
+                f"{scenario.start_jitter} together are longer than warmup {scenario.warmup}; all "
                 "flows must run for the whole measured window"
             )
 
 
 def _check_sweep(scenario: Scenario) -> None:
     if scenario.sweep.base_rtt is not None and len(scenario.flows) > 1:
-        raise ValueError("sweep.base_rtt: can only be swept with one flow group")
+        raise ValueError(
+            "sweep.base_rtt: needs a scenario with one flow group; remove it, or the other groups"
+        )
     for rate in scenario.sweep.rate or ():
         if rate.bps == 0:
             raise ValueError("sweep.rate: must be more than 0; write e.g. 100mbit")
@@ -549,7 +556,7 @@ def _check_sweep(scenario: Scenario) -> None:
             raise ValueError(f"sweep.base_rtt: {rtt} is out of range; write 0.1ms to 10s")
     for loss in scenario.sweep.random_loss or ():
         if loss.ppb >= 10**9:
-            raise ValueError(f"sweep.random_loss: {loss} loses everything; write below 100%")
+            raise ValueError(f"sweep.random_loss: {loss} drops every packet; write less than 100%")
 
 
 def _check_buffers(scenario: Scenario) -> None:
@@ -614,7 +621,9 @@ def _check_named_strategies(scenario: Scenario) -> None:
         named = {getattr(bound, key) for key in ("strategy", "over") if hasattr(bound, key)}
         _check_known(scenario, f"acceptance.{i}", named | set(mix))
         if sum(mix.values()) > scenario.total_flows:
-            raise ValueError(f"acceptance.{i}.mix: more flows than the scenario has")
+            raise ValueError(
+                f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
+            )
         group = getattr(bound, "group", None)
         if group is not None and group not in {g.name for g in scenario.flows}:
             raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")

@@ -10,12 +10,12 @@ from .model import ContractModel
 
 
 class SwitchBmv2(ContractModel):
-    """How simple_switch runs; it is started for the run, on this machine.
+    """How simple_switch runs; each run starts it on this machine.
 
     Attributes:
         program: simple_switch: a name on PATH, or an absolute path.
         thrift_port: TCP port of its Thrift server, in a network namespace of the run's own.
-        log_level: What it logs; anything but `off` costs speed.
+        log_level: Its log level; anything but `off` makes it slower.
     """
 
     program: Annotated[str, Field(min_length=1)] = "simple_switch"
@@ -24,5 +24,5 @@ class SwitchBmv2(ContractModel):
 
     @property
     def local_program(self) -> str | None:
-        """What must be on this machine, and runs on it."""
+        """The program that must be installed and is started on this machine."""
         return self.program

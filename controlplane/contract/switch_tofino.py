@@ -50,18 +50,18 @@ class SwitchPorts(ContractModel):
 
 
 class SwitchTofino(ContractModel):
-    """How the switch is reached; it runs whether we do or not.
+    """How the switch is reached; it is running already.
 
     Attributes:
         grpc: Address of its BfRt gRPC server, host:port.
-        device: Number of the device at that server.
-        chip: Which generation.
+        device: Device number at that server.
+        chip: Generation of the chip.
         program: Name under which its P4 program is loaded; by default as p4c names it.
         ports: Its ports.
-        shaper_overhead: Bytes that its shapers count for each packet besides the frame: the
-            gap, preamble and FCS of Ethernet (24) and the headers that it carries inside the
-            chip (26). `nashbed calibrate` finds a wrong one.
-        burst: What a shaper may send at once after a pause.
+        shaper_overhead: Bytes that its shapers count for each packet in addition to the frame:
+            Ethernet's gap, preamble and FCS (24) and the headers that it carries inside the
+            chip (26). `nashbed calibrate` detects a wrong value.
+        burst: Bytes that a shaper may send at once after an idle time.
     """
 
     grpc: Annotated[str, Field(pattern=r"^\S+:[0-9]{1,5}$")]
@@ -95,5 +95,5 @@ class SwitchTofino(ContractModel):
 
     @property
     def local_program(self) -> str | None:
-        """What must be on this machine, and runs on it: nothing."""
+        """The program that must be installed on this machine: none."""
         return None

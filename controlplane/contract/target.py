@@ -82,6 +82,7 @@ class Capabilities(ContractModel):
             postcards tell; None: it cannot be judged.
         in_queue_registers: Whether P4 itself knows each flow's bytes in the queue, now and at
             peak; without, those registers are 0.
+        verified_on: What the target has run on so far, for a person; no hardware unless it says so.
         traffic_manager: What queues and shapes, for a person.
         limit_detail: How exact a limit is, for a person.
     """
@@ -97,5 +98,6 @@ class Capabilities(ContractModel):
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0
     in_queue_registers: bool = True
+    verified_on: str = ""
     traffic_manager: str = ""
     limit_detail: str = ""

@@ -1,4 +1,4 @@
-"""A testbed file: which machine, ports, cores and target. A scenario never says this."""
+"""A testbed file: machine, ports, cores and target; a scenario names none of them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ Core = Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.core_max)]
 
 
 class VirtualPort(ContractModel):
-    """A port towards hosts on this machine, made for the run.
+    """A virtual port to hosts on this machine, created for the run.
 
     Attributes:
-        driver: af_xdp and af_packet work on a veth pair, tap makes its own interface.
+        driver: af_xdp and af_packet use a veth pair, tap creates an interface of its own.
     """
 
     driver: Literal["af_xdp", "af_packet", "tap"]
 
 
 class Nic(ContractModel):
-    """A NIC given to DPDK, cabled to a switch.
+    """A NIC used by DPDK, cabled to a switch.
 
     Attributes:
         driver: Always `pci`.
-        address: PCI address of the NIC that DPDK takes (bound to vfio-pci).
+        address: PCI address of the NIC (bound to vfio-pci).
     """
 
     driver: Literal["pci"]
@@ -45,11 +45,11 @@ class Nic(ContractModel):
 
 
 class PciPort(Nic):
-    """A NIC given to DPDK, cabled to another NIC of this machine.
+    """A NIC used by DPDK, cabled to another NIC of this machine.
 
     Attributes:
-        host_iface: The kernel's interface at the other end of the cable; it is moved into
-            the hosts' namespace for the run.
+        host_iface: The kernel's interface at the other end of the cable; during a run it is in
+            the hosts' namespace.
     """
 
     host_iface: InterfaceName
@@ -60,7 +60,7 @@ class KernelPort(ContractModel):
 
     Attributes:
         driver: Always `kernel`.
-        host_iface: Its interface; it is moved into the hosts' namespace for the run.
+        host_iface: Its interface; during a run it is in the hosts' namespace.
     """
 
     driver: Literal["kernel"]
@@ -73,14 +73,14 @@ HostPort = Annotated[VirtualPort | PciPort | KernelPort, Field(discriminator="dr
 
 
 class Ports(ContractModel):
-    """The data plane's ports; the target says which of them there are.
+    """The data plane's ports; which of them exist depends on the target.
 
     Attributes:
         senders: Towards the senders.
         receivers: Towards the receivers, where the data plane is the bottleneck; the receivers'
             own NIC (`kernel`), where they are cabled to a switch.
         switch: Towards the ingress of a switch that is the bottleneck.
-        telemetry: Where such a switch's postcards arrive.
+        telemetry: Where that switch's postcards arrive.
     """
 
     senders: Port
@@ -106,14 +106,14 @@ class DataPlane(ContractModel):
 
     Attributes:
         core: The core of the packet loop.
-        service_core: The core of everything else of the data plane.
-        shield: Keep every other task of the machine off `core` while a run lasts.
+        service_core: The core of the data plane's other threads.
+        shield: Keep all other tasks of the machine off `core` during a run.
         loop: `poll` keeps its core busy; `sleep` waits for the next event.
-        huge_pages: False runs without huge pages (slower, no set-up).
+        huge_pages: Use huge pages; without them it is slower, but needs no set-up.
         memory: Memory for packets, tables and rings.
-        lanes: Lanes that are laid out.
+        lanes: Number of lanes.
         flow_capacity: Entries of the flow table, over all lanes.
-        queue_packets: Packets that all queues and delay lines hold together.
+        queue_packets: Packets that all queues and delay lines together can hold.
     """
 
     core: Core = 1
@@ -138,23 +138,23 @@ class DataPlane(ContractModel):
             raise ValueError(f"memory: {self.memory} must be whole MiB, up to {most // 1024}GiB")
         if self.memory.bytes < self.least_memory_bytes:
             raise ValueError(
-                f"memory: {self.memory} does not hold queue_packets: {self.queue_packets}; write "
-                f"at least {-(-self.least_memory_bytes // 2**20)}MiB"
+                f"memory: {self.memory} is too small for queue_packets: {self.queue_packets}; "
+                f"write at least {-(-self.least_memory_bytes // 2**20)}MiB"
             )
         return self
 
     @property
     def least_memory_bytes(self) -> int:
-        """What packets and tables need; measured, rounded up."""
+        """Memory that packets and tables need; measured, rounded up."""
         return BASE_MEMORY_BYTES + self.queue_packets * PACKET_BUFFER_BYTES
 
 
 class Capacity(ContractModel):
-    """What this testbed carries at once without spoiling measurements.
+    """What this testbed can carry at once with every validity gate passing.
 
     Attributes:
         rate: Sum of the lanes' rates.
-        lanes: Trials side by side.
+        lanes: Trials that run at the same time.
     """
 
     rate: Rate
@@ -162,16 +162,16 @@ class Capacity(ContractModel):
 
 
 ASSUMED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)
-"""What two cores of a virtual machine carry on most days."""
+"""What a virtual machine with two cores can usually carry."""
 
 
 class TapFile(ContractModel):
-    """Hardware that captures at one place.
+    """A hardware tap: one capture.
 
     Attributes:
         file: Its capture; `{run}` and `{trial}` are replaced, relative to the run directory.
-        format: Of its time stamps (auto: found out; file: the capture's own times).
-        clock: Name of its clock; taps with the same name share one. Empty: a clock of its own.
+        format: Format of its time stamps (auto: detected; file: the capture's own times).
+        clock: Name of its clock; taps with the same name share a clock. Empty: its own clock.
     """
 
     file: Annotated[str, Field(min_length=1)]
@@ -180,7 +180,7 @@ class TapFile(ContractModel):
 
 
 class TapFiles(ContractModel):
-    """Where hardware captures: before and behind the bottleneck."""
+    """Hardware taps before and behind the bottleneck."""
 
     before: TapFile
     behind: TapFile
@@ -201,12 +201,12 @@ class Testbed(ContractModel):
     Attributes:
         name: Short name.
         description: Free text.
-        target: Which target adapter drives it.
+        target: The target that is the bottleneck.
         dataplane: How the data plane runs.
-        switch: The switch that is the bottleneck, where the data plane is not (bmv2, tofino).
+        switch: The switch that is the bottleneck, with targets bmv2 and tofino.
         ports: The data plane's ports.
         capture: Hardware taps; without them `telemetry.capture: both` captures in software.
-        capacity: What it carries at once; left out: as its calibration measured, or assumed.
+        capacity: What it can carry at once; left out: as its calibration measured, or assumed.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -228,7 +228,7 @@ class Testbed(ContractModel):
     @field_validator("switch", mode="before")
     @classmethod
     def _by_target(cls, section: Any, info: ValidationInfo) -> Any:
-        """The target tells what the section is, so that an error is about the right keys."""
+        """The target decides what the section is, so that an error is about the right keys."""
         model = SWITCHES.get(info.data.get("target", ""))
         return section if model is None else model.model_validate(section)
 
@@ -266,7 +266,9 @@ class Testbed(ContractModel):
                 f"{', '.join(self._needed_ports())}"
             )
         for name in sorted(present - needed):
-            raise ValueError(f"ports.{name}: target {self.target} has no such port here; remove it")
+            raise ValueError(
+                f"ports.{name}: target {self.target} does not use this port; remove it"
+            )
         self._check_drivers()
 
     def _needed_ports(self) -> tuple[str, ...]:

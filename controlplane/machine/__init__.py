@@ -1,1 +1,1 @@
-"""The machine: commands, processes, namespaces. The only user of subprocess."""
+"""The machine: commands, processes, namespaces. The control plane's only user of subprocess."""

@@ -20,7 +20,7 @@ def remove_run(state: RunState) -> list[str]:
     """Remove a run's processes, interfaces, namespaces and files; returns what is left.
 
     The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
-    free when its process is gone, and no file stays.
+    free when its process has ended, and no file is left.
     """
     left = [f"process {child.pid}" for child in state.processes if not _end(child)]
     if state.namespaces:
@@ -33,14 +33,16 @@ def remove_run(state: RunState) -> list[str]:
 
 
 def refuse_live_runs(folder: Path = STATE_DIR) -> None:
-    """Raise HostError while another run is alive: two would spoil each other."""
+    """Raise HostError while another run is alive: two runs would disturb each other."""
     for path, state in read_states(folder):
         if state is None:
-            raise HostError(f"{path}: damaged state file; look what it names, then remove it")
+            raise HostError(
+                f"{path}: the state file is damaged; remove what it lists, then the file"
+            )
         if state.pid != os.getpid() and state.is_alive():
             raise HostError(
                 f"another run (pid {state.pid}, {state.run_dir}) is using this machine; "
-                "wait for its end or stop it"
+                "wait until it ends, or stop it"
             )
 
 
@@ -48,7 +50,7 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
     """Find runs whose process is gone and remove what they left; returns them.
 
     Raises:
-        HostError: A run is alive, or something stays.
+        HostError: A run is alive, or something cannot be removed.
     """
     refuse_live_runs(folder)
     dead = []

@@ -40,7 +40,7 @@ def run(args: Sequence[str], *, text: str | None = None, timeout_s: float = TIME
         timeout_s: Time limit in seconds.
 
     Raises:
-        HostError: It is missing, fails or takes too long; one line with its last words.
+        HostError: It is missing, fails or takes too long; the message has its last line of output.
     """
     done = attempt(args, text=text, timeout_s=timeout_s)
     if done.code != 0:
@@ -50,22 +50,39 @@ def run(args: Sequence[str], *, text: str | None = None, timeout_s: float = TIME
 
 
 def attempt(
-    args: Sequence[str], *, text: str | None = None, timeout_s: float = TIMEOUT_S
+    args: Sequence[str],
+    *,
+    text: str | None = None,
+    timeout_s: float | None = TIMEOUT_S,
+    show_errors: bool = False,
 ) -> Completed:
-    """Run a command whose failure is an answer; see `run`."""
+    """Run a command whose failure is an answer; see `run`.
+
+    Args:
+        args: The program and its arguments.
+        text: Given to its standard input.
+        timeout_s: Time limit in seconds; None: it may take as long as it likes.
+        show_errors: Its standard error is this process's, and not in the answer.
+    """
     started = time.monotonic()
     try:
         done = subprocess.run(
-            list(args), input=text, capture_output=True, text=True, timeout=timeout_s, check=False
+            list(args),
+            input=text,
+            stdout=subprocess.PIPE,
+            stderr=None if show_errors else subprocess.PIPE,
+            text=True,
+            timeout=timeout_s,
+            check=False,
         )
     except FileNotFoundError as error:
         raise HostError(f"{args[0]}: not installed; `make setup` installs it") from error
     except subprocess.TimeoutExpired as error:
-        LOG.error("command %s: no end within %g s", shlex.join(args), timeout_s)
-        raise HostError(f"`{shlex.join(args)}` did not end within {timeout_s:g} s") from error
+        LOG.error("command %s: no end within %s s", shlex.join(args), timeout_s)
+        raise HostError(f"`{shlex.join(args)}` did not end within {timeout_s} s") from error
     taken = (time.monotonic() - started) * 1e3
     LOG.info("command %s -> %d (%.1f ms)", shlex.join(args), done.returncode, taken)
     for name, words in (("stdin", text), ("stdout", done.stdout), ("stderr", done.stderr)):
         if words and words.strip():
             LOG.debug("  %s: %s", name, words.strip()[:4000])
-    return Completed(tuple(args), done.returncode, done.stdout, done.stderr)
+    return Completed(tuple(args), done.returncode, done.stdout, done.stderr or "")

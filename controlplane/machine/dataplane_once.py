@@ -54,7 +54,7 @@ def p4_runs_as(program: Path, spec: Path) -> tuple[str, str]:
 
 
 def _last_words(done: Completed) -> str:
-    """The error that it tells: as a JSON line, or as the last line of its standard error."""
+    """The error that it reports: as a JSON line, or as the last line of its standard error."""
     for line in reversed(done.out.splitlines()):
         with contextlib.suppress(ValidationError):
             return ErrorEvent.model_validate_json(line).error

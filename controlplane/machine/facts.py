@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 
 from . import command
@@ -40,6 +39,8 @@ def cpu() -> str:
 
 def software() -> dict[str, str]:
     """Versions of what computes."""
+    from importlib import metadata  # noqa: PLC0415 - slow to import
+
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:

@@ -25,12 +25,12 @@ def forwarder_command(dataplane: DataPlane, devices: Sequence[str]) -> list[str]
 
     Args:
         dataplane: Says which cores and which memory.
-        devices: The EAL's arguments that open the ports, as the data plane tells them.
+        devices: The EAL's arguments that open the ports, as the data plane lists them.
     """
     memory = ("--in-memory",) if dataplane.huge_pages else ("--no-huge", "--no-shconf")
     return [
         *("nice", "-n", "-20"),
-        # What it prints tells when it forwards: line by line, although it is no terminal.
+        # Line by line although its output is no terminal: a line says that it forwards.
         *("stdbuf", "-oL"),
         *(TESTPMD, f"--lcores=0@{dataplane.service_core},1@{dataplane.core}", "--no-telemetry"),
         *("-m", str(dataplane.memory.bytes // 2**20), *memory),
@@ -47,5 +47,5 @@ def _any_pci(devices: Sequence[str]) -> bool:
 
 
 def forwarder_event(line: str) -> dict[str, Any] | None:
-    """What a line of its output says: that it forwards."""
+    """The event in a line of its output: that it forwards packets."""
     return {"event": "ready"} if line.startswith(_FORWARDING) else None

@@ -1,10 +1,14 @@
-"""The one logger of the control plane, and its file in the run directory."""
+"""What a person follows meanwhile: the one logger and its file, and the callback for steps."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+ShowStep = Callable[[str, int, int], None]
+"""Called before each step of something long: title, steps done, steps in all."""
 
 LOG = logging.getLogger("nashbed")
 

@@ -30,7 +30,7 @@ def refuse_foreign(layout: Layout) -> None:
     """Raise HostError when a name of ours is taken by somebody else."""
     for name in existing_namespaces() & set(layout.namespaces):
         raise HostError(
-            f"network namespace {name} exists already and belongs to no run of ours; "
+            f"network namespace {name} already exists and belongs to no known run; "
             f"remove it with `ip netns del {name}` or use another results folder"
         )
 
@@ -68,10 +68,10 @@ def _bring_up(namespace: str, interface: str) -> None:
 
 
 def _take_nic(side: HostSide) -> None:
-    found = command.attempt(["ip", "link", "show", "dev", side.interface])
-    if found.code != 0:
+    shown = command.attempt(["ip", "link", "show", "dev", side.interface])
+    if shown.code != 0:
         raise HostError(
-            f"interface {side.interface}: not on this machine; see ports in the testbed file"
+            f"interface {side.interface}: not on this machine; correct `ports` in the testbed file"
         )
     command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
 
@@ -133,8 +133,8 @@ def hardware_address(side: HostSide) -> str:
 
 def _link(namespace: str, interface: str) -> dict[str, Any]:
     args = ["ip", "-n", namespace, "-j", "-s", "link", "show", "dev", interface]
-    found: list[dict[str, Any]] = json.loads(command.run(args).out)
-    return found[0]
+    links: list[dict[str, Any]] = json.loads(command.run(args).out)
+    return links[0]
 
 
 def link_losses(namespace: str, interface: str) -> dict[str, int]:

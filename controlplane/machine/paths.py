@@ -19,14 +19,14 @@ DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
 
 
 def built(path: Path) -> Path:
-    """A program that `make` builds; raises HostError when it is not there."""
+    """A program that `make` builds; raises HostError when it is missing."""
     if not path.is_file():
         raise HostError(f"{path}: not built; run `make build`")
     return path
 
 
 def artefact(place: str, folder: Path = P4SRC) -> Path:
-    """A target's compiled P4 program; raises HostError when it is not there.
+    """A target's compiled P4 program; raises HostError when it is missing.
 
     Args:
         place: Where it is below `folder`, as the target says.
@@ -34,7 +34,7 @@ def artefact(place: str, folder: Path = P4SRC) -> Path:
     """
     path = folder / place
     if not path.exists():
-        raise HostError(f"{path}: not there; restore it from git, or see p4src/README.md")
+        raise HostError(f"{path}: missing; restore it from git, or see p4src/README.md")
     return path
 
 

@@ -1,4 +1,4 @@
-"""What the machine must have before anything is touched."""
+"""What is checked of the machine before anything is touched."""
 
 from __future__ import annotations
 
@@ -8,17 +8,46 @@ from pathlib import Path
 
 from ..contract.errors import HostError
 from ..contract.testbed import Testbed
+from . import cleanup
 from .forwarder import TESTPMD
+from .paths import DATAPLANE, FLOWS, built
 
 MEMINFO = Path("/proc/meminfo")
 TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
 SPARE_BYTES = 200_000_000
 
 
+def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
+    """Check everything that a run needs of the machine, before its run directory is made.
+
+    Args:
+        testbed: The testbed.
+        folder: Where the run writes.
+        needed_bytes: How much it may write.
+
+    Raises:
+        HostError: Something is missing; the message says what to do.
+    """
+    check_before_cleanup(testbed)
+    cleanup.refuse_live_runs()
+    require_huge_pages(testbed)
+    built(DATAPLANE)
+    built(FLOWS)
+    require_disk(folder, needed_bytes)
+
+
+def check_before_cleanup(testbed: Testbed) -> None:
+    """Check what no earlier run could be holding."""
+    require_root()
+    require_tools()
+    require_cores(testbed)
+    require_switch(testbed)
+
+
 def require_root() -> None:
     """Raise HostError unless this is root."""
     if os.geteuid() != 0:
-        raise HostError("not root: namespaces and AF_XDP need it; run it again with sudo")
+        raise HostError("not root: network namespaces and AF_XDP need root; run it with sudo")
 
 
 def require_tools() -> None:
@@ -35,7 +64,7 @@ def require_capture() -> None:
 
 
 def require_forwarder() -> None:
-    """Raise HostError when dpdk-testpmd is missing; only comparing with it needs it."""
+    """Raise HostError when dpdk-testpmd is missing; only the comparison with it needs it."""
     if shutil.which(TESTPMD) is None:
         raise HostError(
             f"{TESTPMD}: not installed, and the comparison needs it; `apt install dpdk-dev`"
@@ -47,8 +76,8 @@ def require_switch(testbed: Testbed) -> None:
     program = testbed.switch.local_program if testbed.switch else None
     if program is not None and shutil.which(program) is None:
         raise HostError(
-            f"{program}: not on PATH, and testbed {testbed.name!r} runs it; it comes with p4lang's "
-            "behavioral-model (package p4lang-bmv2): install it, or name it in switch.program"
+            f"{program}: not on PATH, and testbed {testbed.name!r} runs it; it is part of "
+            "p4lang's behavioral-model: install package p4lang-bmv2, or set switch.program"
         )
 
 

@@ -28,7 +28,7 @@ TARGETS = ("dataplane", "switch", "testpmd")
 
 
 def json_event(line: str) -> dict[str, Any] | None:
-    """The event of a line of JSON; None for what is none."""
+    """The event in a line of JSON; None where there is none."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -37,7 +37,7 @@ def json_event(line: str) -> dict[str, Any] | None:
 
 
 class Process:
-    """A child process that tells events on standard output, by default JSON objects in lines.
+    """A child process that reports events on standard output, by default one JSON object a line.
 
     It dies with the thread that starts it (PR_SET_PDEATHSIG), so a killed control plane
     leaves no process behind; its threads therefore outlive their children.
@@ -45,9 +45,9 @@ class Process:
     Args:
         name: What it is called in errors and in the log.
         args: Its command line.
-        state: Where it is noted as ours.
+        state: File that lists it as ours.
         log_path: Where its standard error goes.
-        read_event: What a line of its standard output says; for programs that speak no JSON.
+        read_event: Turns a line of its standard output into an event, where that is not JSON.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Process:
                 message = self._events.get(timeout=0.1)
             except queue.Empty:
                 if time.monotonic() > deadline:
-                    raise self.failure(f"did not say {event!r} within {timeout_s:g} s") from None
+                    raise self.failure(f"did not report {event!r} within {timeout_s:g} s") from None
                 continue
             if message is None:
                 self._events.put(None)
@@ -219,9 +219,9 @@ class Process:
 
 
 def _real(program: str) -> str:
-    found = shutil.which(program)
-    assert found is not None
-    return str(Path(found).resolve())
+    path = shutil.which(program)
+    assert path is not None
+    return str(Path(path).resolve())
 
 
 def _popen(name: str, args: Sequence[str]) -> subprocess.Popen[str]:

@@ -18,7 +18,7 @@ WANTED = {
     "meanPathDelay": "path_delay_ns",
     "stepsRemoved": "steps_removed",
 }
-"""pmc's name -> ours; everything it tells is text."""
+"""pmc's name -> ours; all values are text."""
 
 
 def state() -> dict[str, str]:
@@ -38,12 +38,12 @@ def state() -> dict[str, str]:
 
 def _read(done: Completed) -> dict[str, str]:
     """Lines of `name value`; without an answer from ptp4l there are none."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in done.out.splitlines():
         name, _, value = line.strip().partition(" ")
         if name in WANTED and value.strip():
-            found[WANTED[name]] = value.strip()
-    if not found:
+            fields[WANTED[name]] = value.strip()
+    if not fields:
         return {"state": "absent", "detail": "ptp4l does not answer pmc"}
-    synchronised = found.get("port_state") in ("SLAVE", "MASTER", "GRAND_MASTER")
-    return {"state": "synchronised" if synchronised else "running", **found}
+    synchronised = fields.get("port_state") in ("SLAVE", "MASTER", "GRAND_MASTER")
+    return {"state": "synchronised" if synchronised else "running", **fields}

@@ -44,7 +44,7 @@ class PathEnds:
 
 
 class Session(ABC):
-    """What the run needs from a machine."""
+    """What a run needs of a machine."""
 
     @abstractmethod
     def open(self) -> None:
@@ -59,7 +59,7 @@ class Session(ABC):
         """Start dpdk-testpmd in the data plane's place; its event `ready`: it forwards.
 
         Args:
-            devices: The EAL's arguments that open the ports, as the data plane tells them.
+            devices: The EAL's arguments that open the ports, as the data plane lists them.
         """
 
     @abstractmethod
@@ -195,10 +195,7 @@ class LocalSession(Session):
 
     def open(self) -> None:
         """Check the machine, remove dead runs, make the namespaces."""
-        preflight.require_root()
-        preflight.require_tools()
-        preflight.require_cores(self._testbed)
-        preflight.require_switch(self._testbed)
+        preflight.check_before_cleanup(self._testbed)
         cleanup.remove_dead_runs()
         preflight.require_huge_pages(self._testbed)
         self._affinity = leave_core(self._testbed.dataplane.core)
@@ -259,7 +256,7 @@ class LocalSession(Session):
         return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
-        """Start the switch program in its namespace; it stays off the loop's core as we do."""
+        """Start the switch program in its namespace, off the packet loop's core."""
         args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
         self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
         favour_group(self._switch.pid)
@@ -268,7 +265,7 @@ class LocalSession(Session):
     def connect_switch(self, timeout_s: float) -> socket.socket:
         """A connection to the switch program's control port, as soon as it answers."""
         if self._switch is None:
-            raise TargetError("switch: it is not started")
+            raise TargetError("switch: not started")
         return connect_switch(self._testbed, self.layout, self._switch, timeout_s)
 
     def connect_hosts(self) -> None:
@@ -277,7 +274,7 @@ class LocalSession(Session):
         namespaces.configure(self.layout, self._sysctls)
 
     def start_flows(self, side: Side, config: Path, lane: int) -> Process:
-        """Start a flow generator in a side's namespace; it stays off the loop's core as we do."""
+        """Start a flow generator in a side's namespace, off the packet loop's core."""
         namespace = self.layout.senders if side == "snd" else self.layout.receivers
         role = "sender" if side == "snd" else "sink"
         args = [str(built(FLOWS)), "--config", str(config)]
@@ -338,19 +335,19 @@ class LocalSession(Session):
         """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
         losses = {f"softnet_{k}": v for k, v in facts.softnet().items()}
         for side in self.layout.sides:
-            found = namespaces.link_losses(side.namespace, side.interface)
-            losses |= {f"{side.interface}_{k}": v for k, v in found.items()}
+            counts = namespaces.link_losses(side.namespace, side.interface)
+            losses |= {f"{side.interface}_{k}": v for k, v in counts.items()}
             if side.peer:
-                found = namespaces.link_losses(side.peer_namespace, side.peer)
-                losses |= {f"{side.peer}_{k}": v for k, v in found.items()}
+                counts = namespaces.link_losses(side.peer_namespace, side.peer)
+                losses |= {f"{side.peer}_{k}": v for k, v in counts.items()}
         for cable in self.layout.cables:
             for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
-                found = namespaces.link_losses(namespace, end)
-                losses |= {f"{end}_{k}": v for k, v in found.items()}
+                counts = namespaces.link_losses(namespace, end)
+                losses |= {f"{end}_{k}": v for k, v in counts.items()}
         return losses
 
     def close(self) -> None:
-        """Give everything back; what stays is an error with its name."""
+        """Give everything back; what cannot be removed is named in an error."""
         for process in reversed(self._processes):
             process.stop()
         self._processes.clear()

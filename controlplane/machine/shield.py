@@ -4,7 +4,7 @@ The packet loop must look at its wires every few microseconds. On a machine with
 the flows fill the other core, so the scheduler sends every passing process and the kernel's
 own unbound threads to the loop's core, where each holds it until the next timer tick (4 ms
 at 250 Hz): measured here at 600 Mbit/s, the 99.9th percentile of lateness falls from 2.6 ms to
-0.2 ms when they are kept away. Real-time classes are no way out: their throttle stops the
+0.2 ms when they are kept away. A real-time class does not help: its throttle stops the
 loop for 50 ms in every second.
 
 Only tasks that may run on every core are moved, and only those are moved back.
@@ -29,7 +29,7 @@ class Shield(ContractModel):
     """What a shield changes, enough to undo it.
 
     Attributes:
-        core: The core that is kept free.
+        core: The shielded core.
         online: All cores.
         workqueue_mask: The kernel's mask for unbound work before; empty if it has none.
         others: Tasks (thread id, start time) that were off that core before, and on every other.
@@ -111,6 +111,6 @@ def _move(from_cores: set[int], to_cores: set[int], but: set[tuple[int, int]] | 
 
 def _write_workqueue_mask(shield: Shield, mask: str) -> None:
     if shield.workqueue_mask:
-        # Without that right only the unbound kernel work stays where it was.
+        # Without permission, only the kernel's unbound work is not moved.
         with contextlib.suppress(OSError):
             WORKQUEUE_MASK.write_text(mask)

@@ -67,24 +67,24 @@ def _watch_one(core: int, seconds: float, bound_ns: int) -> Stalls:
 
 def _pauses(seconds: float, bound_ns: int) -> list[int]:
     now = time.monotonic_ns
-    found = []
+    pauses = []
     last = now()
     end = last + int(seconds * 1e9)
     while last < end:
         at = now()
         if at - last > bound_ns:
-            found.append(at - last)
+            pauses.append(at - last)
         last = at
-    return found
+    return pauses
 
 
 def main(core: int, seconds: float, bound_ns: int) -> None:
-    """Watch the core that this process then runs on; tells it in JSON on standard output."""
+    """Watch a core, on which this process then runs; the result is JSON on standard output."""
     os.sched_setaffinity(0, {core})
     if os.geteuid() == 0:
         os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
-    found = sum_up(core, seconds, bound_ns, _pauses(seconds, bound_ns))
-    sys.stdout.write(json.dumps(found.model_dump()) + "\n")
+    stalls = sum_up(core, seconds, bound_ns, _pauses(seconds, bound_ns))
+    sys.stdout.write(json.dumps(stalls.model_dump()) + "\n")
 
 
 if __name__ == "__main__":

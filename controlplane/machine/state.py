@@ -23,7 +23,7 @@ STATE_DIR = Path("/run/nashbed")
 
 
 def id_of(place: Path) -> str:
-    """Four hexadecimal digits from a place on disk: names of what a run makes on the machine."""
+    """Four hexadecimal digits from a path, for the names of what a run makes on the machine."""
     return hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:4]
 
 
@@ -100,12 +100,12 @@ class StateFile:
     def remove_process(self, pid: int) -> None:
         """Forget a process that has ended."""
         with self._lock:
-            kept = tuple(p for p in self._state.processes if p.pid != pid)
-            self._state = self._state.model_copy(update={"processes": kept})
+            remaining = tuple(p for p in self._state.processes if p.pid != pid)
+            self._state = self._state.model_copy(update={"processes": remaining})
             self._write()
 
     def remove(self) -> None:
-        """The run is gone and so is everything of it."""
+        """The run has ended and nothing of it is left: remove the file."""
         with self._lock:
             self.path.unlink(missing_ok=True)
 
@@ -129,10 +129,10 @@ def own_state(run_id: str, run_dir: Path) -> RunState:
 
 def read_states(folder: Path = STATE_DIR) -> list[tuple[Path, RunState | None]]:
     """All state files; None for one that cannot be read."""
-    found: list[tuple[Path, RunState | None]] = []
+    states: list[tuple[Path, RunState | None]] = []
     for path in sorted(folder.glob("*.json")):
         try:
-            found.append((path, RunState.model_validate(json.loads(path.read_text()))))
+            states.append((path, RunState.model_validate(json.loads(path.read_text()))))
         except (OSError, ValueError, ValidationError):
-            found.append((path, None))
-    return found
+            states.append((path, None))
+    return states

@@ -57,7 +57,7 @@ def switch_command(
 def _notifications(program: str, scratch: Path) -> tuple[str, ...]:
     """Its notification socket among our own files, where it was built to have one (nanomsg).
 
-    The default is a file in /tmp that would stay there.
+    The default is a file in /tmp that nobody removes.
     """
     option = "--notifications-addr"
     if option not in command.attempt([program, "--help"]).out:
@@ -97,7 +97,7 @@ def connect_switch(
 
 
 def _connected(namespace: str, port: int) -> socket.socket | None:
-    """A connection made inside a namespace: a socket stays where it was made.
+    """A connection made inside a namespace: a socket belongs to the one it was made in.
 
     A thread of its own enters the namespace and ends there, so that nobody else is moved.
     """

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ..config import (
     Loaded,
-    available_congestion_controls,
-    check_strategies,
-    check_utility,
     load_scenario,
     load_testbed,
 )
@@ -26,13 +22,11 @@ from ..machine.log import LOG, close_log, log_to
 from ..machine.session import MakeSession, SessionRequest, local_session
 from ..machine.state import id_of
 from ..plan.attempt import make_attempt
-from ..plan.planner import ExpectedRounds, make_plan
 from ..plan.resources import resources_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
-from ..targets import capabilities_of, preview, resolve
 from .manifest import Status, new_manifest, with_lab, with_status
 from .scheduler import OnProgress, OnStep, Scheduler
-from .standing import standing, with_capacity
+from .standing import standing
 from .trial_runner import TrialRunner
 from .work import Chooser, ChosenWork, Job, PlannedWork, Work
 
@@ -69,44 +63,6 @@ class ActiveRun:
         """Write the manifest with another status."""
         self.manifest = with_status(self.manifest, status, self.directory.sealed())
         self.directory.write("manifest.json", self.manifest)
-
-
-def plan_run(
-    scenario: Loaded[Scenario], testbed: Loaded[Testbed], expected_rounds: ExpectedRounds
-) -> Plan:
-    """Plan a run, refusing what cannot be done; touches nothing.
-
-    Args:
-        scenario: What to run.
-        testbed: Where.
-        expected_rounds: Says what an adaptive search will take.
-    """
-    check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
-    check_utility(scenario.model, scenario.name)
-    loaded, capacity_from = with_capacity(testbed, standing(testbed))
-    bed = loaded.model
-    # A calibration measures many lanes together: it is no reason to refuse one fast trial.
-    highest_rate = max(bed.capacity.rate, testbed.model.capacity.rate)
-    plan = make_plan(
-        scenario.model,
-        bed,
-        capabilities_of(bed),
-        partial(resolve, bed),
-        expected_rounds,
-        highest_rate,
-    )
-    return plan.model_copy(update={"capacity_from": capacity_from})
-
-
-def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
-    """What the target would be given, as lines: for all lanes, and for one of each setting.
-
-    Empty where the target is given no more than the plan says.
-    """
-    programs = {trial.setting.label: trial.program for trial in plan.trials}
-    parts = {"every lane": list(preview(testbed))}
-    parts |= {f"setting {label}": list(preview(testbed, p)) for label, p in programs.items()}
-    return {part: lines for part, lines in parts.items() if lines}
 
 
 def new_run(

@@ -9,18 +9,7 @@ from ..contract.errors import ConfigError
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
 from .base import Target
-from .bmv2 import bmv2_capabilities, bmv2_resolve, bmv2_target
-from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve
 from .host import TargetHost
-from .tofino import (
-    TofinoSwitch,
-    preview_session,
-    preview_setting,
-    tofino_capabilities,
-    tofino_resolve,
-    tofino_section,
-)
-from .with_hosts import SwitchWithHosts
 
 
 @dataclass(frozen=True)
@@ -42,31 +31,49 @@ class TargetKind:
     preview: Callable[[Testbed, BottleneckProgram | None], Sequence[str]] = lambda *_: ()
 
 
-TARGETS: dict[str, TargetKind] = {
-    "dpdk": TargetKind(
+def _dpdk() -> TargetKind:
+    from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve  # noqa: PLC0415
+
+    return TargetKind(
         capabilities=lambda testbed: dpdk_capabilities(testbed.dataplane),
         resolve=lambda testbed, program: dpdk_resolve(program),
         make=lambda host, testbed: DpdkTarget(host, testbed.dataplane),
         artefact=lambda testbed: "dpdk/bottleneck.spec",
-    ),
-    "bmv2": TargetKind(
+    )
+
+
+def _bmv2() -> TargetKind:
+    from .bmv2 import bmv2_capabilities, bmv2_resolve, bmv2_target  # noqa: PLC0415
+
+    return TargetKind(
         capabilities=lambda testbed: bmv2_capabilities(),
         resolve=lambda testbed, program: bmv2_resolve(program),
         make=bmv2_target,
         artefact=lambda testbed: "bmv2/bottleneck.json",
-    ),
-    "tofino": TargetKind(
-        capabilities=tofino_capabilities,
-        resolve=tofino_resolve,
+    )
+
+
+def _tofino() -> TargetKind:
+    from . import tofino  # noqa: PLC0415
+    from .with_hosts import SwitchWithHosts  # noqa: PLC0415
+
+    return TargetKind(
+        capabilities=tofino.tofino_capabilities,
+        resolve=tofino.tofino_resolve,
         make=lambda host, testbed: SwitchWithHosts(
-            TofinoSwitch(tofino_section(testbed), testbed.capacity.lanes), host, testbed.dataplane
+            tofino.TofinoSwitch(tofino.tofino_section(testbed), testbed.capacity.lanes),
+            host,
+            testbed.dataplane,
         ),
-        artefact=lambda testbed: f"tofino/{tofino_section(testbed).chip}/bf-rt.json",
+        artefact=lambda testbed: f"tofino/{tofino.tofino_section(testbed).chip}/bf-rt.json",
         preview=lambda testbed, program: (
-            preview_setting(testbed, program) if program else preview_session(testbed)
+            tofino.preview_setting(testbed, program) if program else tofino.preview_session(testbed)
         ),
-    ),
-}
+    )
+
+
+TARGETS: dict[str, Callable[[], TargetKind]] = {"dpdk": _dpdk, "bmv2": _bmv2, "tofino": _tofino}
+"""Name -> target. What drives a target (gRPC, Thrift) is imported when a testbed names it."""
 
 
 def capabilities_of(testbed: Testbed) -> Capabilities:
@@ -103,7 +110,7 @@ def _kind(testbed: Testbed) -> TargetKind:
     kind = TARGETS.get(testbed.target)
     if kind is None:
         raise ConfigError(
-            f"testbed {testbed.name!r}: target {testbed.target} has no adapter here; this "
-            f"nashbed has {', '.join(TARGETS)}"
+            f"testbed {testbed.name!r}: this nashbed has no target {testbed.target!r}; write "
+            f"target: {', '.join(TARGETS)}"
         )
-    return kind
+    return kind()

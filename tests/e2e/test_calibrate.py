@@ -63,7 +63,7 @@ def test_the_embedded_testbed_is_what_it_says(nashbed: Nashbed, bed: Path) -> No
     for setting in ("10ms", "40ms"):
         assert 0 <= checks["base_rtt", setting]["value"] <= 0.2
     assert abs(checks["rate", "50mbit"]["value"]) <= 0.2
-    assert abs(checks["stay_explains_delay", "50mbit"]["value"]) <= 0.2
+    assert abs(checks["sojourn_explains_delay", "50mbit"]["value"]) <= 0.2
 
     scenario = nashbed.scenario()
     plan = ("plan", str(scenario), "--testbed", str(bed), "--json")

@@ -117,7 +117,7 @@ def test_a_namespace_that_is_not_ours_is_left_alone(nashbed: Nashbed) -> None:
     subprocess.run(["ip", "netns", "add", name], check=True)
     try:
         err = nashbed.call("resume", str(run_dir), code=4)
-        assert f"network namespace {name} exists already and belongs to no run of ours" in err
+        assert f"network namespace {name} already exists and belongs to no known run" in err
         assert (Path("/run/netns") / name).exists()
     finally:
         subprocess.run(["ip", "netns", "del", name], check=True)

@@ -25,10 +25,12 @@ from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.polling import poll
 from nashbed.controlplane.machine.session import LocalSession
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, plan_run
+from nashbed.controlplane.run.planning import plan_run
+from nashbed.controlplane.run.runner import ActiveRun, execute, new_run
 from nashbed.controlplane.study import adaptive
-from nashbed.controlplane.targets import SwitchWithHosts, registry
+from nashbed.controlplane.targets import registry
 from nashbed.controlplane.targets.host import TargetHost
+from nashbed.controlplane.targets.with_hosts import SwitchWithHosts
 from tests.e2e.conftest import SCENARIO, USUAL, WIDE_GATES, leftovers
 from tests.e2e.soft_target import PROGRAM, SoftSwitch
 
@@ -64,7 +66,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[MakeSwitch], None]:
             make=make_target,
             artefact=lambda testbed: "build.py",
         )
-        monkeypatch.setitem(registry.TARGETS, "bmv2", kind)
+        monkeypatch.setitem(registry.TARGETS, "bmv2", lambda: kind)
 
     return use_one
 

@@ -1,14 +1,14 @@
-"""How much a testbed carries at once with every validity gate passing: measured, not believed."""
+"""How much a testbed carries at once with every validity gate passing: measured."""
 
 from .bed import Lanes, why_not
-from .level import Tell
-from .measure import Capacities, Found, check_machine, measure_lanes
+from .level import ShowLine
+from .measure import Capacities, LaneCount, check_machine, measure_lanes
 
 __all__ = [
     "Capacities",
-    "Found",
+    "LaneCount",
     "Lanes",
-    "Tell",
+    "ShowLine",
     "check_machine",
     "measure_lanes",
     "why_not",

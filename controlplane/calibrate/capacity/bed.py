@@ -99,9 +99,13 @@ def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
         rate: Of a lane.
     """
     if testbed.switch is not None:
-        return f"target {can.target}: what its switch carries is stated, not counted"
+        return (
+            f"target {can.target}: the testbed file states the capacity of its switch, and it is "
+            "not measured"
+        )
     if can.lanes < 2:
-        return f"target {can.target} has one bottleneck: there are no lanes to count"
+        return f"target {can.target} has one lane only: there is nothing to count"
     if can.max_rate_bps < rate.bps:
-        return f"target {can.target} goes up to {Rate(can.max_rate_bps)}, a lane has {rate}"
+        most = Rate(can.max_rate_bps)
+        return f"target {can.target} supports at most {most}, and each lane has {rate}"
     return ""

@@ -17,16 +17,18 @@ from ...contract.scenario import Scenario
 from ...contract.testbed import Testbed
 from ...contract.trial import TrialRecord
 from ...lane.lab import compiled_program
-from ...machine.cores import Ticks, read_ticks, shares
+from ...machine.cpu_time import Ticks, read_ticks, shares
 from ...machine.session import MakeSession, local_session
-from ...run.runner import execute, new_run, plan_run
+from ...run.planning import plan_run
+from ...run.runner import execute, new_run
 from ...run.scheduler import Snapshot
 from ...run.steps import TrialStep
 from ...run.work import Chooser
 from ...store.errors import DiskFullError
 from .bed import Lanes
 
-Tell = Callable[[str], None]
+ShowLine = Callable[[str], None]
+"""Shows a line to the person."""
 
 
 @dataclass
@@ -64,13 +66,13 @@ class LevelRunner:
         testbed: The testbed, its capacity set aside.
         lanes: What each lane is like.
         make_session: Makes the session; tests give one without a real machine.
-        program: Finds the compiled P4 program.
+        find_artefact: Finds the compiled P4 program.
     """
 
     testbed: Loaded[Testbed]
     lanes: Lanes
     make_session: MakeSession = local_session
-    program: Callable[[Testbed], Path] = compiled_program
+    find_artefact: Callable[[Testbed], Path] = compiled_program
 
     def plan(self, lanes: int, seed: int = 1) -> tuple[Loaded[Scenario], Plan]:
         """The plan of a level; raises ConfigError where it does not fit on the testbed."""
@@ -89,13 +91,13 @@ class LevelRunner:
         """
         scenario, plan = self.plan(lanes, seed)
         if plan.lanes < lanes:
-            raise ConfigError(f"{self.testbed.name}: {lanes} lanes do not fit side by side")
+            raise ConfigError(f"{self.testbed.name}: {lanes} lanes do not fit at the same time")
         watch = AllRunning(lanes)
         with tempfile.TemporaryDirectory(prefix="nashbed-capacity-") as folder:
             run = new_run(Path(folder), scenario, self.testbed, plan, _no_chooser)
             early = ""
             try:
-                execute(run, watch.see, self.make_session, self.program)
+                execute(run, watch.see, self.make_session, self.find_artefact)
             except DiskFullError:
                 raise
             except (HostError, TargetError) as error:  # more than this machine can do

@@ -13,12 +13,12 @@ from ...contract.capacity import LevelAttempt
 from ...contract.errors import ConfigError, HostError
 from ...contract.testbed import Testbed
 from ...lane.lab import compiled_program
-from ...machine.admission import check_host
+from ...machine.preflight import check_host
 from ...machine.session import MakeSession, local_session
 from ...run.runner import needed_disk_bytes
 from ...targets import capabilities_of
 from .bed import Lanes, measuring_bed, why_not
-from .level import LevelRunner, Tell
+from .level import LevelRunner, ShowLine
 from .search import Search
 
 PANEL_LANES = Lanes()
@@ -32,7 +32,7 @@ class Capacities:
 
     Attributes:
         lanes: What each lane is like.
-        start: Where the search begins: what the machine is thought to carry.
+        start: Number of lanes that the search begins with.
         most: No more lanes than this; None: as many as the testbed has.
         attempts: How often a level may be tried before it counts as failed.
     """
@@ -44,8 +44,8 @@ class Capacities:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was found.
+class LaneCount:
+    """How many lanes a testbed carries.
 
     Attributes:
         lanes: The largest number of lanes that passed and was confirmed; 0: not even one.
@@ -65,18 +65,18 @@ class Found:
 def measure_lanes(
     testbed: Loaded[Testbed],
     what: Capacities,
-    tell: Tell,
+    show_line: ShowLine,
     make_session: MakeSession = local_session,
-    program: Callable[[Testbed], Path] = compiled_program,
-) -> Found:
+    find_artefact: Callable[[Testbed], Path] = compiled_program,
+) -> LaneCount:
     """Count the lanes that a testbed carries; nothing is left behind, Ctrl-C included.
 
     Args:
         testbed: The testbed; what capacity it states does not matter.
         what: What is looked for.
-        tell: Told one line for each attempt.
+        show_line: Called with a line for each attempt.
         make_session: Makes the session; tests give one without a real machine.
-        program: Finds the compiled P4 program.
+        find_artefact: Finds the compiled P4 program.
 
     Raises:
         ConfigError: Lanes cannot be counted on this testbed; the reason.
@@ -85,20 +85,21 @@ def measure_lanes(
     reason = why_not(testbed.model, capabilities_of(testbed.model), what.lanes.rate)
     if reason:
         raise ConfigError(f"{testbed.name}: {reason}")
-    runner = LevelRunner(measuring_bed(testbed, what.lanes.rate), what.lanes, make_session, program)
+    bed = measuring_bed(testbed, what.lanes.rate)
+    runner = LevelRunner(bed, what.lanes, make_session, find_artefact)
     largest = _largest(runner, what)
     seeds = count(1)
 
     def measure(lanes: int) -> LevelAttempt:
         made = runner.once(lanes, next(seeds))
-        tell(as_line(made))
+        show_line(as_line(made))
         return made
 
     search = Search(measure, what.attempts)
     if not search.passes(min(FEW, largest)) and all(m.lateness is None for m in search.made):
-        raise HostError(f"{testbed.name}: no lane got to its end: {search.made[-1].reason}")
+        raise HostError(f"{testbed.name}: no lane finished: {search.made[-1].reason}")
     lanes = search.most(what.start, largest)
-    return Found(lanes, lanes * what.lanes.rate.bps, tuple(search.made))
+    return LaneCount(lanes, lanes * what.lanes.rate.bps, tuple(search.made))
 
 
 def check_machine(testbed: Loaded[Testbed], what: Capacities) -> None:

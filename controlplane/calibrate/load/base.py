@@ -1,4 +1,4 @@
-"""What a load generator does: tell what it is, send a burst, be closed."""
+"""What a load generator does: describe itself, send a burst, close."""
 
 from __future__ import annotations
 

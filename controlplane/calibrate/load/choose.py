@@ -44,14 +44,14 @@ def choose_load(asked: str, testbed: Testbed) -> MakeLoad:
     fast = testbed.capacity.rate.bps > OWN_CARRIES_BPS
     there = shutil.which(TESTPMD) is not None
     if kind == "testpmd" and not there:
-        raise HostError(f"{TESTPMD}: not installed; `apt install dpdk-dev`, or use --load own")
+        raise HostError(f"{TESTPMD}: not installed; run `apt install dpdk-dev`, or use --load own")
     return _testpmd if kind == "testpmd" or (kind == "auto" and fast and there) else _own
 
 
 def _address(place: str) -> tuple[str, int]:
     host, _, port = place.partition(":")
     if port and not (port.isdecimal() and 0 < int(port) < 2**16):
-        raise ConfigError(f"--load pktgen:{place}: {port!r} is no port number")
+        raise ConfigError(f"--load pktgen:{place}: {port!r} is not a port number")
     return host or "localhost", int(port or DEFAULT_PORT)
 
 

@@ -60,7 +60,7 @@ class PktgenLoad(Load):
         takes_s = burst.seconds + STEP_S * len(burst.steps)
         sent = self._shell.call("send", burst.pps, timeout_s=takes_s + TIMEOUT_S)
         if not sent.isdecimal():
-            raise HostError(f"pktgen: {sent!r} is no number of frames")
+            raise HostError(f"pktgen: {sent!r} is not a number of frames")
         return int(sent)
 
     def close(self) -> None:

@@ -80,5 +80,5 @@ def frames_sent(out: str) -> int:
     """The port's own count; raises HostError when it is not told."""
     found = _SENT.search(out)
     if found is None:
-        raise HostError(f"{TESTPMD}: does not tell how many packets it sent")
+        raise HostError(f"{TESTPMD}: does not report how many packets it sent")
     return int(found[1])

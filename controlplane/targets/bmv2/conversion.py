@@ -95,6 +95,7 @@ def bmv2_capabilities() -> Capabilities:
         postcards=("all", "sample", "bins"),
         clock_step_ns=CLOCK_STEP_NS,
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
+        verified_on="software: kernel TCP through simple_switch",
         traffic_manager="simple_switch: packets per second",
         limit_detail="bytes, exact (P4 registers)",
     )

@@ -45,6 +45,7 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         queue_tolerance_bytes=None,
         in_queue_registers=False,
+        verified_on="no hardware yet: it compiles and assembles, and has run on a fake only",
         traffic_manager=f"the chip's ({settings.chip})",
         limit_detail=f"whole cells of {chip.cell_bytes} B",
     )

@@ -12,7 +12,6 @@ import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
-from nashbed.analysis.results.acceptance import check
 from nashbed.analysis.results.summary import summarise
 from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_run
@@ -47,12 +46,17 @@ class Page(HTMLParser):
         self.text += data
 
 
+def rows_of(run: Path) -> list[dict[str, Any]]:
+    """The rows as summary.json has them."""
+    return [row.to_dict() for row in summarise(run).rows]
+
+
 def text_of(path: Path) -> str:
     return re.sub(r"\s+", " ", Page(path).text)
 
 
 def test_summary_rows(whole_run: Path) -> None:
-    rows = summarise(whole_run)
+    rows = rows_of(whole_run)
     assert [row["counts"]["bbr"] for row in rows] == [0, 1, 2, 3, 4]
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     for row in rows:
@@ -81,7 +85,7 @@ def test_delays_follow_littles_law(whole_run: Path) -> None:
 
 
 def test_equilibria_are_those_of_the_means(whole_run: Path) -> None:
-    rows = summarise(whole_run)
+    rows = rows_of(whole_run)
     a = [(r["per_flow_throughput"]["cubic"] or {}).get("mean", -1.0) for r in rows]
     b = [(r["per_flow_throughput"]["bbr"] or {}).get("mean", -1.0) for r in rows]
     expected = [(k == 4 or b[k + 1] <= a[k]) and (k == 0 or a[k - 1] <= b[k]) for k in range(5)]
@@ -95,10 +99,10 @@ def test_equilibria_are_those_of_the_means(whole_run: Path) -> None:
 
 def test_repetitions_give_intervals_and_a_bootstrap(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", trials=3, duration="2s", warmup="500ms")
-    row = summarise(run)[1]
+    row = rows_of(run)[1]
     assert row["per_flow_throughput"]["cubic"]["n"] == 3
     assert row["per_flow_throughput"]["cubic"]["ci95"] > 0
-    chances = [r["probability"] for r in summarise(run)]
+    chances = [r["probability"] for r in rows_of(run)]
     assert all(0 <= chance <= 1 for chance in chances)
     assert "How often" in text_of(build_report(run, PAGE))
 
@@ -116,7 +120,7 @@ ACCEPTANCE: list[dict[str, Any]] = [
 
 
 def test_acceptance(tmp_path: Path) -> None:
-    results = check(write_run(tmp_path / "run", acceptance=ACCEPTANCE))
+    results = summarise(write_run(tmp_path / "run", acceptance=ACCEPTANCE)).acceptance
     assert [r.passed for r in results][:4] == [True, False, True, False]
     # All flows cubic: the payload's part of 10 Mbit/s by 4.
     assert results[0].value == pytest.approx(10 * PAYLOAD_PART / 4, rel=5e-3)
@@ -172,9 +176,9 @@ def test_no_valid_trial(tmp_path: Path) -> None:
     (setting,) = writer.settings()
     writer.add(setting, (2,), valid=False)
     run = writer.finish()
-    (row,) = summarise(run)
+    (row,) = rows_of(run)
     assert (row["trials_valid"], row["trials_invalid"], row["equilibrium"]) == (0, 1, None)
-    assert not any(result.passed for result in check(run))
+    assert not any(result.passed for result in summarise(run).acceptance)
     page = build_report(run, PAGE)
     assert "There is no valid trial" in text_of(page)
     assert "9 ms is above 0.5 ms" in text_of(page)
@@ -185,7 +189,7 @@ def test_no_trial_at_all(tmp_path: Path) -> None:
     writer = RunWriter(tmp_path / "run", SCENARIO)
     run = writer.finish()
     edit_json(run / "manifest.json", status="interrupted")
-    assert summarise(run) == []
+    assert rows_of(run) == []
     assert equilibria_of_run(run) == []
     text = text_of(build_report(run, PAGE))
     assert "There is no valid trial" in text
@@ -207,7 +211,7 @@ def test_one_mix_is_undecided_and_said_so(tmp_path: Path) -> None:
 def test_a_single_flow_alone(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 1, "base_rtt": "40ms"}]
     run = write_run(tmp_path / "run", flows=flows, duration="2s")
-    assert [row["counts"] for row in summarise(run)] == [
+    assert [row["counts"] for row in rows_of(run)] == [
         {"cubic": 1, "bbr": 0},
         {"cubic": 0, "bbr": 1},
     ]
@@ -226,7 +230,7 @@ def test_several_groups(tmp_path: Path) -> None:
     for where, counts, _ in planned:
         writer.add(where, counts)
     run = writer.finish(planned)
-    rows = summarise(run)
+    rows = rows_of(run)
     assert len(rows) == 6
     assert rows[0]["mix"] == "near: 2 cubic; far: 1 cubic"
     assert [g["group"] for g in rows[0]["groups"]] == ["near", "far"]

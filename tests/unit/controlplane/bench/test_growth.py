@@ -8,8 +8,8 @@ import pytest
 from nashbed.analysis.figures.growth import draw_growth
 from nashbed.controlplane.bench import growth
 from nashbed.controlplane.bench.postcards import bench_analysis
-from nashbed.controlplane.cli.bench_growth import as_text
-from nashbed.controlplane.contract.benchmark import Figure
+from nashbed.controlplane.cli.bench_text import growth_text
+from nashbed.controlplane.contract.benchmark import Benchmark
 
 
 def silent(*_: object) -> None:
@@ -23,10 +23,10 @@ def series(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[growth.Serie
     def cpu(place, traffic, repetitions, tell):
         assert traffic.lanes * traffic.rate.bps == growth.TOTAL.bps
         names = ("cpu_per_packet_ns_dataplane", "cpu_per_packet_ns_flows")
-        return tuple(Figure(name=n, unit="ns", values=(100.0 * traffic.lanes,)) for n in names)
+        return tuple(Benchmark(name=n, unit="ns", values=(100.0 * traffic.lanes,)) for n in names)
 
     def replay(packets, repetitions, flows, burst):
-        return (Figure(name="replay_mpps", unit="", values=(1000.0 / flows,)),)
+        return (Benchmark(name="replay_mpps", unit="", values=(1000.0 / flows,)),)
 
     monkeypatch.setattr(growth, "bench_cpu", cpu)
     monkeypatch.setattr(growth, "bench_replay", replay)
@@ -47,6 +47,6 @@ def test_series(series: list[growth.Series]) -> None:
 
 
 def test_text_and_plot(series: list[growth.Series], tmp_path: Path) -> None:
-    assert "  10: 10   50: 50" in as_text(series).splitlines()
+    assert "  10: 10   50: 50" in growth_text(series).splitlines()
     draw_growth([each.to_dict() for each in series], tmp_path / "growth.png")
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")

@@ -1,4 +1,4 @@
-"""The panel's figures: minutes, and how far each buffer is from the published equilibrium."""
+"""The panel's benchmarks: minutes, and how far each buffer is from the published equilibrium."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def test_every_buffer_has_its_published_equilibrium() -> None:
 
 def test_the_projection_runs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert cli(["bench", "panel", "--out", str(tmp_path), "--json"]) in (0, 20)
-    (figure,) = json.loads(capsys.readouterr().out)["figures"]
-    assert figure["name"] == "panel_minutes_projected"
+    (benchmark,) = json.loads(capsys.readouterr().out)["figures"]
+    assert benchmark["name"] == "panel_minutes_projected"
     assert list(tmp_path.iterdir()) == []

@@ -11,12 +11,12 @@ from nashbed.controlplane.bench.site import BenchSite
 from nashbed.controlplane.bench.traffic import disturbance
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
-from nashbed.controlplane.contract.benchmark import Figure
+from nashbed.controlplane.contract.benchmark import Benchmark
 from nashbed.controlplane.contract.errors import ConfigError, HostError, TargetError
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine import preflight
+from nashbed.controlplane.machine.cpu_time import CpuTime, cpu_time
 from nashbed.controlplane.machine.forwarder import forwarder_command, forwarder_event
-from nashbed.controlplane.machine.procfs import CpuTime, cpu_time
 from nashbed.controlplane.machine.session import SessionRequest
 from tests.fakes.dataplane import BUSY_NS_A_LOOK, PACKETS_A_LOOK
 from tests.fakes.session import FakeSession
@@ -71,7 +71,7 @@ def place(sessions: Sessions, folder: Path, testbed: str = TESTBED) -> BenchSite
     return BenchSite(bed, folder, sessions, lambda _: Path("bottleneck.spec"))
 
 
-def measure_forward(sessions: Sessions, folder: Path, told: list[str]) -> tuple[Figure, ...]:
+def measure_forward(sessions: Sessions, folder: Path, told: list[str]) -> tuple[Benchmark, ...]:
     return forward.bench_forward(
         place(sessions, folder), FLOWS, 2, SECONDS, WARMUP_S,
         lambda title, done, of: told.append(f"{done}/{of} {title}"),
@@ -135,17 +135,17 @@ def test_cost_for_each_packet(sessions: Sessions, tmp_path: Path) -> None:
 
 def test_a_switch_elsewhere_is_refused(sessions: Sessions, tmp_path: Path) -> None:
     where = place(sessions, tmp_path, SWITCH)
-    with pytest.raises(ConfigError, match="target: dpdk"):
+    with pytest.raises(ConfigError, match="choose a testbed without `switch`"):
         forward.bench_forward(where, 1, 1, 1.0, 0.0, lambda *_: None)
     traffic = cpu.cpu_traffic(1, Rate.parse("1mbit"), 2, 1.0)
-    with pytest.raises(ConfigError, match="target: dpdk"):
+    with pytest.raises(ConfigError, match="choose a testbed without `switch`"):
         cpu.bench_cpu(where, traffic, 1, lambda *_: None)
 
 
 def test_more_lanes_than_there_are(sessions: Sessions, tmp_path: Path) -> None:
     small = TESTBED + "dataplane: {lanes: 4}\n"
     traffic = cpu.cpu_traffic(5, Rate.parse("1mbit"), 2, 1.0)
-    with pytest.raises(ConfigError, match=r"--lanes 5: testbed 'fake' has 4"):
+    with pytest.raises(ConfigError, match=r"--lanes 5: testbed 'fake' has only 4"):
         cpu.bench_cpu(place(sessions, tmp_path, small), traffic, 1, lambda *_: None)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.calibrate import rig as rig_module
-from nashbed.controlplane.calibrate.capacity import Capacities, Found
+from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount
 from nashbed.controlplane.calibrate.drop_point import STOPPED_BPS, burst_steps
 from nashbed.controlplane.calibrate.load.choose import choose_load
 from nashbed.controlplane.calibrate.runner import Calibration, execute
@@ -87,7 +87,7 @@ def test_a_true_path_passes_every_check(calibrate: Calibrate, tmp_path: Path) ->
     assert certificate.passed
     names = {check.name for check in certificate.checks}
     assert names == {
-        "base_rtt", "no_second_queue", "rate", "stay_explains_delay", "clock_resolution",
+        "base_rtt", "no_second_queue", "rate", "sojourn_explains_delay", "clock_resolution",
         "clock_monotonic", "telemetry_complete", "drop_point",
     }  # fmt: skip
     assert Certificate.model_validate_json((tmp_path / "c.json").read_text()) == certificate
@@ -107,7 +107,7 @@ def test_the_capacity_goes_into_the_certificate(
         lambda *_: None,
         lambda _: PathSession(world_of(Faults(), bed)),
         lambda _: Path("fake"),
-        lambda testbed, what, tell: Found(23, 23 * 50_000_000, ()),
+        lambda testbed, what, tell: LaneCount(23, 23 * 50_000_000, ()),
     )
     assert certificate.capacity is not None
     assert certificate.capacity.rate.bps == 1_100_000_000
@@ -133,8 +133,11 @@ def test_the_numbers_are_what_the_path_is(calibrate: Calibrate) -> None:
         (Faults(rate=1.003), {"rate"}),
         (Faults(limit_bytes=1), {"drop_point"}),
         (Faults(limit_bytes=-1), {"drop_point"}),
-        (Faults(delay_ns=300_000), {"base_rtt", "stay_explains_delay"}),
-        (Faults(second_queue_bps=39_000_000), {"no_second_queue", "rate", "stay_explains_delay"}),
+        (Faults(delay_ns=300_000), {"base_rtt", "sojourn_explains_delay"}),
+        (
+            Faults(second_queue_bps=39_000_000),
+            {"no_second_queue", "rate", "sojourn_explains_delay"},
+        ),
         (Faults(clock_step_ns=1_048_576), {"clock_resolution"}),
         (Faults(clock_back=True), {"clock_monotonic"}),
         (Faults(lost_card=True), {"telemetry_complete"}),
@@ -203,7 +206,7 @@ def test_settings_follow_testbed_and_target(bed: Loaded[Testbed]) -> None:
 
 def test_a_rate_beyond_the_target_is_refused(bed: Loaded[Testbed]) -> None:
     can = capabilities_of(bed.model).model_copy(update={"max_rate_bps": 10**9})
-    with pytest.raises(ConfigError, match="--rate 2gbit: target dpdk goes up to 1gbit"):
+    with pytest.raises(ConfigError, match="--rate 2gbit: target dpdk supports at most 1gbit"):
         make_settings(bed.model, can, rates=(Rate(2 * 10**9),))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nashbed.controlplane.calibrate.capacity import Found
-from nashbed.controlplane.calibrate.runner import careful
+from nashbed.controlplane.calibrate.capacity import LaneCount
+from nashbed.controlplane.calibrate.runner import with_margin
 from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.testbed import Capacity
 from nashbed.controlplane.contract.units import Rate
@@ -18,7 +18,9 @@ ports:
 
 def test_one_lane_is_the_margin() -> None:
     bed = parse_testbed(TESTBED, "bed.yaml").model
-    found = careful(Found(23, 23 * 50_000_000, ()), bed)
+    found = with_margin(LaneCount(23, 23 * 50_000_000, ()), bed)
     assert found == Capacity(rate=Rate(22 * 50_000_000), lanes=23)
-    assert careful(Found(1, 50_000_000, ()), bed) == Capacity(rate=Rate(50_000_000), lanes=16)
-    assert careful(Found(0, 0, ()), bed) is None
+    assert with_margin(LaneCount(1, 50_000_000, ()), bed) == Capacity(
+        rate=Rate(50_000_000), lanes=16
+    )
+    assert with_margin(LaneCount(0, 0, ()), bed) is None

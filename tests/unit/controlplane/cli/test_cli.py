@@ -4,25 +4,80 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.cli.app import COMMANDS, command_line
+from nashbed.controlplane.cli.console import duration_text
+from nashbed.controlplane.cli.lazy import LazyCommand
 from nashbed.controlplane.cli.main import run
-from nashbed.controlplane.cli.progress import duration_text
+from nashbed.controlplane.machine import command
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+from typer.main import get_group
 
 ROOT = Path(__file__).resolve().parents[4]
 QUICKSTART = str(ROOT / "configs" / "scenarios" / "quickstart.yaml")
-COMMANDS = ("run", "resume", "validate", "plan", "report", "ne", "replay", "doctor", "schema",
-            "compare", "export", "rtt", "bench analysis")  # fmt: skip
+BENCH_PARTS = ("startup", "replay", "analysis", "timestamps", "lanes", "forward", "cpu", "panel",
+               "growth", "all")  # fmt: skip
 
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", [*(str(each.name) for each in COMMANDS), *(f"bench {part}" for part in BENCH_PARTS)]
+)
 def test_every_help_has_an_example(command: str, capsys: Capture) -> None:
     assert run([*command.split(), "--help"]) == 0
-    assert f"Example: nashbed {command}" in capsys.readouterr().out
+    assert re.search(rf"Examples?:\s+nashbed {command}", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_the_table_has_the_first_line_of_each_commands_help(command: LazyCommand) -> None:
+    loaded = command.load()
+    assert loaded.name == command.name
+    assert loaded.help.splitlines()[0] == command.help
+
+
+def test_every_command_is_in_the_table() -> None:
+    """A command that a module has and the table lacks could not be called."""
+    modules = {import_module(f"nashbed.controlplane.cli.{each.module}") for each in COMMANDS}
+    groups = [get_group(module.app) for module in modules]
+    names = {name for group in groups if not group.name for name in group.commands}
+    assert names | {group.name for group in groups if group.name} == set(command_line().commands)
+
+
+IMPORTED = """
+import sys
+from nashbed.controlplane.cli.main import run
+assert run(sys.argv[1:]) == 0
+print("imported:", *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("args", "unwanted"),
+    [
+        (["--help"], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy", "pydantic",
+                      "grpc", "thrift", "rich"}),
+        (["validate", QUICKSTART], {"scipy", "sklearn", "matplotlib", "polars", "pyarrow", "numpy",
+                                    "grpc", "thrift"}),
+    ],
+)  # fmt: skip
+def test_what_a_command_does_not_import(args: list[str], unwanted: set[str]) -> None:
+    done = command.run([sys.executable, "-c", IMPORTED, *args])
+    imported = set(done.out.rpartition("imported:")[2].split())
+    assert "typer" in imported
+    assert imported & unwanted == set()
+
+
+def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_NASHBED_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "nashbed va")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = command.run([sys.executable, "-c", "from nashbed.controlplane.cli import main; main()"])
+    assert done.out.split() == ["validate"]
 
 
 def test_help_tells_the_exit_codes(capsys: Capture) -> None:
@@ -65,7 +120,7 @@ def test_a_strategy_that_the_kernel_lacks(tmp_path: Path, capsys: Capture) -> No
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.replace("bbr]", "cdg]"))
     assert run(["validate", str(path)]) == 2
-    assert "the kernel lacks 'cdg'" in capsys.readouterr().err
+    assert "this kernel has no 'cdg'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -106,7 +161,7 @@ def test_a_core_that_is_not_there(
 
 def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("nashbed.controlplane.machine.admission.built", lambda path: path)
+    monkeypatch.setattr("nashbed.controlplane.machine.preflight.built", lambda path: path)
     monkeypatch.setattr("nashbed.controlplane.machine.preflight.SPARE_BYTES", 10**18)
     # What else this machine has or does at the moment is not the matter here.
     monkeypatch.setattr(
@@ -122,7 +177,7 @@ def test_an_unexpected_error_names_a_log(monkeypatch: pytest.MonkeyPatch, capsys
     def fail(*args: object) -> None:
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr("nashbed.controlplane.cli.app.plan_run", fail)
+    monkeypatch.setattr("nashbed.controlplane.cli.plan.plan_run", fail)
     assert run(["plan", QUICKSTART]) == 5
     err = capsys.readouterr().err
     found = re.fullmatch(
@@ -138,7 +193,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def fail(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nashbed.controlplane.cli.app.plan_run", fail)
+    monkeypatch.setattr("nashbed.controlplane.cli.plan.plan_run", fail)
     assert run(["plan", QUICKSTART]) == 130
 
 

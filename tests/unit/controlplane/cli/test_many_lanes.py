@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli.overview import as_text, plan_table
+from nashbed.controlplane.cli.console import as_text
+from nashbed.controlplane.cli.plan import plan_table
 from nashbed.controlplane.cli.progress import lane_grid
 from nashbed.controlplane.config import Loaded, load_testbed, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.certificate import Certificate
@@ -16,7 +17,8 @@ from nashbed.controlplane.machine import facts
 from nashbed.controlplane.machine.facts import utc_now
 from nashbed.controlplane.machine.paths import spec
 from nashbed.controlplane.plan.resources import resources_of
-from nashbed.controlplane.run.runner import new_run, plan_run, resumed_run
+from nashbed.controlplane.run.planning import plan_run
+from nashbed.controlplane.run.runner import new_run, resumed_run
 from nashbed.controlplane.run.standing import certificate_path
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED

@@ -25,7 +25,7 @@ def test_the_readme_has_the_table_of_today() -> None:
 
 
 def test_every_target_is_shipped_with_a_testbed() -> None:
-    assert [can.target for can in shipped_capabilities()] == list(TARGETS)
+    assert [each.target for each in shipped_capabilities()] == list(TARGETS)
 
 
 def test_differences_are_told() -> None:

@@ -77,7 +77,7 @@ def message(text: str) -> str:
         (
             "title: A small one",
             "title: A small one\ntitle: Another",
-            "s.yaml:3: key 'title' stands twice (first on line 2); keep one of them",
+            "s.yaml:3: key 'title' is repeated (first on line 2); remove one of them",
         ),
         (
             "count: 3",
@@ -103,7 +103,7 @@ def message(text: str) -> str:
         (
             "[0, 1, 3]",
             "[1, 1]",
-            "s.yaml:10: sweep.mixes: the same value stands twice",
+            "s.yaml:10: sweep.mixes: a value is listed twice; remove one of them",
         ),
         (
             "[0, 1, 3]",
@@ -119,7 +119,7 @@ def message(text: str) -> str:
         (
             "sweep: {mixes: [0, 1, 3]}",
             "acceptance: [{metric: throughput}]",
-            "s.yaml:10: acceptance[0]: metric 'throughput' is not known; write "
+            "s.yaml:10: acceptance[0]: metric 'throughput' is unknown; write "
             "'per_flow_throughput', 'mean_queueing_delay', 'mean_rtt', 'peak_rtt', "
             "'throughput_share', 'loss_rate', 'retransmit_share', 'throughput_ratio', 'crossing', "
             "'equilibrium', 'equilibrium_count'",
@@ -127,20 +127,20 @@ def message(text: str) -> str:
         (
             "start_jitter: 50ms",
             "start_jitter: 200ms",
-            "s.yaml:5: flows[0].start_offset: 0ns and the start jitter (200ms) reach beyond the "
-            "warm-up (100ms); all flows must run for the whole measured window",
+            "s.yaml:5: flows[0].start_offset: 0ns and start_jitter 200ms together are "
+            "longer than warmup 100ms; all flows must run for the whole measured window",
         ),
         (
             "bottleneck: {rate: 100mbit, buffer: 2bdp}",
             "bottleneck: 3",
-            "s.yaml:3: bottleneck: 3 stands where keys are expected",
+            "s.yaml:3: bottleneck: 3 is not allowed here; write keys and values",
         ),
         ("name: small", "name: [1", "s.yaml:2: not YAML: expected ',' or ']', but got ':'"),
         ("name: small", "name: &a small\nx: *a", "s.yaml:2: x: unknown key; allowed here: "),
         (
             "[cubic, bbr]",
             "[cubic, cubic]",
-            "s.yaml:6: strategies: the same congestion control stands twice",
+            "s.yaml:6: strategies: a congestion control is listed twice; remove one of them",
         ),
     ],
 )
@@ -198,7 +198,7 @@ def test_congestion_controls() -> None:
         check_strategies(("cubicc", "vegas"), "s.yaml", ("reno", "cubic"))
     assert caught.value.message.splitlines() == [
         "s.yaml: strategies: 'cubicc' is not a known congestion control; did you mean 'cubic'? "
-        "(this kernel has: reno, cubic)",
-        "s.yaml: strategies: the kernel lacks 'vegas'; try `modprobe tcp_vegas` "
-        "(this kernel has: reno, cubic)",
+        "(available: reno, cubic)",
+        "s.yaml: strategies: this kernel has no 'vegas'; try `modprobe tcp_vegas` "
+        "(available: reno, cubic)",
     ]

@@ -34,13 +34,13 @@ def test_each_target_has_a_section_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("target", "switch", "ports", "line"),
     [
-        ("bmw", "", EMBEDDED, "t:2: target: 'bmw' is not known; write 'dpdk', 'bmv2' or 'tofino'"),
+        ("bmw", "", EMBEDDED, "t:2: target: 'bmw' is unknown; write 'dpdk', 'bmv2' or 'tofino'"),
         ("bmv2", "", VETHS, "t:1: key 'switch' is missing; target bmv2 needs it"),
         ("dpdk", "switch: {}", EMBEDDED, "t:3: switch: target dpdk has no switch of its own"),
         ("bmv2", "switch: {thrift_port: 0}", VETHS, "t:3: switch.thrift_port: 0: input should be"),
-        ("bmv2", "switch: {log_level: x}", VETHS, "t:3: switch.log_level: 'x' is not known; write"),
+        ("bmv2", "switch: {log_level: x}", VETHS, "t:3: switch.log_level: 'x' is unknown; write"),
         ("bmv2", "switch: {thriftport: 1}", VETHS, "t:3: switch.thriftport: unknown key; did you"),
-        ("bmv2", "switch: 3", VETHS, "t:3: switch: 3 stands where keys are expected"),
+        ("bmv2", "switch: 3", VETHS, "t:3: switch: 3 is not allowed here; write keys and values"),
         ("tofino", "switch: {grpc: lab:1}", NICS, "t:3: switch: key 'ports' is missing; add it"),
         ("tofino", TOFINO.replace("3,", "2,"), NICS, "t:3: switch.ports: senders, receivers and"),
         ("tofino", TOFINO.replace("3,", "130,"), NICS, "t:3: switch.ports.telemetry: must be in"),
@@ -48,7 +48,7 @@ def test_each_target_has_a_section_of_its_own() -> None:
         ("tofino", TOFINO, VETHS, "t:4: ports: key 'receivers' is missing; add it: target tofino"),
         ("bmv2", "switch: {}", EMBEDDED, "t:4: ports: key 'switch' is missing; add it: target"),
         ("dpdk", "", VETHS, "t:4: ports: key 'receivers' is missing; add it: target dpdk has"),
-        ("bmv2", "switch: {}", NICS, "t:4: ports.receivers: target bmv2 has no such port here"),
+        ("bmv2", "switch: {}", NICS, "t:4: ports.receivers: target bmv2 does not use this port"),
         (
             "dpdk",
             "",

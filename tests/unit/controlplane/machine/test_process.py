@@ -56,7 +56,7 @@ def test_an_error_event_is_raised_at_once() -> None:
 
 def test_silence_has_a_deadline() -> None:
     process = python("input()")
-    with pytest.raises(HostError, match=r"did not say 'ready' within 0\.2 s"):
+    with pytest.raises(HostError, match=r"did not report 'ready' within 0\.2 s"):
         process.wait_event("ready", 0.2)
     process.stop()
 

@@ -81,7 +81,7 @@ def test_huge_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Te
 def test_what_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="not built; run `make build`"):
         built(tmp_path / "nashbed-dataplane")
-    with pytest.raises(HostError, match=r"bottleneck\.spec: not there; restore it from git"):
+    with pytest.raises(HostError, match=r"bottleneck\.spec: missing; restore it from git"):
         artefact("dpdk/bottleneck.spec", tmp_path)
 
 
@@ -108,5 +108,5 @@ def test_a_dead_run_is_removed(tmp_path: Path) -> None:
 
 def test_a_damaged_state_file_is_not_guessed_at(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
-    with pytest.raises(HostError, match="damaged state file"):
+    with pytest.raises(HostError, match="the state file is damaged"):
         cleanup.remove_dead_runs(tmp_path)

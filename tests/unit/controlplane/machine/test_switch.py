@@ -76,7 +76,7 @@ def test_a_switch_elsewhere_needs_nothing_here_but_nics(tmp_path: Path) -> None:
         "telemetry": {"driver": "pci", "address": "0000:03:00.1"},
     }
     preflight.require_switch(testbed)
-    with pytest.raises(TargetError, match="switch: it is not started"):
+    with pytest.raises(TargetError, match="switch: not started"):
         session.connect_switch(1.0)
 
 
@@ -109,8 +109,8 @@ def test_a_missing_program_says_how_to_get_it(bmv2: Testbed) -> None:
     with pytest.raises(HostError) as caught:
         preflight.require_switch(with_switch(bmv2, program="no_such_switch"))
     assert caught.value.message == (
-        "no_such_switch: not on PATH, and testbed 'bmv2' runs it; it comes with p4lang's "
-        "behavioral-model (package p4lang-bmv2): install it, or name it in switch.program"
+        "no_such_switch: not on PATH, and testbed 'bmv2' runs it; it is part of "
+        "p4lang's behavioral-model: install package p4lang-bmv2, or set switch.program"
     )
 
 

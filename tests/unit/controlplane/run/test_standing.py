@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.calibrate.certificate import refuse_foreign, write_certificate
-from nashbed.controlplane.cli.calibrate import as_person, find_testbed
+from nashbed.controlplane.calibrate.runner import refuse_foreign, write_certificate
+from nashbed.controlplane.cli.calibrate import certificate_text
 from nashbed.controlplane.cli.main import run as nashbed
+from nashbed.controlplane.cli.options import find_testbed
 from nashbed.controlplane.config import Loaded, load_testbed, parse_testbed
 from nashbed.controlplane.contract.certificate import CalibrationCheck, Certificate, Standing
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, ConfigError
@@ -170,13 +171,16 @@ def test_plan_says_where_the_testbed_stands(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nowhere"], "testbed 'nowhere': no such file in configs/testbeds/; there are"),
+        (
+            ["nowhere"],
+            "testbed 'nowhere': there is no such file in configs/testbeds/; write one of",
+        ),
         (["./nowhere.yaml"], "no such testbed file"),
         (["embedded", "--rate", "fast"], "--rate"),
         (["embedded", "--rtt", "5"], "--rtt"),
         (["embedded", "--rtt", *" --rtt ".join(["1ms"] * 17).split()], "at most 16 flow groups"),
         (["embedded", "--load", "iperf"], "--load iperf: write auto, own, testpmd or pktgen"),
-        (["embedded", "--keep", "/tmp"], "--keep wants a new folder"),
+        (["embedded", "--keep", "/tmp"], "give --keep a new folder"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -202,7 +206,7 @@ def test_ages_are_short(age_s: float, text: str) -> None:
 
 def test_a_person_sees_what_was_missed(certify: Certify) -> None:
     path = certify(passed=False, checks=(check(False),))
-    text = as_person(Certificate.model_validate_json(path.read_text()), path)
+    text = certificate_text(Certificate.model_validate_json(path.read_text()), path)
     assert "MISSED" in text
     assert "NOT calibrated" in text
 

@@ -18,8 +18,8 @@ from nashbed.controlplane.contract.messages import TelemetryTotals
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
-from nashbed.controlplane.targets import DpdkTarget
 from nashbed.controlplane.targets.client import ControlClient
+from nashbed.controlplane.targets.dpdk import DpdkTarget
 from tests.fakes.dataplane_host import Answer, FakeHost
 
 

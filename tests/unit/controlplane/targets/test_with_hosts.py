@@ -13,9 +13,11 @@ from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgra
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, plan_run
+from nashbed.controlplane.run.planning import plan_run
+from nashbed.controlplane.run.runner import ActiveRun, execute, new_run
 from nashbed.controlplane.study import adaptive
-from nashbed.controlplane.targets import SwitchWithHosts, registry
+from nashbed.controlplane.targets import registry
+from nashbed.controlplane.targets.with_hosts import SwitchWithHosts
 from tests.fakes import switch as fake
 from tests.fakes.dataplane_host import FakeHost
 from tests.fakes.session import FakeSession
@@ -145,7 +147,7 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> list[FakeSwitch]:
     monkeypatch.setitem(
         registry.TARGETS,
         "bmv2",
-        registry.TargetKind(
+        lambda: registry.TargetKind(
             capabilities=lambda testbed: fake.capabilities(),
             resolve=lambda testbed, program: fake.resolve(program),
             make=make_switch,  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Lanes are counted: the search on made-up machines, levels against the fakes, the figures."""
+"""Lanes are counted: the search on made-up machines, levels against the fakes, the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.bench.lanes import bench_lanes
-from nashbed.controlplane.calibrate.capacity import Capacities, Found, Lanes, measure_lanes
+from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount, Lanes, measure_lanes
 from nashbed.controlplane.calibrate.capacity import measure as measure_module
 from nashbed.controlplane.calibrate.capacity.bed import measuring_bed, why_not
 from nashbed.controlplane.calibrate.capacity.search import Search
@@ -22,7 +22,7 @@ from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt, Stall
 from nashbed.controlplane.contract.errors import ConfigError, HostError, Interrupted
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
-from nashbed.controlplane.machine.cores import read_ticks, shares
+from nashbed.controlplane.machine.cpu_time import read_ticks, shares
 from nashbed.controlplane.machine.stalls import sum_up, watch_machine
 from nashbed.controlplane.targets import capabilities_of
 from tests.fakes.session import FakeSession
@@ -97,7 +97,7 @@ def bed(lanes: int = 4):
     return parse_testbed(TESTBED + f"dataplane: {{lanes: {lanes}}}\n", "fake.yaml")
 
 
-def count_lanes(what: Capacities, lanes: int = 4) -> tuple[Found, list[str]]:
+def count_lanes(what: Capacities, lanes: int = 4) -> tuple[LaneCount, list[str]]:
     sessions: list[FakeSession] = []
     told: list[str] = []
 
@@ -143,7 +143,7 @@ def test_gates_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_machine_that_can_run_nothing_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FLOWS", "no_connect")
-    with pytest.raises(HostError, match=r"no lane got to its end: .*connection timed out"):
+    with pytest.raises(HostError, match=r"no lane finished: .*connection timed out"):
         count_lanes(Capacities(SHORT, start=1, attempts=1))
 
 
@@ -173,9 +173,9 @@ def test_targets_without_lanes_are_left_out() -> None:
     can = capabilities_of(testbed)
     assert why_not(testbed, can, Rate(50 * MBIT)) == ""
     alone: Capabilities = can.model_copy(update={"lanes": 1})
-    assert "one bottleneck" in why_not(testbed, alone, Rate(50 * MBIT))
+    assert "one lane only" in why_not(testbed, alone, Rate(50 * MBIT))
     slow: Capabilities = can.model_copy(update={"max_rate_bps": 10 * MBIT})
-    assert why_not(testbed, slow, Rate(50 * MBIT)).startswith("target dpdk goes up to 10mbit")
+    assert why_not(testbed, slow, Rate(50 * MBIT)).startswith("target dpdk supports at most 10mbit")
     one = TESTBED.replace("lanes: 4", "lanes: 1") + "dataplane: {lanes: 1}\n"
     with pytest.raises(ConfigError, match="no lanes to count"):
         measure_lanes(parse_testbed(one, "fake.yaml"), Capacities(SHORT), print)
@@ -206,9 +206,9 @@ def level(lanes: int, passed: bool, p999_us: int = 100) -> LevelAttempt:
     return LevelAttempt(lanes=lanes, rate_bps=lanes * 50 * MBIT, passed=passed, lateness=late)
 
 
-def made_up(testbed, what: Capacities, tell) -> Found:
+def made_up(testbed, what: Capacities, tell) -> LaneCount:
     levels = (level(2, True, 50), level(25, False), level(24, True, 300), level(24, True, 500))
-    return Found(24, 1200 * MBIT, levels)
+    return LaneCount(24, 1200 * MBIT, levels)
 
 
 def still(core: int, seconds: float, bound_ns: int, busy: Sequence[int]) -> Stalls:
@@ -253,8 +253,8 @@ def test_the_figures() -> None:
 
 
 def test_nothing_passed() -> None:
-    def nothing(testbed, what: Capacities, tell) -> Found:
-        return Found(0, 0, (level(2, False), level(1, False)))
+    def nothing(testbed, what: Capacities, tell) -> LaneCount:
+        return LaneCount(0, 0, (level(2, False), level(1, False)))
 
     only, *_ = bench_lanes(bed(), Capacities(), 1, nothing, still)
     assert (only.values, only.met) == ((0.0,), False)

@@ -272,7 +272,7 @@ def test_a_wrong_answer_is_refused(fake: FakePktgen, server: LuaServer) -> None:
     server.lua.execute("old = nashbed.call; nashbed = {call = function(n, f) "
                        "if f == 'send' then io.write('nashbed: ', n, ' ok many\\n') "
                        "else old(n, 'hello') end end}")  # fmt: skip
-    with pytest.raises(HostError, match="'many' is no number of frames"):
+    with pytest.raises(HostError, match="'many' is not a number of frames"):
         load.send(BURST)
     load.close()
 

@@ -98,7 +98,7 @@ def test_what_it_could_not_send_is_not_counted() -> None:
 
 
 def test_no_count_is_a_failure() -> None:
-    with pytest.raises(HostError, match="does not tell how many packets it sent"):
+    with pytest.raises(HostError, match="does not report how many packets it sent"):
         TestpmdLoad(TestpmdSession(0, "testpmd> quit\n")).send(BURST)
 
 
@@ -112,5 +112,5 @@ def test_it_is_asked_for_only_where_it_is(
     testbed: Testbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(choose_module.shutil, "which", lambda name: None)
-    with pytest.raises(HostError, match="not installed; `apt install dpdk-dev`"):
+    with pytest.raises(HostError, match="not installed; run `apt install dpdk-dev`"):
         choose_load("testpmd", testbed)

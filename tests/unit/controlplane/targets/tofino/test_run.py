@@ -10,7 +10,8 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, plan_run
+from nashbed.controlplane.run.planning import plan_run
+from nashbed.controlplane.run.runner import ActiveRun, execute, new_run
 from nashbed.controlplane.study import adaptive
 from nashbed.controlplane.targets.tofino import client
 from tests.fakes.bfrt import FakeBfRt

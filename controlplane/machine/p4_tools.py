@@ -1,4 +1,4 @@
-"""What the P4 tools on PATH say of themselves."""
+"""The versions of the P4 tools on PATH, and of the compiler of a committed artefact."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def find_tool(program: str) -> Tool | None:
     if path is None:
         return None
     try:
-        told = command.attempt([path, "--version"])
+        done = command.attempt([path, "--version"])
     except HostError:
         return Tool(path, "", "")
-    words = told.out + told.err if told.code == 0 else ""
+    words = done.out + done.err if done.code == 0 else ""
     release, commit = _RELEASE.search(words), _COMMIT.search(words)
     return Tool(path, release[0] if release else "", commit[1] if commit else "")
 

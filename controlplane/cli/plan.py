@@ -1,22 +1,57 @@
-"""A plan as a table."""
+"""`nashbed validate` and `nashbed plan`: what a run would do; nothing is touched."""
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 
-from rich.console import Console, RenderableType
-from rich.table import Table
-
+from ..config import load_scenario, load_testbed
+from ..contract.errors import EXIT_OK
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size
-from .progress import duration_text
+from ..machine.paths import DEFAULT_TESTBED
+from ..run.planning import plan_run, preview_run
+from ..run.standing import standing
+from ..study import adaptive
+from .options import AsJson, ScenarioFile, TestbedFile, answer, new_app
 
-WIDTH = 110
+app = new_app()
+
+
+@app.command(epilog="Example: nashbed validate configs/scenarios/quickstart.yaml --json")
+def validate(
+    scenario: ScenarioFile, testbed: TestbedFile = DEFAULT_TESTBED, as_json: AsJson = False
+) -> int:
+    """Check a scenario and a testbed file; touches nothing."""
+    loaded, bed = load_scenario(scenario), load_testbed(testbed)
+    trials = plan_run(loaded, bed, adaptive.expect).expected_trials
+    names = {"scenario": loaded.model.name, "testbed": bed.model.name}
+    text = f"{scenario}: ok, {trials} trials on {bed.model.name}"
+    answer({"ok": True, **names, "trials": trials}, as_json, text)
+    return EXIT_OK
+
+
+@app.command(epilog="Example: nashbed plan configs/scenarios/quickstart.yaml")
+def plan(
+    scenario: ScenarioFile, testbed: TestbedFile = DEFAULT_TESTBED, as_json: AsJson = False
+) -> int:
+    """Show what a run would do, and the time and disk it needs."""
+    loaded, bed = load_scenario(scenario), load_testbed(testbed)
+    planned = plan_run(loaded, bed, adaptive.expect)
+    certificate, preview = standing(bed), preview_run(planned, bed.model)
+    data = planned.model_dump(mode="json")
+    data |= {"certificate": certificate.model_dump(mode="json")}
+    data |= {"target": preview} if preview else {}
+    text = f"{plan_table(planned)}\n{certificate.detail}{preview_text(preview)}"
+    answer(data, as_json, text)
+    return EXIT_OK
 
 
 def plan_table(plan: Plan) -> str:
     """Settings with their trials, and what the whole run takes."""
+    from rich.table import Table  # noqa: PLC0415 - `validate` shows no table
+
+    from .console import as_text, duration_text  # noqa: PLC0415
+
     chosen = plan.search == "adaptive"
     number = f"about {plan.expected_trials} of up to" if chosen else ""
     table = Table(title=f"{plan.scenario}: {number} {len(plan.trials)} trials".replace(":  ", ": "))
@@ -55,13 +90,6 @@ def plan_table(plan: Plan) -> str:
 
 
 def preview_text(preview: dict[str, list[str]]) -> str:
-    """What the target would be told; empty where there is nothing to say."""
+    """The settings that the target would receive; empty where the plan says it all."""
     parts = [f"\n\nTarget, {part}:\n  " + "\n  ".join(lines) for part, lines in preview.items()]
     return "".join(parts)
-
-
-def as_text(what: RenderableType, width: int = WIDTH) -> str:
-    """Something of rich's as plain text."""
-    target = io.StringIO()
-    Console(file=target, width=width, force_terminal=False).print(what)
-    return target.getvalue()

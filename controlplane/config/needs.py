@@ -1,4 +1,4 @@
-"""Which congestion controls this kernel has."""
+"""What a scenario needs of this machine: congestion controls, and the user's own function."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..contract.errors import ConfigError, HostError
+from ..contract.functions import load_function
+from ..contract.scenario import Scenario, UserUtility
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 _NAMES = """bbr bbr2 bbr3 bic brutal cdg copa cubic dctcp highspeed htcp hybla illinois lp nv
 prague reno scalable vegas veno vivace westwood yeah"""
 KNOWN = frozenset(_NAMES.split())
-"""Names of Linux congestion controls: tells a spelling mistake from a missing module."""
+"""Names of Linux congestion controls: distinguishes a spelling mistake from a missing module."""
 
 
 def available_congestion_controls(path: Path = AVAILABLE) -> tuple[str, ...]:
@@ -44,10 +46,29 @@ def check_strategies(strategies: Sequence[str], where: str, available: Sequence[
         raise ConfigError("\n".join(f"{where}: strategies: {line}" for line in lines))
 
 
+def check_utility(scenario: Scenario, where: str) -> None:
+    """Refuse a scenario whose own utility could not be called at the end of the run.
+
+    Args:
+        scenario: The scenario.
+        where: File name for messages.
+
+    Raises:
+        ConfigError: The function cannot be imported or takes other arguments.
+    """
+    utility = scenario.equilibrium.utility
+    if not isinstance(utility, UserUtility):
+        return
+    try:
+        load_function(utility.function, arguments=1)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: equilibrium.utility.function: {error.message}") from error
+
+
 def _problem(strategy: str, available: Sequence[str]) -> str:
-    has = f"this kernel has: {', '.join(available)}"
+    has = f"available: {', '.join(available)}"
     if strategy in KNOWN:
-        return f"the kernel lacks {strategy!r}; try `modprobe tcp_{strategy}` ({has})"
+        return f"this kernel has no {strategy!r}; try `modprobe tcp_{strategy}` ({has})"
     close = difflib.get_close_matches(strategy, [*available, *sorted(KNOWN)], n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{strategy!r} is not a known congestion control; {hint}({has})"

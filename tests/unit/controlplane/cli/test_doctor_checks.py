@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli.doctor_p4 import compiler, simple_switch
+from nashbed.controlplane.cli.doctor_checks import compiler, simple_switch
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.machine.p4_tools import compiled_by
 from nashbed.controlplane.machine.paths import P4SRC
-from nashbed.controlplane.machine.tools import compiled_by
 from nashbed.controlplane.targets.bmv2 import bindings
 
 SPEC = "dpdk/bottleneck.spec"
@@ -35,7 +35,7 @@ def test_nothing_is_here_and_nothing_is_needed(path: Path) -> None:
         assert not check.ok
         assert not check.needed
         assert check.detail == "not found"
-    assert "conformance suite on it are skipped" in simple_switch().remedy
+    assert "its conformance tests are skipped" in simple_switch().remedy
 
 
 def test_the_release_that_made_the_artefact(path: Path) -> None:
@@ -52,7 +52,7 @@ def test_another_release(path: Path) -> None:
     assert not check.ok
     assert "release 1.2.4.1 (0123456789)" in check.detail
     assert check.remedy.startswith(
-        f"another release than p4src/{SPEC}'s ({compiled_by(P4SRC / SPEC)})"
+        f"p4src/{SPEC} was compiled by another release ({compiled_by(P4SRC / SPEC)})"
     )
 
 

@@ -1,0 +1,58 @@
+"""How long the command line takes to start: processes of their own, from start to end."""
+
+from __future__ import annotations
+
+import time
+
+from ..contract.benchmark import Benchmark
+from ..contract.errors import EXIT_OK, InternalError
+from ..machine import command
+from ..machine.log import ShowStep
+from ..machine.paths import CONFIGS
+from .own_process import nashbed_command
+
+QUICKSTART = CONFIGS / "scenarios" / "quickstart.yaml"
+COMMANDS = {
+    "startup_help_s": (("--help",), 0.3),
+    "startup_validate_s": (("validate", str(QUICKSTART)), 0.8),
+}
+"""Benchmark -> words after `nashbed`, and how many seconds they may take."""
+
+
+def bench_startup(repetitions: int, show_step: ShowStep) -> tuple[Benchmark, ...]:
+    """Time `--help` and `validate`, in turns; each is run once before, so that files are cached.
+
+    Args:
+        repetitions: How often each.
+        show_step: Called before each turn.
+
+    Raises:
+        InternalError: A command failed.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in COMMANDS}
+    for turn in range(repetitions + 1):
+        show_step("warm-up" if turn == 0 else "start-up", turn, repetitions + 1)
+        for name, (words, _) in COMMANDS.items():
+            taken = _seconds(words)
+            if turn:
+                seconds[name].append(taken)
+    return tuple(
+        Benchmark(
+            name=name,
+            unit="s",
+            values=tuple(seconds[name]),
+            wanted=wanted,
+            sense="at most",
+            detail=f"`nashbed {' '.join(words)}` from the start of its process to its end",
+        )
+        for name, (words, wanted) in COMMANDS.items()
+    )
+
+
+def _seconds(words: tuple[str, ...]) -> float:
+    begun = time.perf_counter()
+    done = command.attempt(nashbed_command(words))
+    taken = time.perf_counter() - begun
+    if done.code != EXIT_OK:
+        raise InternalError(f"`nashbed {' '.join(words)}` failed: {done.err.strip()[-200:]}")
+    return taken

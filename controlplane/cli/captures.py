@@ -1,0 +1,103 @@
+"""`nashbed timestamps` and `nashbed rtt`: what captures say about time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..contract.errors import EXIT_OK
+from .options import AsJson, answer, new_app
+
+if TYPE_CHECKING:
+    from nashbed.analysis.captures import Summary
+
+
+app = new_app()
+
+
+@app.command(epilog="Example: nashbed timestamps behind.pcap --against before.pcap --json")
+def timestamps(
+    capture: Annotated[Path, typer.Argument(help="Capture: pcap, pcapng or ERF.")],
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="exablaze, metamako, expcap, or file (its own times).",
+            show_default="detected",
+        ),
+    ] = None,
+    fcs: Annotated[
+        int | None,
+        typer.Option(
+            help="Bytes of a new FCS behind the trailer: 0 or 4.", show_default="detected"
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Also align its clock with that of this capture."),
+    ] = None,
+    packets: Annotated[int, typer.Option(min=0, help="List the first so many packets.")] = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Show the hardware time stamps of a capture.
+
+    Their format, first and last time, ports and marks.
+    """
+    from nashbed.analysis.captures import summarise_timestamps  # noqa: PLC0415 - slow to import
+
+    summary = summarise_timestamps(capture, form, fcs, packets)
+    data, text = {"ok": True, **summary.to_dict()}, _text(summary)
+    if against is not None:
+        from nashbed.analysis.clock.pair import align_captures  # noqa: PLC0415
+
+        alignment = align_captures(against, capture, form)
+        data["alignment"] = alignment.to_dict()
+        text += f"\n{alignment.text()}"
+    answer(data, as_json, text)
+    return EXIT_OK
+
+
+@app.command(epilog="Example: nashbed rtt cubic.pcap bbr.pcap --out rtt.png --until 21")
+def rtt(
+    captures: Annotated[
+        list[Path], typer.Argument(help="Captures made beside the senders (pcap).")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Figure: png, pdf or svg.")],
+    until: Annotated[
+        float | None, typer.Option("--until", help="Only the first seconds.", min=0.001)
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Draw the RTT over time from captures, by TCP time stamps."""
+    from nashbed.analysis.figures.rtt_of_captures import draw_rtt  # noqa: PLC0415 - slow to import
+
+    flows = draw_rtt(captures, out, until)
+    lines = [f"{f['capture']} port {f['port']}: n {f['samples']}, RTT {f['min_ms']:.1f} to "
+             f"{f['max_ms']:.1f} ms, median {f['median_ms']:.1f} ms" for f in flows]  # fmt: skip
+    data = {"ok": True, "figure": str(out), "flows": flows}
+    answer(data, as_json, "\n".join([*lines, f"figure: {out}"]))
+    return EXIT_OK
+
+
+def _text(summary: Summary) -> str:
+    from nashbed.analysis.captures import exact_text  # noqa: PLC0415
+
+    data = summary.to_dict()
+    lines = [
+        f"{summary.capture}: {summary.packets} packets, times by {summary.form}"
+        + (f" in {summary.container}" if summary.form != summary.container else ""),
+        f"first {exact_text(summary.first)} s",
+        f"last  {exact_text(summary.last)} s",
+        f"time steps back {summary.backwards} times",
+    ]
+    for port in data["ports"]:
+        if port["port"] >= 0:
+            device = f"device {port['device']}, " if port["device"] >= 0 else ""
+            lines.append(f"{device}port {port['port']}: {port['packets']} packets")
+    lines += [f"{name.replace('_', ' ')}: {count} packets" for name, count in data["marks"].items()]
+    for n, packet in enumerate(data["listed"], 1):
+        time = exact_text(tuple(packet["time"].values()))
+        lines.append(f"{n}: {time} s, {packet['bytes']} bytes {' '.join(packet['marks'])}".rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+"""Tables as plain text, and the display of a measurement's steps."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..machine.log import ShowStep
+
+WIDTH = 110
+
+
+def as_text(what: RenderableType, width: int = WIDTH) -> str:
+    """What rich would draw on a terminal, as plain text."""
+    target = io.StringIO()
+    Console(file=target, width=width, force_terminal=False).print(what)
+    return target.getvalue()
+
+
+def duration_text(seconds: float) -> str:
+    """A duration for a person: `45 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@contextmanager
+def step_display() -> Iterator[ShowStep]:
+    """A bar on a terminal, plain lines elsewhere; on standard error."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda title, done, total: console.print(f"{done}/{total} {title}", highlight=False)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("preparing", total=None)
+        yield lambda title, done, total: progress.update(
+            task, description=title, completed=done, total=total
+        )

@@ -1,0 +1,221 @@
+"""What `nashbed doctor` checks: what is skipped without it, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..config import available_congestion_controls, load_testbed
+from ..contract.errors import NashbedError
+from ..machine import namespaces, preflight
+from ..machine.dataplane_once import p4_runs_as
+from ..machine.p4_tools import compiled_by, find_tool
+from ..machine.paths import DATAPLANE, DEFAULT_TESTBED, FLOWS, P4SRC, PROBE, built, spec
+from ..machine.state import read_states
+from ..targets.bmv2.bindings import load_bindings
+
+AF_XDP = 44
+OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
+WANTED_CONTROLS = ("cubic", "bbr", "reno")
+COMPILERS = {
+    "p4c-dpdk": "dpdk/bottleneck.spec",
+    "p4c-bm2-ss": "bmv2/bottleneck.json",
+}
+SWITCH = "simple_switch"
+P4C = "https://github.com/p4lang/p4c"
+BMV2 = "https://github.com/p4lang/behavioral-model"
+
+
+@dataclass(frozen=True)
+class DoctorCheck:
+    """One thing that was looked for.
+
+    Attributes:
+        name: What.
+        ok: Whether it is here.
+        detail: What was tool.
+        needed: Whether a run is impossible without it.
+        remedy: What is skipped without it, and how to get it.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    needed: bool
+    remedy: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return asdict(self)
+
+
+def examine() -> list[DoctorCheck]:
+    """Look at everything."""
+    return [
+        _root(),
+        *(_tool(tool) for tool in preflight.TOOLS),
+        _dataplane(),
+        _flows(),
+        _probe(),
+        _artefact(),
+        _native(),
+        _controls(),
+        _huge_pages(),
+        _cores(),
+        _af_xdp(),
+        *p4_checks(),
+        _optional("clang-format", "the C format check of `make check`"),
+        _optional("iverilog", "the tests of the FPGA cores (tests/rtl)"),
+        _optional("yosys", "the cell counts of the FPGA cores"),
+        _optional("tshark", "the comparison of our time-stamp decoders with tshark's"),
+        _leftovers(),
+    ]
+
+
+def _root() -> DoctorCheck:
+    root = os.geteuid() == 0
+    detail = "yes" if root else f"user {os.geteuid()}"
+    return DoctorCheck(
+        "root", root, detail, True, "runs need root: use sudo (validate, plan and replay do not)"
+    )
+
+
+def _tool(tool: str) -> DoctorCheck:
+    place = shutil.which(tool)
+    return DoctorCheck(
+        f"command {tool}", place is not None, place or "not found", True, "run `make setup`"
+    )
+
+
+def _dataplane() -> DoctorCheck:
+    return _file("data plane", DATAPLANE, "run `make build`")
+
+
+def _flows() -> DoctorCheck:
+    return _file("flow generator", FLOWS, "run `make build`")
+
+
+def _probe() -> DoctorCheck:
+    return _file("probe of `nashbed calibrate`", PROBE, "run `make build`")
+
+
+def _file(name: str, path: Path, remedy: str) -> DoctorCheck:
+    there = path.is_file()
+    return DoctorCheck(name, there, str(path) if there else "not built", True, remedy)
+
+
+def _artefact() -> DoctorCheck:
+    try:
+        return DoctorCheck("P4 program", True, str(spec()), True, "")
+    except NashbedError as error:
+        return DoctorCheck(
+            "P4 program", False, error.message, True, "restore it from git, or run `make p4`"
+        )
+
+
+def _native() -> DoctorCheck:
+    name = "P4 as native code"
+    remedy = "P4 is interpreted, at half the speed; run `make setup`"
+    try:
+        runs_as, why = p4_runs_as(built(DATAPLANE), spec())
+    except NashbedError as error:
+        return DoctorCheck(name, False, error.message, False, remedy)
+    native = runs_as == "native"
+    return DoctorCheck(name, native, "yes" if native else why, False, remedy)
+
+
+def _controls() -> DoctorCheck:
+    have = available_congestion_controls()
+    missing = [name for name in WANTED_CONTROLS if name not in have]
+    remedy = f"scenarios with {', '.join(missing)} are refused; try e.g. `modprobe tcp_bbr`"
+    return DoctorCheck("congestion controls", not missing, ", ".join(have), False, remedy)
+
+
+def _huge_pages() -> DoctorCheck:
+    pages, size = preflight.free_huge_pages()
+    testbed = load_testbed(DEFAULT_TESTBED).model
+    enough = pages * size >= testbed.dataplane.memory.bytes
+    detail = f"{pages} free of {size >> 20} MiB each"
+    remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
+    return DoctorCheck("huge pages", enough, detail, testbed.dataplane.huge_pages, remedy)
+
+
+def _cores() -> DoctorCheck:
+    cores = os.cpu_count() or 1
+    remedy = "the packet loop needs a core of its own: with only one, departures are late"
+    return DoctorCheck("cores", cores >= 2, str(cores), True, remedy)
+
+
+def _af_xdp() -> DoctorCheck:
+    try:
+        socket.socket(AF_XDP, socket.SOCK_RAW, 0).close()
+        there = True
+    except OSError:
+        there = False
+    remedy = "use configs/testbeds/af_packet.yaml or configs/testbeds/tap.yaml"
+    return DoctorCheck("AF_XDP", there, "usable" if there else "not usable", False, remedy)
+
+
+def _optional(tool: str, what: str) -> DoctorCheck:
+    place = shutil.which(tool)
+    remedy = f"{what} is skipped; run `make setup`"
+    return DoctorCheck(tool, place is not None, place or "not found", False, remedy)
+
+
+def _leftovers() -> DoctorCheck:
+    dead = [s.run_dir for _, s in read_states() if s is not None and not s.is_alive()]
+    known = {n for _, s in read_states() if s is not None for n in s.namespaces}
+    foreign = sorted(n for n in _namespaces() if OURS.match(n) and n not in known)
+    detail = ", ".join([*dead, *foreign]) or "none"
+    remedy = (
+        "run `nashbed doctor --clean`" if dead else f"run `ip netns del {' '.join(foreign[:1])}`"
+    )
+    return DoctorCheck("left by killed runs", not (dead or foreign), detail, False, remedy)
+
+
+def _namespaces() -> set[str]:
+    try:
+        return namespaces.existing_namespaces()
+    except NashbedError:
+        return set()
+
+
+def p4_checks() -> list[DoctorCheck]:
+    """All of them."""
+    return [*(compiler(name, artefact) for name, artefact in COMPILERS.items()), simple_switch()]
+
+
+def compiler(program: str, artefact: str) -> DoctorCheck:
+    """A compiler, and whether it is the one that made the committed artefact."""
+    tool = find_tool(program)
+    if tool is None:
+        remedy = f"`make p4` cannot recompile p4src/{artefact}, which is committed; p4c: {P4C}"
+        return DoctorCheck(program, False, "not found", False, remedy)
+    detail = f"{tool.path}, release {tool.release or 'unknown'} ({tool.commit or 'no commit'})"
+    made_by = compiled_by(P4SRC / artefact)
+    if tool.commit and tool.commit == made_by:
+        return DoctorCheck(program, True, detail, False, "")
+    remedy = (
+        f"p4src/{artefact} was compiled by another release ({made_by or 'unknown'}): `make p4` "
+        "may change it, and the test that recompiles it is skipped"
+    )
+    return DoctorCheck(program, False, detail, False, remedy)
+
+
+def simple_switch() -> DoctorCheck:
+    """simple_switch, with the client that controls it."""
+    skipped = "testbed bmv2 and its conformance tests are skipped"
+    tool = find_tool(SWITCH)
+    if tool is None:
+        remedy = f"{skipped}; install package p4lang-bmv2, or build {BMV2}"
+        return DoctorCheck(SWITCH, False, "not found", False, remedy)
+    try:
+        load_bindings(SWITCH)
+    except NashbedError as error:
+        return DoctorCheck(SWITCH, False, f"{tool.path}, without its client", False, error.message)
+    return DoctorCheck(SWITCH, True, f"{tool.path}, release {tool.release or 'unknown'}", False, "")

@@ -1,0 +1,88 @@
+"""What several commands share: options, quantities, the testbed's file, and how they answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from ..contract.errors import ConfigError, HostError
+from ..contract.units import Buffer, Duration, Rate
+from ..machine.paths import CONFIGS
+
+Q = TypeVar("Q", Rate, Duration, Buffer)
+
+ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (configs/scenarios/...).")]
+TestbedFile = Annotated[
+    Path,
+    typer.Option("--testbed", help="Testbed file.", show_default="configs/testbeds/embedded.yaml"),
+]
+TestbedName = Annotated[
+    str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
+]
+RunFolder = Annotated[Path, typer.Argument(help="Run directory (results/...).")]
+Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
+
+
+def new_app(name: str | None = None, **settings: Any) -> typer.Typer:
+    """Commands without colour codes in their help, and with our own messages for errors."""
+    return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
+
+
+def answer(data: Any, as_json: bool, text: str) -> None:
+    """Write the answer on standard output: for a script, or for a person."""
+    sys.stdout.write((json.dumps(data, indent=1) if as_json else text.rstrip("\n")) + "\n")
+
+
+def quantity(kind: type[Q], option: str, text: str) -> Q:
+    """Read a quantity such as `50mbit`.
+
+    Args:
+        kind: Which quantity.
+        option: The option that it was given with.
+        text: The text.
+
+    Raises:
+        ConfigError: The text is not such a quantity; the message names the option.
+    """
+    try:
+        return kind.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"{option}: {error}") from error
+
+
+def find_testbed(name: str) -> Path:
+    """A testbed file: a path, or a bare name of one that is shipped."""
+    if "/" in name or name.endswith((".yaml", ".yml")):
+        return Path(name)
+    path = CONFIGS / "testbeds" / f"{name}.yaml"
+    if not path.exists():
+        known = sorted(p.stem for p in path.parent.glob("*.yaml") if "example" not in p.name)
+        raise ConfigError(
+            f"testbed {name!r}: there is no such file in configs/testbeds/; write one of "
+            f"{', '.join(known)}, or a path"
+        )
+    return path
+
+
+@contextmanager
+def work_folder(keep: Path | None = None) -> Iterator[Path]:
+    """A new folder for logs and raw measurements; removed afterwards unless it is to be kept."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
+            yield Path(folder)
+        return
+    try:
+        keep.mkdir(parents=True)
+    except FileExistsError as error:
+        raise ConfigError(f"{keep}: already exists; give --keep a new folder") from error
+    except OSError as error:
+        raise HostError(f"{keep}: cannot be made: {error.strerror}") from error
+    yield keep.resolve()

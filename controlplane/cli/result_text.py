@@ -1,0 +1,107 @@
+"""The results of a run as a table, with a line for each acceptance bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from ..contract.scenario import Scenario
+from ..study.results import RunResults
+from .console import as_text
+
+if TYPE_CHECKING:
+    from nashbed.analysis.metrics.interval import Estimate
+    from nashbed.analysis.results.acceptance import AcceptanceResult
+    from nashbed.analysis.results.summary import SummaryRow
+
+
+def result_text(results: RunResults) -> str:
+    """The results as a person reads them."""
+    text = as_text(result_table(results))
+    if results.summary.seeks_equilibria:
+        text += "★ equilibrium   ε nobody gains more than "
+        text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
+    if any(row.trials_unconverged for row in results.rows):
+        text += "~ trials whose throughput had not settled in the measured window: run longer\n"
+    text += "".join(f"{_bound_line(bound)}\n" for bound in results.acceptance)
+    if results.report is not None:
+        text += f"report: {results.report}\n"
+    return text + f"run directory: {results.run_dir}\n"
+
+
+def result_table(results: RunResults) -> Table:
+    """One row for each setting and mix."""
+    scenario, rows = results.scenario, results.rows
+    several, mark = _differ_beyond_buffer(rows), results.summary.seeks_equilibria
+    table = Table(title=scenario.title)
+    table.add_column("setting" if several else "buffer")
+    table.add_column("mix")
+    for strategy in scenario.strategies:
+        table.add_column(f"{strategy}\nMbit/s per flow", justify="right")
+    table.add_column("queueing\ndelay ms", justify="right")
+    table.add_column("used", justify="right")
+    if mark:
+        table.add_column("equi-\nlibrium", justify="center")
+    table.add_column("valid", justify="right")
+    for before, row in zip([None, *rows], rows, strict=False):
+        if before is not None and row.setting != before.setting:
+            table.add_section()
+        table.add_row(*_cells(row, scenario, several, mark))
+    return table
+
+
+def _differ_beyond_buffer(rows: Sequence[SummaryRow]) -> bool:
+    """Whether settings differ by more than their buffer."""
+    return len({(row.rate_bps, row.base_rtt_ns) for row in rows}) > 1
+
+
+def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> list[str]:
+    invalid = f" ({row.trials_invalid} invalid)" if row.trials_invalid else ""
+    moving = f" ~{row.trials_unconverged}" if row.trials_unconverged else ""
+    return [
+        row.setting if several else row.buffer,
+        row.mix,
+        *(_throughput(row, strategy) for strategy in scenario.strategies),
+        _number(row.trial_metrics["mean_queueing_delay"], 1e3, 1),
+        _number(row.trial_metrics["utilisation"], 100.0, 1, "%"),
+        *([_mark(row)] if mark else []),
+        f"{row.trials_valid}/{scenario.trials}{invalid}{moving}",
+    ]
+
+
+def _throughput(row: SummaryRow, strategy: str) -> str:
+    """Per-flow throughput; with several groups a line for each that has such a flow."""
+    if not row.groups:
+        return _number(row.per_flow_throughput.get(strategy), 1e-6, 2)
+    having = [group for group in row.groups if group.counts.get(strategy)]
+    lines = [
+        f"{group.group} {_number(group.per_flow_throughput[strategy], 1e-6, 2)}" for group in having
+    ]
+    return "\n".join(lines) or "-"
+
+
+def _mark(row: SummaryRow) -> str:
+    """Equilibrium, nearly one, not known for lack of a neighbouring mix, or none."""
+    if row.equilibrium:
+        return "★"
+    if row.epsilon_equilibrium:
+        return "ε"
+    return "?" if None in (row.equilibrium, row.epsilon_equilibrium) else ""
+
+
+def _number(estimate: Estimate | None, scale: float, digits: int, unit: str = "") -> str:
+    if estimate is None:
+        return "-"
+    text = f"{estimate.mean * scale:.{digits}f}"
+    if estimate.half_width is not None:
+        text += f" ±{estimate.half_width * scale:.{digits}f}"
+    return text + unit
+
+
+def _bound_line(bound: AcceptanceResult) -> str:
+    verdict = "met   " if bound.passed else "MISSED"
+    value = "not measured" if bound.value is None else f"{bound.value:.4g} {bound.unit}"
+    said = f"{verdict} {bound.setting}: {bound.description}: {value.rstrip()}"
+    return f"{said} (allowed {bound.allowed})"

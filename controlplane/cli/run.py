@@ -1,0 +1,82 @@
+"""`nashbed run` and `nashbed resume`: carry a run out with a display, then show its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..config import available_congestion_controls, check_strategies, load_scenario, load_testbed
+from ..machine.paths import DEFAULT_TESTBED
+from ..machine.preflight import check_host
+from ..plan.resources import resources_of
+from ..run.planning import plan_run
+from ..run.runner import ActiveRun, execute, needed_disk_bytes, new_run, resumed_run
+from ..study import adaptive
+from ..study.results import results_of_run
+from .options import AsJson, Results, RunFolder, ScenarioFile, TestbedFile, answer, new_app
+from .progress import make_display
+from .result_text import result_text
+
+app = new_app()
+
+NoReport = Annotated[bool, typer.Option("--no-report", help="Do not build the report page.")]
+
+
+@app.command(epilog="Example: nashbed run configs/scenarios/quickstart.yaml --out results")
+def run(
+    scenario: ScenarioFile,
+    testbed: TestbedFile = DEFAULT_TESTBED,
+    out: Results = Path("results"),
+    no_report: NoReport = False,
+    as_json: AsJson = False,
+) -> int:
+    """Run every trial of a scenario, and show the results."""
+    loaded, bed = load_scenario(scenario), load_testbed(testbed)
+    plan = plan_run(loaded, bed, adaptive.expect)
+    check_host(bed.model, out, needed_disk_bytes(plan))
+    return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
+
+
+@app.command(epilog="Example: nashbed resume results/20260101T120000Z-quickstart")
+def resume(run_dir: RunFolder, no_report: NoReport = False, as_json: AsJson = False) -> int:
+    """Finish a run that was stopped or killed.
+
+    Finished trials are kept.
+    """
+    resumed = resumed_run(run_dir, adaptive.make_chooser)
+    check_strategies(
+        resumed.scenario.model.strategies, resumed.scenario.name, available_congestion_controls()
+    )
+    check_host(resumed.testbed.model, run_dir, needed_disk_bytes(resumed.plan, resumed.work))
+    return _finish(resumed, no_report, as_json)
+
+
+def carry_out(active: ActiveRun) -> None:
+    """Run the jobs of a run with a display on standard error.
+
+    Raises:
+        NashbedError: What ended it early; the display has said how to go on.
+    """
+    display = make_display(active.plan, resources_of(active.testbed.model, active.plan))
+    display.say(f"run directory: {active.directory.path}")
+    certificate = active.manifest.certificate
+    if certificate is not None and certificate.state != "certified":
+        display.say(certificate.detail)
+    try:
+        with display:
+            execute(active, display.show)
+    except BaseException:
+        display.say(
+            f"finished trials are kept; to continue: nashbed resume {active.directory.path}"
+        )
+        raise
+
+
+def _finish(active: ActiveRun, no_report: bool, as_json: bool) -> int:
+    """Run all jobs, then show the results; returns the exit code."""
+    carry_out(active)
+    results = results_of_run(active.directory.path, with_report=not no_report)
+    answer(results.to_dict(), as_json, "" if as_json else result_text(results))
+    return results.exit_code

@@ -1,0 +1,51 @@
+"""What a run would do: its plan, and what the target would be given; nothing is touched."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..config import Loaded, available_congestion_controls, check_strategies, check_utility
+from ..contract.plan import Plan
+from ..contract.scenario import Scenario
+from ..contract.testbed import Testbed
+from ..plan.planner import ExpectedRounds, make_plan
+from ..targets.registry import capabilities_of, preview, resolve
+from .standing import standing, with_capacity
+
+
+def plan_run(
+    scenario: Loaded[Scenario], testbed: Loaded[Testbed], expected_rounds: ExpectedRounds
+) -> Plan:
+    """Plan a run, refusing what cannot be done; touches nothing.
+
+    Args:
+        scenario: What to run.
+        testbed: Where.
+        expected_rounds: Says what an adaptive search will take.
+    """
+    check_strategies(scenario.model.strategies, scenario.name, available_congestion_controls())
+    check_utility(scenario.model, scenario.name)
+    loaded, capacity_from = with_capacity(testbed, standing(testbed))
+    bed = loaded.model
+    # A calibration measures many lanes together: it is no reason to refuse one fast trial.
+    highest_rate = max(bed.capacity.rate, testbed.model.capacity.rate)
+    plan = make_plan(
+        scenario.model,
+        bed,
+        capabilities_of(bed),
+        partial(resolve, bed),
+        expected_rounds,
+        highest_rate,
+    )
+    return plan.model_copy(update={"capacity_from": capacity_from})
+
+
+def preview_run(plan: Plan, testbed: Testbed) -> dict[str, list[str]]:
+    """What the target would be given, as lines: for all lanes, and for one of each setting.
+
+    Empty where the target is given no more than the plan says.
+    """
+    programs = {trial.setting.label: trial.program for trial in plan.trials}
+    parts = {"every lane": list(preview(testbed))}
+    parts |= {f"setting {label}": list(preview(testbed, p)) for label, p in programs.items()}
+    return {part: lines for part, lines in parts.items() if lines}

@@ -1,0 +1,87 @@
+"""The results of a finished run: measured once, for the command line and for the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
+from ..contract.scenario import Scenario
+
+if TYPE_CHECKING:
+    from nashbed.analysis.results.acceptance import AcceptanceResult
+    from nashbed.analysis.results.summary import RunSummary, SummaryRow
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """What a finished run has measured.
+
+    Attributes:
+        run_dir: The run directory.
+        summary: Its rows and the verdicts on its acceptance bounds.
+        report: The report page; None: it was not built.
+    """
+
+    run_dir: Path
+    summary: RunSummary
+    report: Path | None
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that was run."""
+        return self.summary.measures.run.scenario
+
+    @property
+    def rows(self) -> list[SummaryRow]:
+        """One row for each setting and mix."""
+        return self.summary.rows
+
+    @property
+    def acceptance(self) -> list[AcceptanceResult]:
+        """The verdict on each acceptance bound."""
+        return self.summary.acceptance
+
+    @property
+    def passed(self) -> bool:
+        """Whether every acceptance bound was met."""
+        return all(result.passed for result in self.acceptance)
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command that ran it."""
+        return EXIT_OK if self.passed else EXIT_ACCEPTANCE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "ok": self.passed,
+            "run_dir": str(self.run_dir),
+            "exit_code": self.exit_code,
+            "rows": [row.to_dict() for row in self.rows],
+            "acceptance": [result.to_dict() for result in self.acceptance],
+            "report": str(self.report) if self.report else None,
+        }
+
+
+def results_of_run(run_dir: Path, with_report: bool) -> RunResults:
+    """Measure a finished run, and build its report from the same measures.
+
+    Args:
+        run_dir: The run directory.
+        with_report: Whether to build the report.
+
+    Raises:
+        RunError: The directory is not a readable run, or the report cannot be written.
+    """
+    from nashbed.analysis.results.summary import summarise  # noqa: PLC0415 - slow to import
+
+    summary = summarise(run_dir)
+    return RunResults(run_dir, summary, _report(run_dir, summary) if with_report else None)
+
+
+def _report(run_dir: Path, summary: RunSummary) -> Path:
+    from nashbed.analysis.report import report_of  # noqa: PLC0415 - slow to import
+
+    return report_of(summary, run_dir / "report")
