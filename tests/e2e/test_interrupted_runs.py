@@ -81,7 +81,7 @@ def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> Non
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     (run_dir,) = nashbed.run_dirs()
-    assert f"go on with: nashbed resume {run_dir}" in err
+    assert f"to continue: nashbed resume {run_dir}" in err
     assert leftovers(run_dir) == []
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "interrupted"
     nashbed.call("resume", str(run_dir), "--no-report")
