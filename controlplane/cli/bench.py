@@ -66,7 +66,7 @@ def _parts() -> None:
 
 @app.command(epilog="Example: nashbed bench startup --repetitions 20")
 def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
-    """How long `--help` and `validate` take, each in a fresh process."""
+    """Start-up time of `--help` and `validate`, in new processes."""
     with step_display() as show_step:
         benchmarks = bench_startup(repetitions, show_step)
     return _answer("startup", benchmarks, as_json)
@@ -87,9 +87,10 @@ def replay(
     pipeline: Annotated[Pipeline, typer.Option(help="How the P4 program is run.")] = Pipeline.AUTO,
     as_json: AsJson = False,
 ) -> int:
-    """Packets through P4 ingress, queue, P4 egress and postcard, in memory, on one core.
+    """Packets through the whole path in memory, on one core.
 
-    Where simple_switch is on PATH, the same packets go through it as well, in turns.
+    P4 ingress, queue, P4 egress and postcard. Where simple_switch is on PATH, the same packets go
+    through it as well, in turns.
     """
     benchmarks = bench_replay(packets, repetitions, flows, burst, pipeline)
     if against:
@@ -118,7 +119,10 @@ def analysis(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> int:
-    """Postcards on disk to per-flow occupancy in 10 ms bins, on one core."""
+    """Postcards on disk to per-flow occupancy, on one core.
+
+    The occupancy is in 10 ms bins.
+    """
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
     return _answer("analysis", bench_analysis(postcards, repetitions, folder), as_json)
@@ -131,7 +135,7 @@ def timestamps(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> int:
-    """Captures on disk to the stamp of every packet, each format, on one core."""
+    """Captures on disk to time stamps, each format, on one core."""
     from ..bench.timestamps import bench_timestamps  # noqa: PLC0415 - slow to import
 
     return _answer("timestamps", bench_timestamps(packets, repetitions, folder), as_json)
@@ -155,7 +159,10 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     repetitions: Repetitions = 1,
     as_json: AsJson = False,
 ) -> int:
-    """The largest total rate at which every gate of every lane passes (about 10 min)."""
+    """The largest total rate with every gate passing (10 min).
+
+    Lanes are added until a validity gate of one of them fails.
+    """
     bed = load_testbed(find_testbed(testbed))
     lane = Lanes(
         quantity(Rate, "--rate", rate),
@@ -178,7 +185,10 @@ def forward(
     warmup: Warmup = 2.0,
     as_json: AsJson = False,
 ) -> int:
-    """Kernel TCP through the whole bottleneck and through dpdk-testpmd, in turns. As root."""
+    """Kernel TCP through bottleneck and dpdk-testpmd, in turns.
+
+    It runs as root.
+    """
     bed = load_testbed(find_testbed(testbed))
     with work_folder() as folder, step_display() as show_step:
         benchmarks = bench_forward(
@@ -197,7 +207,10 @@ def cpu(
     seconds: Seconds = 10.0,
     as_json: AsJson = False,
 ) -> int:
-    """Processor time per packet of packet loop and flow generators, in real lanes. As root."""
+    """Processor time per packet of packet loop and generators.
+
+    It is measured in real lanes, as root.
+    """
     bed = load_testbed(find_testbed(testbed))
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
     with work_folder() as folder, step_display() as show_step:
@@ -214,7 +227,10 @@ def panel(
     out: Results = Path("results"),
     as_json: AsJson = False,
 ) -> int:
-    """The panel of Srivastava 2023 at 50 Mbit/s and 40 ms by adaptive search (--full: 20 min)."""
+    """The panel of Srivastava 2023: planned, or run with --full.
+
+    It is the one at 50 Mbit/s and 40 ms, by adaptive search; a run takes 20 min.
+    """
     loaded, bed = load_scenario(PANEL), load_testbed(find_testbed(testbed))
     plan = plan_run(loaded, bed, adaptive.expect)
     benchmarks: tuple[Benchmark, ...] = (projected(plan),)
@@ -237,7 +253,10 @@ def growth(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> int:
-    """Cost by lanes (1 to 64), flows (10 to 5,000) and postcards (10^5 to 10^8). 5 min, root."""
+    """Cost by lanes, flows and postcards (5 min, as root).
+
+    1 to 64 lanes, 10 to 5,000 flows, 10^5 to 10^8 postcards.
+    """
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
     bed = load_testbed(find_testbed(testbed))
@@ -262,7 +281,10 @@ def every_part(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Every part, one after the other: about 15 minutes, as root, on an otherwise idle machine."""
+    """Every part, one after the other (15 min, as root).
+
+    The machine should be idle otherwise.
+    """
     data = all_parts.measure_parts(all_parts.all_parts(full), all_parts.call)
     if out is not None:
         _write(out, json.dumps(data, indent=1) + "\n")

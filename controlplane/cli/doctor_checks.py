@@ -126,7 +126,7 @@ def _native() -> DoctorCheck:
     except NashbedError as error:
         return DoctorCheck(name, False, error.message, False, remedy)
     native = runs_as == "native"
-    return DoctorCheck(name, native, "yes" if native else why, False, remedy)
+    return DoctorCheck(name, native, "yes" if native else why or "no", False, remedy)
 
 
 def _controls() -> DoctorCheck:
