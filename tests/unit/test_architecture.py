@@ -1,7 +1,6 @@
 """The order of the rooms, held: who may import whom, read from the sources.
 
-A room imports only rooms to its left, wherever in a module the import stands. The allow-lists name
-what is known to break a rule and who mends it; an entry that is no longer needed fails the test.
+A room imports only rooms to its left, wherever in a module the import stands.
 """
 
 from __future__ import annotations
@@ -29,11 +28,6 @@ ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""
 PROCESSES = {"machine"}
 """The rooms that start processes."""
-
-AGAINST_THE_ORDER = {
-    # being moved to the contract
-    ("nashbed.controlplane.validity.gates", "nashbed.controlplane.targets"),
-}
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,7 @@ def test_rooms_import_only_what_is_below_them() -> None:
         if name.startswith("nashbed.controlplane.")
         and (not module.room or ROOMS.index(_room_of(name)) > ROOMS.index(module.room))
     }
-    assert upwards == AGAINST_THE_ORDER
+    assert upwards == set()
 
 
 def test_only_the_upper_rooms_use_the_analysis() -> None:

@@ -64,10 +64,10 @@ def test_runs_that_differ(runs: tuple[Path, Path]) -> None:
     rates = [c for c in found.comparisons if c.metric == "per_flow_throughput"]
     assert len(rates) == 4
     for each in rates:
-        assert each.found.difference == pytest.approx(-each.first.mean / 2, rel=0.01)
+        assert each.change.difference == pytest.approx(-each.first.mean / 2, rel=0.01)
     # The same simulation, so only the goodput differs.
     delays = [c for c in found.comparisons if c.metric == "mean_queueing_delay"]
-    assert all(c.found.difference == 0 and not c.differs for c in delays)
+    assert all(c.change.difference == 0 and not c.differs for c in delays)
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -75,7 +75,7 @@ def test_two_settings_of_one_run(runs: tuple[Path, Path]) -> None:
     found = compare_runs(runs[0], runs[0], "b1bdp", "b2bdp")
     delay = next(c for c in found.comparisons if c.metric == "mean_queueing_delay")
     assert (delay.setting, delay.against) == ("b1bdp", "b2bdp")
-    assert delay.found.difference > 0
+    assert delay.change.difference > 0
     assert delay.differs
 
 
@@ -103,7 +103,7 @@ def test_compare_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -
     args = ["compare", *map(str, runs)]
     assert cli(args) == 0
     text = capsys.readouterr().out
-    assert "half less one" in text
+    assert "half minus one" in text
     assert "differ by more than chance" in text
     assert cli([*args, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 14
