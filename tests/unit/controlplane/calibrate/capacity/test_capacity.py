@@ -177,7 +177,7 @@ def test_targets_without_lanes_are_left_out() -> None:
     slow: Capabilities = can.model_copy(update={"max_rate_bps": 10 * MBIT})
     assert why_not(testbed, slow, Rate(50 * MBIT)).startswith("target dpdk supports at most 10mbit")
     one = TESTBED.replace("lanes: 4", "lanes: 1") + "dataplane: {lanes: 1}\n"
-    with pytest.raises(ConfigError, match="no lanes to count"):
+    with pytest.raises(ConfigError, match="there is nothing to count"):
         measure_lanes(parse_testbed(one, "fake.yaml"), Capacities(SHORT), print)
 
 

@@ -173,7 +173,7 @@ def test_another_program_is_noticed(rig: Rig) -> None:
 def test_a_file_that_is_no_artefact(rig: Rig, tmp_path: Path, content: str) -> None:
     path = tmp_path / "program.json"
     path.write_text(content)
-    with pytest.raises(TargetError, match=r"no program that p4src/build.py compiled"):
+    with pytest.raises(TargetError, match=r"is not a program that p4src/build.py compiled"):
         rig.switch.load(path)
     assert rig.host.started == []
 
