@@ -10,7 +10,6 @@ import numpy as np
 
 from ..nash.game import Deviation, Payoffs, deviations
 from ..state import State
-from .student_t import t_quantile
 
 CONFIDENCE = 0.9
 """Of one gain's sign, one-sided."""
@@ -39,8 +38,10 @@ class Noise:
         """
         if self.freedom == 0:
             return math.inf
+        from scipy.special import stdtrit  # noqa: PLC0415 - planning a run needs none of scipy
+
         spread = self.deviation * math.sqrt(sum(1 / n for n in repetitions))
-        return t_quantile(CONFIDENCE, self.freedom) * spread
+        return float(stdtrit(self.freedom, CONFIDENCE)) * spread
 
 
 def pooled_noise(games: Iterable[tuple[Samples, float]]) -> Noise:

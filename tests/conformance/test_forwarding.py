@@ -12,6 +12,7 @@ from tests.support.replay import Bottleneck
 DEEP = Bottleneck(rate_bps=900_000_000, limit=4_000_000)
 
 
+@pytest.mark.slow
 def test_every_size(run: Run) -> None:
     frames = [tcp(size=size) for size in range(60, 1515)]
     outcome = run(burst(frames), [tcp_key()], DEEP)
@@ -20,6 +21,7 @@ def test_every_size(run: Run) -> None:
     assert list(outcome.postcards["payload_bytes"]) == list(range(6, 1461))
 
 
+@pytest.mark.slow
 def test_every_udp_size(run: Run, target: Target) -> None:
     sizes = range(max(42, target.capabilities.shortest_frame), 1515)
     frames = [udp(size=size) for size in sizes]

@@ -9,6 +9,7 @@ import pytest
 from tests.rtl.simulate import simulate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [64, 512])
 def test_axis_append(tmp_path: Path, width: int) -> None:
     checks = "tests.rtl.axis_append.checks"

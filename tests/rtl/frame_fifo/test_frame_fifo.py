@@ -9,6 +9,7 @@ import pytest
 from tests.rtl.simulate import simulate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drop", [0, 1])
 def test_frame_fifo(tmp_path: Path, drop: int) -> None:
     parameters = {"WIDTH": 32, "DEPTH": 16, "DROP_WHEN_FULL": drop}

@@ -11,6 +11,7 @@ from tests.rtl.simulate import simulate
 WRAPPER = Path(__file__).parent / "two_ports.v"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [64, 512])
 def test_timestamper(tmp_path: Path, width: int) -> None:
     checks = "tests.rtl.timestamper.checks"

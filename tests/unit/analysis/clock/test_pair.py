@@ -52,6 +52,7 @@ def captures(folder: Path, step_back: bool = False, foreign: bool = False) -> li
     return [str(path) for path in paths]
 
 
+@pytest.mark.slow
 def test_aligned_by_what_no_queue_held_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,6 +66,7 @@ def test_aligned_by_what_no_queue_held_up(
     assert "behind.pcap is +3.0000000" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [("foreign", "have no packets in common"), ("step_back", "its clock ran backwards by")],

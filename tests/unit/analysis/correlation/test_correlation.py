@@ -215,6 +215,7 @@ def test_sampled_postcards_give_no_events(tmp_path: Path) -> None:
     assert run.k is None
 
 
+@pytest.mark.slow
 def test_the_report_has_the_section(whole_run: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(whole_run, tmp_path / "run"))
     page = build_report(run, ("html",)).read_text()

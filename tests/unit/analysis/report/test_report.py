@@ -97,6 +97,7 @@ def test_equilibria_are_those_of_the_means(whole_run: Path) -> None:
     assert plain["fair_share_bps"] == 2.5e6
 
 
+@pytest.mark.slow
 def test_repetitions_give_intervals_and_a_bootstrap(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", trials=3, duration="2s", warmup="500ms")
     row = rows_of(run)[1]
@@ -148,6 +149,7 @@ def test_report_is_whole_and_self_contained(run_copy: Path) -> None:
         assert text in read.text
 
 
+@pytest.mark.slow
 def test_report_again_gives_the_same_bytes(run_copy: Path) -> None:
     first, again = (files_of(build_report(run_copy, BOTH).parent) for _ in range(2))
     assert first == again
@@ -157,6 +159,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_formats(run_copy: Path) -> None:
     folder = build_report(run_copy, ("svg",))
     assert folder == run_copy / "report"
@@ -165,6 +168,7 @@ def test_formats(run_copy: Path) -> None:
         build_report(run_copy, ("docx",))
 
 
+@pytest.mark.slow
 def test_markup_in_names_is_escaped(run_copy: Path) -> None:
     scenario = run_copy / "scenario.yaml"
     scenario.write_text(scenario.read_text().replace("A synthetic run", "A <b>bold</b> run"))
@@ -208,6 +212,7 @@ def test_one_mix_is_undecided_and_said_so(tmp_path: Path) -> None:
     assert "4 of 5 mixes have no valid trial" in text
 
 
+@pytest.mark.slow
 def test_a_single_flow_alone(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 1, "base_rtt": "40ms"}]
     run = write_run(tmp_path / "run", flows=flows, duration="2s")
@@ -218,6 +223,7 @@ def test_a_single_flow_alone(tmp_path: Path) -> None:
     build_report(run, PAGE)
 
 
+@pytest.mark.slow
 def test_several_groups(tmp_path: Path) -> None:
     flows = [
         {"name": "near", "count": 2, "base_rtt": "10ms"},
@@ -240,12 +246,14 @@ def test_several_groups(tmp_path: Path) -> None:
     assert not Page(build_report(run, PAGE)).open
 
 
+@pytest.mark.slow
 def test_sampled_postcards_are_said_to_be_estimates(tmp_path: Path) -> None:
     telemetry = {"postcards": {"sample": 10}}
     run = write_run(tmp_path / "run", duration="2s", telemetry=telemetry)
     assert "One postcard in 10 was recorded" in text_of(build_report(run, PAGE))
 
 
+@pytest.mark.slow
 def test_binned_runs_have_a_report(tmp_path: Path) -> None:
     raw = {**SCENARIO, "duration": "3s", "telemetry": {"postcards": {"bins": "10ms"}}}
     writer = RunWriter(tmp_path / "run", raw)
@@ -257,6 +265,7 @@ def test_binned_runs_have_a_report(tmp_path: Path) -> None:
     assert len(read.images) >= 5
 
 
+@pytest.mark.slow
 def test_many_flows_keep_the_page_small(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 70, "base_rtt": "20ms"}]
     writer = RunWriter(tmp_path / "run", {**SCENARIO, "flows": flows, "duration": "3s"})
@@ -266,6 +275,7 @@ def test_many_flows_keep_the_page_small(tmp_path: Path) -> None:
     assert build_report(writer.finish(), PAGE).stat().st_size < 4_000_000
 
 
+@pytest.mark.slow
 def test_published_series_are_drawn_where_they_belong(tmp_path: Path) -> None:
     series = {"label": "Paper", "strategy": "bbr", "x": [1, 2], "y": [3, 2]}
     run = write_run(

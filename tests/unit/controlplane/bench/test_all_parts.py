@@ -42,6 +42,7 @@ def test_a_part_that_fails_is_told(
     assert Benchmark.from_dict(written["parts"][0]["figures"][0]) == BENCHMARK
 
 
+@pytest.mark.slow
 def test_a_part_is_a_process_of_its_own() -> None:
     answer = all_parts.call(["analysis", "--postcards", "2000", "--repetitions", "1"])
     assert {each["name"] for each in answer["figures"]} == {

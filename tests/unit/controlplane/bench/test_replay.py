@@ -20,6 +20,7 @@ def _built() -> None:
     need_dataplane()
 
 
+@pytest.mark.slow
 @pytest.mark.dataplane
 @pytest.mark.parametrize(("flows", "burst"), [(1, 1), (50, 32), (5000, 64)])
 def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:

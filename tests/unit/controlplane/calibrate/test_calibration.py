@@ -161,6 +161,7 @@ def test_a_disturbed_measurement_is_repeated(calibrate: Calibrate) -> None:
     assert certificate.passed
 
 
+@pytest.mark.slow
 def test_a_measurement_that_stays_disturbed_is_no_proof(calibrate: Calibrate) -> None:
     certificate = calibrate(Faults(lost_frames=(3,) * 100))
     assert {"telemetry_complete", "drop_point"} <= missed(certificate)
@@ -175,6 +176,7 @@ def test_a_dying_target_leaves_no_certificate(calibrate: Calibrate, tmp_path: Pa
     assert all(process.stopped for process in sessions[0].probes)
 
 
+@pytest.mark.slow
 @given(st.integers(2_000, 300_000), st.sampled_from(["bytes", "packets", "cells"]))
 def test_the_burst_finds_any_limit_exactly(value: int, unit: Any) -> None:
     limit = Limit(

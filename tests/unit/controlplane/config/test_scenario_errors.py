@@ -172,6 +172,7 @@ def test_any_text_is_a_clear_error(text: str) -> None:
         parse_scenario(text, "s.yaml")
 
 
+@pytest.mark.slow
 def test_deep_nesting_is_a_clear_error() -> None:
     assert message("[" * 10_000).startswith("s.yaml")
 

@@ -115,6 +115,7 @@ def count_lanes(what: Capacities, lanes: int = 4) -> tuple[LaneCount, list[str]]
     return found, told
 
 
+@pytest.mark.slow
 def test_lanes_are_trials_of_ordinary_runs() -> None:
     """The testbed of the tests states 250 Mbit/s: that bounds runs, not this."""
     found, told = count_lanes(Capacities(SHORT, start=5, most=6), lanes=8)

@@ -81,6 +81,7 @@ def counting(server: FakeBfRt, run: ActiveRun) -> None:
     server.before_read = count
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_valid_and_leaves_nothing(server: FakeBfRt, tmp_path: Path) -> None:
     run = planned(tmp_path, server.address)
     counting(server, run)
@@ -94,6 +95,7 @@ def test_a_whole_run_is_valid_and_leaves_nothing(server: FakeBfRt, tmp_path: Pat
         assert server.entries[place].data == data, place
 
 
+@pytest.mark.slow
 def test_drops_that_nobody_reported_make_a_trial_invalid(server: FakeBfRt, tmp_path: Path) -> None:
     run = planned(tmp_path, server.address)
     counting(server, run)
