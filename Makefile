@@ -16,8 +16,9 @@ BFRT = controlplane/targets/tofino
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
 HUGE_PAGES ?= 600
 
-# What needs neither root nor a quiet machine runs in parallel; live tests run after it, alone.
-PARALLEL = -n auto --dist worksteal
+# What needs neither root nor a quiet machine runs in parallel, one more than there are cores, for
+# tests wait for processes; live tests run after it, alone.
+PARALLEL = -n $$(($$(nproc) + 1)) --dist worksteal
 
 .DEFAULT_GOAL = help
 .DELETE_ON_ERROR:
@@ -38,12 +39,22 @@ test: setup ## set up, then every test (root; skips are counted and explained)
 	exit $$status
 
 .PHONY: check
-check: venv build ## linters, types, format, and the tests that need neither root nor huge pages
+check: venv build ## linters, types, format, and the quick tests: neither root nor huge pages
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
+
+.PHONY: check-types
+check-types:
+	$(BIN)/mypy
+
+.PHONY: check-tests
+check-tests:
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not slow"
+
+.PHONY: check-style
+check-style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(MAKE) --no-print-directory check-format
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not slow"
 
 .PHONY: check-format
 check-format:

@@ -83,6 +83,7 @@ ARRIVALS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(
     ARRIVALS,
     st.sampled_from([1, 7, 1000, 4096, 10**6]),

@@ -9,6 +9,7 @@ import pytest
 from tests.rtl.simulate import simulate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [64, 512])
 def test_ethernet_fcs(tmp_path: Path, width: int) -> None:
     checks = "tests.rtl.ethernet_fcs.checks"

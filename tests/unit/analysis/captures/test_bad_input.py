@@ -125,6 +125,7 @@ def test_unknown_format_and_missing_file(tmp: Path) -> None:
         TimestampSource(tmp / "none")
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(name=st.sampled_from(sorted(GOOD)), data=st.data())
 def test_truncated_anywhere(tmp: Path, name: str, data: st.DataObject) -> None:
@@ -139,6 +140,7 @@ def test_truncated_anywhere(tmp: Path, name: str, data: st.DataObject) -> None:
     assert found == before[: len(found)]
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(
     name=st.sampled_from(sorted(GOOD)),

@@ -64,6 +64,7 @@ def test_delay_costs(tmp_path: Path) -> None:
     assert found.crossings == plain.crossings
 
 
+@pytest.mark.slow
 def test_a_persons_own_function(tmp_path: Path, own: str) -> None:
     run = run_with(tmp_path / "run", {"function": f"{own}:negative_delay"})
     (found,) = equilibria_of_run(run)
@@ -94,6 +95,7 @@ def test_functions_are_checked(own: str, path: str, said: str) -> None:
         load_function(path, arguments=1)
 
 
+@pytest.mark.slow
 def test_three_strategies(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 2, "base_rtt": "40ms"}]
     raw = {**SCENARIO, "flows": flows, "strategies": ["cubic", "bbr", "reno"], "duration": "2s"}

@@ -132,6 +132,7 @@ def test_acceptance(tmp_path: Path) -> None:
     assert all(json.dumps(r.to_dict(), allow_nan=False) for r in results)
 
 
+@pytest.mark.slow
 def test_report_is_whole_and_self_contained(run_copy: Path) -> None:
     page = build_report(run_copy)
     assert page == run_copy / "report" / "index.html"

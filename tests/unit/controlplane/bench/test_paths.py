@@ -78,6 +78,7 @@ def measure_forward(sessions: Sessions, folder: Path, told: list[str]) -> tuple[
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.dataplane
 def test_forwarding_is_compared_in_turns(sessions: Sessions, tmp_path: Path) -> None:
     need_dataplane()
@@ -99,6 +100,7 @@ def test_forwarding_is_compared_in_turns(sessions: Sessions, tmp_path: Path) -> 
     assert list(tmp_path.glob("turn*")) == []
 
 
+@pytest.mark.slow
 def test_a_testpmd_that_dies_is_named(
     sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_testpmd_that_dies_is_named(
     assert list(tmp_path.glob("turn*")) == []
 
 
+@pytest.mark.slow
 def test_lost_postcards_are_no_result(
     sessions: Sessions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +120,7 @@ def test_lost_postcards_are_no_result(
         measure_forward(sessions, tmp_path, [])
 
 
+@pytest.mark.slow
 def test_cost_for_each_packet(sessions: Sessions, tmp_path: Path) -> None:
     traffic = cpu.cpu_traffic(2, Rate.parse("50mbit"), 5, SECONDS)
     assert traffic.counts == {"cubic": 3, "bbr": 2}

@@ -33,6 +33,7 @@ def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
     assert found.data == {"packets": 20_000, "flows": flows, "burst": burst}
 
 
+@pytest.mark.slow
 @pytest.mark.dataplane
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli([*BRIEF, "--alone", "--json"]) in (0, 20)

@@ -39,6 +39,7 @@ def test_speed_is_taken_between_the_first_look_and_the_last() -> None:
         speed(looks[:1])
 
 
+@pytest.mark.slow
 def test_without_it_there_is_no_comparison(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

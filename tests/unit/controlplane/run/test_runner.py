@@ -102,6 +102,7 @@ def test_a_lost_postcard_is_seen_by_every_exact_gate(
     assert {"postcards_complete", "conservation"} <= set(failed_gates(records[0]))
 
 
+@pytest.mark.slow
 def test_an_invalid_trial_is_repeated_with_another_seed(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ def test_a_dead_data_plane_ends_the_run_with_its_last_words(
     assert "dying as asked" in caught.value.message
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_and_it_can_be_resumed(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +162,7 @@ class OnlyTheFirst:
         return []
 
 
+@pytest.mark.slow
 def test_resume_keeps_finished_trials(make_run: MakeRun) -> None:
     run = make_run()
     all_jobs = run.work.start()
@@ -192,6 +195,7 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
     assert resumed_run(run.directory.path, make_chooser).work.start() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [

@@ -40,6 +40,7 @@ def results(run_dir: Path) -> RunResults:
     return made
 
 
+@pytest.mark.slow
 def test_report_and_answer_have_the_same_rows(results: RunResults, run_dir: Path) -> None:
     assert results.report == run_dir / "report" / "index.html"
     assert results.report.is_file()
@@ -51,6 +52,7 @@ def test_report_and_answer_have_the_same_rows(results: RunResults, run_dir: Path
     assert answer["report"] == str(results.report)
 
 
+@pytest.mark.slow
 def test_rows_are_typed(results: RunResults) -> None:
     assert [row.counts for row in results.rows] == [{"cubic": 4 - k, "bbr": k} for k in range(5)]
     assert [row.trials_valid for row in results.rows] == [1] * 5
@@ -60,6 +62,7 @@ def test_rows_are_typed(results: RunResults) -> None:
     assert only_cubic.groups == ()
 
 
+@pytest.mark.slow
 def test_the_text_for_a_person(results: RunResults, run_dir: Path) -> None:
     text = result_text(results)
     assert "A synthetic run" in text
@@ -73,6 +76,7 @@ def test_the_text_for_a_person(results: RunResults, run_dir: Path) -> None:
     assert text.endswith(f"report: {results.report}\nrun directory: {run_dir}\n")
 
 
+@pytest.mark.slow
 def test_a_missed_bound(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", acceptance=[DELAY, NO_DELAY])
     results = results_of_run(run, with_report=False)
@@ -85,6 +89,7 @@ def test_a_missed_bound(tmp_path: Path) -> None:
     assert "report:" not in text
 
 
+@pytest.mark.slow
 def test_no_run(tmp_path: Path) -> None:
     with pytest.raises(RunError):
         results_of_run(tmp_path / "none", with_report=True)

@@ -180,6 +180,7 @@ def run_all(run: ActiveRun, kind: list[FakeSwitch], fault: str = "") -> list[Tri
         assert all(process.poll() is not None for process in session.processes)
 
 
+@pytest.mark.slow
 def test_a_whole_run_on_a_switch_is_valid(tmp_path: Path, kind: list[FakeSwitch]) -> None:
     run = planned(tmp_path)
     assert run.plan.lanes == 1

@@ -133,6 +133,7 @@ def test_lanes_are_trials_of_ordinary_runs() -> None:
         assert whole == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_gates_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_DATAPLANE", "lateness")
     found, told = count_lanes(Capacities(SHORT, start=1, attempts=1))

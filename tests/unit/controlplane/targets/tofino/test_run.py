@@ -126,6 +126,7 @@ def test_nobody_there_ends_the_run_with_one_line(
     assert json.loads((run.directory.path / "manifest.json").read_text())["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_a_switch_that_vanishes_ends_the_run(server: FakeBfRt, tmp_path: Path) -> None:
     run = planned(tmp_path, server.address)
     server.before_read = lambda: (
