@@ -155,7 +155,7 @@ def disturbance(others: Sequence[float]) -> str:
     """A remark for a figure's detail when somebody else worked meanwhile; empty without.
 
     Args:
-        others: What `Crossed.others_share` told of each repetition.
+        others: `Crossed.others_share` of each repetition.
     """
     if max(others) < OTHERS_WORTH_SAYING:
         return ""

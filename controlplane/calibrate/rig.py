@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -138,7 +138,7 @@ class CalibrationRig:
                 applied=lane.applied,
                 seen=seen,
                 totals=lane.stop_telemetry(),
-                cards=join([*read_postcards(raw, clock)]),
+                cards=PostcardBatch.joined([*read_postcards(raw, clock)]),
                 counters=counters,
                 losses=lane.losses(counters),
             )
@@ -192,16 +192,3 @@ class CalibrationRig:
 
         late = HostError(f"calibration: {what.name}: the lane does not drain")
         return poll(settled, ARRIVAL_S + DRAIN_S, lambda: late, interval_s=0.02)
-
-
-def join(batches: list[PostcardBatch]) -> PostcardBatch:
-    """Batches of postcards as one."""
-    names = [field.name for field in fields(PostcardBatch)]
-    return PostcardBatch(
-        **{
-            name: np.concatenate([getattr(batch, name) for batch in batches])
-            if batches
-            else np.empty(0, np.bool_ if name == "dropped" else np.int64)
-            for name in names
-        }
-    )

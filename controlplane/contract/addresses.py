@@ -1,4 +1,4 @@
-"""How flows are told apart in captures: the ports and addresses of hosts/README.md."""
+"""How flows are distinguished in captures: the ports and addresses of hosts/README.md."""
 
 from __future__ import annotations
 

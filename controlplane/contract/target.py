@@ -53,7 +53,7 @@ class Applied(ContractModel):
         overhead_bytes: Bytes counted for each packet besides the frame.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
-        detail: What the target was told in its own units, for a person; empty: the same.
+        detail: The request in the target's own units, for a person; empty: the same.
     """
 
     rate_bps: int

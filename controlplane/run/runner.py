@@ -25,8 +25,9 @@ from ..plan.attempt import make_attempt
 from ..plan.resources import resources_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from .manifest import Status, new_manifest, with_lab, with_status
-from .scheduler import OnProgress, OnStep, Scheduler
+from .scheduler import OnProgress, Scheduler
 from .standing import standing
+from .steps import OnStep
 from .trial_runner import TrialRunner
 from .work import Chooser, ChosenWork, Job, PlannedWork, Work
 

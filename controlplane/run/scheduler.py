@@ -15,7 +15,7 @@ from ..machine.log import LOG
 from ..plan.resources import NO_RESOURCES, Resources, demand_of
 from ..store.errors import DiskFullError
 from .load_limit import LoadLimit
-from .steps import TrialStep
+from .steps import OnStep, TrialStep
 from .work import Job, Work
 
 
@@ -58,9 +58,6 @@ class Snapshot:
     allowed_bps: int
     reduced: bool
 
-
-OnStep = Callable[[TrialStep], None]
-"""Called when a trial enters a step."""
 
 Execute = Callable[[Job, int, OnStep], TrialRecord]
 """Runs a job on a lane; returns its sealed record."""

@@ -24,6 +24,8 @@ class TrialStep(Enum):
 
 
 ORDER = tuple(TrialStep)
+OnStep = Callable[[TrialStep], None]
+"""Called at each step of a trial."""
 
 
 class Steps:
@@ -34,12 +36,12 @@ class Steps:
 
     Args:
         name: The trial, for the log.
-        tell: Called at each step.
+        on_step: Called at each step.
     """
 
-    def __init__(self, name: str, tell: Callable[[TrialStep], None]) -> None:
+    def __init__(self, name: str, on_step: OnStep) -> None:
         self._name = name
-        self._tell = tell
+        self._on_step = on_step
         self._stopped = False
         self.current: TrialStep | None = None
 
@@ -51,7 +53,7 @@ class Steps:
         LOG.info("trial %s: %s", self._name, step.value)
         self._stopped |= self.current is TrialStep.STOP
         self.current = step
-        self._tell(step)
+        self._on_step(step)
 
     def _may(self, step: TrialStep) -> bool:
         place = -1 if self.current is None else ORDER.index(self.current)

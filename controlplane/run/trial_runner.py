@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ..contract.errors import TargetError
@@ -23,7 +23,7 @@ from ..store.run_directory import RunDirectory
 from ..validity.measurement import Evidence, TrialMeasurement
 from .collecting import collect
 from .record import make_record
-from .steps import Steps, TrialStep
+from .steps import OnStep, Steps, TrialStep
 
 DRAIN_TIMEOUT_S = 10.0
 
@@ -36,7 +36,7 @@ class TrialRunner:
         directory: The run directory.
         attempt: What to run.
         stop: Set when the run is to end early.
-        tell: Called at each step.
+        on_step: Called at each step.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class TrialRunner:
         directory: RunDirectory,
         attempt: Attempt,
         stop: threading.Event,
-        tell: Callable[[TrialStep], None],
+        on_step: OnStep,
     ) -> None:
         self._lab = lab
         self._directory = directory
         self._attempt = attempt
         self._stop = stop
-        self._steps = Steps(attempt.id, tell)
+        self._steps = Steps(attempt.id, on_step)
 
     def execute(self) -> TrialRecord:
         """Run all steps; the lane is given back whatever happens.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,17 @@ class PostcardBatch:
         """The columns of the table."""
         columns = vars(self).copy()
         return {"kind": columns.pop("dropped").astype(np.uint8), **columns}
+
+    @classmethod
+    def joined(cls, batches: Sequence[PostcardBatch]) -> PostcardBatch:
+        """Consecutive batches as one; an empty one without any."""
+
+        def column(name: str) -> NDArray[Any]:
+            if not batches:
+                return np.empty(0, np.bool_ if name == "dropped" else np.int64)
+            return np.concatenate([getattr(batch, name) for batch in batches])
+
+        return cls(**{field.name: column(field.name) for field in fields(cls)})
 
 
 def read_postcards(

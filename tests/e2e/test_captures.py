@@ -29,7 +29,8 @@ def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, 
     """Some data packets of a trial, with the bytes that were captured of them.
 
     Returns:
-        When each arrived at the bottleneck, when it left, and its stay by its TCP sequence number.
+        When each arrived at the bottleneck, when it left, and its sojourn time, by its TCP
+        sequence number.
     """
     names = ["kind", "flow", "payload_bytes", "tcp_seq", "enqueue_ns", "dequeue_ns"]
     cards = trial.arrays("postcards", names)
@@ -37,20 +38,20 @@ def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, 
     (frames, _), *_ = TimestampSource(trial.path / "capture.pcap", "file").chunks()
     data = (trial.path / "capture.pcap").read_bytes()
     number = dict(zip(seen.seq.tolist(), seen.number.tolist(), strict=True))
-    before, behind, stays, free_ns = [], [], {}, 0
+    before, behind, sojourns, free_ns = [], [], {}, 0
     for n in np.flatnonzero((cards["kind"] == 0) & (cards["payload_bytes"] > 0))[200:]:
         seq, came, went = (int(cards[k][n]) for k in ("tcp_seq", "enqueue_ns", "dequeue_ns"))
-        if len(stays) == count:
+        if len(sojourns) == count:
             break
-        if came < free_ns or seq in stays or number.get(seq, len(frames)) >= len(frames):
+        if came < free_ns or seq in sojourns or number.get(seq, len(frames)) >= len(frames):
             continue
         at = number[seq]
         frame = data[frames.start[at] : frames.start[at] + frames.captured[at]]
         before.append((came, frame))
         behind.append((went, frame))
-        stays[seq], free_ns = went - came, came + APART_NS
+        sojourns[seq], free_ns = went - came, came + APART_NS
     first = before[0][0]
-    return [(t - first, f) for t, f in before], [(t - first, f) for t, f in behind], stays
+    return [(t - first, f) for t, f in before], [(t - first, f) for t, f in behind], sojourns
 
 
 def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
@@ -87,8 +88,8 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
 def check_through_fpga(trial: SealedTrial, folder: Path) -> None:
     """The run's packets through the simulated FPGA: its trailers tell each packet's stay."""
     need_icarus()
-    before, behind, stay_ns = real_packets(trial, 60)
+    before, behind, sojourn_ns = real_packets(trial, 60)
     found = delays_ps(*through_ports(folder, before, behind, PERIOD_NS))
-    assert found.keys() == stay_ns.keys()
-    away_ps = [found[seq] - stay_ns[seq] * 1000 for seq in stay_ns]
+    assert found.keys() == sojourn_ns.keys()
+    away_ps = [found[seq] - sojourn_ns[seq] * 1000 for seq in sojourn_ns]
     assert max(abs(away) for away in away_ps) < PERIOD_NS * 1000 + 2

@@ -129,12 +129,12 @@ class LevelRunner:
 
 def lateness_of(records: Sequence[TrialRecord]) -> Lateness:
     """Lateness over lanes, at least one, which all had as many departures."""
-    told = [record.lateness for record in records]
+    lanes = [record.lateness for record in records]
     return Lateness(
-        p50_ns=statistics.median(each.p50_ns for each in told),
-        p999_ns=max(each.p999_ns for each in told),
-        max_ns=max(each.max_ns for each in told),
-        max_gap_ns=max(each.max_gap_ns for each in told),
+        p50_ns=statistics.median(each.p50_ns for each in lanes),
+        p999_ns=max(each.p999_ns for each in lanes),
+        max_ns=max(each.max_ns for each in lanes),
+        max_gap_ns=max(each.max_gap_ns for each in lanes),
     )
 
 

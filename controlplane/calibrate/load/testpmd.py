@@ -77,7 +77,7 @@ def _step(step: BurstStep) -> str:
 
 
 def frames_sent(out: str) -> int:
-    """The port's own count; raises HostError when it is not told."""
+    """The port's own count; raises HostError when testpmd does not report it."""
     found = _SENT.search(out)
     if found is None:
         raise HostError(f"{TESTPMD}: does not report how many packets it sent")

@@ -76,7 +76,7 @@ def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
     """Within one clock cycle of each stamp, for every packet that left; drops are seen too."""
     cards = loop.replayed.postcards
     left = cards[cards["kind"] == 0]
-    stay_ns = dict(
+    sojourn_ns = dict(
         zip(
             left["tcp_seq"].tolist(),
             (time_of(left, "dequeue") - time_of(left, "enqueue")).tolist(),
@@ -84,8 +84,8 @@ def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
         )
     )
     by_seq = delays_ps(loop.before, loop.behind)
-    assert by_seq.keys() == stay_ns.keys()
-    away_ps = np.array([by_seq[seq] - stay_ns[seq] * 1000 for seq in stay_ns])
+    assert by_seq.keys() == sojourn_ns.keys()
+    away_ps = np.array([by_seq[seq] - sojourn_ns[seq] * 1000 for seq in sojourn_ns])
     assert np.abs(away_ps).max() < PERIOD_NS * 1000 + 2  # and 2^-40 s of each stamp
     assert np.abs(away_ps).max() > 0, "arrivals are in no step with the clock"
 
@@ -94,7 +94,7 @@ def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
     assert len(left) > 100
     arrived = {int(seq) for seq in cards["tcp_seq"]}
     assert arrived - by_seq.keys() == set(dropped)
-    assert max(stay_ns.values()) > 10 * min(stay_ns.values())
+    assert max(sojourn_ns.values()) > 10 * min(sojourn_ns.values())
 
 
 @pytest.mark.slow
