@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The one clock of all nashbed processes. Only the loop and the samplers read it. */
 #ifndef COMMON_CLOCK_H
 #define COMMON_CLOCK_H

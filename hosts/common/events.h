@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What a program says on standard output: one JSON object per line, each with an "event". */
 #ifndef COMMON_EVENTS_H
 #define COMMON_EVENTS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The exit status of every nashbed program. */
 #ifndef COMMON_EXIT_STATUS_H
 #define COMMON_EXIT_STATUS_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * One error of a program: what it says to a person, in one line, and the exit status it ends with.
  * A function that can fail takes a struct failure and returns -1 (or NULL) with it filled in.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Strict reading of a JSON object into a C structure, driven by a table of its keys: an unknown
  * or missing key, a wrong type or a number out of range is one line that names its place.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Units of time. No clock: the pure core includes this. */
 #ifndef COMMON_NANOSECONDS_H
 #define COMMON_NANOSECONDS_H

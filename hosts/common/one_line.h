@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Messages quote what others wrote: keys, paths, names. */
 #ifndef COMMON_ONE_LINE_H
 #define COMMON_ONE_LINE_H

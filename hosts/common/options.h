@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Strict reading of a command line into a C structure, driven by a table of its options. */
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H

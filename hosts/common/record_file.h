@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A file of fixed-size records, written through one large buffer: no system call per record. */
 #ifndef COMMON_RECORD_FILE_H
 #define COMMON_RECORD_FILE_H

@@ -6,16 +6,12 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
-
-#include "config/options.h"
-#include "control/control.h"
+#include "control/control_thread.h"
 #include "io/eal.h"
-#include "live/dataplane.h"
 #include "live/loop.h"
-#include "offline/bench.h"
-#include "offline/replay.h"
+#include "live/options.h"
 #include "pipeline/native.h"
+#include "plane/dataplane.h"
 
 static const char program[] = "nashbed-dataplane";
 
@@ -59,53 +55,23 @@ print_ready(const struct dataplane *dp)
 static int
 run_live(struct dataplane *dp, const struct native_note *note, struct failure *failure)
 {
-	struct control *control;
+	struct control_thread *control;
 
 	if (mailbox_init(&dp->mailbox) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "cannot create an event descriptor");
 	catch_signals();
 	if (dataplane_open(dp, failure) < 0)
 		return -1;
-	control = control_start(dp, failure);
+	control = control_thread_start(dp, failure);
 	if (control == NULL)
 		return -1;
 	print_note(note);
 	print_ready(dp);
 	loop_run(dp);
-	control_join(control);
+	control_thread_join(control);
 	dataplane_close(dp);
 	mailbox_free(&dp->mailbox);
 	return 0;
-}
-
-/* Without a clock or a port: a replay, or a measurement of our own speed. */
-static int
-run_offline(const struct config *config, const struct options *o, const struct native_note *note,
-	    struct failure *failure)
-{
-	struct bench_request bench;
-	struct rte_mempool *pool;
-	struct pipeline *pipeline;
-	int result;
-
-	if (o->bench != NULL && bench_request_read(o->bench, &bench, failure) < 0)
-		return -1;
-	if (eal_start(config, failure) < 0)
-		return -1;
-	pool = eal_packet_pool(config, failure);
-	if (pool == NULL)
-		return -1;
-	pipeline = pipeline_create(config->spec, config->native_library, failure);
-	if (pipeline == NULL)
-		return -1;
-	print_note(note);
-	if (o->bench != NULL)
-		result = bench_run(config, pipeline, pool, &bench, failure);
-	else
-		result = replay_run(config, pipeline, pool, o->capture, o->out, failure);
-	pipeline_destroy(pipeline);
-	rte_eal_cleanup();
-	return result;
 }
 
 static int
@@ -114,7 +80,7 @@ run(const struct options *o, struct failure *failure)
 	struct config *config = &dataplane.config;
 	struct native_note note;
 
-	if (config_read(o->config, options_offline(o), config, failure) < 0)
+	if (config_read(o->config, false, config, failure) < 0)
 		return -1;
 	if (o->devices)
 		eal_print_wires(config);
@@ -123,8 +89,7 @@ run(const struct options *o, struct failure *failure)
 	if (native_choose(config, &note, failure) < 0)
 		return -1;
 	if (!o->check)
-		return config->offline ? run_offline(config, o, &note, failure) :
-					 run_live(&dataplane, &note, failure);
+		return run_live(&dataplane, &note, failure);
 	config_print(config);
 	print_note(&note);
 	return 0;

@@ -10,6 +10,8 @@
 #include "flow_index.h"
 
 #define HOUR_NS (3600 * SECOND_NS)
+/* Half of a new socket's receive buffer (tcp_rmem), so that SO_RCVLOWAT does not enlarge that. */
+#define READ_BYTES_MAX (64 << 10)
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *const role_names[] = {"sender", "sink", NULL};
@@ -116,6 +118,7 @@ static const struct json_field config_fields[] = {
 	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),
+	CONFIG_FIELD("read_bytes", read_bytes, json_read_u32, 1, READ_BYTES_MAX, true),
 	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, MILLISECOND_NS,
 		     HOUR_NS, true),
 	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),
@@ -127,6 +130,7 @@ static const struct config config_defaults = {
 	.sample_ns = 50 * MILLISECOND_NS,
 	.interval_ns = 100 * MILLISECOND_NS,
 	.drain_ns = SECOND_NS,
+	.read_bytes = 16 << 10,
 	.connect_timeout_ns = 10 * SECOND_NS,
 };
 

@@ -36,6 +36,7 @@ struct config {
 	int64_t sample_ns;
 	int64_t interval_ns;
 	int64_t drain_ns;
+	uint32_t read_bytes; /* sink: a flow is read when so much waits */
 	int64_t connect_timeout_ns;
 	char *out;
 	struct flow_config *flows;

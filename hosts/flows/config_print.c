@@ -28,14 +28,15 @@ config_to_json(const struct config *config)
 
 	for (size_t i = 0; i < config->flow_count; i++)
 		json_array_append_new(flows, flow_to_json(&config->flows[i]));
-	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "role",
+	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "role",
 			 config->role == ROLE_SENDER ? "sender" : "sink", "lane",
 			 (json_int_t)config->lane, "t0_ns", t0, "duration_ns",
 			 (json_int_t)config->duration_ns, "sample_ns",
 			 (json_int_t)config->sample_ns, "interval_ns",
 			 (json_int_t)config->interval_ns, "drain_ns", (json_int_t)config->drain_ns,
-			 "connect_timeout_ns", (json_int_t)config->connect_timeout_ns, "out",
-			 config->out, "flows", flows);
+			 "read_bytes", (json_int_t)config->read_bytes, "connect_timeout_ns",
+			 (json_int_t)config->connect_timeout_ns, "out", config->out, "flows",
+			 flows);
 }
 
 int

@@ -115,20 +115,6 @@ handle(const struct loop *loop, const struct agenda *agenda, void *owner,
 	return 0;
 }
 
-/* Let events gather, but not beyond the next deadline. A full batch means that more wait. */
-static void
-rest(const struct loop *loop, int64_t deadline_ns, int handled)
-{
-	int64_t until_ns = clock_now_ns() + loop->pause_ns;
-	struct timespec until;
-
-	if (handled == BATCH || until_ns >= deadline_ns)
-		return;
-	until.tv_sec = until_ns / SECOND_NS;
-	until.tv_nsec = until_ns % SECOND_NS;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-}
-
 int
 loop_run(struct loop *loop, const struct agenda *agenda, void *owner)
 {
@@ -145,8 +131,6 @@ loop_run(struct loop *loop, const struct agenda *agenda, void *owner)
 					   strerror(errno));
 		if (handle(loop, agenda, owner, events, count) < 0)
 			return -1;
-		if (loop->pause_ns > 0)
-			rest(loop, agenda->next_ns(owner), count);
 	}
 	return 0;
 }

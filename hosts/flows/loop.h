@@ -30,8 +30,7 @@ struct loop {
 	int epoll_fd;
 	int timer_fd;
 	int64_t armed_ns;
-	int64_t pause_ns; /* rest this long between two waits, to meet many events at once */
-	int stop_signal;  /* not 0: the loop ends because of this signal */
+	int stop_signal; /* not 0: the loop ends because of this signal */
 	struct failure *failure;
 };
 

@@ -72,6 +72,9 @@ int sink_report_end(const struct sink *sink);
 /* Take over a flow's new connection. */
 int sink_flow_open(struct sink_flow *flow, int fd);
 
+/* Read what is there. */
+void sink_flow_read(struct sink_flow *flow, int64_t now_ns);
+
 /* Read what is there once more and close. */
 void sink_flow_finish(struct sink_flow *flow, int64_t now_ns);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One flow's connection at the sink: counts what arrives until the connection ends. */
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "sink.h"
@@ -44,36 +45,46 @@ connection_broke(struct sink_flow *flow, int error)
 }
 
 /* A reset does not hide data that came before it: recv() reports it only after them. */
-static int
-flow_readable(struct watch *watch, uint32_t events, int64_t now_ns)
+void
+sink_flow_read(struct sink_flow *flow, int64_t now_ns)
 {
-	struct sink_flow *flow = container_of(watch, struct sink_flow, watch);
-	ssize_t count = recv(watch->fd, NULL, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+	ssize_t count = recv(flow->watch.fd, NULL, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 
-	(void)events;
 	if (count > 0)
 		count_bytes(flow, (uint64_t)count, now_ns);
 	else if (count == 0)
 		close_flow(flow, CLOSED_BY_FIN);
 	else if (errno != EAGAIN && errno != EINTR)
 		connection_broke(flow, errno);
+}
+
+static int
+flow_readable(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	(void)events;
+	sink_flow_read(container_of(watch, struct sink_flow, watch), now_ns);
 	return 0;
 }
 
 int
 sink_flow_open(struct sink_flow *flow, int fd)
 {
+	const int at_once = (int)flow->sink->session.config->read_bytes;
+
 	flow->watch.fd = fd;
 	flow->watch.ready = flow_readable;
 	flow->end = STILL_OPEN;
 	flow->sink->open++;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &at_once, sizeof(at_once)) < 0)
+		return failure_set(flow->sink->session.failure, EXIT_STATUS_HOST, "SO_RCVLOWAT: %s",
+				   strerror(errno));
 	return loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN);
 }
 
 void
 sink_flow_finish(struct sink_flow *flow, int64_t now_ns)
 {
-	flow_readable(&flow->watch, EPOLLIN, now_ns);
+	sink_flow_read(flow, now_ns);
 	if (flow->watch.fd >= 0)
 		close_flow(flow, CLOSED_BY_US);
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "config.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-const char *const driver_names[] = {"af_xdp", "af_packet", "tap", "pci", NULL};
+const char *const driver_names[] = {"af_xdp", "af_packet", "tap", "pci", "virtual", NULL};
 const char *const role_names[] = {"bottleneck", "hosts", NULL};
 const char *const pipeline_names[] = {"auto", "native", "interpreted", NULL};
 const char *const wire_names[] = {"senders", "receivers", "switch", "telemetry", NULL};
@@ -123,6 +123,7 @@ static const struct json_field config_fields[] = {
 	TEXT("spec", spec),
 	CHOICE("pipeline", pipeline, pipeline_names),
 	TEXT("control_socket", control_socket),
+	TEXT("progress", progress),
 	NUMBER("core", core, 0, CORE_MAX),
 	NUMBER("service_core", service_core, 0, CORE_MAX),
 	CHOICE("loop", loop, loop_names),
@@ -206,6 +207,16 @@ check(const struct json_place *place, const json_t *root, const struct config *c
 	return check_ports(place, config);
 }
 
+/* What is driven by a capture or by a benchmark: in virtual time, in ordinary memory. */
+static void
+go_offline(struct config *config)
+{
+	config->lanes = 1;
+	config->huge_pages = false;
+	for (int id = 0; id < N_WIRES; id++)
+		config->wires[id] = (struct wire_config){.driver = DRIVER_VIRTUAL};
+}
+
 int
 config_read(const char *path, bool offline, struct config *config, struct failure *failure)
 {
@@ -219,6 +230,8 @@ config_read(const char *path, bool offline, struct config *config, struct failur
 	config->offline = offline;
 	if (json_fields_read(&place, root, config_fields, COUNT(config_fields), config) == 0)
 		result = check(&place, root, config);
+	if (offline)
+		go_offline(config);
 	json_decref(root);
 	return result;
 }
@@ -258,10 +271,7 @@ config_print(const struct config *config)
 		json_object_set_new(root, "pipeline",
 				    json_string(pipeline_names[config->pipeline]));
 	}
-	if (config->offline)
-		json_object_set_new(root, "bottleneck", discipline_json_write(&config->bottleneck));
-	else
-		json_object_set_new(root, "ports", wires_json(config));
+	json_object_set_new(root, "ports", wires_json(config));
 	json_dumpf(root, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(root);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The one generated file the data plane reads. Times and sizes are machine
  * units here; people's units end in the control plane.
  */
@@ -20,6 +20,7 @@ enum driver {
 	DRIVER_AF_PACKET,
 	DRIVER_TAP,
 	DRIVER_PCI,
+	DRIVER_VIRTUAL, /* an interface of the guest that this data plane is loaded into */
 };
 
 /* What the data plane is: the bottleneck itself, or the hosts' part beside a
@@ -64,6 +65,7 @@ struct config {
 	enum pipeline_mode pipeline;
 	char native_library[PATH_BYTES]; /* "": interpreted */
 	char control_socket[PATH_BYTES];
+	char progress[PATH_BYTES]; /* virtual time only: where it stands, as 8 bytes; "": nowhere */
 	uint32_t core;
 	uint32_t service_core;
 	enum loop_mode loop;
@@ -73,7 +75,7 @@ struct config {
 	uint32_t flow_capacity;
 	uint32_t queue_packets;
 	struct wire_config wires[N_WIRES];
-	bool offline;			     /* without ports and control socket, but with: */
+	bool offline;			     /* no control socket, one lane, and: */
 	struct discipline_config bottleneck; /* of its only lane */
 };
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A lane's bottleneck in JSON, the same in the configuration of a replay and on the control
  * socket:
  *   {"rate_bps":n,"limit":{"unit":"bytes|packets|cells","value":n,"cell_bytes":n},

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What the commands of the control socket share. Control thread only. */
 #ifndef NASHBED_COMMAND_H
 #define NASHBED_COMMAND_H
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "common/json_fields.h"
-#include "live/dataplane.h"
 #include "pipeline/registers.h"
+#include "plane/dataplane.h"
 
 /* A lane's entries in the flow table, to take them out again. */
 struct lane_entries {

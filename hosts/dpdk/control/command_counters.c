@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The counters of a lane: those of P4 and of the traffic manager. */
 #include "command.h"
 #include "pipeline/register_json.h"

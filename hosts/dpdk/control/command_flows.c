@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A lane's entries in the P4 flow table. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Programming a lane's bottleneck and delays, and resetting the lane. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Starting and ending a lane's postcards. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
 #include "command.h"
-#include "live/loop.h"
+#include "plane/dataplane.h"
 
 #define BIN_NS_MIN 1000
 
@@ -65,7 +65,7 @@ read_request(struct commands *c, const struct json_place *place, const json_t *r
 	     struct telemetry_request *r)
 {
 	*r = (struct telemetry_request){
-		.config = {.one_in = 1, .start_ns = loop_now_ns(c->dp)},
+		.config = {.one_in = 1, .start_ns = dataplane_now_ns(c->dp)},
 	};
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), r) < 0)
 		return -1;

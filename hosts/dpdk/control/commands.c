@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "commands.h"
 
 #include <stdlib.h>
@@ -88,6 +88,17 @@ dispatch(struct commands *c, json_t *request, struct failure *failure)
 					      "elsewhere");
 	json_object_del(request, "op");
 	return command->run(c, &place, request);
+}
+
+bool
+commands_has(const char *line, size_t bytes)
+{
+	json_t *request = json_loadb(line, bytes, JSON_REJECT_DUPLICATES, NULL);
+	bool known = request == NULL ||
+		     find_command(json_string_value(json_object_get(request, "op"))) != NULL;
+
+	json_decref(request);
+	return known;
 }
 
 json_t *

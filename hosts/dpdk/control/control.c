@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "control.h"
 
 #include <errno.h>
@@ -11,14 +11,13 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "live/threads.h"
 
 #define CLIENTS_MAX 8
 /* Connections that wait to be accepted or refused. */
 #define BACKLOG 64
 #define LINE_BYTES_MAX (1u << 20)
-#define STOP_CHECK_MS 100
 #define ANSWER_TIMEOUT_S 5
+#define NOBODY (-1)
 
 struct client {
 	int fd;
@@ -27,18 +26,21 @@ struct client {
 };
 
 struct control {
-	struct dataplane *dp;
 	struct commands *commands;
 	char path[PATH_BYTES];
 	int listener;
 	struct client clients[CLIENTS_MAX];
 	uint32_t n_clients;
-	pthread_t thread;
+	bool had_client;
+	struct control_other other;
+	int asking; /* the client whose request another answers, or NOBODY */
 };
 
 static void
 drop_client(struct control *c, uint32_t index)
 {
+	if (c->clients[index].fd == c->asking)
+		c->asking = NOBODY;
 	close(c->clients[index].fd);
 	free(c->clients[index].line);
 	c->clients[index] = c->clients[--c->n_clients];
@@ -61,6 +63,7 @@ accept_client(struct control *c)
 	/* A client that never reads its answers must not hold up the others. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	c->clients[c->n_clients++] = (struct client){.fd = fd, .line = line};
+	c->had_client = true;
 }
 
 static int
@@ -92,7 +95,24 @@ send_answer(int fd, json_t *answer)
 	return error;
 }
 
-/* Answer every complete line; the beginning of the next one remains. */
+/* A request that is not a command's goes to whoever else answers requests, if there is one. */
+static int
+answer_line(struct control *c, struct client *client, const char *line, size_t bytes)
+{
+	if (c->other.take == NULL || commands_has(line, bytes))
+		return send_answer(client->fd, commands_answer(c->commands, line, bytes));
+	c->asking = client->fd;
+	c->other.take(c->other.context, line, bytes);
+	return 0;
+}
+
+static bool
+has_line(const struct client *client)
+{
+	return memchr(client->line, '\n', client->used) != NULL;
+}
+
+/* Answer every complete line, until one of them is the other's; what is left remains. */
 static int
 answer_lines(struct control *c, struct client *client)
 {
@@ -100,10 +120,8 @@ answer_lines(struct control *c, struct client *client)
 	size_t left = client->used;
 	char *end;
 
-	while ((end = memchr(start, '\n', left)) != NULL) {
-		json_t *answer = commands_answer(c->commands, start, (size_t)(end - start));
-
-		if (send_answer(client->fd, answer) < 0)
+	while (c->asking == NOBODY && (end = memchr(start, '\n', left)) != NULL) {
+		if (answer_line(c, client, start, (size_t)(end - start)) < 0)
 			return -1;
 		left -= (size_t)(end + 1 - start);
 		start = end + 1;
@@ -126,41 +144,60 @@ serve_client(struct control *c, struct client *client)
 	client->used += (size_t)n;
 	if (answer_lines(c, client) < 0)
 		return -1;
-	if (client->used < LINE_BYTES_MAX)
+	if (client->used < LINE_BYTES_MAX || has_line(client))
 		return 0;
 	send_answer(client->fd, json_pack("{s:b, s:s}", "ok", 0, "error",
 					  "a request is one line of at most 1 MiB"));
 	return -1;
 }
 
+/* Lines that came together with one that the other was given, and has answered by now. */
 static void
-serve_all(struct control *c)
+serve_left_over(struct control *c)
+{
+	for (uint32_t i = c->n_clients; i > 0 && c->asking == NOBODY; i--)
+		if (has_line(&c->clients[i - 1]) && answer_lines(c, &c->clients[i - 1]) < 0)
+			drop_client(c, i - 1);
+}
+
+void
+control_serve(struct control *c, int timeout_ms)
 {
 	struct pollfd fds[CLIENTS_MAX + 1] = {{.fd = c->listener, .events = POLLIN}};
-	uint32_t n = c->n_clients;
+	uint32_t n;
 
+	serve_left_over(c);
+	if (c->asking != NOBODY)
+		return;
+	n = c->n_clients;
 	for (uint32_t i = 0; i < n; i++)
 		fds[i + 1] = (struct pollfd){.fd = c->clients[i].fd, .events = POLLIN};
-	if (poll(fds, n + 1, STOP_CHECK_MS) <= 0)
+	if (poll(fds, n + 1, timeout_ms) <= 0)
 		return;
 	/* From the last, for dropping moves the last one down. */
-	for (uint32_t i = n; i > 0; i--)
+	for (uint32_t i = n; i > 0 && c->asking == NOBODY; i--)
 		if (fds[i].revents && serve_client(c, &c->clients[i - 1]) < 0)
 			drop_client(c, i - 1);
 	if (fds[0].revents)
 		accept_client(c);
 }
 
-static void *
-control_main(void *argument)
+bool
+control_is_deserted(const struct control *c)
 {
-	struct control *c = argument;
+	return c->had_client && c->n_clients == 0;
+}
 
-	while (!atomic_load(&c->dp->stop))
-		serve_all(c);
-	while (c->n_clients > 0)
-		drop_client(c, 0);
-	return NULL;
+void
+control_answer(struct control *c, const char *text, size_t bytes)
+{
+	if (c->asking == NOBODY)
+		return;
+	/* One that does not read its answer is dropped when it is served next. */
+	if (send_text(c->asking, text, bytes) < 0)
+		shutdown(c->asking, SHUT_RDWR);
+	if (bytes > 0 && text[bytes - 1] == '\n')
+		c->asking = NOBODY;
 }
 
 static int
@@ -183,32 +220,8 @@ listen_at(const char *path)
 	return error;
 }
 
-static void
-free_control(struct control *c)
-{
-	if (c->commands != NULL)
-		commands_destroy(c->commands);
-	free(c);
-}
-
-/* Every step undoes itself where a later one fails. */
-static int
-open_control(struct control *c, struct failure *failure)
-{
-	c->listener = listen_at(c->path);
-	if (c->listener < 0)
-		return failure_set(failure, EXIT_STATUS_HOST,
-				   "control_socket %s: %s; remove it or name another path", c->path,
-				   strerror(-c->listener));
-	if (thread_start(&c->thread, "control", c->dp->config.service_core, control_main, c) == 0)
-		return 0;
-	close(c->listener);
-	unlink(c->path);
-	return failure_set(failure, EXIT_STATUS_HOST, "control: cannot start a thread");
-}
-
 struct control *
-control_start(struct dataplane *dp, struct failure *failure)
+control_open(struct dataplane *dp, const struct control_other *other, struct failure *failure)
 {
 	struct control *c = calloc(1, sizeof(*c));
 
@@ -217,22 +230,28 @@ control_start(struct dataplane *dp, struct failure *failure)
 		free(c);
 		return NULL;
 	}
-	c->dp = dp;
+	c->asking = NOBODY;
+	if (other != NULL)
+		c->other = *other;
 	memcpy(c->path, dp->config.control_socket, sizeof(c->path));
-	if (open_control(c, failure) == 0)
+	c->listener = listen_at(c->path);
+	if (c->listener >= 0)
 		return c;
-	free_control(c);
+	failure_set(failure, EXIT_STATUS_HOST,
+		    "control_socket %s: %s; remove it or name another path", c->path,
+		    strerror(-c->listener));
+	commands_destroy(c->commands);
+	free(c);
 	return NULL;
 }
 
 void
-control_join(struct control *c)
+control_close(struct control *c)
 {
-	while (pthread_tryjoin_np(c->thread, NULL) == EBUSY) {
-		mailbox_serve(&c->dp->mailbox, c->dp);
-		usleep(1000);
-	}
+	while (c->n_clients > 0)
+		drop_client(c, 0);
 	close(c->listener);
 	unlink(c->path);
-	free_control(c);
+	commands_destroy(c->commands);
+	free(c);
 }

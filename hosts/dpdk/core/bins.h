@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Postcards of one lane reduced to time bins per flow, exactly: bytes and
  * packets departed and dropped, the integral of the flow's bytes in the queue,
  * the sum of queueing delays. A bin is final once a packet that arrived after

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* One lane's postcards to one file: all of them, one in n, or time bins. Gaps in the
  * lane's sequence numbers are counted in every mode.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The delay line: base RTT per flow group, half on the way out and half on the
  * way back, and random loss on the way out. Time is an argument.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A queue discipline with its shaper: one lane's bottleneck. Time is an
  * argument: nothing here reads a clock.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Drop-tail: a packet that does not fit is dropped, the others are served in
  * the order of their arrival.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* An indexed min-heap: which of a fixed set of sources has the earliest event.
  * Equal times come out by source number, so runs in virtual time repeat.
  */

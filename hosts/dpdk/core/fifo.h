@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A first-in first-out ring of equal elements that grows by doubling. */
 #ifndef NASHBED_FIFO_H
 #define NASHBED_FIFO_H

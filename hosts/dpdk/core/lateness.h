@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* How late frames really left after their scheduled departure: a histogram of
  * logarithmic octaves of 16 linear steps each, so a percentile is known to 6 %.
  */

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): one word of state, any seed. */
 #ifndef NASHBED_PRNG_H
 #define NASHBED_PRNG_H

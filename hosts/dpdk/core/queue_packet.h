@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What the traffic manager knows of a packet: an opaque handle, a length, and the
  * intrinsic metadata for egress.
  */

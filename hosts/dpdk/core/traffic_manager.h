@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The fixed function of a switch: lanes of shaper and queue side by side, and
  * the order in which their packets leave. Time is an argument.
  */

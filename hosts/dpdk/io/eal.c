@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "eal.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define POOL_CACHE 256
 /* Packet buffers beyond those in queues: in the ports' rings and bursts, or in a burst alone. */
 #define RING_PACKETS 32768u
-#define OFFLINE_PACKETS 1024u
+#define VIRTUAL_PACKETS 1024u
 
 struct arguments {
 	char texts[ARGUMENTS_MAX][ARGUMENT_BYTES];
@@ -35,7 +35,13 @@ static void __attribute__((format(printf, 2, 3))) add(struct arguments *a, const
 	a->n++;
 }
 
-/* Offline runs wherever it may. */
+/* In virtual time it runs on any core, and there are no ports' rings. */
+static bool
+is_virtual(const struct config *config)
+{
+	return config->wires[WIRE_SENDERS].driver == DRIVER_VIRTUAL;
+}
+
 static int
 first_allowed_core(void)
 {
@@ -64,7 +70,8 @@ add_wires(struct arguments *a, const struct config *config)
 	for (int id = 0; id < N_WIRES; id++) {
 		char text[ARGUMENT_BYTES];
 
-		if (!config_has_wire(config, (enum wire_id)id))
+		if (!config_has_wire(config, (enum wire_id)id) ||
+		    config->wires[id].driver == DRIVER_VIRTUAL)
 			continue;
 		wire_eal_argument(&config->wires[id], (enum wire_id)id, text, sizeof(text));
 		add(a, "%s", text);
@@ -89,34 +96,33 @@ eal_start(const struct config *config, struct failure *failure)
 	add(&a, "nashbed-dataplane");
 	add(&a, "--no-telemetry");
 	add(&a, "--log-level=*:error");
-	add(&a, "-l%d", config->offline ? first_allowed_core() : (int)config->core);
+	add(&a, "-l%d", is_virtual(config) ? first_allowed_core() : (int)config->core);
 	add(&a, "-m%u", config->memory_mb);
 	/* Either way nothing is left in a file system and runs do not meet. */
-	if (config->offline || !config->huge_pages) {
+	if (!config->huge_pages) {
 		add(&a, "--no-huge");
 		add(&a, "--no-shconf");
 	} else {
 		add(&a, "--in-memory");
 	}
-	if (config->offline || !any_pci(config)) {
+	if (!any_pci(config)) {
 		add(&a, "--no-pci");
 		add(&a, "--iova-mode=va");
 	}
-	if (!config->offline)
-		add_wires(&a, config);
+	add_wires(&a, config);
 	if (rte_eal_init(a.n, a.pointers) >= 0)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_HOST,
 			   "DPDK does not start: %s; are core %u and %u MB of %s there, and the "
 			   "ports' interfaces? ('make hugepages', 'nashbed doctor')",
 			   rte_strerror(rte_errno), config->core, config->memory_mb,
-			   config->offline || !config->huge_pages ? "memory" : "huge pages");
+			   config->huge_pages ? "huge pages" : "memory");
 }
 
 struct rte_mempool *
 eal_packet_pool(const struct config *config, struct failure *failure)
 {
-	uint32_t n = config->queue_packets + (config->offline ? OFFLINE_PACKETS : RING_PACKETS);
+	uint32_t n = config->queue_packets + (is_virtual(config) ? VIRTUAL_PACKETS : RING_PACKETS);
 	struct rte_mempool *pool = rte_pktmbuf_pool_create(
 		"packets", n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
 

@@ -1,11 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #ifndef NASHBED_EAL_H
 #define NASHBED_EAL_H
 
 #include "common/failure.h"
 #include "config/config.h"
 
-/* Start DPDK for this configuration; offline with neither ports nor huge pages nor root. */
+/* Start DPDK for this configuration; in virtual time without ports and without root. */
 int eal_start(const struct config *config, struct failure *failure);
 
 /* The packet buffers: those in queues, and those in the ports' rings and bursts. NULL with the

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* A port of the data plane: an ethdev of any of the drivers, the frames that
  * wait to be sent by it, and counters of every kind of loss at it.
  */
@@ -25,18 +25,6 @@ struct frame_note {
 	uint64_t departure_ns;
 };
 
-struct wire {
-	enum wire_id id;
-	enum driver driver;
-	uint16_t ethdev;
-	int fds[WIRE_FDS_MAX]; /* readable when frames have arrived; none for PCI */
-	uint32_t n_fds;
-	struct rte_mbuf *pending[WIRE_PENDING];
-	struct frame_note notes[WIRE_PENDING];
-	uint32_t n_pending;
-	uint64_t tx_backlog_drops; /* frames dropped because `pending` was full */
-};
-
 struct wire_stats {
 	uint64_t rx_packets;
 	uint64_t tx_packets;
@@ -50,6 +38,20 @@ struct wire_stats {
 	uint64_t xdp_rx_ring_full;
 	uint64_t xdp_fill_ring_empty;
 	uint64_t xdp_tx_invalid;
+};
+
+struct wire {
+	enum wire_id id;
+	enum driver driver;
+	uint16_t ethdev;
+	int fds[WIRE_FDS_MAX]; /* readable when frames have arrived; none for PCI */
+	uint32_t n_fds;
+	struct rte_mbuf *pending[WIRE_PENDING];
+	struct frame_note notes[WIRE_PENDING];
+	uint32_t n_pending;
+	uint32_t n_taken;	   /* in virtual time: of those, taken by the caller */
+	uint64_t tx_backlog_drops; /* frames dropped because `pending` was full */
+	struct wire_stats count;   /* in virtual time; else the driver counts */
 };
 
 /* The EAL's argument that creates or allows the device, WIRE_ARGUMENT_BYTES at most. */

@@ -19,27 +19,20 @@
 /* A sleeping loop wakes up at least this often. */
 #define SLEEP_MAX_NS UINT64_C(10000000)
 
+const uint32_t dataplane_ingress_burst = PIPELINE_BURST;
+
 uint64_t
-loop_now_ns(const struct dataplane *dp)
+dataplane_now_ns(const struct dataplane *dp)
 {
 	return (uint64_t)clock_now_ns() - dp->epoch_ns;
 }
 
 void
-loop_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
-	  uint64_t departure_ns)
+dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+	       uint64_t departure_ns)
 {
 	wire_push(&dp->wires[id], mbuf,
 		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
-}
-
-void
-loop_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
-{
-	struct dataplane *dp = context;
-
-	dp->lanes[lane].postcards++;
-	telemetry_add(dp->telemetry, lane, bytes);
 }
 
 /* The clock is read once the frames are here: an earlier time would cut their
@@ -55,7 +48,7 @@ receive(struct dataplane *dp, enum wire_id id)
 	do {
 		n = rte_eth_rx_burst(dp->wires[id].ethdev, 0, mbufs, WIRE_BURST);
 		if (n > 0)
-			dp->role->receive(dp, id, mbufs, n, loop_now_ns(dp));
+			dp->role->receive(dp, id, mbufs, n, dataplane_now_ns(dp));
 		total += n;
 	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
 	return total;
@@ -70,7 +63,7 @@ send_all(struct dataplane *dp, struct wire *wire)
 	if (wire->n_pending == 0)
 		return 0;
 	n = wire_send(wire);
-	now_ns = loop_now_ns(dp);
+	now_ns = dataplane_now_ns(dp);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frame_note *note = &wire->notes[i];
 
@@ -97,7 +90,7 @@ one_round(struct dataplane *dp)
 	for (int id = 0; id < N_WIRES; id++)
 		if (config_has_wire(&dp->config, (enum wire_id)id))
 			moved += receive(dp, (enum wire_id)id);
-	now_ns = loop_now_ns(dp);
+	now_ns = dataplane_now_ns(dp);
 	due = dp->role->next_event(dp) <= now_ns;
 	dp->role->advance(dp, now_ns);
 	/* First the forward direction, then the reverse. */
@@ -120,7 +113,7 @@ account_busy(struct dataplane *dp, const struct round *round, uint64_t begin_ns)
 
 	if (!round->worked)
 		return round->now_ns;
-	end_ns = loop_now_ns(dp);
+	end_ns = dataplane_now_ns(dp);
 	dp->loop.busy_ns += end_ns - begin_ns;
 	return end_ns;
 }
@@ -156,7 +149,7 @@ static void
 sleep_until_event(const struct dataplane *dp)
 {
 	struct pollfd fds[N_WIRES * WIRE_FDS_MAX + 1];
-	uint64_t now_ns = loop_now_ns(dp);
+	uint64_t now_ns = dataplane_now_ns(dp);
 	uint64_t next_ns = dp->role->next_event(dp);
 	uint64_t wait_ns = next_ns > now_ns ? next_ns - now_ns : 0;
 	struct timespec timeout;
@@ -198,7 +191,7 @@ raise_priority(void)
 void
 loop_run(struct dataplane *dp)
 {
-	uint64_t before_ns = loop_now_ns(dp);
+	uint64_t before_ns = dataplane_now_ns(dp);
 	uint64_t begin_ns = before_ns;
 
 	raise_priority();
@@ -214,7 +207,7 @@ loop_run(struct dataplane *dp)
 		mailbox_serve(&dp->mailbox, dp);
 		if (dp->config.loop == LOOP_SLEEP) {
 			sleep_until_event(dp);
-			begin_ns = loop_now_ns(dp);
+			begin_ns = dataplane_now_ns(dp);
 		}
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mailbox.h"
+#include "plane/mailbox.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "telemetry.h"
+#include "plane/telemetry.h"
 
 #include <errno.h>
 #include <pthread.h>

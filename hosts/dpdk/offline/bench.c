@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_eal.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
 #include <rte_tcp.h>
 
 #include "common/clock.h"
+#include "io/eal.h"
 #include "path/bottleneck.h"
 #include "pipeline/registers.h"
 
@@ -203,32 +205,51 @@ bench_request_read(const char *text, struct bench_request *request, struct failu
 			   FLOWS_MAX, PIPELINE_BURST);
 }
 
+static int
+run_bottleneck(struct bench *b, const struct config *config, struct pipeline *pipeline,
+	       uint64_t packets, struct failure *failure)
+{
+	struct bottleneck_sink sink = {
+		.frame = count_frame,
+		.postcard = count_postcard,
+		.context = b,
+	};
+	int result;
+
+	if (add_flows(b, pipeline) < 0)
+		return failure_set(failure, EXIT_STATUS_TARGET, "the flow table refused %u flows",
+				   b->flows);
+	if (bottleneck_init(&b->bottleneck, pipeline, 1, PIPELINE_BURST, &sink) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
+	result = configure_and_measure(b, config, packets, failure);
+	bottleneck_free(&b->bottleneck);
+	return result;
+}
+
 int
-bench_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
-	  const struct bench_request *request, struct failure *failure)
+bench_run(const struct config *config, const struct bench_request *request, struct failure *failure)
 {
 	uint64_t bits = FRAME_BYTES * 8u * SECOND_NS;
 	struct bench b = {
 		.pipeline = pipeline_names[config->pipeline],
-		.pool = pool,
 		.flows = request->flows,
 		.burst = request->burst,
 		.gap_ns = bits / config->bottleneck.rate_bps * 100 / OVERLOAD_PER_CENT,
 	};
-	struct bottleneck_sink sink = {
-		.frame = count_frame,
-		.postcard = count_postcard,
-		.context = &b,
-	};
+	struct pipeline *pipeline;
 	int result;
 
+	if (eal_start(config, failure) < 0)
+		return -1;
+	b.pool = eal_packet_pool(config, failure);
+	if (b.pool == NULL)
+		return -1;
+	pipeline = pipeline_create(config->spec, config->native_library, failure);
+	if (pipeline == NULL)
+		return -1;
 	make_headers(&b.headers);
-	if (add_flows(&b, pipeline) < 0)
-		return failure_set(failure, EXIT_STATUS_TARGET, "the flow table refused %u flows",
-				   b.flows);
-	if (bottleneck_init(&b.bottleneck, pipeline, 1, PIPELINE_BURST, &sink) < 0)
-		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
-	result = configure_and_measure(&b, config, request->packets, failure);
-	bottleneck_free(&b.bottleneck);
+	result = run_bottleneck(&b, config, pipeline, request->packets, failure);
+	pipeline_destroy(pipeline);
+	rte_eal_cleanup();
 	return result;
 }

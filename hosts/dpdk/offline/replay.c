@@ -7,22 +7,18 @@
 
 #include "capture.h"
 #include "capture_flows.h"
-#include "path/bottleneck.h"
 #include "pipeline/register_json.h"
 #include "results.h"
+#include "virtual/driver.h"
 
 #define LANE 0
 
 struct replay {
-	const struct config *config;
-	struct pipeline *pipeline;
-	struct rte_mempool *pool;
+	struct virtual_driver driver;
 	struct failure *failure;
 	struct capture capture;
 	struct capture_flows *flows;
-	struct bottleneck bottleneck;
 	struct results results;
-	uint64_t last_departure_ns;
 };
 
 /* The first look, before anything is written: every packet and its flow. */
@@ -38,7 +34,7 @@ survey_packet(void *context, const struct capture_packet *packet)
 	if (capture_flows_add(r->flows, &key) == 0)
 		return 0;
 	return failure_set(r->failure, EXIT_STATUS_CONFIG, "%s: more than %u flows",
-			   r->capture.path, r->config->flow_capacity);
+			   r->capture.path, r->driver.dp.config.flow_capacity);
 }
 
 static int
@@ -48,10 +44,10 @@ program_flows(struct replay *r)
 	int error = 0;
 
 	for (uint32_t flow = 0; !error && flow < n; flow++)
-		error = registers_flow_add(r->pipeline, capture_flows_at(r->flows, flow), LANE,
-					   flow);
+		error = registers_flow_add(r->driver.dp.pipeline, capture_flows_at(r->flows, flow),
+					   LANE, flow);
 	if (!error)
-		error = pipeline_commit(r->pipeline);
+		error = pipeline_commit(r->driver.dp.pipeline);
 	return error ? failure_set(r->failure, EXIT_STATUS_TARGET,
 				   "the flow table refused the flows: %s", strerror(abs(error))) :
 		       0;
@@ -60,7 +56,7 @@ program_flows(struct replay *r)
 static struct rte_mbuf *
 make_mbuf(struct replay *r, const struct capture_packet *packet)
 {
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(r->pool);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(r->driver.dp.pool);
 	uint8_t *data = mbuf ? (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)packet->bytes) : NULL;
 
 	if (data == NULL) {
@@ -74,11 +70,37 @@ make_mbuf(struct replay *r, const struct capture_packet *packet)
 	return mbuf;
 }
 
+/* What leaves now. */
+static void
+take_frames(struct replay *r)
+{
+	struct rte_mbuf *mbuf;
+	enum wire_id id;
+
+	while ((mbuf = virtual_driver_take(&r->driver, &id)) != NULL) {
+		if (id == WIRE_RECEIVERS)
+			results_departure(&r->results, mbuf, r->driver.now_ns);
+		rte_pktmbuf_free(mbuf);
+	}
+}
+
+/* Work off the events up to a time, each at its own. */
+static void
+advance_to(struct replay *r, uint64_t end_ns)
+{
+	uint64_t event_ns;
+
+	while ((event_ns = virtual_driver_next_event(&r->driver)) <= end_ns) {
+		virtual_driver_advance(&r->driver, event_ns);
+		take_frames(r);
+	}
+}
+
 static int
 replay_packet(void *context, const struct capture_packet *packet)
 {
 	struct replay *r = context;
-	enum pipeline_port wire = PIPELINE_SENDERS;
+	enum wire_id wire = WIRE_SENDERS;
 	struct rte_mbuf *mbuf = make_mbuf(r, packet);
 	struct flow_key key;
 
@@ -89,31 +111,11 @@ replay_packet(void *context, const struct capture_packet *packet)
 				   r->capture.packets - 1);
 	if (capture_flows_key(packet->frame, packet->captured, &key) &&
 	    capture_flows_is_reverse(r->flows, &key))
-		wire = PIPELINE_RECEIVERS;
-	bottleneck_arrive(&r->bottleneck, wire, mbuf, packet->now_ns);
+		wire = WIRE_RECEIVERS;
+	advance_to(r, packet->now_ns);
+	virtual_driver_receive(&r->driver, wire, mbuf, packet->now_ns);
+	advance_to(r, packet->now_ns);
 	return 0;
-}
-
-static void
-write_departure(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
-		uint64_t departure_ns)
-{
-	struct replay *r = context;
-
-	(void)lane;
-	r->last_departure_ns = RTE_MAX(r->last_departure_ns, departure_ns);
-	if (wire == PIPELINE_RECEIVERS)
-		results_departure(&r->results, mbuf, departure_ns);
-	rte_pktmbuf_free(mbuf);
-}
-
-static void
-write_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
-{
-	struct replay *r = context;
-
-	(void)lane;
-	results_postcard(&r->results, bytes);
 }
 
 static int
@@ -122,7 +124,7 @@ add_registers(struct replay *r, uint32_t flow, json_t *json)
 	for (int which = 0; which < N_FLOW_REGISTERS; which++) {
 		uint64_t value;
 
-		if (registers_flow(r->pipeline, (enum flow_register)which, flow, &value,
+		if (registers_flow(r->driver.dp.pipeline, (enum flow_register)which, flow, &value,
 				   r->failure) < 0)
 			return -1;
 		json_object_set_new(json, flow_register_names[which],
@@ -152,7 +154,7 @@ fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *
 	struct discipline_stats queue;
 	json_t *flows = json_array();
 
-	traffic_manager_stats(&r->bottleneck.tm, LANE, &queue);
+	traffic_manager_stats(&r->driver.dp.bottleneck.tm, LANE, &queue);
 	json_object_update_new(summary,
 			       json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "packets",
 					 (json_int_t)r->capture.packets, "departed",
@@ -165,9 +167,9 @@ fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *
 	for (uint32_t flow = 0; flow < capture_flows_count(r->flows); flow++)
 		if (add_flow(r, flow, flows) < 0)
 			return -1;
-	if (register_json_add_unshaped(summary, r->pipeline, r->failure) < 0)
+	if (register_json_add_unshaped(summary, r->driver.dp.pipeline, r->failure) < 0)
 		return -1;
-	return register_json_add_histogram(summary, r->pipeline, LANE, r->failure);
+	return register_json_add_histogram(summary, r->driver.dp.pipeline, LANE, r->failure);
 }
 
 static int
@@ -184,8 +186,8 @@ summarise(struct replay *r, const struct collector_stats *postcards)
 static int
 drain(struct replay *r)
 {
-	bottleneck_advance(&r->bottleneck, EVENT_NEVER - 1);
-	if (r->last_departure_ns < CAPTURE_CLOCK_END_NS)
+	advance_to(r, EVENT_NEVER - 1);
+	if (r->driver.now_ns < CAPTURE_CLOCK_END_NS)
 		return 0;
 	return failure_set(r->failure, EXIT_STATUS_CONFIG,
 			   "%s: the last packet leaves more than 78 hours after the first came; "
@@ -193,14 +195,32 @@ drain(struct replay *r)
 			   r->capture.path);
 }
 
+/* Every packet through, and its postcard to the collector, which is closed. */
+static int
+pass_packets(struct replay *r, struct collector *collector, struct collector_stats *postcards)
+{
+	struct telemetry *telemetry = r->driver.dp.telemetry;
+	uint64_t lost;
+	int result;
+
+	telemetry_start(telemetry, LANE, collector);
+	result = capture_read(&r->capture, replay_packet, r, r->failure);
+	if (result == 0)
+		result = drain(r);
+	telemetry_stop(telemetry, LANE);
+	*postcards = telemetry_finish(telemetry, LANE, &lost);
+	return result;
+}
+
 static int
 replay_all(struct replay *r)
 {
+	struct collector *collector;
 	struct collector_stats postcards;
 
 	r->results.first_ns = r->capture.first_ns;
-	if (results_open(&r->results, r->failure) == 0 &&
-	    capture_read(&r->capture, replay_packet, r, r->failure) == 0 && drain(r) == 0 &&
+	collector = results_open(&r->results, r->failure);
+	if (collector != NULL && pass_packets(r, collector, &postcards) == 0 &&
 	    results_finish(&r->results, &postcards, r->failure) == 0 &&
 	    summarise(r, &postcards) == 0)
 		return 0;
@@ -211,43 +231,33 @@ replay_all(struct replay *r)
 static int
 run_phases(struct replay *r)
 {
-	struct bottleneck_sink sink = {
-		.frame = write_departure,
-		.postcard = write_postcard,
-		.context = r,
-	};
-	int result;
+	struct dataplane *dp = &r->driver.dp;
 
 	if (capture_read(&r->capture, survey_packet, r, r->failure) < 0 || program_flows(r) < 0)
 		return -1;
-	if (bottleneck_init(&r->bottleneck, r->pipeline, 1, 1, &sink) < 0)
-		return failure_set(r->failure, EXIT_STATUS_HOST, "out of memory");
-	if (traffic_manager_configure(&r->bottleneck.tm, LANE, &r->config->bottleneck) < 0)
-		result = failure_set(r->failure, EXIT_STATUS_CONFIG, "bottleneck: out of range");
-	else
-		result = replay_all(r);
-	bottleneck_free(&r->bottleneck);
-	return result;
+	if (traffic_manager_configure(&dp->bottleneck.tm, LANE, &dp->config.bottleneck) < 0)
+		return failure_set(r->failure, EXIT_STATUS_CONFIG, "bottleneck: out of range");
+	return replay_all(r);
 }
 
 int
-replay_run(const struct config *config, struct pipeline *pipeline, struct rte_mempool *pool,
-	   const char *capture, const char *out, struct failure *failure)
+replay_run(const struct config *config, const char *capture, const char *out,
+	   struct failure *failure)
 {
-	struct replay r = {
-		.config = config,
-		.pipeline = pipeline,
-		.pool = pool,
-		.failure = failure,
-		.capture = {.path = capture},
-		.flows = capture_flows_create(config->flow_capacity),
-		.results = {.folder = out},
-	};
+	static struct replay r;
 	int result;
 
+	r.driver.dp.config = *config;
+	r.failure = failure;
+	r.capture.path = capture;
+	r.results.folder = out;
+	if (virtual_driver_open(&r.driver, failure) < 0)
+		return -1;
+	r.flows = capture_flows_create(config->flow_capacity);
 	if (r.flows == NULL)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 	result = run_phases(&r);
 	capture_flows_destroy(r.flows);
+	virtual_driver_close(&r.driver);
 	return result;
 }

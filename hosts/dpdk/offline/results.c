@@ -30,23 +30,29 @@ open_departures(const char *path)
 	return dumper;
 }
 
-int
+static struct collector *
+not_opened(const char *path, struct failure *failure)
+{
+	failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path, strerror(errno));
+	return NULL;
+}
+
+struct collector *
 results_open(struct results *r, struct failure *failure)
 {
 	struct collector_config all = {.mode = COLLECT_ALL};
+	struct collector *postcards;
 	char path[RESULT_PATH_BYTES];
 
 	if (mkdir(r->folder, 0777) < 0 && errno != EEXIST)
-		return failure_set(failure, EXIT_STATUS_HOST, "%s: %s", r->folder, strerror(errno));
+		return not_opened(r->folder, failure);
 	snprintf(path, sizeof(path), "%s/" DEPARTURES_FILE, r->folder);
 	r->departures = open_departures(path);
 	if (r->departures == NULL)
-		return failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path, strerror(errno));
+		return not_opened(path, failure);
 	snprintf(path, sizeof(path), "%s/" POSTCARDS_FILE, r->folder);
-	r->postcards = collector_open(path, &all);
-	if (r->postcards == NULL)
-		return failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path, strerror(errno));
-	return 0;
+	postcards = collector_open(path, &all);
+	return postcards != NULL ? postcards : not_opened(path, failure);
 }
 
 void
@@ -61,12 +67,6 @@ results_departure(struct results *r, struct rte_mbuf *mbuf, uint64_t departure_n
 
 	pcap_dump((uint8_t *)r->departures, &header, rte_pktmbuf_mtod(mbuf, uint8_t *));
 	r->departed++;
-}
-
-void
-results_postcard(struct results *r, const uint8_t bytes[POSTCARD_BYTES])
-{
-	collector_add(r->postcards, bytes);
 }
 
 /* 0 or the errno of a write that failed, now or before. */
@@ -84,12 +84,10 @@ close_departures(struct results *r)
 }
 
 int
-results_finish(struct results *r, struct collector_stats *postcards, struct failure *failure)
+results_finish(struct results *r, const struct collector_stats *postcards, struct failure *failure)
 {
 	int error = close_departures(r);
 
-	*postcards = collector_close(r->postcards);
-	r->postcards = NULL;
 	if (!error)
 		error = postcards->error;
 	return error ? not_written(r, error, failure) : 0;
@@ -113,8 +111,6 @@ results_discard(struct results *r)
 	static const char *const names[] = {DEPARTURES_FILE, POSTCARDS_FILE, SUMMARY_FILE};
 	char path[RESULT_PATH_BYTES];
 
-	if (r->postcards != NULL)
-		collector_close(r->postcards);
 	if (r->departures != NULL)
 		pcap_dump_close(r->departures);
 	for (size_t i = 0; i < RTE_DIM(names); i++) {

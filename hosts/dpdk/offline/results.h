@@ -18,19 +18,20 @@ struct results {
 	const char *folder;
 	uint64_t first_ns; /* since 1970; switch time 0 */
 	pcap_dumper_t *departures;
-	struct collector *postcards;
 	uint64_t departed;
 };
 
-/* Make the folder, unless it exists, and the files. */
-int results_open(struct results *r, struct failure *failure);
+/* Make the folder, unless it exists, and the files. The collector of the postcards, which is the
+ * caller's; NULL with the failure set.
+ */
+struct collector *results_open(struct results *r, struct failure *failure);
 
 /* A packet that left for the receivers; mbuf->hash.usr of its bytes are from the capture. */
 void results_departure(struct results *r, struct rte_mbuf *mbuf, uint64_t departure_ns);
-void results_postcard(struct results *r, const uint8_t bytes[POSTCARD_BYTES]);
 
-/* Close the streams of packets and postcards: how many postcards there are. */
-int results_finish(struct results *r, struct collector_stats *postcards, struct failure *failure);
+/* Close the departures; postcards are the collector's statistics after its end. */
+int results_finish(struct results *r, const struct collector_stats *postcards,
+		   struct failure *failure);
 
 /* Takes the reference. */
 int results_summarise(struct results *r, json_t *summary, struct failure *failure);

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The address plan by which lanes share the ports: lane L, group G has the
  * sender 10.64.L.(G+1) and the receiver 10.65.L.(G+1).
  */

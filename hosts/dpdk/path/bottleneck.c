@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "bottleneck.h"
 
 #include <errno.h>
@@ -233,16 +233,13 @@ run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
 		finish_ingress(b, mbufs[i], ports[i], due_ns[i]);
 }
 
-void
-bottleneck_arrive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf *mbuf,
-		  uint64_t now_ns)
+/* Where packets come singly to P4 ingress, all that left before one is through P4 egress first. */
+static void
+catch_up(struct bottleneck *b, uint64_t arrival_ns)
 {
-	struct delayed arrival = {.handle = mbuf, .due_ns = now_ns};
-
-	mbuf->port = (uint16_t)wire;
-	depart_until(b, now_ns);
-	flush_egress(b);
-	run_ingress(b, &arrival, 1);
+	if (b->ingress_burst > 1)
+		return;
+	depart_until(b, arrival_ns);
 	flush_egress(b);
 }
 
@@ -252,8 +249,10 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 	struct delayed arrivals[PIPELINE_BURST];
 	uint32_t n;
 
-	while ((n = delays_take(&b->delays, arrivals, b->ingress_burst, now_ns)) > 0)
+	while ((n = delays_take(&b->delays, arrivals, b->ingress_burst, now_ns)) > 0) {
+		catch_up(b, arrivals[0].due_ns);
 		run_ingress(b, arrivals, n);
+	}
 	depart_until(b, now_ns);
 	flush_egress(b);
 }

@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The whole path of a packet: delay line, P4 ingress, traffic manager, P4
  * egress, wire. Time is an argument, so the same code runs on a clock and in
- * virtual time; only the loop (live/loop.c) and the replay (offline/replay.c) know the time.
+ * virtual time; only what drives the data plane (live/, virtual/) knows the time.
  *
  * Events are worked off in the order of their times up to now, however late
  * the call comes: a late poll delays frames but changes neither which packets are
  * dropped nor the length of the queue at any time. Only P4 ingress runs ahead of that
  * order, by one burst: P4's own count of a flow's bytes in the queue (and so
- * its peak) may be high by what arrived within one poll. In virtual time the
- * burst is one packet and the count exact.
+ * its peak) may be high by what arrived within one poll. With bursts of one packet, as in
+ * virtual time, nothing runs ahead and the count is exact.
  */
 #ifndef NASHBED_BOTTLENECK_H
 #define NASHBED_BOTTLENECK_H
@@ -70,12 +70,6 @@ void bottleneck_free(struct bottleneck *b);
 /* Frames off a wire, into the delay line. */
 void bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,
 			uint32_t n, uint64_t now_ns);
-
-/* A frame that comes to P4 ingress at this very time, past the delay line. All
- * earlier departures are worked off first.
- */
-void bottleneck_arrive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf *mbuf,
-		       uint64_t now_ns);
 
 /* Work off every event up to now. */
 void bottleneck_advance(struct bottleneck *b, uint64_t now_ns);

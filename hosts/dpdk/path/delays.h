@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Frames in the delay line: a frame's addresses choose its path, so that every flow
  * group of every lane has its base RTT. In both roles frames enter here first.
  */

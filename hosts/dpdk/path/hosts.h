@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The hosts' part where the bottleneck is a switch outside: frames from the
  * senders through the delay line to the switch, frames from the switch back
  * through it to the senders, and the switch's postcards off a wire. Time is an

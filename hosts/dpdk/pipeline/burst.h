@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The ports of the P4 program in SWX: one input port for a burst of packets, and output
  * ports that record the port and the postcard in the packet's slot. No rings and no
  * copies of packets: of a mirrored packet only the postcard is copied.

@@ -1,9 +1,11 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "native.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +33,34 @@ refuse(struct failure *reason, const char *subject, const char *problem)
 	return failure_set(reason, EXIT_STATUS_TARGET, "%s: %s", subject, problem);
 }
 
+static int find_library(char *library, size_t bytes, struct failure *reason);
+
+/* The file that this code is in: the program, or the library that a guest has loaded. */
+static int
+find_ourselves(char path[static PATH_MAX], struct failure *reason)
+{
+	Dl_info info;
+	ssize_t n;
+
+	if (dladdr((const void *)(uintptr_t)find_library, &info) != 0 &&
+	    strstr(info.dli_fname, ".so") != NULL && realpath(info.dli_fname, path) != NULL)
+		return 0;
+	n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	if (n < 0)
+		return refuse(reason, "/proc/self/exe", strerror(errno));
+	path[n] = '\0';
+	return 0;
+}
+
 /* Beside the program. */
 static int
 find_library(char *library, size_t bytes, struct failure *reason)
 {
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char path[PATH_MAX];
 	char *name;
 
-	if (n < 0)
-		return refuse(reason, "/proc/self/exe", strerror(errno));
-	path[n] = '\0';
+	if (find_ourselves(path, reason) < 0)
+		return -1;
 	name = strrchr(path, '/') + 1;
 	*name = '\0';
 	if ((size_t)snprintf(library, bytes, "%s%s", path, PLACE) >= bytes)
@@ -174,19 +193,18 @@ build(struct rte_swx_pipeline **pipeline, const char *library, uint32_t n_out)
 
 int
 native_build(struct rte_swx_pipeline **pipeline, const char *library,
-	     const struct native_ports *ports)
+	     const struct native_ports *ports, const struct native_library **native)
 {
-	const struct native_library *native;
 	void *handle = dlopen(library, RTLD_NOW);
 	int result = -ELIBBAD;
 
 	if (handle == NULL)
 		return result;
-	native = dlsym(handle, NATIVE_LIBRARY_SYMBOL);
-	if (native != NULL)
+	*native = dlsym(handle, NATIVE_LIBRARY_SYMBOL);
+	if (*native != NULL)
 		result = build(pipeline, library, ports->n_out);
 	if (!result)
-		native->set_ports(*pipeline, ports);
+		(*native)->set_ports(*pipeline, ports);
 	dlclose(handle); /* the pipeline holds the library itself */
 	return result;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The P4 program as native code, where the build made it: pipeline/native/bottleneck.so
  * beside the data plane. It is used only for the .spec and the DPDK version that it was
  * built from; anything else is interpreted.
@@ -22,8 +22,10 @@ struct native_note {
  */
 int native_choose(struct config *config, struct native_note *note, struct failure *failure);
 
-/* Build a pipeline of it with these ports. 0 or a negative errno. */
+/* Build a pipeline of it with these ports; native is there as long as the pipeline. 0 or a
+ * negative errno.
+ */
 int native_build(struct rte_swx_pipeline **pipeline, const char *library,
-		 const struct native_ports *ports);
+		 const struct native_ports *ports, const struct native_library **native);
 
 #endif

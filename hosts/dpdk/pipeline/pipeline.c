@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "pipeline.h"
 
 #include <errno.h>
@@ -13,16 +13,15 @@
 #include "native.h"
 
 /* Instructions between two looks at whether the burst is through: few, for what
- * is run beyond the last packet is idle polling. A native one stands for many.
+ * is run beyond the last packet is idle polling.
  */
-#define RUN_INTERPRETED 48
-#define RUN_NATIVE 12
+#define RUN_INSTRUCTIONS 48
 
 struct pipeline {
 	struct rte_swx_pipeline *swx;
 	struct rte_swx_ctl_pipeline *ctl;
 	char digest[SWX_DIGEST_BYTES];
-	uint32_t run_instructions;
+	const struct native_library *native; /* NULL: interpreted */
 	struct burst burst;
 };
 
@@ -64,7 +63,7 @@ build_native(struct pipeline *p, const char *library, struct failure *failure)
 {
 	void *out[PIPELINE_PORTS];
 	struct native_ports ports = burst_native_ports(&p->burst, out);
-	int error = native_build(&p->swx, library, &ports);
+	int error = native_build(&p->swx, library, &ports, &p->native);
 
 	return error ? refused(failure, library, error) : 0;
 }
@@ -77,7 +76,6 @@ load(struct pipeline *p, FILE *spec, const char *library, struct failure *failur
 
 	swx_spec_digest(spec, p->digest);
 	burst_init(&p->burst);
-	p->run_instructions = native ? RUN_NATIVE : RUN_INTERPRETED;
 	if (native ? build_native(p, library, failure) : build_interpreted(p, spec, failure))
 		return -1;
 	error = open_mirror(p);
@@ -133,9 +131,13 @@ void
 pipeline_run(struct pipeline *p, uint32_t n)
 {
 	burst_begin(&p->burst, n);
-	/* Every path of the program ends at one of our ports, so this ends. */
+	/* Every path of the program ends at one of our ports, so either ends. */
+	if (p->native != NULL) {
+		p->native->run(p->swx, n, &p->burst.n_out);
+		return;
+	}
 	while (!burst_is_through(&p->burst))
-		rte_swx_pipeline_run(p->swx, p->run_instructions);
+		rte_swx_pipeline_run(p->swx, RUN_INSTRUCTIONS);
 }
 
 static struct rte_swx_table_entry *

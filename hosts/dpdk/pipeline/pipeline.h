@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The P4 program in DPDK's SWX pipeline: bursts of packets go through it and
  * come out in their order, each with the port that P4 chose and its postcard.
  *

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Registers as JSON, the same in answers of the control socket and in a replay's summary. */
 #ifndef NASHBED_REGISTER_JSON_H
 #define NASHBED_REGISTER_JSON_H

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The P4 program's tables and registers. Control thread only. */
 #ifndef NASHBED_REGISTERS_H
 #define NASHBED_REGISTERS_H

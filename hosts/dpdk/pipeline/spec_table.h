@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The .spec's tables: keys, actions, default action, size. */
 #ifndef NASHBED_SPEC_TABLE_H
 #define NASHBED_SPEC_TABLE_H

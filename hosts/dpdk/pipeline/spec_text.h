@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The text of a p4c-dpdk .spec: lines of words, and blocks of lines between braces. Every
  * failure names the line of the file.
  */

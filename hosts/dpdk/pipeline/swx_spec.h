@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* From a p4c-dpdk .spec to a configured SWX pipeline, through the public
  * rte_swx_pipeline_*_config() calls: Debian's DPDK 22.11 has no call that does
  * this from a file without a compiler at hand.

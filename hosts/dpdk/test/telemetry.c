@@ -9,7 +9,7 @@
 #include <rte_memory.h>
 
 #include "common/check.h"
-#include "live/telemetry.h"
+#include "plane/telemetry.h"
 
 /* More lanes than there are chunks. */
 #define LANES 1100u

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* native-generate SPEC OUT: DPDK's C for a .spec, and the .spec's own text as an
  * array, by which the data plane recognises the code.
  */

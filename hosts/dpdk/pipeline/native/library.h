@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The P4 program as native code: a shared library of the C that DPDK generated from a
  * .spec and of library.c, which uses DPDK's internal structures. The data plane sees only
  * this table of it.
@@ -29,6 +29,8 @@ struct native_library {
 	const size_t *spec_bytes;
 	/* Replace the ports that a pipeline was built with by ours. */
 	void (*set_ports)(struct rte_swx_pipeline *pipeline, const struct native_ports *ports);
+	/* Run until n packets, all that the input port has, are out; n_out counts them. */
+	void (*run)(struct rte_swx_pipeline *pipeline, uint32_t n, const uint32_t *n_out);
 };
 
 #endif

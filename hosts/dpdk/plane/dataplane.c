@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "dataplane.h"
 
 #include <stdlib.h>
@@ -51,6 +51,15 @@ dataplane_close(struct dataplane *dp)
 	telemetry_destroy(dp->telemetry);
 	free(dp->lanes);
 	rte_eal_cleanup();
+}
+
+void
+dataplane_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES])
+{
+	struct dataplane *dp = context;
+
+	dp->lanes[lane].postcards++;
+	telemetry_add(dp->telemetry, lane, bytes);
 }
 
 void

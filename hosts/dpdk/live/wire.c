@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "wire.h"
+/* A wire on a clock: an ethdev. */
+#include "io/wire.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line. */
-#ifndef NASHBED_OPTIONS_H
-#define NASHBED_OPTIONS_H
+/* The command line of nashbed-replay. */
+#ifndef NASHBED_OFFLINE_OPTIONS_H
+#define NASHBED_OFFLINE_OPTIONS_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,18 +10,13 @@
 
 struct options {
 	const char *config;
-	const char *capture; /* to replay; NULL: none */
+	const char *capture; /* NULL: nothing to replay */
 	const char *out;
 	const char *bench; /* what to time; NULL: nothing */
-	bool check;
-	bool devices;
 	bool help;
 };
 
 int options_parse(struct options *options, char **argv, struct failure *failure);
-
-/* A replay or a measurement of speed: neither ports nor a clock. */
-bool options_offline(const struct options *options);
 
 void options_print_usage(FILE *stream);
 

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Beside a switch that is the bottleneck: delay line and collector. */
 #include "dataplane.h"
-#include "loop.h"
 
 static void
 send_frame(void *context, enum hosts_wire wire, struct rte_mbuf *mbuf, uint32_t lane,
@@ -9,7 +8,7 @@ send_frame(void *context, enum hosts_wire wire, struct rte_mbuf *mbuf, uint32_t 
 {
 	enum wire_id id = wire == HOSTS_SENDERS ? WIRE_SENDERS : WIRE_SWITCH;
 
-	loop_send(context, id, mbuf, lane, departure_ns);
+	dataplane_send(context, id, mbuf, lane, departure_ns);
 }
 
 static int
@@ -17,7 +16,7 @@ open_hosts(struct dataplane *dp, struct failure *failure)
 {
 	struct hosts_sink sink = {
 		.frame = send_frame,
-		.postcard = loop_postcard,
+		.postcard = dataplane_postcard,
 		.context = dp,
 	};
 

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* One request at a time from the control thread to the data thread, which serves it
  * between two rounds of its loop. The request is published by release and read by
  * acquire; a semaphore reports its completion.

@@ -1,7 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The embedded target: the data plane is the bottleneck. */
 #include "dataplane.h"
-#include "loop.h"
 
 static void
 send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32_t lane,
@@ -9,7 +8,7 @@ send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32
 {
 	enum wire_id id = port == PIPELINE_SENDERS ? WIRE_SENDERS : WIRE_RECEIVERS;
 
-	loop_send(context, id, mbuf, lane, departure_ns);
+	dataplane_send(context, id, mbuf, lane, departure_ns);
 }
 
 static int
@@ -17,15 +16,15 @@ open_bottleneck(struct dataplane *dp, struct failure *failure)
 {
 	struct bottleneck_sink sink = {
 		.frame = send_frame,
-		.postcard = loop_postcard,
+		.postcard = dataplane_postcard,
 		.context = dp,
 	};
 
 	dp->pipeline = pipeline_create(dp->config.spec, dp->config.native_library, failure);
 	if (dp->pipeline == NULL)
 		return -1;
-	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes, PIPELINE_BURST,
-			    &sink) == 0)
+	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes,
+			    dataplane_ingress_burst, &sink) == 0)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 }

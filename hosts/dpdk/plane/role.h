@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What the data plane does between its wires: it is the bottleneck, or the
  * hosts' part beside a switch that is. One file each: role_bottleneck.c,
  * role_hosts.c.

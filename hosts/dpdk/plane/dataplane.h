@@ -1,11 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* The running data plane.
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* The running data plane. What runs it is linked beside it: live/ on a clock, with threads and
+ * ports; virtual/ in virtual time, inside a guest's process, with neither. Both define what is
+ * declared under "the driver's" below, and the functions of mailbox.h, telemetry.h and io/wire.h.
  *
- * Threads: the main thread is the data thread: it alone touches the bottleneck
- * or the hosts' part, the wires' packets and lanes[]. The control thread answers the socket: it
- * owns the P4 tables and registers, and has the data thread do the rest through
+ * Threads, where there are any: the main thread is the data thread: it alone touches the
+ * bottleneck or the hosts' part, the wires' packets and lanes[]. The control thread answers the
+ * socket: it owns the P4 tables and registers, and has the data thread do the rest through
  * the mailbox (mailbox.h: release on the way there, acquire on the way back).
- * The postcard writer has its own rings (telemetry.h).
+ * The postcard writer has its own rings (live/telemetry.c).
  */
 #ifndef NASHBED_DATAPLANE_H
 #define NASHBED_DATAPLANE_H
@@ -54,6 +56,19 @@ struct dataplane {
 /* Start DPDK, the role, the telemetry and the ports. The mailbox is there already. */
 int dataplane_open(struct dataplane *dp, struct failure *failure);
 void dataplane_close(struct dataplane *dp);
+
+/* The driver's: how many packets go through P4 ingress together, at most. */
+extern const uint32_t dataplane_ingress_burst;
+
+/* The driver's: nanoseconds on the switch clock. */
+uint64_t dataplane_now_ns(const struct dataplane *dp);
+
+/* The driver's: send a frame now; lane is NO_LANE where its lateness is not measured. */
+void dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+		    uint64_t departure_ns);
+
+/* A postcard to its lane's collector; context is the dataplane. */
+void dataplane_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
 
 /* Any thread, and signal handlers: end the loop and with it the program. */
 void dataplane_stop(struct dataplane *dp);

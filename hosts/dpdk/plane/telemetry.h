@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Postcards from the data thread to files. The data thread never waits: it fills
- * chunks and hands them over; a writer thread gives them to the lanes' collectors.
- * Where no empty chunk is left postcards are lost and counted.
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Postcards from the data thread to files. On a clock (live/telemetry.c) the data thread never
+ * waits: it fills chunks and hands them over; a writer thread gives them to the lanes' collectors.
+ * Where no empty chunk is left postcards are lost and counted. In virtual time
+ * (virtual/telemetry.c) nothing is hurried: they go to the collectors at once.
  *
  * Who does what: start, add and stop are the data thread's; the writer thread
  * alone touches a collector from start until finish, which is the control

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+#include "driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct virtual_driver *
+driver_of(const struct dataplane *dp)
+{
+	return (struct virtual_driver *)((char *)(uintptr_t)dp -
+					 offsetof(struct virtual_driver, dp));
+}
+
+/* Exact rather than fast: packets hardly ever come at the same nanosecond. */
+const uint32_t dataplane_ingress_burst = 1;
+
+uint64_t
+dataplane_now_ns(const struct dataplane *dp)
+{
+	return driver_of(dp)->now_ns;
+}
+
+void
+dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+	       uint64_t departure_ns)
+{
+	if (lane != NO_LANE)
+		lateness_add(&dp->lanes[lane].lateness, driver_of(dp)->now_ns - departure_ns);
+	wire_push(&dp->wires[id], mbuf,
+		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
+}
+
+static int
+open_progress(struct virtual_driver *v, struct failure *failure)
+{
+	const char *path = v->dp.config.progress;
+	void *map = MAP_FAILED;
+	int fd;
+
+	if (path[0] == '\0')
+		return 0;
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd >= 0 && ftruncate(fd, sizeof(*v->progress)) == 0)
+		map = mmap(NULL, sizeof(*v->progress), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		failure_set(failure, EXIT_STATUS_HOST, "progress %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (map == MAP_FAILED)
+		return -1;
+	v->progress = map;
+	return 0;
+}
+
+int
+virtual_driver_open(struct virtual_driver *v, struct failure *failure)
+{
+	if (open_progress(v, failure) < 0 || dataplane_open(&v->dp, failure) < 0)
+		return -1;
+	v->dp.epoch_ns = 0;
+	return 0;
+}
+
+void
+virtual_driver_close(struct virtual_driver *v)
+{
+	dataplane_close(&v->dp);
+	if (v->progress != NULL)
+		munmap(v->progress, sizeof(*v->progress));
+	v->progress = NULL;
+}
+
+static void
+set_now(struct virtual_driver *v, uint64_t now_ns)
+{
+	v->now_ns = now_ns;
+	if (v->progress != NULL)
+		*(volatile uint64_t *)v->progress = now_ns;
+}
+
+void
+virtual_driver_receive(struct virtual_driver *v, enum wire_id id, struct rte_mbuf *mbuf,
+		       uint64_t now_ns)
+{
+	struct wire_stats *count = &v->dp.wires[id].count;
+
+	count->rx_packets++;
+	count->rx_bytes += mbuf->pkt_len;
+	set_now(v, now_ns);
+	v->dp.role->receive(&v->dp, id, &mbuf, 1, now_ns);
+}
+
+void
+virtual_driver_advance(struct virtual_driver *v, uint64_t now_ns)
+{
+	set_now(v, now_ns);
+	v->dp.loop.iterations++;
+	v->dp.role->advance(&v->dp, now_ns);
+}
+
+uint64_t
+virtual_driver_next_event(const struct virtual_driver *v)
+{
+	return v->dp.role->next_event(&v->dp);
+}
+
+struct rte_mbuf *
+virtual_driver_take(struct virtual_driver *v, enum wire_id *id)
+{
+	for (int i = 0; i < N_WIRES; i++) {
+		struct wire *wire = &v->dp.wires[i];
+
+		if (wire->n_pending == wire->n_taken)
+			continue;
+		*id = (enum wire_id)i;
+		return wire->pending[wire->n_taken++];
+	}
+	return NULL;
+}
