@@ -3,7 +3,10 @@
 SHELL = /bin/sh
 PYTHON ?= python3
 SCENARIO ?= configs/scenarios/quickstart.yaml
-TESTBED ?= configs/testbeds/embedded.yaml
+# Without root there is virtual time.
+TESTBED ?= configs/testbeds/$(if $(filter 0,$(shell id -u)),embedded,virtual).yaml
+# The source of its kernel: a release, an archive, a tree; none: 6.1, or else the newest there is.
+KERNEL ?=
 RESULTS ?= results
 
 VENV = .venv
@@ -27,12 +30,19 @@ PARALLEL = -n $$(($$(nproc) + 1)) --dist worksteal
 help: ## this menu
 	@awk -F ':.*## ' '/^[a-z0-9.-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
+# Virtual time needs neither root nor huge pages, but a kernel of its own.
+IN_VIRTUAL_TIME = $(shell grep -ls '^target: *virtual' $(TESTBED))
+
 .PHONY: run
-run: setup ## set up, then run SCENARIO (default: the quickstart)
+run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO (default: the quickstart)
 	$(BIN)/nashbed run $(SCENARIO) --testbed $(TESTBED) --out $(RESULTS)
 
+.PHONY: say-virtual
+say-virtual:
+	@[ "$$(id -u)" -eq 0 ] || echo "not root: in virtual time ($(TESTBED))"
+
 .PHONY: test
-test: setup ## set up, then every test (root; skips are counted and explained)
+test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
 	$(BIN)/pytest -rs $(PARALLEL) -m "not live" || status=$$?; \
 	$(BIN)/pytest -rs -m live || status=$$?; \
@@ -143,6 +153,11 @@ build: $(HOSTS_BUILD)/build.ninja ## build the data plane and the flow generator
 # Meson looks for the headers when it configures.
 $(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package)
 	meson setup $(HOSTS_BUILD) hosts --buildtype=release $(if $(wildcard $@),--reconfigure)
+
+.PHONY: virtual
+virtual: packages venv dpdk-internal ## build what runs in virtual time, with its kernel (KERNEL=6.12)
+	@$(MAKE) --no-print-directory build
+	@$(BIN)/nashbed kernel build $(KERNEL)
 
 .PHONY: p4
 p4: ## compile p4src again (what has its compiler on PATH)

@@ -75,6 +75,17 @@ def duration_text(ns: int) -> str:
     return f"{text[: len(text) - len(unit)]} {unit}"
 
 
+def buffer_text(setting: Setting, buffer_bytes: int) -> str:
+    """A buffer as its scenario means it: `10 BDP`, or the applied size.
+
+    Args:
+        setting: The setting.
+        buffer_bytes: Applied buffer.
+    """
+    bdp = setting.buffer_label.replace("bdp", " BDP")
+    return size_text(buffer_bytes) if bdp == setting.buffer_label else bdp
+
+
 def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
     """A setting in words, with what was applied.
 
@@ -85,7 +96,7 @@ def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
     """
     rtts = sorted(set(setting.base_rtt_ns))
     base = "/".join(duration_text(rtt) for rtt in rtts)
-    bdp = setting.buffer_label.replace("bdp", " BDP")
-    size = size_text(buffer_bytes)
-    buffer = size if bdp == setting.buffer_label else f"{bdp} ({size})"
-    return f"{rate_text(rate_bps)}, base RTT {base}, buffer {buffer}"
+    size, buffer = size_text(buffer_bytes), buffer_text(setting, buffer_bytes)
+    buffer = buffer if buffer == size else f"{buffer} ({size})"
+    kernel = f", kernel {setting.kernel}" if setting.kernel else ""
+    return f"{rate_text(rate_bps)}, base RTT {base}, buffer {buffer}{kernel}"

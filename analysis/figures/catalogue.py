@@ -28,6 +28,7 @@ from . import (
     heat_map,
     lagged_correlation,
     model_assumptions,
+    panel_by_mix,
     queue_over_time,
     rtt_alone,
     rtt_over_time,
@@ -226,6 +227,28 @@ def _line_sketches(
         "Each equilibrium of the measured means. Thick: mixes in which no flow gains more than the "
         "scenario's epsilon. Grey: the range between the two bounds of Mishra's model.",
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
+    )
+    yield _Sketch(
+        "panel_by_mix",
+        "",
+        name,
+        f"Every mix at every buffer, {line.title}",
+        _panel_caption(measures),
+        lambda: panel_by_mix.draw(measures, line, equilibria),
+    )
+
+
+def _panel_caption(measures: RunMeasures) -> str:
+    first, second = measures.strategies[:2]
+    return (
+        f"Goodput of all {second} flows together, as a percentage of the applied rate, against "
+        f"their number; the other flows run {first}. Bars: 95 % interval over repetitions, if "
+        f"there are any. Above the dashed line a {second} flow has more than its fair share of "
+        f"the rate, below it less; where the points fall below the line, a flow gains nothing by "
+        f"switching to {second}. Solid vertical lines: the equilibria of the measured means. "
+        "Open circles and dotted vertical lines: published mixes and equilibria, where the "
+        "scenario has them. Goodput excludes headers, so that a full link is a few per cent below "
+        "100 %."
     )
 
 

@@ -42,7 +42,7 @@ def retransmits_of(strategy: str) -> Value:
 
 
 def draw(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figure | None:
-    """Draw a value over the run's rates (columns) and base RTTs (rows), by buffer.
+    """Draw a value over the run's rates (columns) and base RTTs (rows), by buffer and kernel.
 
     Args:
         measures: The run's measures.
@@ -56,14 +56,19 @@ def draw(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figur
     settings = [s for s in measures.run.settings if value(measures, s) is not None]
     rates = sorted({s.rate_bps for s in settings})
     rtts = sorted({s.base_rtt_ns[0] for s in settings})
-    buffers = list(dict.fromkeys(s.buffer_label for s in measures.run.settings))
+    panels = list(dict.fromkeys(_panel(s) for s in measures.run.settings))
     if min(len(rates), len(rtts)) < 2:
         return None
-    grids = [_grid(measures, settings, b, (rates, rtts), value) for b in buffers]
+    grids = [_grid(measures, settings, p, (rates, rtts), value) for p in panels]
     known = np.concatenate([g[np.isfinite(g)] for g in grids])
     limit = float(np.abs(known).max()) or 1.0
     span = (-limit, limit) if signed else (0.0, limit)
-    return _panels(grids, buffers, rates, rtts, (label, span, signed, _trials(measures)))
+    return _panels(grids, panels, rates, rtts, (label, span, signed, _trials(measures)))
+
+
+def _panel(setting: Setting) -> str:
+    kernel = f", kernel {setting.kernel}" if setting.kernel else ""
+    return f"buffer {setting.buffer_label}{kernel}"
 
 
 def _trials(measures: RunMeasures) -> int:
@@ -74,15 +79,15 @@ def _trials(measures: RunMeasures) -> int:
 def _grid(
     measures: RunMeasures,
     settings: Sequence[Setting],
-    buffer: str,
+    panel: str,
     axes: tuple[list[int], list[int]],
     value: Value,
 ) -> NDArray[np.float64]:
-    """Values of one buffer, shape (base RTTs, rates); NaN where there is none."""
+    """Values of one panel, shape (base RTTs, rates); NaN where there is none."""
     rates, rtts = axes
     grid = np.full((len(rtts), len(rates)), np.nan)
     for setting in settings:
-        if setting.buffer_label == buffer:
+        if _panel(setting) == panel:
             number = value(measures, setting)
             if number is not None:
                 grid[rtts.index(setting.base_rtt_ns[0]), rates.index(setting.rate_bps)] = number
@@ -91,7 +96,7 @@ def _grid(
 
 def _panels(
     grids: Sequence[NDArray[np.float64]],
-    buffers: Sequence[str],
+    panels: Sequence[str],
     rates: Sequence[int],
     rtts: Sequence[int],
     look: tuple[str, tuple[float, float], bool, int],
@@ -100,11 +105,11 @@ def _panels(
     width = 1.4 + len(grids) * (0.8 + 0.52 * len(rates))
     figure = Figure(figsize=(width, 1.5 + 0.42 * len(rtts)), layout="constrained")
     axes = figure.subplots(1, len(grids), squeeze=False, sharey=True)[0]
-    for ax, grid, buffer in zip(axes, grids, buffers, strict=True):
+    for ax, grid, panel in zip(axes, grids, panels, strict=True):
         image = ax.imshow(grid, cmap="RdBu_r" if signed else "YlOrRd", vmin=low, vmax=high,
                           aspect="auto", origin="lower")  # fmt: skip
         ax.grid(visible=False)
-        ax.set_title(f"buffer {buffer}")
+        ax.set_title(panel)
         ax.set_xticks(range(len(rates)), [rate_text(r).split()[0] + _unit(r) for r in rates],
                       rotation=60)  # fmt: skip
         ax.set_yticks(range(len(rtts)), [duration_text(r) for r in rtts])

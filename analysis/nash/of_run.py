@@ -100,6 +100,7 @@ class SettingEquilibria:
             "rate_bps": self.setting.rate_bps,
             "buffer": self.setting.buffer_label,
             "base_rtt_ns": list(self.setting.base_rtt_ns),
+            "kernel": self.setting.kernel,
             "strategies": list(self.strategies),
             "utility": self.utility,
             "epsilon": self.epsilon,

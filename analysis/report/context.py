@@ -39,6 +39,9 @@ from .taps import taps_context, taps_dict
 
 Json = dict[str, Any]
 
+DIGEST_DIGITS = 16
+"""Of a digest in a sentence; the whole of it is under provenance."""
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -152,7 +155,21 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
         ("Utility of a flow", utility_text(scenario.equilibrium.utility)),
         ("Trials", count),
         ("Postcards recorded", _telemetry(measures)),
+        *_repeatable(measures),
     ]
+
+
+def _repeatable(measures: RunMeasures) -> list[tuple[str, str]]:
+    """What a run in virtual time is a function of, and how to see that it is."""
+    run, manifest = measures.run, measures.run.manifest
+    if not manifest.repeatable:
+        return []
+    kernels = [
+        f"kernel {kernel.release} (digest {kernel.digest[:DIGEST_DIGITS]})"
+        for kernel in manifest.guest_kernels.values()
+    ]
+    parts = ", ".join([f"seed {manifest.seed}", *kernels])
+    return [("Repeatable", f"{parts}; `nashbed verify {run.path}` runs trials again")]
 
 
 def _telemetry(measures: RunMeasures) -> str:
@@ -318,6 +335,7 @@ def _provenance(measures: RunMeasures) -> list[tuple[str, list[tuple[str, str]]]
         "testbed": manifest.testbed_digest,
         "P4 artefact": manifest.artefact_digest,
     }
+    kernels = {name or "default": k.model_dump() for name, k in manifest.guest_kernels.items()}
     machine = {
         "kernel": manifest.kernel,
         "CPU": manifest.cpu,
@@ -327,6 +345,7 @@ def _provenance(measures: RunMeasures) -> list[tuple[str, list[tuple[str, str]]]
     return [
         ("Machine", list(_flat(machine).items())),
         ("Software", list(_flat(manifest.software).items())),
+        ("Kernels of the hosts", list(_flat(kernels).items())),
         ("Source", list(_flat({**manifest.git, "seed": manifest.seed}).items())),
         ("SHA-256 digests", list(digests.items())),
         ("Ports", list(_flat(manifest.ports).items())),

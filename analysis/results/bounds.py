@@ -81,6 +81,7 @@ def matches(place: Place, setting: Setting) -> bool:
         and (place.rate is None or place.rate.bps == setting.rate_bps)
         and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
         and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)
+        and (place.kernel is None or place.kernel == setting.kernel)
     )
 
 

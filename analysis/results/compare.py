@@ -15,6 +15,8 @@ from ..metrics import METRICS
 from ..metrics.interval import Estimate, estimate
 from ..metrics.welch import MeanDifference, holm, welch
 from ..state import state_text
+from ..text import rate_text, size_text
+from .shares import ShareComparison, compare_shares, summarise_shares
 from .summary import estimate_dict
 
 FLOW_METRICS = ("per_flow_throughput",)
@@ -83,13 +85,17 @@ class RunComparison:
         first: Name of the first run.
         second: Name of the second run.
         comparisons: Every metric of every mix with repetitions in both.
+        shares: Shares of the throughput at every mix that both have, repeated or not.
         left_out: Mixes that both have, but one of them without repetitions.
+        unlike: Settings that both were asked for and applied differently, in words.
     """
 
     first: str
     second: str
     comparisons: tuple[Comparison, ...]
+    shares: tuple[ShareComparison, ...]
     left_out: tuple[str, ...]
+    unlike: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -97,7 +103,10 @@ class RunComparison:
             "first": self.first,
             "second": self.second,
             "comparisons": [c.to_dict() for c in self.comparisons],
+            "share_summary": [each.to_dict() for each in summarise_shares(self.shares)],
+            "shares": [share.to_dict() for share in self.shares],
             "left_out": list(self.left_out),
+            "unlike": list(self.unlike),
         }
 
 
@@ -118,8 +127,10 @@ def compare_runs(
 ) -> RunComparison:
     """Compare what two runs measured at like settings and mixes, by Welch's test.
 
-    Settings are alike if the applied rate, the applied buffer and the base RTTs are; mixes
-    by their flows of each congestion control.
+    Settings are alike if the applied rate, the applied buffer, the base RTTs and the random loss
+    are, and the guest kernels where they were swept; or else if all of that was asked for alike,
+    as one scenario asks different testbeds. Mixes are alike by their flows of each congestion
+    control. Without repetitions there are shares alone, and nothing is tested.
 
     Args:
         first: A run directory.
@@ -130,7 +141,7 @@ def compare_runs(
 
     Raises:
         RunError: A directory is not a readable run, there is no such setting, nothing is in
-            both, or what is in both has no repetitions.
+            both, or what is in both has neither repetitions nor mixed flows.
     """
     runs = measure_run(first), measure_run(second)
     if against is not None and setting is None:
@@ -140,7 +151,8 @@ def compare_runs(
     if not pairs:
         raise RunError(f"{names[0]} and {names[1]} have no setting and mix in common")
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
-    if not known:
+    shares = tuple(s for p in pairs for s in compare_shares(*p, _common(runs)))
+    if not known and not shares:
         raise RunError(
             f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference cannot "
             "be distinguished from chance; set `trials: 2` or more in the scenario and run again"
@@ -151,7 +163,9 @@ def compare_runs(
         first=runs[0].run.manifest.run,
         second=runs[1].run.manifest.run,
         comparisons=tuple(_comparison(t, p) for t, p in zip(tested, adjusted, strict=True)),
+        shares=shares,
         left_out=tuple(f"{c[0].setting.label}: {mix}" for c, mix in pairs if (c, mix) not in known),
+        unlike=() if against is not None else tuple(_unlike(runs, _settings(runs, setting, None))),
     )
 
 
@@ -173,8 +187,29 @@ def _settings(
     ours = runs[0].run.settings if setting is None else (_named(runs[0], setting),)
     if against is not None:
         return [(ours[0], _named(runs[1], against))]
-    alike = {_path(runs[1], s): s for s in runs[1].run.settings}
-    return [(s, alike[_path(runs[0], s)]) for s in ours if _path(runs[0], s) in alike]
+    found = [(one, _alike(runs, one)) for one in ours]
+    return [(one, other) for one, other in found if other is not None]
+
+
+def _alike(runs: tuple[RunMeasures, RunMeasures], one: Setting) -> Setting | None:
+    """The second run's setting with what the first applied, or else with what it asked for."""
+    for key in (_applied, _requested):
+        for other in runs[1].run.settings:
+            if key(runs[1], other) == key(runs[0], one):
+                return other
+    return None
+
+
+def _unlike(
+    runs: tuple[RunMeasures, RunMeasures], pairs: list[tuple[Setting, Setting]]
+) -> Iterator[str]:
+    for pair in pairs:
+        if _applied(runs[0], pair[0]) != _applied(runs[1], pair[1]):
+            texts = (
+                f"{rate_text(run.applied_rate(s))}, {size_text(run.applied_buffer(s))}"
+                for run, s in zip(runs, pair, strict=True)
+            )
+            yield f"{pair[0].label}: {' against '.join(texts)}"
 
 
 def _named(run: RunMeasures, label: str) -> Setting:
@@ -185,19 +220,33 @@ def _named(run: RunMeasures, label: str) -> Setting:
     raise RunError(f"{run.run.path}: has no setting {label!r}; there are {known}")
 
 
-def _path(run: RunMeasures, setting: Setting) -> tuple[int, int, tuple[int, ...]]:
-    return run.applied_rate(setting), run.applied_buffer(setting), setting.base_rtt_ns
+def _applied(run: RunMeasures, setting: Setting) -> object:
+    return run.applied_rate(setting), run.applied_buffer(setting), _conditions(run, setting)
+
+
+def _requested(run: RunMeasures, setting: Setting) -> object:
+    return setting.rate_bps, setting.buffer_bytes, _conditions(run, setting)
+
+
+def _conditions(run: RunMeasures, setting: Setting) -> object:
+    """What a target applies as it is asked."""
+    kernel = setting.kernel if run.run.scenario.sweep.kernel else ""
+    return setting.base_rtt_ns, setting.random_loss_ppb, kernel
 
 
 def _mix(run: RunMeasures, cell: Cell) -> str:
     return state_text(cell.state, run.strategies, run.group_names)
 
 
+def _common(runs: tuple[RunMeasures, RunMeasures]) -> list[str]:
+    """The strategies that both runs have."""
+    return [s for s in runs[0].strategies if s in runs[1].strategies]
+
+
 def _test(
     runs: tuple[RunMeasures, RunMeasures], cells: tuple[Cell, Cell], mix: str
 ) -> Iterator[_Tested]:
-    both = [s for s in runs[0].strategies if s in runs[1].strategies]
-    metrics = [(m, s) for m in FLOW_METRICS for s in both] + [(m, None) for m in TRIAL_METRICS]
+    metrics = [(m, s) for m in FLOW_METRICS for s in _common(runs)] + [(m, None) for m in TRIAL_METRICS]
     for metric, strategy in metrics:
         values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
         change = welch(values[0], values[1])

@@ -92,6 +92,7 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
         "buffer_bytes": record.applied.buffer_bytes,
         "buffer_bdp": setting.buffer_bdp,
         "base_rtt_ns": min(setting.base_rtt_ns),
+        "kernel": setting.kernel,
         "mix": state_text(state, measures.strategies, measures.group_names),
     }
     totals = zip(measures.strategies, strategy_totals(state), strict=True)
@@ -126,8 +127,8 @@ def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
     """One row for each congestion control of a mix, and one for the whole (strategy null)."""
     common = {
         name: row[name]
-        for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "mix", "trials_valid",
-                     "trials_invalid", "trials_unconverged", "equilibrium",
+        for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "kernel", "mix",
+                     "trials_valid", "trials_invalid", "trials_unconverged", "equilibrium",
                      "epsilon_equilibrium", "gain_of_fair_share", "probability")
     }  # fmt: skip
     rows = []

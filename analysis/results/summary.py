@@ -61,6 +61,7 @@ class SummaryRow:
         buffer: The buffer as the scenario has it.
         buffer_bytes: Buffer that the target applied, in bytes.
         base_rtt_ns: Base RTT of each flow group, in ns.
+        kernel: Guest kernel of the setting; empty: the testbed's.
         mix: The mix, for a person.
         counts: Strategy -> flows.
         trials_valid: Valid trials.
@@ -81,6 +82,7 @@ class SummaryRow:
     buffer: str
     buffer_bytes: int
     base_rtt_ns: tuple[int, ...]
+    kernel: str
     mix: str
     counts: dict[str, int]
     trials_valid: int
@@ -103,6 +105,7 @@ class SummaryRow:
             "buffer": self.buffer,
             "buffer_bytes": self.buffer_bytes,
             "base_rtt_ns": list(self.base_rtt_ns),
+            "kernel": self.kernel,
             "mix": self.mix,
             "counts": self.counts,
             "trials_valid": self.trials_valid,
@@ -181,6 +184,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         buffer=setting.buffer_label,
         buffer_bytes=measures.applied_buffer(setting),
         base_rtt_ns=tuple(setting.base_rtt_ns),
+        kernel=setting.kernel,
         mix=state_text(cell.state, names, measures.group_names),
         counts=dict(zip(names, strategy_totals(cell.state), strict=True)),
         trials_valid=len(cell.trials),

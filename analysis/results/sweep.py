@@ -35,6 +35,7 @@ class SweepLine:
         first = self.settings[0]
         rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
         name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
+        name += f"-v{first.kernel}" if first.kernel else ""
         return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
 
     @property
@@ -42,7 +43,8 @@ class SweepLine:
         """What they share, in words."""
         first = self.settings[0]
         rtts = "/".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
-        return f"{rate_text(first.rate_bps)}, {rtts}"
+        kernel = f", kernel {first.kernel}" if first.kernel else ""
+        return f"{rate_text(first.rate_bps)}, {rtts}{kernel}"
 
 
 def lines(settings: Sequence[Setting]) -> list[SweepLine]:
@@ -70,7 +72,7 @@ def _place(setting: Setting, axis: Axis) -> int:
 def _rest(setting: Setting, axis: Axis) -> object:
     """Everything of a setting but the axis."""
     other = setting.random_loss_ppb if axis == "buffer" else setting.buffer_bytes
-    return axis, setting.rate_bps, setting.base_rtt_ns, other
+    return axis, setting.kernel, setting.rate_bps, setting.base_rtt_ns, other
 
 
 def place_of(setting: Setting, axis: str) -> float:

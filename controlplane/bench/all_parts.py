@@ -12,7 +12,7 @@ from ..contract.errors import EXIT_INTERRUPTED, Interrupted
 from ..machine import command, facts
 from .own_process import nashbed_command
 
-PARTS = ("startup", "replay", "forward", "cpu", "lanes", "panel", "analysis")
+PARTS = ("startup", "replay", "virtual", "forward", "cpu", "lanes", "panel", "analysis")
 
 Call = Callable[[Sequence[str]], dict[str, Any]]
 """Runs `nashbed bench` with these words; returns its JSON answer."""

@@ -14,7 +14,7 @@ from ..contract.messages import PathSpeed, read_message
 from ..contract.target import BottleneckProgram, Limit
 from ..machine.dataplane_once import run_dataplane
 from ..machine.log import ShowStep
-from ..machine.paths import DATAPLANE, built, spec
+from ..machine.paths import REPLAY, built, spec
 from ..targets.dpdk import replay_config
 from . import simple_switch
 
@@ -115,10 +115,10 @@ def _once(packets: int, flows: int, burst: int, pipeline: Pipeline) -> PathSpeed
     with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
         file = Path(folder) / "dataplane.json"
         file.write_text(json.dumps(config))
-        program = [str(built(DATAPLANE)), "--config", str(file)]
+        program = [str(built(REPLAY)), "--config", str(file)]
         done = run_dataplane([*program, "--bench", f"{packets},{flows},{burst}"])
     last_line = done.out.splitlines()[-1] if done.out else ""
-    speed = read_message(PathSpeed, last_line, "data plane: --bench")
+    speed = read_message(PathSpeed, last_line, "nashbed-replay: --bench")
     if speed.departed + speed.dropped != speed.postcards:
         raise TargetError(f"the data plane lost postcards: {last_line}")
     return speed

@@ -14,7 +14,8 @@ from ..contract.errors import ConfigError, NashbedError
 from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, opened_lab
 from ..machine.log import LOG, close_log, log_to
-from ..machine.session import MakeSession, Session, SessionRequest, local_session
+from ..machine.make_session import local_session
+from ..machine.session import MakeSession, Session, SessionRequest
 from ..machine.state import id_of
 
 
@@ -52,7 +53,7 @@ class BenchSite:
         return path
 
     def require_own_bottleneck(self, measured: str) -> None:
-        """Raise ConfigError where a switch outside the data plane is the bottleneck.
+        """Raise ConfigError unless the data plane is the bottleneck, in real time.
 
         Args:
             measured: What would be measured, as a sentence begins: `this is measured`.
@@ -61,6 +62,11 @@ class BenchSite:
             raise ConfigError(
                 f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} on testbeds "
                 "whose bottleneck is the data plane; choose a testbed without `switch`"
+            )
+        if self.bed.is_virtual:
+            raise ConfigError(
+                f"testbed {self.bed.name!r}: target {self.bed.target}; {measured} in real time; "
+                "choose a testbed of target dpdk"
             )
 
     @contextmanager

@@ -11,7 +11,7 @@ from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ..contract.units import PACKET_BYTES, Rate
 from ..machine.log import LOG
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
-from .link_rate import judge_rate
+from .link_rate import judge_rate, rate_error_percent
 from .load import BurstStep
 from .rig import CalibrationRig, Observation, Stimulus
 from .round_trips import judge_base_rtts, judge_full_queue, judge_open_path, tolerance_ms
@@ -143,7 +143,7 @@ def _overload(rate: int, settings: Settings, rig: CalibrationRig, can: Capabilit
 
     def judge(observed: Observation) -> list[CalibrationCheck]:
         return [
-            judge_rate(setting, observed),
+            judge_rate(setting, observed, rate_error_percent(can)),
             judge_full_queue(setting, observed, rig.lane, tolerance_ms(can)),
             *judge_clock(setting, observed),
             judge_completeness(setting, observed),

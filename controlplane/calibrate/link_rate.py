@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.certificate import CalibrationCheck
-from ..contract.target import Applied
+from ..contract.target import Applied, Capabilities
 from ..store.postcards import PostcardBatch
 from .rig import Observation
 from .verdict import within
@@ -22,7 +22,12 @@ LEAST_PACKETS = 200
 Ints = NDArray[np.int64]
 
 
-def judge_rate(setting: str, observed: Observation) -> CalibrationCheck:
+def rate_error_percent(can: Capabilities) -> float:
+    """How far a rate may be off."""
+    return RATE_ERROR_PERCENT if can.time_bounds is None else can.time_bounds.rate_percent
+
+
+def judge_rate(setting: str, observed: Observation, allowed: float) -> CalibrationCheck:
     """Whether a link that is never idle sends the applied rate, as its receivers see it.
 
     Between busy postcards the switch's clock gives the rate exactly. Whether frames really came
@@ -30,7 +35,7 @@ def judge_rate(setting: str, observed: Observation) -> CalibrationCheck:
     """
 
     def verdict(percent: float | None, detail: str) -> CalibrationCheck:
-        return within("rate", setting, percent, RATE_ERROR_PERCENT, "%", detail)
+        return within("rate", setting, percent, allowed, "%", detail)
 
     out = ~observed.cards.dropped
     departed, arrived = int(np.count_nonzero(out)), len(observed.seen)

@@ -16,7 +16,7 @@ from ..contract.messages import ProberReport, ReflectorReport, read_message
 from ..contract.records import PROBED, SEEN
 from ..contract.shared import CONSTANTS
 from ..machine.layout import Side
-from ..machine.process import Process
+from ..machine.process import ManagedProcess
 from ..machine.session import Session
 
 START_TIMEOUT_S = 10.0
@@ -128,13 +128,15 @@ class Reflector:
         self._process.stop()
 
 
-def _start(session: Session, side: Side, folder: Path, config: Mapping[str, object]) -> Process:
+def _start(
+    session: Session, side: Side, folder: Path, config: Mapping[str, object]
+) -> ManagedProcess:
     path = folder / "config.json"
     path.write_text(json.dumps(config) + "\n")
     return session.start_probe(side, path)
 
 
-def _await_exit(process: Process) -> None:
+def _await_exit(process: ManagedProcess) -> None:
     code = process.wait_exit(END_MARGIN_S)
     if code != 0:
         raise HostError(f"{process.name} ended with exit code {code}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +48,7 @@ class Stimulus:
 
 @dataclass(frozen=True)
 class Stimulated:
-    """What was sent. Times are CLOCK_MONOTONIC.
+    """What was sent. Times are the hosts' CLOCK_MONOTONIC.
 
     Attributes:
         sent: Frames of the load, as its generator says.
@@ -90,18 +89,6 @@ class Observation(Stimulated):
         return sum(self.losses.values())
 
 
-class Clock:
-    """CLOCK_MONOTONIC; tests give one of their own."""
-
-    def now_ns(self) -> int:
-        """What time it is."""
-        return time.monotonic_ns()
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        time.sleep(seconds)
-
-
 class CalibrationRig:
     """Runs measurements on a lab's first lane.
 
@@ -110,14 +97,11 @@ class CalibrationRig:
         lane: The lane's flows.
         load: The load generator.
         folder: Where raw files go.
-        clock: What time it is, and how it passes.
     """
 
-    def __init__(
-        self, lab: Lab, lane: Lane, load: Load, folder: Path, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, lab: Lab, lane: Lane, load: Load, folder: Path) -> None:
         self._lab = lab
-        self._clock = clock or Clock()
+        self._clock = lab.session.clock
         self.lane = lane
         self._load = load
         self._folder = folder
@@ -181,14 +165,14 @@ class CalibrationRig:
 
         Frames that never arrive are no error here: the judges see that they are missing.
         """
-        deadline = time.monotonic() + ARRIVAL_S
+        deadline_ns = self._clock.now_ns() + int(ARRIVAL_S * 1e9)
 
         def settled() -> Counters | None:
             counters = lane.counters()
             missing = frames - sum(counters.flows.arrived_packets)
-            if missing > 0 and time.monotonic() < deadline:
+            if missing > 0 and self._clock.now_ns() < deadline_ns:
                 return None
             return None if what.drain and counters.held_packets else counters
 
         late = HostError(f"calibration: {what.name}: the lane does not drain")
-        return poll(settled, ARRIVAL_S + DRAIN_S, lambda: late, interval_s=0.02)
+        return poll(settled, ARRIVAL_S + DRAIN_S, lambda: late, 0.02, self._clock)

@@ -22,7 +22,12 @@ Ints = NDArray[np.int64]
 
 
 def tolerance_ms(can: Capabilities) -> float:
-    """How far a delay may be off: 0.2 ms, or what the target's departures may be late by."""
+    """How far a delay may be off: 0.2 ms, or what the target's departures may be late by.
+
+    A target whose times are exact has a bound of its own.
+    """
+    if can.time_bounds is not None:
+        return can.time_bounds.delay_ns / MS
     return max(LEAST_TOLERANCE_MS, can.departure_tolerance_ns / MS)
 
 

@@ -18,9 +18,10 @@ from ..contract.units import Rate
 from ..lane.lab import Lab, opened_lab, quietly
 from ..machine import facts
 from ..machine.log import LOG, ShowStep, close_log, log_to
+from ..machine.make_session import local_session
 from ..machine.paths import PROBE, artefact, built
 from ..machine.preflight import check_host
-from ..machine.session import MakeSession, SessionRequest, local_session
+from ..machine.session import MakeSession, SessionRequest
 from ..machine.state import id_of
 from ..run.standing import read_certificate
 from ..store.documents import write_document

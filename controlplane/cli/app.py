@@ -11,7 +11,7 @@ from typer.main import get_command
 from .lazy import LazyCommand
 
 EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
-20 an acceptance bound was missed, 130 stopped by Ctrl-C."""
+20 an acceptance bound was missed or a repeated trial differs, 130 stopped by Ctrl-C."""
 
 COMMANDS = (
     LazyCommand("run", "run", "Run every trial of a scenario, and show the results."),
@@ -26,10 +26,16 @@ COMMANDS = (
     LazyCommand("schema", "schema", "Write the JSON schemas of scenario and testbed files.", True),
     LazyCommand("model", "model", "Predict throughputs by published models, or test the models."),
     LazyCommand("calibrate", "calibrate", "Measure whether a testbed does what it is asked to."),
-    LazyCommand("compare", "results", "Show which means of two runs differ by more than chance."),
+    LazyCommand(
+        "verify", "verify", "Run trials of a virtual run again: they must be equal to the bit."
+    ),
+    LazyCommand(
+        "compare", "results", "Show what differs between two runs, and where by more than chance."
+    ),
     LazyCommand("export", "results", "Write flat tables of a run: trials, flows and mixes."),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
+    LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),
     LazyCommand("bench", "bench", "Measure speed and memory of this installation."),
 )
 

@@ -20,6 +20,7 @@ from ..bench.panel import PANEL, of_run, projected
 from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
 from ..bench.site import BenchSite
 from ..bench.startup import bench_startup
+from ..bench.virtual import bench_virtual
 from ..calibrate.capacity import Capacities, Lanes, check_machine
 from ..config import load_scenario, load_testbed
 from ..contract.benchmark import Benchmark
@@ -195,6 +196,22 @@ def forward(
             BenchSite(bed, folder), flows, repetitions, seconds, warmup, show_step
         )
     return _answer("forward", benchmarks, as_json)
+
+
+@app.command(epilog="Example: nashbed bench virtual --repetitions 5 --json")
+def virtual(
+    testbed: TestbedName = "virtual",
+    repetitions: Repetitions = 3,
+    as_json: AsJson = False,
+) -> int:
+    """How much faster than the clock a trial in virtual time is (3 min).
+
+    10 to 100 flows, 50 Mbit/s to 1 Gbit/s, each on one core; and the memory it takes.
+    """
+    bed = load_testbed(find_testbed(testbed))
+    with work_folder() as folder, step_display() as show_step:
+        benchmarks = bench_virtual(BenchSite(bed, folder), repetitions, show_step)
+    return _answer("virtual", benchmarks, as_json)
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")

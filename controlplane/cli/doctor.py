@@ -9,7 +9,10 @@ import typer
 
 from ..contract.errors import EXIT_HOST, EXIT_OK
 from ..machine import cleanup, preflight
-from .doctor_checks import DoctorCheck, examine
+from ..machine.guest_scratch import guests_folder, remove_dead_sessions
+from ..machine.state import read_states
+from .doctor_check import DoctorCheck
+from .doctor_checks import examine
 from .options import AsJson, answer, new_app
 
 app = new_app()
@@ -23,7 +26,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> int:
     """Show what is installed, what is skipped, and how to get it."""
-    removed = _clean() if clean else []
+    removed = clean_up() if clean else []
     checks = examine()
     ready = all(check.ok or not check.needed for check in checks)
     data = {"ok": ready, "checks": [check.to_dict() for check in checks], "removed": removed}
@@ -31,10 +34,16 @@ def doctor(
     return EXIT_OK if ready else EXIT_HOST
 
 
-def _clean() -> list[str]:
-    """Remove what dead runs left; returns their run directories."""
-    preflight.require_root()
-    return [state.run_dir for state in cleanup.remove_dead_runs()]
+def clean_up() -> list[str]:
+    """Remove what dead runs left; returns their run directories.
+
+    What runs in real time have left can be removed by root alone.
+    """
+    dead = remove_dead_sessions(guests_folder())
+    if read_states():
+        preflight.require_root()
+        dead += cleanup.remove_dead_runs()
+    return sorted({state.run_dir for state in dead})
 
 
 def doctor_text(checks: Sequence[DoctorCheck], removed: Sequence[str]) -> str:

@@ -6,18 +6,19 @@ import os
 import re
 import shutil
 import socket
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ..config import available_congestion_controls, load_testbed
 from ..contract.errors import NashbedError
 from ..machine import namespaces, preflight
 from ..machine.dataplane_once import p4_runs_as
+from ..machine.guest_scratch import guests_folder
 from ..machine.p4_tools import compiled_by, find_tool
 from ..machine.paths import DATAPLANE, DEFAULT_TESTBED, FLOWS, P4SRC, PROBE, built, spec
 from ..machine.state import read_states
 from ..targets.bmv2.bindings import load_bindings
+from .doctor_check import DoctorCheck
+from .doctor_virtual import virtual_time_checks
 
 AF_XDP = 44
 OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
@@ -31,33 +32,11 @@ P4C = "https://github.com/p4lang/p4c"
 BMV2 = "https://github.com/p4lang/behavioral-model"
 
 
-@dataclass(frozen=True)
-class DoctorCheck:
-    """One thing that was looked for.
-
-    Attributes:
-        name: What.
-        ok: Whether it is here.
-        detail: What was tool.
-        needed: Whether a run is impossible without it.
-        remedy: What is skipped without it, and how to get it.
-    """
-
-    name: str
-    ok: bool
-    detail: str
-    needed: bool
-    remedy: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
-
-
 def examine() -> list[DoctorCheck]:
     """Look at everything."""
+    virtual = virtual_time_checks()
     return [
-        _root(),
+        _root(needed=not all(check.ok for check in virtual)),
         *(_tool(tool) for tool in preflight.TOOLS),
         _dataplane(),
         _flows(),
@@ -68,6 +47,7 @@ def examine() -> list[DoctorCheck]:
         _huge_pages(),
         _cores(),
         _af_xdp(),
+        *virtual,
         *p4_checks(),
         _optional("clang-format", "the C format check of `make check`"),
         _optional("iverilog", "the tests of the FPGA cores (tests/rtl)"),
@@ -77,12 +57,11 @@ def examine() -> list[DoctorCheck]:
     ]
 
 
-def _root() -> DoctorCheck:
+def _root(needed: bool) -> DoctorCheck:
     root = os.geteuid() == 0
     detail = "yes" if root else f"user {os.geteuid()}"
-    return DoctorCheck(
-        "root", root, detail, True, "runs need root: use sudo (validate, plan and replay do not)"
-    )
+    remedy = "runs in real time need root: use sudo (virtual time, validate, plan, replay do not)"
+    return DoctorCheck("root", root, detail, needed, remedy)
 
 
 def _tool(tool: str) -> DoctorCheck:
@@ -168,7 +147,8 @@ def _optional(tool: str, what: str) -> DoctorCheck:
 
 
 def _leftovers() -> DoctorCheck:
-    dead = [s.run_dir for _, s in read_states() if s is not None and not s.is_alive()]
+    states = [*read_states(), *read_states(guests_folder())]
+    dead = sorted({s.run_dir for _, s in states if s is not None and not s.is_alive()})
     known = {n for _, s in read_states() if s is not None for n in s.namespaces}
     foreign = sorted(n for n in _namespaces() if OURS.match(n) and n not in known)
     detail = ", ".join([*dead, *foreign]) or "none"

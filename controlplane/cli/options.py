@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,14 +15,18 @@ import typer
 
 from ..contract.errors import ConfigError, HostError
 from ..contract.units import Buffer, Duration, Rate
-from ..machine.paths import CONFIGS
+from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
 
 Q = TypeVar("Q", Rate, Duration, Buffer)
 
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (configs/scenarios/...).")]
-TestbedFile = Annotated[
-    Path,
-    typer.Option("--testbed", help="Testbed file.", show_default="configs/testbeds/embedded.yaml"),
+OptionalTestbed = Annotated[
+    str | None,
+    typer.Option(
+        "--testbed",
+        help="Testbed file, or the name of one in configs/testbeds/.",
+        show_default="embedded; virtual without root",
+    ),
 ]
 TestbedName = Annotated[
     str, typer.Option("--testbed", help="Testbed file, or the name of one in configs/testbeds/.")
@@ -70,6 +75,22 @@ def find_testbed(name: str) -> Path:
             f"{', '.join(known)}, or a path"
         )
     return path
+
+
+def choose_testbed(name: str | None) -> Path:
+    """The testbed file that was asked for, or else the one that this user can run on.
+
+    Args:
+        name: A path, or a bare name of one that is shipped; None: not asked for.
+    """
+    if name is not None:
+        return find_testbed(name)
+    if os.geteuid() == 0:
+        return DEFAULT_TESTBED
+    sys.stderr.write(
+        "not root: in virtual time, on testbed virtual (real time: as root, or by --testbed)\n"
+    )
+    return VIRTUAL_TESTBED
 
 
 @contextmanager

@@ -8,21 +8,21 @@ from ..config import load_scenario, load_testbed
 from ..contract.errors import EXIT_OK
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size
-from ..machine.paths import DEFAULT_TESTBED
+from ..plan.trial_time import speed_ups
 from ..run.planning import plan_run, preview_run
 from ..run.standing import standing
 from ..study import adaptive
-from .options import AsJson, ScenarioFile, TestbedFile, answer, new_app
+from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
 
 app = new_app()
 
 
 @app.command(epilog="Example: nashbed validate configs/scenarios/quickstart.yaml --json")
 def validate(
-    scenario: ScenarioFile, testbed: TestbedFile = DEFAULT_TESTBED, as_json: AsJson = False
+    scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False
 ) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    loaded, bed = load_scenario(scenario), load_testbed(testbed)
+    loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     trials = plan_run(loaded, bed, adaptive.expect).expected_trials
     names = {"scenario": loaded.model.name, "testbed": bed.model.name}
     text = f"{scenario}: ok, {trials} trials on {bed.model.name}"
@@ -31,11 +31,9 @@ def validate(
 
 
 @app.command(epilog="Example: nashbed plan configs/scenarios/quickstart.yaml")
-def plan(
-    scenario: ScenarioFile, testbed: TestbedFile = DEFAULT_TESTBED, as_json: AsJson = False
-) -> int:
+def plan(scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False) -> int:
     """Show what a run would do, and the time and disk it needs."""
-    loaded, bed = load_scenario(scenario), load_testbed(testbed)
+    loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     planned = plan_run(loaded, bed, adaptive.expect)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
     data = planned.model_dump(mode="json")
@@ -56,7 +54,9 @@ def plan_table(plan: Plan) -> str:
     number = f"about {plan.expected_trials} of up to" if chosen else ""
     table = Table(title=f"{plan.scenario}: {number} {len(plan.trials)} trials".replace(":  ", ": "))
     most = "at most" if chosen else "trials"
-    for name in ("setting", "rate", "buffer", "base RTT", "mixes", most):
+    kernels = any(trial.setting.kernel for trial in plan.trials)
+    shown = ("setting", "rate", "buffer", "base RTT", *(("kernel",) if kernels else ()))
+    for name in (*shown, "mixes", most):
         table.add_column(name)
     count = Counter(trial.setting.label for trial in plan.trials)
     first: dict[str, PlannedTrial] = {}
@@ -70,6 +70,7 @@ def plan_table(plan: Plan) -> str:
             str(Rate(setting.rate_bps)),
             f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
             ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
+            *((setting.kernel,) if kernels else ()),
             str(len(mixes)),
             str(count[label]),
         )
@@ -82,11 +83,23 @@ def plan_table(plan: Plan) -> str:
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
     tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
-    if plan.capacity is not None and plan.capacity_from:
+    if plan.virtual_time:
+        tail += f"\n{speed_text(plan)}"
+    elif plan.capacity is not None and plan.capacity_from:
         tail += (
             f"\ncapacity: {plan.capacity.rate}, {plan.capacity.lanes} lanes ({plan.capacity_from})"
         )
     return as_text(table) + applied + tail
+
+
+def speed_text(plan: Plan) -> str:
+    """How fast virtual time is expected to pass."""
+    slowest, fastest = (f"{ratio:.2g}" for ratio in speed_ups(plan))
+    range_text = slowest if slowest == fastest else f"{slowest} to {fastest}"
+    return (
+        f"virtual time: each trial about {range_text} times faster than the clock, on one core; "
+        f"{plan.lanes} at once ({plan.capacity_from})"
+    )
 
 
 def preview_text(preview: dict[str, list[str]]) -> str:

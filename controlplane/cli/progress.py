@@ -16,8 +16,9 @@ from rich.text import Text
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
-from ..plan.estimates import OVERHEAD_S, estimate_seconds, trials_at_once
+from ..plan.estimates import estimate_seconds, mean_seconds, trials_at_once
 from ..plan.resources import Resources
+from ..plan.trial_time import planned_time
 from ..run.scheduler import Running, Snapshot
 from .console import duration_text
 
@@ -34,6 +35,7 @@ class Display(ABC):
     def __init__(self, plan: Plan, room: Resources) -> None:
         self._plan = plan
         self._room = room
+        self._takes = planned_time(plan)
 
     @abstractmethod
     def show(self, snapshot: Snapshot) -> None:
@@ -56,15 +58,16 @@ class Display(ABC):
 
     def left_s(self, snapshot: Snapshot) -> float:
         """Estimate of the wall-clock seconds left."""
-        takes = Duration(self._plan.trial_ns).seconds + OVERHEAD_S
-        now = time.monotonic()
-        current = max((takes - (now - r.since) for r in snapshot.running), default=0.0)
+        now, takes = time.monotonic(), self._takes
+        left = (takes(r.job.trial.setting) - (now - r.since) for r in snapshot.running)
+        current = max(left, default=0.0)
         lanes = max(1, self._plan.lanes)
         waiting = snapshot.waiting
-        later = estimate_seconds(waiting, self._plan.trial_ns, lanes, self._room)
+        later = estimate_seconds(waiting, takes, lanes, self._room)
         known = snapshot.finished + len(snapshot.running) + len(waiting)
         beside = trials_at_once(self._plan.trials, lanes, self._room)
-        unknown = max(0, snapshot.total - known) / beside * takes  # not chosen yet
+        rounds = max(0, snapshot.total - known) / beside  # not chosen yet
+        unknown = rounds * mean_seconds(self._plan.trials, takes)
         return max(0.0, current) + later + unknown
 
 
@@ -111,10 +114,15 @@ class LiveDisplay(Display):
         bar = ProgressBar(total=max(1, snapshot.total), completed=snapshot.finished, width=60)
         self._live.update(Group(head, bar, self._lanes(snapshot)), refresh=True)
 
+    def _measures_s(self, running: Running) -> float:
+        """Wall-clock seconds in which a trial's packets flow: by the clock, or as computed."""
+        if self._plan.virtual_time:
+            return self._takes(running.job.trial.setting)
+        return Duration(self._plan.trial_ns).seconds
+
     def _lanes(self, snapshot: Snapshot) -> RenderableType:
-        duration_s = Duration(self._plan.trial_ns).seconds
         running = sorted(snapshot.running, key=lambda r: r.lane)
-        rows = [lane_row(each, duration_s) for each in running]
+        rows = [lane_row(each, self._measures_s(each)) for each in running]
         size = self._live.console.size
         return lane_grid(rows, size.height - HEAD_LINES, size.width)
 

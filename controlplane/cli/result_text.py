@@ -54,7 +54,7 @@ def result_table(results: RunResults) -> Table:
 
 def _differ_beyond_buffer(rows: Sequence[SummaryRow]) -> bool:
     """Whether settings differ by more than their buffer."""
-    return len({(row.rate_bps, row.base_rtt_ns) for row in rows}) > 1
+    return len({(row.rate_bps, row.base_rtt_ns, row.kernel) for row in rows}) > 1
 
 
 def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> list[str]:

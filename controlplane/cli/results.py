@@ -6,18 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from ..contract.errors import EXIT_OK
-from .console import as_text
+from .comparison import MOST_ROWS, comparison_text
 from .options import AsJson, RunFolder, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
-    from nashbed.analysis.results.compare import Comparison, RunComparison
-
-DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
-
 
 app = new_app()
 
@@ -62,16 +57,21 @@ def compare(
         str | None,
         typer.Option("--against", help="Compare it with this setting of the second run."),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"Every row of tables of more than {MOST_ROWS}.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Show which means of two runs differ by more than chance.
+    """Show what differs between two runs, and where by more than chance.
 
-    It needs repetitions of the mixes.
+    Shares of the throughput come first: a summary for each setting, then those of both runs side
+    by side. What repeated mixes have in both is tested.
     """
     from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
     comparison = compare_runs(first, second, setting, against)
-    answer(comparison.to_dict(), as_json, comparison_text(comparison))
+    text = "" if as_json else comparison_text(comparison, everything)
+    answer(comparison.to_dict(), as_json, text)
     return EXIT_OK
 
 
@@ -112,35 +112,3 @@ def equilibria_text(setting: SettingEquilibria) -> str:
     if setting.missing_count:
         lines.append(f"  {setting.missing_count} of {setting.state_count} mixes not measured")
     return "\n".join(lines)
-
-
-def comparison_text(runs: RunComparison) -> str:
-    """The comparison as a person reads it."""
-    table = Table(title=f"{runs.second} minus {runs.first}")
-    for name in ("setting", "mix", "metric"):
-        table.add_column(name)
-    for name in ("first", "second", "difference", "p"):
-        table.add_column(name, justify="right")
-    for each in runs.comparisons:
-        table.add_row(*_cells(each))
-    differing = sum(each.differs for each in runs.comparisons)
-    text = as_text(table)
-    text += f"* {differing} of {len(runs.comparisons)} differ by more than chance: Welch's test, "
-    text += "p adjusted for their number (Holm), below 0.05; ± is half of the 95 % interval\n"
-    return text + "".join(f"not compared, no repetitions: {mix}\n" for mix in runs.left_out)
-
-
-def _cells(each: Comparison) -> list[str]:
-    factor, unit = DISPLAY[each.unit]
-    name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
-    setting = each.setting if each.setting == each.against else f"{each.setting} | {each.against}"
-    half = each.change.half_width * factor
-    return [
-        setting,
-        each.mix,
-        f"{name} ({unit})" if unit else name,
-        f"{each.first.mean * factor:.4g} (n {each.first.n})",
-        f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.change.difference * factor:+.3g} ±{half:.2g}",
-        f"{each.p_adjusted:.2g}{' *' if each.differs else ''}",
-    ]

@@ -7,15 +7,23 @@ from typing import Annotated
 
 import typer
 
-from ..config import available_congestion_controls, check_strategies, load_scenario, load_testbed
-from ..machine.paths import DEFAULT_TESTBED
+from ..config import load_scenario, load_testbed
 from ..machine.preflight import check_host
 from ..plan.resources import resources_of
-from ..run.planning import plan_run
+from ..run.planning import plan_run, require_congestion_controls
 from ..run.runner import ActiveRun, execute, needed_disk_bytes, new_run, resumed_run
 from ..study import adaptive
 from ..study.results import results_of_run
-from .options import AsJson, Results, RunFolder, ScenarioFile, TestbedFile, answer, new_app
+from .options import (
+    AsJson,
+    OptionalTestbed,
+    Results,
+    RunFolder,
+    ScenarioFile,
+    answer,
+    choose_testbed,
+    new_app,
+)
 from .progress import make_display
 from .result_text import result_text
 
@@ -27,13 +35,13 @@ NoReport = Annotated[bool, typer.Option("--no-report", help="Do not build the re
 @app.command(epilog="Example: nashbed run configs/scenarios/quickstart.yaml --out results")
 def run(
     scenario: ScenarioFile,
-    testbed: TestbedFile = DEFAULT_TESTBED,
+    testbed: OptionalTestbed = None,
     out: Results = Path("results"),
     no_report: NoReport = False,
     as_json: AsJson = False,
 ) -> int:
     """Run every trial of a scenario, and show the results."""
-    loaded, bed = load_scenario(scenario), load_testbed(testbed)
+    loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     plan = plan_run(loaded, bed, adaptive.expect)
     check_host(bed.model, out, needed_disk_bytes(plan))
     return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
@@ -46,9 +54,7 @@ def resume(run_dir: RunFolder, no_report: NoReport = False, as_json: AsJson = Fa
     Finished trials are kept.
     """
     resumed = resumed_run(run_dir, adaptive.make_chooser)
-    check_strategies(
-        resumed.scenario.model.strategies, resumed.scenario.name, available_congestion_controls()
-    )
+    require_congestion_controls(resumed.scenario, resumed.testbed.model)
     check_host(resumed.testbed.model, run_dir, needed_disk_bytes(resumed.plan, resumed.work))
     return _finish(resumed, no_report, as_json)
 

@@ -62,11 +62,14 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "verified on": capabilities.verified_on,
         "traffic manager": capabilities.traffic_manager,
         "buffer limit": capabilities.limit_detail,
-        "bottlenecks side by side": str(capabilities.lanes),
+        "bottlenecks side by side": "one per core"
+        if capabilities.isolated
+        else str(capabilities.lanes),
         "highest rate": str(Rate(capabilities.max_rate_bps)),
         "largest buffer": f"{capabilities.max_buffer_bytes / 1e6:.0f} MB",
         "postcards": ", ".join(capabilities.postcards),
         "departure times": "scheduled, exact" if exact else "as seen",
+        "time": "virtual" if capabilities.virtual_time else "real",
         "step of the clock": str(Duration(capabilities.clock_step_ns)),
         "per-flow bytes in the queue": "in P4"
         if capabilities.in_queue_registers

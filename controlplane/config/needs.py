@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,10 @@ prague reno scalable vegas veno vivace westwood yeah"""
 KNOWN = frozenset(_NAMES.split())
 """Names of Linux congestion controls: distinguishes a spelling mistake from a missing module."""
 
+_BUILT_IN = re.compile(r"^CONFIG_TCP_CONG_(\w+)=y", re.MULTILINE)
+_SYMBOLS = {"HSTCP": "highspeed"}
+"""Configuration symbol -> name of the congestion control, where they differ."""
+
 
 def available_congestion_controls(path: Path = AVAILABLE) -> tuple[str, ...]:
     """Read what the kernel offers.
@@ -30,18 +35,38 @@ def available_congestion_controls(path: Path = AVAILABLE) -> tuple[str, ...]:
         raise HostError(f"{path}: cannot be read ({error.strerror}); is this Linux?") from error
 
 
-def check_strategies(strategies: Sequence[str], where: str, available: Sequence[str]) -> None:
-    """Refuse strategies that this kernel cannot run.
+def configured_congestion_controls(configuration: Path) -> tuple[str, ...]:
+    """Read what a kernel that is built with a configuration offers.
+
+    Args:
+        configuration: Lines such as `CONFIG_TCP_CONG_BBR=y`.
+
+    Raises:
+        HostError: The file cannot be read.
+    """
+    try:
+        symbols = _BUILT_IN.findall(configuration.read_text())
+    except OSError as error:
+        raise HostError(f"{configuration}: cannot be read ({error.strerror})") from error
+    named = {_SYMBOLS.get(symbol, symbol.lower()) for symbol in symbols if symbol != "ADVANCED"}
+    return tuple(sorted(named | {"reno"}))
+
+
+def check_strategies(
+    strategies: Sequence[str], where: str, available: Sequence[str], loadable: bool = True
+) -> None:
+    """Refuse strategies that the hosts' kernel cannot run.
 
     Args:
         strategies: The scenario's strategies.
         where: File name for messages.
         available: What the kernel has.
+        loadable: Whether it may load more: this machine's can, a guest's has what is built in.
 
     Raises:
         ConfigError: One line for each strategy that is unknown or missing.
     """
-    lines = [_problem(s, available) for s in strategies if s not in available]
+    lines = [_problem(s, available, loadable) for s in strategies if s not in available]
     if lines:
         raise ConfigError("\n".join(f"{where}: strategies: {line}" for line in lines))
 
@@ -65,8 +90,10 @@ def check_utility(scenario: Scenario, where: str) -> None:
         raise ConfigError(f"{where}: equilibrium.utility.function: {error.message}") from error
 
 
-def _problem(strategy: str, available: Sequence[str]) -> str:
+def _problem(strategy: str, available: Sequence[str], loadable: bool) -> str:
     has = f"available: {', '.join(available)}"
+    if strategy in KNOWN and not loadable:
+        return f"the guests' kernel has no {strategy!r} ({has})"
     if strategy in KNOWN:
         return f"this kernel has no {strategy!r}; try `modprobe tcp_{strategy}` ({has})"
     close = difflib.get_close_matches(strategy, [*available, *sorted(KNOWN)], n=1)

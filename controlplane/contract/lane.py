@@ -56,12 +56,16 @@ class LaneProgram:
         bottleneck: Rate and limit.
         delays: The delay line of each flow group.
         flows: The flow table entries; ids are consecutive.
+        seed: Of everything random on the lane's machine, where that can be set.
+        kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
     """
 
     lane: int
     bottleneck: BottleneckProgram
     delays: tuple[GroupDelay, ...]
     flows: tuple[FlowEntry, ...]
+    seed: int = 0
+    kernel: str = ""
 
     @property
     def first_flow(self) -> int:

@@ -4,10 +4,28 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+from pydantic import Field
+
 from .certificate import Standing
 from .model import ContractModel
 
 MANIFEST_FORMAT: Final = 1
+
+
+class GuestKernelFacts(ContractModel):
+    """A kernel that the hosts of a virtual run ran on.
+
+    Attributes:
+        release: Its release, e.g. 6.1.176.
+        package: The source package that it was built from, with its version.
+        digest: SHA-256 of what it was built from: source version, edits, driver, configuration.
+        binary_digest: SHA-256 of the binary.
+    """
+
+    release: str
+    package: str
+    digest: str
+    binary_digest: str
 
 
 class Manifest(ContractModel):
@@ -26,6 +44,9 @@ class Manifest(ContractModel):
         software: Component -> version.
         git: Commit and whether the tree was clean; empty outside a git checkout.
         kernel: Kernel release and version.
+        guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
+            virtual time; empty in real time.
+        repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
@@ -47,6 +68,8 @@ class Manifest(ContractModel):
     software: dict[str, str]
     git: dict[str, str]
     kernel: str
+    guest_kernels: dict[str, GuestKernelFacts] = Field(default_factory=dict)
+    repeatable: bool = False
     cpu: str
     clocksource: str
     sysctls: dict[str, str]

@@ -76,6 +76,8 @@ class Plan(ContractModel):
         estimated_disk_bytes: Upper estimate of the disk space needed.
         capacity: What the testbed carries at once; null in plans of earlier versions.
         capacity_from: Whether that was stated, measured or assumed, in words.
+        isolated: Whether each lane is a machine of its own, so that lanes alone limit.
+        virtual_time: Whether trials take as long as they are computed, not as their clocks have it.
     """
 
     format: Literal[1] = PLAN_FORMAT
@@ -90,6 +92,8 @@ class Plan(ContractModel):
     estimated_disk_bytes: int
     capacity: Capacity | None = None
     capacity_from: str = ""
+    isolated: bool = False
+    virtual_time: bool = False
 
     @model_validator(mode="before")
     @classmethod

@@ -5,9 +5,9 @@ It never names a machine, a port or a target: the testbed file does.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
@@ -21,6 +21,19 @@ MAX_FLOWS = 50_000
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 StrategyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,14}$")]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
+
+
+def _quoted(value: Any) -> Any:
+    """Refuse a kernel release that YAML has read as a number: 6.10 would become 6.1."""
+    if isinstance(value, int | float):
+        raise ValueError(f'{value} is a number; write a kernel release in quotes, e.g. "6.12"')
+    return value
+
+
+KernelRelease = Annotated[
+    str, BeforeValidator(_quoted), Field(pattern=r"^[0-9]+(\.[0-9]+)*$", max_length=32)
+]
+"""The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
 
 
 class Bottleneck(ContractModel):
@@ -96,6 +109,7 @@ class Sweep(ContractModel):
         rate: Rates in place of the bottleneck's.
         base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
+        kernel: Guest kernels in place of the scenario's.
         mixes: `all`, or the mixes to run.
     """
 
@@ -103,11 +117,12 @@ class Sweep(ContractModel):
     rate: tuple[Rate, ...] | None = None
     base_rtt: tuple[Duration, ...] | None = None
     random_loss: tuple[Share, ...] | None = None
+    kernel: tuple[KernelRelease, ...] | None = None
     mixes: Literal["all"] | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
-        for key in ("buffer", "rate", "base_rtt", "random_loss", "mixes"):
+        for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "mixes"):
             values = getattr(self, key)
             if values is not None and len(values) == 0:
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
@@ -237,12 +252,14 @@ class Place(ContractModel):
         rate: Its rate.
         base_rtt: Its base RTT (of the first flow group).
         random_loss: Its swept random loss.
+        kernel: Its guest kernel, as written in the scenario.
     """
 
     buffer: Buffer | None = None
     rate: Rate | None = None
     base_rtt: Duration | None = None
     random_loss: Share | None = None
+    kernel: KernelRelease | None = None
 
 
 class ThroughputBound(Place):
@@ -446,6 +463,8 @@ class Scenario(ContractModel):
         warmup: Time at the beginning of a trial that is not measured.
         trials: Repetitions of each setting and mix.
         seed: Seed of everything random.
+        kernel: Kernel of the hosts in virtual time, by the beginning of its release, in quotes:
+            "6.12"; left out: the testbed's.
         max_attempts: The most attempts at a trial, as long as it is invalid.
         sweep: What is varied.
         equilibrium: How equilibria are searched for.
@@ -466,6 +485,7 @@ class Scenario(ContractModel):
     warmup: Duration
     trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
+    kernel: KernelRelease | None = None
     max_attempts: Annotated[int, Field(strict=True, ge=1, le=10)] = 3
     sweep: Sweep = Sweep()
     equilibrium: Equilibrium = Equilibrium()

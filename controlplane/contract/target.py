@@ -64,6 +64,24 @@ class Applied(ContractModel):
     detail: str = ""
 
 
+class TimeBounds(ContractModel):
+    """How late things may be at a target whose times are exact, whatever the scenario allows.
+
+    Attributes:
+        departure_ns: The latest departure.
+        loop_gap_ns: The longest pause of the packet loop.
+        sampling_ns: Mean lateness of the samples of TCP's state; none may be missed.
+        delay_ns: How far a delay that a calibration measures may be off.
+        rate_percent: How far a rate that it measures may be off.
+    """
+
+    departure_ns: int
+    loop_gap_ns: int
+    sampling_ns: int
+    delay_ns: int
+    rate_percent: float
+
+
 class Capabilities(ContractModel):
     """What a target can do.
 
@@ -82,6 +100,11 @@ class Capabilities(ContractModel):
             postcards tell; None: it cannot be judged.
         in_queue_registers: Whether P4 itself knows each flow's bytes in the queue, now and at
             peak; without, those registers are 0.
+        isolated: Whether each lane is a machine of its own, and is lane 0 there. Lanes share
+            nothing then, so that only their number limits what runs at once.
+        repeatable: Whether the same trial gives the same bytes again.
+        virtual_time: Whether time passes as fast as a trial is computed, not as clocks have it.
+        time_bounds: Bounds that replace the scenario's; None: the scenario's.
         verified_on: What the target has run on so far, for a person; no hardware unless it says so.
         traffic_manager: What queues and shapes, for a person.
         limit_detail: How exact a limit is, for a person.
@@ -98,6 +121,10 @@ class Capabilities(ContractModel):
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0
     in_queue_registers: bool = True
+    isolated: bool = False
+    repeatable: bool = False
+    virtual_time: bool = False
+    time_bounds: TimeBounds | None = None
     verified_on: str = ""
     traffic_manager: str = ""
     limit_detail: str = ""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from .model import ContractModel
-from .scenario import Name
+from .scenario import KernelRelease, Name
 from .shared import CONSTANTS
 from .switch_bmv2 import SwitchBmv2
 from .switch_tofino import SwitchTofino
@@ -18,6 +18,9 @@ PACKET_BUFFER_BYTES = 2500
 """A packet buffer of DPDK with its headers."""
 BASE_MEMORY_BYTES = 560 * 10**6
 """The data plane's tables, registers and rings of packets on their way."""
+MIB = 2**20
+LEAST_GUEST_MEMORY_BYTES = 64 * MIB
+"""Below this a guest's kernel has no memory left for sockets."""
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 Core = Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.core_max)]
 
@@ -149,6 +152,28 @@ class DataPlane(ContractModel):
         return BASE_MEMORY_BYTES + self.queue_packets * PACKET_BUFFER_BYTES
 
 
+class Guest(ContractModel):
+    """The machine that each trial in virtual time has to itself.
+
+    Attributes:
+        kernel: Its kernel, by the beginning of a release (in quotes: "6.12"); empty: the default
+            one. `make virtual` builds it.
+        memory: Memory of its kernel; left out: by what the flows of a trial may need.
+    """
+
+    kernel: KernelRelease | Literal[""] = ""
+    memory: Size | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Guest:
+        if self.memory is None:
+            return self
+        if self.memory.bytes % MIB or self.memory.bytes < LEAST_GUEST_MEMORY_BYTES:
+            least = LEAST_GUEST_MEMORY_BYTES // MIB
+            raise ValueError(f"memory: {self.memory} must be whole MiB, at least {least}MiB")
+        return self
+
+
 class Capacity(ContractModel):
     """What this testbed can carry at once with every validity gate passing.
 
@@ -186,7 +211,8 @@ class TapFiles(ContractModel):
     behind: TapFile
 
 
-TargetName = Literal["dpdk", "bmv2", "tofino"]
+TargetName = Literal["dpdk", "virtual", "bmv2", "tofino"]
+VIRTUAL: TargetName = "virtual"
 Switch = SwitchBmv2 | SwitchTofino
 SWITCHES: dict[str, type[SwitchBmv2] | type[SwitchTofino]] = {
     "bmv2": SwitchBmv2,
@@ -203,10 +229,12 @@ class Testbed(ContractModel):
         description: Free text.
         target: The target that is the bottleneck.
         dataplane: How the data plane runs.
+        virtual: The machine of each trial, with target virtual.
         switch: The switch that is the bottleneck, with targets bmv2 and tofino.
-        ports: The data plane's ports.
+        ports: The data plane's ports; none with target virtual.
         capture: Hardware taps; without them `telemetry.capture: both` captures in software.
         capacity: What it can carry at once; left out: as its calibration measured, or assumed.
+            With target virtual: one trial for each core, at any rate.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -215,8 +243,9 @@ class Testbed(ContractModel):
     description: str = ""
     target: TargetName = "dpdk"
     dataplane: DataPlane = DataPlane()
+    virtual: Guest = Guest()
     switch: Switch | None = None
-    ports: Ports
+    ports: Ports | None = None
     capture: TapFiles | None = None
     capacity: Capacity = ASSUMED_CAPACITY
 
@@ -224,6 +253,17 @@ class Testbed(ContractModel):
     def states_capacity(self) -> bool:
         """Whether the file states its capacity."""
         return "capacity" in self.model_fields_set
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether trials run in virtual time, each on a machine of its own."""
+        return self.target == VIRTUAL
+
+    @property
+    def cabling(self) -> Ports:
+        """The ports of a testbed that has some: of every target but virtual."""
+        assert self.ports is not None, "target virtual has no ports"
+        return self.ports
 
     @field_validator("switch", mode="before")
     @classmethod
@@ -239,9 +279,22 @@ class Testbed(ContractModel):
                 f"capacity.lanes: {self.capacity.lanes} is more than the data plane's "
                 f"{self.dataplane.lanes} lanes (dataplane.lanes)"
             )
+        if self.is_virtual:
+            self._refuse_hardware()
+            return self
+        if "virtual" in self.model_fields_set:
+            raise ValueError(f"virtual: target {self.target} runs in real time; remove it")
         self._check_switch()
         self._check_ports()
         return self
+
+    def _refuse_hardware(self) -> None:
+        for key in ("ports", "dataplane", "switch", "capture"):
+            if key in self.model_fields_set:
+                raise ValueError(
+                    f"{key}: target {self.target} has none, for every trial has a machine of its "
+                    "own; remove it"
+                )
 
     def _check_switch(self) -> None:
         if self.switch is not None and self.target not in SWITCHES:
@@ -259,6 +312,11 @@ class Testbed(ContractModel):
             )
 
     def _check_ports(self) -> None:
+        if self.ports is None:
+            raise ValueError(
+                f"key 'ports' is missing; add it: target {self.target} has ports "
+                f"{', '.join(self._needed_ports())}"
+            )
         needed, present = set(self._needed_ports()), set(self.ports.present())
         for name in sorted(needed - present):
             raise ValueError(
@@ -280,7 +338,7 @@ class Testbed(ContractModel):
 
     def _check_drivers(self) -> None:
         """What each port must be for the program or the cable at its other end."""
-        ports = self.ports.present()
+        ports = self.cabling.present()
         if "receivers" in ports and isinstance(ports["receivers"], KernelPort) != bool(self.switch):
             write = "'kernel': the NIC is cabled to the switch" if self.switch else "another driver"
             raise ValueError(f"ports.receivers.driver: with target {self.target} write {write}")

@@ -24,6 +24,7 @@ class Setting(ContractModel):
         base_rtt_ns: Base RTT of each flow group.
         overhead_bytes: Bytes counted for each packet besides the frame.
         random_loss_ppb: The swept random loss of every group (None: each group's own).
+        kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
     """
 
     label: str
@@ -34,6 +35,7 @@ class Setting(ContractModel):
     base_rtt_ns: tuple[int, ...]
     overhead_bytes: int
     random_loss_ppb: int | None = None
+    kernel: str = ""
 
     @property
     def largest_window_bytes(self) -> int:
@@ -79,6 +81,22 @@ class Gate(ContractModel):
     detail: str
 
 
+class TrialDigests(ContractModel):
+    """SHA-256 of what a trial measured, by content: equal for two trials that measured the same.
+
+    Attributes:
+        tables: Table -> digest of its columns' names, types and values in order.
+        captures: Capture file -> digest of its bytes.
+        facts: What was applied and reported besides the tables -> digest of its content.
+        trial: Digest over all of these.
+    """
+
+    tables: dict[str, str]
+    captures: dict[str, str]
+    facts: dict[str, str]
+    trial: str
+
+
 class TrialRecord(ContractModel):
     """trial.json of a sealed trial. Times of `window_ns` are relative to t0.
 
@@ -108,6 +126,7 @@ class TrialRecord(ContractModel):
         lateness: Actual minus scheduled departure of the lane, in ns.
         ports_delta: Change of the port and host loss counters over the trial.
         flow_generator: Totals and timer lateness that the flow generators reported.
+        digests: SHA-256 of what was measured; None in trials of earlier versions.
     """
 
     format: Literal[1] = TRIAL_FORMAT
@@ -135,3 +154,4 @@ class TrialRecord(ContractModel):
     lateness: DepartureLateness
     ports_delta: dict[str, int]
     flow_generator: GeneratorTotals
+    digests: TrialDigests | None = None

@@ -9,7 +9,7 @@ from ..contract.errors import HostError
 from ..machine.layout import Side
 from ..machine.log import LOG
 from ..machine.polling import poll
-from ..machine.process import Process
+from ..machine.process import ManagedProcess
 from ..machine.session import Session
 from .lab import quietly
 
@@ -34,9 +34,10 @@ class LiveCapture:
 
     def __init__(self, session: Session, lane: int, folder: Path, side: Side) -> None:
         self._path = folder / FILES[side]
-        self._process: Process | None = session.start_capture(lane, self._path, side)
+        self._process: ManagedProcess | None = session.start_capture(lane, self._path, side)
         try:
-            poll(self._ready, READY_TIMEOUT_S, lambda: self._failure("writes no file"))
+            silent = "writes no file"
+            poll(self._ready, READY_TIMEOUT_S, lambda: self._failure(silent), clock=session.clock)
         except BaseException:
             self.stop()
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
@@ -21,7 +20,7 @@ from ..contract.messages import (
     read_message,
 )
 from ..machine.layout import Side
-from ..machine.process import Process
+from ..machine.process import ManagedProcess
 from ..machine.session import Session
 from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns, generator_config
@@ -62,7 +61,7 @@ class Generators:
         self._session = session
         self._attempt = attempt
         self._stop_event = stop
-        self._processes: dict[str, Process] = {}
+        self._processes: dict[str, ManagedProcess] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -81,8 +80,8 @@ class Generators:
         return self._in_order(ready.flows, "sender")
 
     def order_start(self) -> int:
-        """Name the common start t0 (CLOCK_MONOTONIC, ns) to both."""
-        t0_ns = time.monotonic_ns() + START_LEAD_NS
+        """Name the common start t0 (the hosts' CLOCK_MONOTONIC, ns) to both."""
+        t0_ns = self._session.clock.now_ns() + START_LEAD_NS
         for process in self._processes.values():
             process.send({"t0_ns": t0_ns})
         return t0_ns
@@ -116,7 +115,7 @@ class Generators:
             raise HostError(f"the {role} reported {len(by_number)} of {count} flows")
         return tuple(by_number[number] for number in range(count))
 
-    def _start(self, role: str) -> Process:
+    def _start(self, role: str) -> ManagedProcess:
         attempt = self._attempt
         config = attempt.folder / f"{role}.json"
         config.write_text(json.dumps(generator_config(role, attempt)) + "\n")
@@ -127,7 +126,7 @@ class Generators:
 
     def _await_end(self, role: str, report: type[Report], end_ns: int) -> Report:
         process = self._processes[role]
-        left_s = max(0.0, (end_ns - time.monotonic_ns()) / 1e9) + END_MARGIN_S
+        left_s = max(0.0, (end_ns - self._session.clock.now_ns()) / 1e9) + END_MARGIN_S
         watch = self._session.require_targets
         event = process.wait_event("done", left_s, self._stop_event, watch)
         code = process.wait_exit(END_MARGIN_S)

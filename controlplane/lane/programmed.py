@@ -58,7 +58,7 @@ class ProgrammedLane:
             return counters if counters.held_packets == 0 else None
 
         late = HostError(f"{name}: the lane does not drain")
-        return poll(empty, timeout_s, lambda: late, interval_s=DRAIN_POLL_S)
+        return poll(empty, timeout_s, lambda: late, DRAIN_POLL_S, self._lab.session.clock)
 
     def losses(self, counters: Counters) -> dict[str, int]:
         """Packets lost outside the bottleneck since the lane was programmed, by counter.

@@ -13,7 +13,7 @@ from . import namespaces
 from .log import LOG
 from .polling import poll
 from .shield import lower_shield
-from .state import STATE_DIR, ChildProcess, RunState, read_states
+from .state import STATE_DIR, ChildProcess, RunState, end_descendants, read_states
 
 
 def remove_run(state: RunState) -> list[str]:
@@ -30,6 +30,13 @@ def remove_run(state: RunState) -> list[str]:
     if state.scratch:
         shutil.rmtree(state.scratch, ignore_errors=True)
     return left
+
+
+def require_removed(state: RunState) -> None:
+    """Remove what a dead run left; raises HostError where that is not possible."""
+    left = remove_run(state)
+    if left:
+        raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
 
 
 def refuse_live_runs(folder: Path = STATE_DIR) -> None:
@@ -58,16 +65,15 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
         if state is None:
             continue
         LOG.warning("removing what the dead run in %s left behind", state.run_dir)
-        left = remove_run(state)
-        if left:
-            raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
+        require_removed(state)
         path.unlink(missing_ok=True)
         dead.append(state)
     return dead
 
 
 def _end(child: ChildProcess) -> bool:
-    """Kill exactly this process; a later one that has its pid is left alone."""
+    """Kill exactly this process and its descendants; a later one that has its pid is left alone."""
+    end_descendants(child)
     if not child.is_alive():
         return True
     with contextlib.suppress(ProcessLookupError):

@@ -122,7 +122,7 @@ def make_layout(run_id: str, testbed: Testbed, cores: int, lanes: int, groups: i
     others = tuple(c for c in range(cores) if c != testbed.dataplane.core)
     local_switch = testbed.switch is not None and testbed.switch.local_program is not None
     dp, switch = f"nb{run_id}-dp", f"nb{run_id}-sw" if local_switch else ""
-    ports = testbed.ports
+    ports = testbed.cabling
     return Layout(
         dp=dp,
         switch=switch,

@@ -10,12 +10,19 @@ ROOT = Path(__file__).resolve().parents[2]
 """The checkout: the control plane is one of its top-level folders."""
 
 DATAPLANE = ROOT / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
+REPLAY = ROOT / "build" / "hosts" / "dpdk" / "nashbed-replay"
 FLOWS = ROOT / "build" / "hosts" / "flows" / "nashbed-flows"
 PROBE = ROOT / "build" / "hosts" / "probe" / "nashbed-probe"
+GUEST_INIT = ROOT / "build" / "hosts" / "guest" / "nashbed-guest"
+VIRTUAL_LIBRARY = ROOT / "build" / "hosts" / "dpdk" / "nashbed-virtual.so"
 PKTGEN_SCRIPT = ROOT / "hosts" / "pktgen" / "nashbed.lua"
+UML = ROOT / "hosts" / "uml"
 P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
 DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
+VIRTUAL_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
+GUEST_CONFIGURATION = UML / "kernel.config"
+"""What is built into the kernel of virtual time."""
 
 
 def built(path: Path) -> Path:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
+
+from .clock import SYSTEM_CLOCK, Clock
 
 T = TypeVar("T")
 
@@ -14,6 +15,7 @@ def poll(
     timeout_s: float,
     failure: Callable[[], Exception],
     interval_s: float = 0.01,
+    clock: Clock = SYSTEM_CLOCK,
 ) -> T:
     """Call probe until it returns something else than None.
 
@@ -22,12 +24,13 @@ def poll(
         timeout_s: How long to try, in seconds.
         failure: Makes the exception that is raised at the deadline.
         interval_s: Pause between calls, in seconds.
+        clock: The clock that all of this goes by.
     """
-    deadline = time.monotonic() + timeout_s
+    deadline_ns = clock.now_ns() + int(timeout_s * 1e9)
     while True:
         value = probe()
         if value is not None:
             return value
-        if time.monotonic() >= deadline:
+        if clock.now_ns() >= deadline_ns:
             raise failure()
-        time.sleep(interval_s)
+        clock.sleep(interval_s)

@@ -10,6 +10,7 @@ from ..contract.errors import HostError
 from ..contract.testbed import Testbed
 from . import cleanup
 from .forwarder import TESTPMD
+from .guest_checks import check_guests
 from .paths import DATAPLANE, FLOWS, built
 
 MEMINFO = Path("/proc/meminfo")
@@ -28,11 +29,14 @@ def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
     Raises:
         HostError: Something is missing; the message says what to do.
     """
-    check_before_cleanup(testbed)
-    cleanup.refuse_live_runs()
-    require_huge_pages(testbed)
-    built(DATAPLANE)
-    built(FLOWS)
+    if testbed.is_virtual:
+        check_guests(testbed)
+    else:
+        check_before_cleanup(testbed)
+        cleanup.refuse_live_runs()
+        require_huge_pages(testbed)
+        built(DATAPLANE)
+        built(FLOWS)
     require_disk(folder, needed_bytes)
 
 
@@ -47,7 +51,10 @@ def check_before_cleanup(testbed: Testbed) -> None:
 def require_root() -> None:
     """Raise HostError unless this is root."""
     if os.geteuid() != 0:
-        raise HostError("not root: network namespaces and AF_XDP need root; run it with sudo")
+        raise HostError(
+            "not root: network namespaces and AF_XDP need root; run it with sudo, or with "
+            "`--testbed virtual`, which needs none"
+        )
 
 
 def require_tools() -> None:

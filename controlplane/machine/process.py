@@ -1,4 +1,7 @@
-"""Long-running processes, held by handle: JSON lines on stdout, stopped by pid we own."""
+"""Long-running processes, held by handle: JSON lines on stdout, stopped by pid we own.
+
+`ManagedProcess` is what their users see, wherever they run; `Process` is one on this machine.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,21 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from ..contract.errors import HostError, Interrupted, NashbedError, TargetError
+from .clock import SYSTEM_CLOCK, Clock
 from .log import LOG
 from .procfs import start_time
 from .state import ChildProcess, StateFile
 
 STOP_GRACE_S = 3.0
 _ERRORS: dict[int, type[NashbedError]] = {3: TargetError, 4: HostError}
-TARGETS = ("dataplane", "switch", "testpmd")
+TARGETS = ("dataplane", "switch", "testpmd", "guest")
 """Processes whose failure is the target's, not the host's."""
 
 
@@ -36,8 +40,113 @@ def json_event(line: str) -> dict[str, Any] | None:
     return message if isinstance(message, dict) else None
 
 
-class Process:
-    """A child process that reports events on standard output, by default one JSON object a line.
+class ManagedProcess(ABC):
+    """A process that reports events on its standard output.
+
+    Args:
+        name: What it is called in errors and in the log.
+        clock: The clock that it goes by, and so do waits for it.
+    """
+
+    def __init__(self, name: str, clock: Clock) -> None:
+        self.name = name
+        self._clock = clock
+        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+
+    @property
+    @abstractmethod
+    def pid(self) -> int:
+        """Its process id."""
+
+    @property
+    @abstractmethod
+    def last_words(self) -> tuple[str, ...]:
+        """The last lines of its standard error."""
+
+    @abstractmethod
+    def poll(self) -> int | None:
+        """Exit code, or None while it runs."""
+
+    @abstractmethod
+    def send(self, message: dict[str, Any]) -> None:
+        """Write one JSON line to its standard input."""
+
+    def wait_event(
+        self,
+        event: str,
+        timeout_s: float,
+        stop: threading.Event | None = None,
+        watch: Callable[[], None] | None = None,
+    ) -> dict[str, Any]:
+        """Wait for a line with this `event`; other events on the way are logged.
+
+        Args:
+            event: Value of the line's `event`.
+            timeout_s: How long to wait, in seconds.
+            stop: Ends the wait early when set.
+            watch: Called again and again meanwhile; what it raises ends the wait.
+
+        Raises:
+            NashbedError: It ended, reported an error, or stayed silent.
+            Interrupted: `stop` was set.
+        """
+        deadline_ns = self._clock.now_ns() + int(timeout_s * 1e9)
+        while True:
+            if stop is not None and stop.is_set():
+                raise Interrupted(f"{self.name}: stopped while waiting for {event!r}")
+            if watch is not None:
+                watch()
+            try:
+                message = self._next_event(deadline_ns)
+            except queue.Empty:
+                if self._clock.now_ns() >= deadline_ns:
+                    raise self.failure(f"did not report {event!r} within {timeout_s:g} s") from None
+                continue
+            if message is None:
+                self._events.put(None)
+                raise self.failure("ended unexpectedly")
+            if message.get("event") == event:
+                return message
+            if message.get("event") == "error":
+                raise self.failure(str(message.get("error", "error")))
+
+    @abstractmethod
+    def wait_exit(self, timeout_s: float) -> int:
+        """Wait for its end; returns the exit code."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """End it: SIGTERM, and SIGKILL after a grace time. Does nothing when it has ended."""
+
+    @abstractmethod
+    def failure(self, problem: str) -> NashbedError:
+        """An error that names the process and quotes its last words."""
+
+    @abstractmethod
+    def _next_event(self, deadline_ns: int) -> dict[str, Any] | None:
+        """Wait for its next event, though not for long; None once it has ended.
+
+        Args:
+            deadline_ns: Never wait beyond this time on its clock.
+
+        Raises:
+            queue.Empty: It has not reported anything yet.
+        """
+
+    def _cause(self) -> str:
+        """What its last words say about why it failed; empty where it said nothing."""
+        return self.last_words[-1] if self.last_words else ""
+
+    def _described(self, problem: str, code: int | None) -> NashbedError:
+        """An error of the kind that the process and its exit code stand for."""
+        words = f": {self._cause()}" if self._cause() else ""
+        ended = f" (exit code {code})" if code is not None else ""
+        kind = _ERRORS.get(code or 0, TargetError if self.name in TARGETS else HostError)
+        return kind(f"{self.name} {problem}{ended}{words}")
+
+
+class Process(ManagedProcess):
+    """A child process on this machine; its events are by default JSON objects, one a line.
 
     It dies with the thread that starts it (PR_SET_PDEATHSIG), so a killed control plane
     leaves no process behind; its threads therefore outlive their children.
@@ -58,16 +167,15 @@ class Process:
         log_path: Path | None = None,
         read_event: Callable[[str], dict[str, Any] | None] = json_event,
     ) -> None:
-        self.name = name
+        super().__init__(name, SYSTEM_CLOCK)
         self._read_event = read_event
         self._state = state
-        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._last_words: deque[str] = deque(maxlen=20)
         self._log = log_path.open("a", encoding="utf-8") if log_path else None
         wrapped = ["setpriv", "--pdeathsig", "KILL", "--", *args]
         LOG.info("start %s: %s", name, shlex.join(wrapped))
         self._popen = _popen(name, wrapped)
-        self._note(wrapped)
+        self._child = self._note(wrapped)
         self._readers = [
             self._reader(self._popen.stdout, self._take_event),
             self._reader(self._popen.stderr, self._take_word),
@@ -96,44 +204,8 @@ class Process:
         except (BrokenPipeError, OSError) as error:
             raise self.failure("has closed its input") from error
 
-    def wait_event(
-        self,
-        event: str,
-        timeout_s: float,
-        stop: threading.Event | None = None,
-        watch: Callable[[], None] | None = None,
-    ) -> dict[str, Any]:
-        """Wait for a line with this `event`; other events on the way are logged.
-
-        Args:
-            event: Value of the line's `event`.
-            timeout_s: How long to wait, in seconds.
-            stop: Ends the wait early when set.
-            watch: Called again and again meanwhile; what it raises ends the wait.
-
-        Raises:
-            NashbedError: It ended, reported an error, or stayed silent.
-            Interrupted: `stop` was set.
-        """
-        deadline = time.monotonic() + timeout_s
-        while True:
-            if stop is not None and stop.is_set():
-                raise Interrupted(f"{self.name}: stopped while waiting for {event!r}")
-            if watch is not None:
-                watch()
-            try:
-                message = self._events.get(timeout=0.1)
-            except queue.Empty:
-                if time.monotonic() > deadline:
-                    raise self.failure(f"did not report {event!r} within {timeout_s:g} s") from None
-                continue
-            if message is None:
-                self._events.put(None)
-                raise self.failure("ended unexpectedly")
-            if message.get("event") == event:
-                return message
-            if message.get("event") == "error":
-                raise self.failure(str(message.get("error", "error")))
+    def _next_event(self, deadline_ns: int) -> dict[str, Any] | None:
+        return self._events.get(timeout=0.1)
 
     def wait_exit(self, timeout_s: float) -> int:
         """Wait for its end; returns the exit code."""
@@ -162,26 +234,21 @@ class Process:
         code = self._popen.poll()
         for thread in self._readers if code is not None else ():
             thread.join(1.0)
-        words = f": {self._last_words[-1]}" if self._last_words else ""
-        ended = f" (exit code {code})" if code is not None else ""
-        kind = _ERRORS.get(code or 0, TargetError if self.name in TARGETS else HostError)
-        return kind(f"{self.name} {problem}{ended}{words}")
+        return self._described(problem, code)
 
-    def _note(self, args: Sequence[str]) -> None:
-        if self._state is None:
-            return
+    def _note(self, args: Sequence[str]) -> ChildProcess | None:
         started = start_time(self.pid)
-        if started is not None:
-            files = tuple(dict.fromkeys(_real(a) for a in args if shutil.which(a)))
-            self._state.add_process(ChildProcess(pid=self.pid, start=started, executables=files))
+        if self._state is None or started is None:
+            return None
+        files = tuple(dict.fromkeys(_real(a) for a in args if shutil.which(a)))
+        child = ChildProcess(pid=self.pid, start=started, executables=files)
+        self._state.add_process(child)
+        return child
 
     def _finish(self, code: int) -> None:
         for thread in self._readers:
             thread.join(2.0)
-        for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._close_streams()
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -189,6 +256,19 @@ class Process:
             self._state.remove_process(self.pid)
             self._state = None
             LOG.info("end %s (pid %d): %d", self.name, self.pid, code)
+
+    def _close_streams(self) -> None:
+        """Close what nobody reads any more; closing waits for a reader, and so might for ever."""
+        streams = [self._popen.stdin]
+        for thread, stream in zip(
+            self._readers, (self._popen.stdout, self._popen.stderr), strict=True
+        ):
+            if not thread.is_alive():
+                streams.append(stream)
+        for stream in streams:
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
 
     def _reader(self, stream: IO[str] | None, take: Callable[[str], None]) -> threading.Thread:
         assert stream is not None

@@ -11,6 +11,12 @@ def start_time(pid: int) -> int | None:
     return None if fields is None or fields[0] in ("Z", "X") else int(fields[19])
 
 
+def session_members(session: int) -> list[int]:
+    """Processes of a session, its leader included."""
+    pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in pids if (fields := stat_fields(pid)) and int(fields[3]) == session]
+
+
 def stat_fields(pid: int) -> list[str] | None:
     """The fields of a process's stat from its state on, or None when there is none."""
     try:
@@ -27,3 +33,13 @@ def executable(pid: int) -> str | None:
         return str(Path(f"/proc/{pid}/exe").readlink())
     except OSError:
         return None
+
+
+def peak_memory_bytes(pid: int) -> int:
+    """The most memory that a process has had (VmHWM of proc(5)); 0 where it has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    lines = (line.split() for line in status.splitlines() if line.startswith("VmHWM:"))
+    return next((int(words[1]) * 1024 for words in lines), 0)

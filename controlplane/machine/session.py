@@ -14,12 +14,13 @@ from ..contract.addresses import SENDERS_NETWORK, lane_network
 from ..contract.errors import HostError, TargetError
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
+from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
 from .forwarder import forwarder_command, forwarder_event
 from .layout import Layout, Side, make_layout
 from .log import LOG
 from .paths import DATAPLANE, FLOWS, PROBE, built
-from .process import TARGETS, Process, json_event
+from .process import TARGETS, ManagedProcess, Process, json_event
 from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
 from .switch import connect_switch, favour_group, switch_command
@@ -51,11 +52,11 @@ class Session(ABC):
         """Check the machine, remove dead runs, make the namespaces."""
 
     @abstractmethod
-    def start_dataplane(self, config: Path) -> Process:
+    def start_dataplane(self, config: Path) -> ManagedProcess:
         """Start the data plane with a configuration file."""
 
     @abstractmethod
-    def start_forwarder(self, devices: Sequence[str]) -> Process:
+    def start_forwarder(self, devices: Sequence[str]) -> ManagedProcess:
         """Start dpdk-testpmd in the data plane's place; its event `ready`: it forwards.
 
         Args:
@@ -63,7 +64,7 @@ class Session(ABC):
         """
 
     @abstractmethod
-    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
         """Start the testbed's switch program with a compiled program."""
 
     @abstractmethod
@@ -75,15 +76,15 @@ class Session(ABC):
         """Finish the hosts' interfaces once the data plane is up."""
 
     @abstractmethod
-    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+    def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
         """Start a flow generator on one side."""
 
     @abstractmethod
-    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> ManagedProcess:
         """Capture the headers of a lane's segments beside the hosts of a side, until stopped."""
 
     @abstractmethod
-    def start_probe(self, side: Side, config: Path) -> Process:
+    def start_probe(self, side: Side, config: Path) -> ManagedProcess:
         """Start nashbed-probe on one side."""
 
     @abstractmethod
@@ -119,6 +120,11 @@ class Session(ABC):
     def sysctls(self) -> dict[str, str]:
         """Settings of the hosts' namespaces."""
 
+    @property
+    @abstractmethod
+    def clock(self) -> Clock:
+        """The clock that the hosts' programs go by."""
+
     @abstractmethod
     def close(self) -> None:
         """Give everything back. Safe to call twice, and after a failed open."""
@@ -135,6 +141,7 @@ class SessionRequest:
         lanes: Lanes side by side.
         groups: Flow groups of each lane.
         window_bytes: Largest window that a flow may need: BDP and buffer.
+        core: The core that everything of the session runs on, where it is one; None: any.
     """
 
     run_id: str
@@ -143,22 +150,11 @@ class SessionRequest:
     lanes: int
     groups: int
     window_bytes: int
+    core: int | None = None
 
 
 MakeSession = Callable[[SessionRequest], Session]
 """Makes a session; tests have their own, without a real machine."""
-
-
-def local_session(request: SessionRequest) -> Session:
-    """A session on this machine."""
-    return LocalSession(
-        request.run_id,
-        request.folder,
-        request.testbed,
-        request.lanes,
-        request.groups,
-        request.window_bytes,
-    )
 
 
 class LocalSession(Session):
@@ -179,8 +175,8 @@ class LocalSession(Session):
         self.layout: Layout = make_layout(run_id, testbed, os.cpu_count() or 1, lanes, groups)
         self._sysctls = host_sysctls(window_bytes)
         self._state: StateFile | None = None
-        self._processes: list[Process] = []
-        self._switch: Process | None = None
+        self._processes: list[ManagedProcess] = []
+        self._switch: ManagedProcess | None = None
         self._affinity: set[int] | None = None
 
     @property
@@ -192,6 +188,11 @@ class LocalSession(Session):
     def sysctls(self) -> dict[str, str]:
         """Settings of the hosts' namespaces."""
         return self._sysctls
+
+    @property
+    def clock(self) -> Clock:
+        """This machine's clock."""
+        return SYSTEM_CLOCK
 
     def open(self) -> None:
         """Check the machine, remove dead runs, make the namespaces."""
@@ -235,16 +236,16 @@ class LocalSession(Session):
             name: {"driver": "pci", "address": port.address}
             if isinstance(port, Nic)
             else {"driver": port.driver, "iface": interfaces[name]}
-            for name, port in self._testbed.ports.of_dataplane().items()
+            for name, port in self._testbed.cabling.of_dataplane().items()
         }
 
-    def start_dataplane(self, config: Path) -> Process:
+    def start_dataplane(self, config: Path) -> ManagedProcess:
         """Start the data plane in its namespace."""
         args = [str(built(DATAPLANE)), "--config", str(config)]
         log = self._run_dir / "dataplane.log"
         return self._start("dataplane", self.layout.dp, args, log)
 
-    def start_forwarder(self, devices: Sequence[str]) -> Process:
+    def start_forwarder(self, devices: Sequence[str]) -> ManagedProcess:
         """Start dpdk-testpmd in the data plane's namespace and place.
 
         Raises:
@@ -255,7 +256,7 @@ class LocalSession(Session):
         log = self._run_dir / "testpmd.log"
         return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
 
-    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> Process:
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
         """Start the switch program in its namespace, off the packet loop's core."""
         args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
         self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
@@ -273,14 +274,14 @@ class LocalSession(Session):
         namespaces.adopt_taps(self.layout)
         namespaces.configure(self.layout, self._sysctls)
 
-    def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+    def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
         """Start a flow generator in a side's namespace, off the packet loop's core."""
         namespace = self.layout.senders if side == "snd" else self.layout.receivers
         role = "sender" if side == "snd" else "sink"
         args = [str(built(FLOWS)), "--config", str(config)]
         return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
 
-    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> Process:
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> ManagedProcess:
         """Capture the headers of a lane's segments at a side's interface.
 
         Raises:
@@ -291,7 +292,7 @@ class LocalSession(Session):
         args = capture_command(host.interface, lane, path)
         return self._start(f"capture of lane {lane} ({side})", host.namespace, args, None)
 
-    def start_probe(self, side: Side, config: Path) -> Process:
+    def start_probe(self, side: Side, config: Path) -> ManagedProcess:
         """Start nashbed-probe in a side's namespace."""
         host = self.layout.senders if side == "snd" else self.layout.receivers
         args = [str(built(PROBE)), "--config", str(config)]
@@ -321,7 +322,7 @@ class LocalSession(Session):
         args: list[str],
         log: Path | None,
         read_event: Callable[[str], dict[str, Any] | None] = json_event,
-    ) -> Process:
+    ) -> ManagedProcess:
         wrapped = ["ip", "netns", "exec", namespace, *args]
         process = Process(name, wrapped, self._state, log, read_event)
         self._processes.append(process)
@@ -364,7 +365,7 @@ class LocalSession(Session):
         LOG.info("restored the machine")
 
 
-def require_running(processes: Sequence[Process]) -> None:
+def require_running(processes: Sequence[ManagedProcess]) -> None:
     """Raise the failure of the first program of a target that has ended."""
     for process in processes:
         if process.name in TARGETS and process.poll() is not None:

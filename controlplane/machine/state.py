@@ -6,9 +6,11 @@ any moment leaves a complete list behind.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
-from .procfs import executable, start_time
+from .procfs import executable, session_members, start_time
 from .shield import Shield
 
 STATE_DIR = Path("/run/nashbed")
@@ -42,15 +44,35 @@ class ChildProcess(ContractModel):
 
     def is_alive(self) -> bool:
         """Whether this very process (not a later one with its pid) is running."""
-        running = (executable(self.pid) or "").removesuffix(" (deleted)")
-        return start_time(self.pid) == self.start and running in self.executables
+        return start_time(self.pid) == self.start and self._runs(self.pid)
+
+    def descendants(self) -> list[int]:
+        """What this process has started of its own kind, which may outlive it.
+
+        Every process that is started here leads a session, whose number is not given to another
+        process as long as one of the session is there.
+        """
+        if start_time(self.pid) not in (None, self.start):
+            return []
+        return [p for p in session_members(self.pid) if p != self.pid and self._runs(p)]
+
+    def _runs(self, pid: int) -> bool:
+        running = (executable(pid) or "").removesuffix(" (deleted)")
+        return running in self.executables
+
+
+def end_descendants(child: ChildProcess) -> None:
+    """Kill what a process has started of its own kind."""
+    for pid in child.descendants():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 class RunState(ContractModel):
     """Everything outside the run directory that belongs to a run.
 
     Attributes:
-        id: Four hexadecimal digits, part of every name.
+        id: Part of every name: four hexadecimal digits, in virtual time with more behind them.
         pid: Process id of the controlling process.
         start: Its start time in clock ticks since boot.
         run_dir: The run directory.
@@ -116,9 +138,8 @@ class StateFile:
             aside.write_text(self._state.model_dump_json(indent=1))
             aside.replace(self.path)
         except OSError as error:
-            raise HostError(
-                f"{self.path}: cannot be written ({error.strerror}); run as root"
-            ) from error
+            remedy = "; run as root" if isinstance(error, PermissionError) else ""
+            raise HostError(f"{self.path}: cannot be written ({error.strerror}){remedy}") from error
 
 
 def own_state(run_id: str, run_dir: Path) -> RunState:

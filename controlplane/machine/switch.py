@@ -16,7 +16,7 @@ from ..contract.testbed import Testbed
 from . import command
 from .layout import Layout
 from .polling import poll
-from .process import Process
+from .process import ManagedProcess
 
 CLONE_NEWNET = 0x40000000
 NETNS = Path("/run/netns")
@@ -72,7 +72,7 @@ def favour_group(pid: int) -> None:
 
 
 def connect_switch(
-    testbed: Testbed, layout: Layout, process: Process, timeout_s: float
+    testbed: Testbed, layout: Layout, process: ManagedProcess, timeout_s: float
 ) -> socket.socket:
     """Connect to its Thrift port, waiting for it as long as the program lives.
 

@@ -57,6 +57,8 @@ class Attempt:
             bottleneck=self.trial.program,
             delays=group_delays(self.scenario, self.trial, self.seed),
             flows=flow_table(self.flows, self.first_flow),
+            seed=derive(self.seed, "machine"),
+            kernel=self.trial.setting.kernel,
         )
 
     def telemetry(self) -> TelemetryPlan:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import BinnedPostcards, SampledPostcards, Scenario
 from ..contract.trial import Setting
-from ..contract.units import PACKET_BYTES, Duration, bytes_in_flight
+from ..contract.units import PACKET_BYTES, bytes_in_flight
 from .resources import NO_RESOURCES, Resources, demand_of
+from .trial_time import TrialTime
 
-OVERHEAD_S = 3.0
-"""Wall-clock seconds of a trial besides its duration: connecting, draining, converting."""
 RAW_BYTES_PER_PACKET = 40
 TABLE_BYTES_PER_PACKET = 24
 SAMPLE_BYTES = 120
@@ -25,27 +24,17 @@ PACKETS_PER_FULL_PACKET = 1.25
 """Packets for each full-sized packet of the rate: drops and short packets are extra."""
 
 
-def trial_seconds(trial_ns: int) -> float:
-    """Wall-clock seconds of one trial.
-
-    Args:
-        trial_ns: Length of the trial.
-    """
-    return Duration(trial_ns).seconds + OVERHEAD_S
-
-
 def estimate_seconds(
-    trials: Sequence[PlannedTrial], trial_ns: int, lanes: int, available: Resources
+    trials: Sequence[PlannedTrial], takes: TrialTime, lanes: int, available: Resources
 ) -> float:
     """Wall-clock seconds of trials packed by rate, packet memory and number of lanes.
 
     Args:
         trials: In the order of their start.
-        trial_ns: Length of one.
+        takes: How long each runs.
         lanes: At most so many at once.
         available: What they may take at once.
     """
-    takes = trial_seconds(trial_ns)
     running: list[tuple[float, int, Resources]] = []
     now, free = 0.0, available
     for number, trial in enumerate(trials):
@@ -53,9 +42,19 @@ def estimate_seconds(
         while running and (len(running) >= lanes or not free.covers(demand)):
             now, _, released = heapq.heappop(running)
             free += released
-        heapq.heappush(running, (now + takes, number, demand))
+        heapq.heappush(running, (now + takes(trial.setting), number, demand))
         free -= demand
     return max((end for end, _, _ in running), default=0.0)
+
+
+def mean_seconds(trials: Sequence[PlannedTrial], takes: TrialTime) -> float:
+    """Wall-clock seconds of an average one of some trials.
+
+    Args:
+        trials: At least one.
+        takes: How long each runs.
+    """
+    return sum(takes(trial.setting) for trial in trials) / len(trials)
 
 
 def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resources) -> int:

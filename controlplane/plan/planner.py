@@ -13,15 +13,16 @@ from ..contract.trial import Mix, Setting
 from ..contract.units import Rate, Size
 from .estimates import (
     estimate_seconds,
+    mean_seconds,
     raw_bytes,
-    trial_seconds,
     trial_table_bytes,
     trials_at_once,
 )
 from .mixes import mix_label, scenario_mixes
-from .resources import held_packets, resources_of
+from .resources import UNLIMITED_RESOURCES, held_packets, resources_of
 from .seeds import derive
 from .settings import scenario_settings
+from .trial_time import trial_time
 
 Resolve = Callable[[BottleneckProgram], Applied]
 """Says what the target would really do."""
@@ -60,15 +61,16 @@ def make_plan(
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     lanes = _lanes(scenario, testbed, capabilities, settings)
     trial_ns = scenario.duration.ns
-    available = resources_of(testbed)
-    seconds = estimate_seconds(trials, trial_ns, lanes, available)
+    available = UNLIMITED_RESOURCES if capabilities.isolated else resources_of(testbed)
+    takes = trial_time(capabilities.virtual_time, trial_ns, scenario.total_flows)
+    seconds = estimate_seconds(trials, takes, lanes, available)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
     number = len(trials)
     if scenario.equilibrium.search == "adaptive" and expected_rounds is not None:
         at_once = trials_at_once(trials, lanes, available)
         rounds = expected_rounds(scenario, [setting for setting, _ in settings], at_once)
         number = min(sum(rounds), len(trials))
-        seconds = sum(-(-n // at_once) for n in rounds) * trial_seconds(trial_ns)
+        seconds = sum(-(-n // at_once) for n in rounds) * mean_seconds(trials, takes)
         disk = disk * number // len(trials)
     return Plan(
         scenario=scenario.name,
@@ -81,6 +83,8 @@ def make_plan(
         estimated_seconds=seconds,
         estimated_disk_bytes=disk + raw_bytes(scenario, trials, lanes),
         capacity=testbed.capacity,
+        isolated=capabilities.isolated,
+        virtual_time=capabilities.virtual_time,
     )
 
 
@@ -107,7 +111,8 @@ def _order(
     """Repetition by repetition, settings interleaved, mixes far apart from each other.
 
     Neighbouring mixes load the machine alike; spread over the run, no moment is heavier
-    than another. High rates come first, because small trials fill gaps and large ones do not.
+    than another. High rates come first, because small trials fill gaps and large ones do not; in
+    virtual time they are the long ones, which are packed best when they start first.
     """
     trials = [
         _trial(scenario, setting, program, mix, repetition, expected.get(program))
@@ -177,6 +182,11 @@ def _check_setting(
         raise ConfigError(
             f"{where}: target {capabilities.target} cannot limit in {program.limit.unit}"
         )
+    if setting.kernel and not capabilities.isolated:
+        raise ConfigError(
+            f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
+            "machine's own; remove `kernel`, or use a testbed of target virtual"
+        )
     if scenario.telemetry.mode not in capabilities.postcards:
         raise ConfigError(
             f"{where}: target {capabilities.target} keeps postcards as "
@@ -188,7 +198,7 @@ def _check_setting(
             f"{where}: {scenario.total_flows} flows, but the flow table has "
             f"{capabilities.flows} entries (dataplane.flow_capacity)"
         )
-    if held_packets(setting) > testbed.dataplane.queue_packets:
+    if not capabilities.isolated and held_packets(setting) > testbed.dataplane.queue_packets:
         raise ConfigError(
             f"{where}: buffer and delay line hold up to {held_packets(setting)} packets, the "
             f"testbed has room for {testbed.dataplane.queue_packets} (dataplane.queue_packets)"
@@ -203,8 +213,11 @@ def _lanes(
 ) -> int:
     """Trials side by side, as far as lanes, flow table and packet memory reach.
 
-    Of the settings that need the least memory; how many of each fit is seen while they run.
+    Of the settings that need the least memory; how many of each fit is seen while they run. Lanes
+    that are machines of their own share neither flow table nor packet memory.
     """
+    if capabilities.isolated:
+        return min(testbed.capacity.lanes, capabilities.lanes)
     least = min(held_packets(setting) for setting, _ in settings)
     return max(
         1,

@@ -34,10 +34,14 @@ class Resources:
 
 
 NO_RESOURCES = Resources(0, 0)
+UNLIMITED_RESOURCES = Resources(2**62, 2**62)
+"""Where lanes share nothing: what one takes is not missing elsewhere."""
 
 
 def resources_of(testbed: Testbed, plan: Plan | None = None) -> Resources:
     """What a testbed has; with a plan, the capacity that the plan was made for."""
+    if plan is not None and plan.isolated:
+        return UNLIMITED_RESOURCES
     capacity = plan.capacity if plan is not None and plan.capacity else testbed.capacity
     return Resources(capacity.rate.bps, testbed.dataplane.queue_packets)
 

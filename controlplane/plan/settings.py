@@ -9,13 +9,15 @@ from ..contract.units import Buffer, Duration, Rate, Share, bdp_bytes
 
 
 def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgram]]:
-    """Every combination of the swept rates, base RTTs, losses and buffers, with its program."""
+    """Every combination of what is swept, with its program."""
     rates = scenario.sweep.rate or (scenario.bottleneck.rate,)
     rtts = scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,)
     buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
     losses = scenario.sweep.random_loss or (None,)
+    kernels = scenario.sweep.kernel or (scenario.kernel or "",)
     return [
-        _setting(scenario, rate, rtt, loss, buffer)
+        _setting(scenario, kernel, rate, rtt, loss, buffer)
+        for kernel in kernels
         for rate in rates
         for rtt in rtts
         for loss in losses
@@ -24,7 +26,7 @@ def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgr
 
 
 def _setting(
-    scenario: Scenario, rate: Rate, rtt: Duration, loss: Share | None, buffer: Buffer
+    scenario: Scenario, kernel: str, rate: Rate, rtt: Duration, loss: Share | None, buffer: Buffer
 ) -> tuple[Setting, BottleneckProgram]:
     size = buffer.to_bytes(rate, rtt)
     label = f"b{buffer}"
@@ -34,6 +36,8 @@ def _setting(
         label = f"t{rtt}-{label}"
     if scenario.sweep.rate is not None:
         label = f"c{rate}-{label}"
+    if scenario.sweep.kernel is not None:
+        label = f"v{kernel}-{label}"
     others = tuple(group.base_rtt.ns for group in scenario.flows[1:])
     setting = Setting(
         label=label,
@@ -44,6 +48,7 @@ def _setting(
         base_rtt_ns=(rtt.ns, *others),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
         random_loss_ppb=None if loss is None else loss.ppb,
+        kernel=kernel,
     )
     program = BottleneckProgram(
         rate_bps=rate.bps,

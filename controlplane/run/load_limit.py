@@ -20,10 +20,18 @@ class LoadLimit:
 
     Args:
         capacity_bps: The testbed's capacity.
+        adapts: Whether load can be why a trial fails; it cannot where time is virtual.
         now: Clock in seconds.
     """
 
-    def __init__(self, capacity_bps: int, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        capacity_bps: int,
+        now: Callable[[], float] = time.monotonic,
+        *,
+        adapts: bool = True,
+    ) -> None:
+        self._adapts = adapts
         self._capacity = self._allowed = float(capacity_bps)
         self._now = now
         self._cut_at = -1.0
@@ -52,6 +60,8 @@ class LoadLimit:
         Returns:
             Whether the limit was lowered because of it.
         """
+        if not self._adapts:
+            return False
         if valid:
             self._allowed = min(self._capacity, self._allowed * RECOVER)
             return False

@@ -6,14 +6,18 @@ from typing import Any, Literal
 
 from ..config import Loaded
 from ..contract.certificate import Standing
-from ..contract.manifest import Manifest
+from ..contract.errors import HostError
+from ..contract.manifest import GuestKernelFacts, Manifest
+from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..lane.lab import Lab
 from ..machine import facts, ptp
 from ..machine.facts import utc_now
+from ..machine.kernels import GuestKernel, find_kernel
 from ..store.run_directory import RunDirectory
+from ..targets.registry import capabilities_of
 from .standing import after_load
 
 Status = Literal["running", "interrupted", "failed", "complete"]
@@ -44,7 +48,35 @@ def new_manifest(
         ports={},
         host={**facts.host(), "ptp": ptp.state()},
         certificate=certificate,
+        repeatable=capabilities_of(testbed.model).repeatable,
         status="running",
+    )
+
+
+def with_guest_kernels(manifest: Manifest, testbed: Testbed, plan: Plan) -> Manifest:
+    """Add the kernels that the trials of a plan run on in virtual time.
+
+    Raises:
+        HostError: One is not built, or is not the one that the run began with.
+    """
+    names = sorted({trial.setting.kernel for trial in plan.trials})
+    kernels = {name: _facts(find_kernel(name or testbed.virtual.kernel)) for name in names}
+    for name, before in manifest.guest_kernels.items():
+        if name in kernels and kernels[name] != before:
+            raise HostError(
+                f"{manifest.run}: began with kernel {before.release} "
+                f"({before.binary_digest[:12]}), and now there is {kernels[name].release} "
+                f"({kernels[name].binary_digest[:12]}): results depend on it; start a new run"
+            )
+    return manifest.model_copy(update={"guest_kernels": kernels})
+
+
+def _facts(kernel: GuestKernel) -> GuestKernelFacts:
+    return GuestKernelFacts(
+        release=kernel.release,
+        package=kernel.package,
+        digest=kernel.digest,
+        binary_digest=kernel.binary_digest,
     )
 
 

@@ -1,12 +1,16 @@
-"""What was measured of an attempt -> its verdicts and its record."""
+"""What was measured of an attempt -> its verdicts, its digests and its record."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
+from ..store.digests import digest_trial
 from ..validity.gates import judge
 from ..validity.measurement import TrialMeasurement
+from .collecting import lower_priority
 
 
 def make_record(measured: TrialMeasurement) -> TrialRecord:
@@ -16,6 +20,8 @@ def make_record(measured: TrialMeasurement) -> TrialRecord:
     reasons = tuple(f"{gate.name}: {gate.detail}" for gate in gates if not gate.passed)
     for reason in reasons:
         LOG.warning("trial %s is invalid: %s", attempt.id, reason)
+    with lower_priority():
+        digests = digest_trial(attempt.folder, _facts(measured))
     return TrialRecord(
         id=attempt.id,
         setting=attempt.trial.setting,
@@ -41,4 +47,18 @@ def make_record(measured: TrialMeasurement) -> TrialRecord:
         lateness=measured.counters.lane.lateness,
         ports_delta=measured.losses,
         flow_generator=GeneratorTotals(sender=measured.sender.totals, sink=measured.sink.totals),
+        digests=digests,
     )
+
+
+def _facts(measured: TrialMeasurement) -> dict[str, Any]:
+    """What the attempt measured besides its tables; how late the machine was is not part of it."""
+    late = {"lateness"}
+    return {
+        "applied": measured.applied.model_dump(mode="json"),
+        "ready": [flow.model_dump(mode="json") for flow in measured.ready],
+        "sender": measured.sender.model_dump(mode="json", exclude=late),
+        "sink": measured.sink.model_dump(mode="json", exclude=late),
+        "lane": measured.counters.lane.model_dump(mode="json", exclude=late),
+        "losses": {name: count for name, count in measured.losses.items() if count},
+    }

@@ -13,7 +13,7 @@ from ..contract.messages import ReplaySummary, read_message
 from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
 from ..machine.dataplane_once import run_dataplane
-from ..machine.paths import DATAPLANE, built, spec
+from ..machine.paths import REPLAY, built, spec
 from ..plan.settings import scenario_settings
 from ..store.counters import write_counters
 from ..store.errors import disk_errors
@@ -66,8 +66,8 @@ def _into(capture: Path, config: dict[str, Any], folder: Path) -> ReplaySummary:
     folder.mkdir()
     config_file = folder / "dataplane.json"
     config_file.write_text(json.dumps(config, indent=1) + "\n")
-    program = [str(built(DATAPLANE)), "--config", str(config_file)]
-    run_dataplane([*program, "--replay", str(capture), "--out", str(folder)])
+    program = [str(built(REPLAY)), "--config", str(config_file)]
+    run_dataplane([*program, "--capture", str(capture), "--out", str(folder)])
     summary = _summary(folder / SUMMARY)
     clock = LaneClock(lane=0, first_flow=0, flows=len(summary.flows), t0_switch_ns=0)
     write_postcards(folder, read_postcards(folder / RAW, clock))

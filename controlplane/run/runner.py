@@ -17,14 +17,16 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..lane.lab import Lab, compiled_program, opened_lab
+from ..lane.lab import compiled_program
+from ..lane.labs import Labs, opened_labs
 from ..machine.log import LOG, close_log, log_to
-from ..machine.session import MakeSession, SessionRequest, local_session
+from ..machine.make_session import local_session
+from ..machine.session import MakeSession, SessionRequest
 from ..machine.state import id_of
 from ..plan.attempt import make_attempt
 from ..plan.resources import resources_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
-from .manifest import Status, new_manifest, with_lab, with_status
+from .manifest import Status, new_manifest, with_guest_kernels, with_lab, with_status
 from .scheduler import OnProgress, Scheduler
 from .standing import standing
 from .steps import OnStep
@@ -183,19 +185,22 @@ def _run_jobs(
 ) -> None:
     run.directory.remove_unfinished()
     bed = run.testbed.model
-    with opened_lab(make_session(_session_request(run)), bed, program(bed)) as lab:
-        run.manifest = with_lab(run.manifest, lab)
+    if bed.is_virtual:
+        run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
+    with opened_labs(make_session, _session_request(run), program(bed)) as labs:
+        run.manifest = with_lab(run.manifest, labs.first)
         run.directory.write("manifest.json", run.manifest)
-        _scheduler(run, first, lab).run(on_progress)
+        _scheduler(run, first, labs).run(on_progress)
 
 
-def _scheduler(run: ActiveRun, first: list[Job], lab: Lab) -> Scheduler:
+def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> Scheduler:
     scenario = run.scenario.model
 
     def execute_job(job: Job, lane: int, on_step: OnStep) -> TrialRecord:
         folder = run.directory.unfinished(job.trial.attempt_id(job.attempt))
-        attempt = make_attempt(scenario, job.trial, job.attempt, lane, folder)
-        return TrialRunner(lab, run.directory, attempt, scheduler.stop, on_step).execute()
+        place = labs.place(lane)
+        attempt = make_attempt(scenario, job.trial, job.attempt, place.lane, folder)
+        return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
 
     available = resources_of(run.testbed.model, run.plan)
     scheduler = Scheduler(first, run.work, run.plan.lanes, available, execute_job)

@@ -12,7 +12,7 @@ from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
-from ..plan.resources import NO_RESOURCES, Resources, demand_of
+from ..plan.resources import NO_RESOURCES, UNLIMITED_RESOURCES, Resources, demand_of
 from ..store.errors import DiskFullError
 from .load_limit import LoadLimit
 from .steps import OnStep, TrialStep
@@ -77,7 +77,7 @@ class Scheduler:
         work: Says which jobs follow from one that ended.
         lanes: Lanes side by side.
         available: What trials may take at once; less rate while departures are late (see
-            `load_limit`).
+            `load_limit`), unless lanes share nothing.
         execute: Runs one job.
     """
 
@@ -89,7 +89,8 @@ class Scheduler:
         self._waiting = deque(first)
         self._running: dict[int, Running] = {}
         self._packets = available.packets
-        self._limit = LoadLimit(available.rate_bps)
+        shared = available != UNLIMITED_RESOURCES
+        self._limit = LoadLimit(available.rate_bps, adapts=shared)
         self._execute = execute
         self._invalid = 0
         self._error: BaseException | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,15 +13,18 @@ from ..config import Loaded
 from ..contract.certificate import Certificate, Standing
 from ..contract.errors import ConfigError
 from ..contract.messages import Hello
-from ..contract.testbed import Testbed
+from ..contract.shared import CONSTANTS
+from ..contract.testbed import MAX_LANES, Capacity, Testbed
+from ..contract.units import Rate
 from ..machine import facts
 from ..machine.paths import artefact
 from ..store.documents import read_document
-from ..targets import artefact_of
+from ..targets import artefact_of, capabilities_of
 
 SUFFIX = ".certificate.json"
 STATED = "stated by the testbed file"
 MEASURED = "measured by its calibration"
+EACH_CORE = "one trial for each core that it may use"
 ASSUMED = "assumed; `nashbed calibrate` measures it"
 _STAMP = re.compile(r"sources sha256:([0-9a-f]{64})")
 
@@ -109,10 +113,21 @@ def with_capacity(testbed: Loaded[Testbed], known: Standing) -> tuple[Loaded[Tes
     """
     if testbed.model.states_capacity:
         return testbed, STATED
+    if capabilities_of(testbed.model).isolated:
+        return _with(testbed, core_capacity()), EACH_CORE
     if known.state != "certified" or known.capacity is None:
         return testbed, ASSUMED
-    model = testbed.model.model_copy(update={"capacity": known.capacity})
-    return replace(testbed, model=model), MEASURED
+    return _with(testbed, known.capacity), MEASURED
+
+
+def core_capacity() -> Capacity:
+    """One lane for each core that this process may use, of any rate."""
+    lanes = min(MAX_LANES, len(os.sched_getaffinity(0)))
+    return Capacity(rate=Rate(CONSTANTS.rate_bps_max), lanes=lanes)
+
+
+def _with(testbed: Loaded[Testbed], capacity: Capacity) -> Loaded[Testbed]:
+    return replace(testbed, model=testbed.model.model_copy(update={"capacity": capacity}))
 
 
 def age_text(seconds: float) -> str:

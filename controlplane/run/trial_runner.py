@@ -76,7 +76,7 @@ class TrialRunner:
     def _measure(self) -> TrialMeasurement:
         """Every step that needs the lane."""
         started_utc = utc_now()
-        attempt = self._attempt
+        attempt, can = self._attempt, self._lab.target.capabilities()
         self._steps.enter(TrialStep.VALIDATE)
         self._validate()
         self._steps.enter(TrialStep.PREPARE)
@@ -108,7 +108,8 @@ class TrialRunner:
                 counters=counters,
                 telemetry=totals,
                 losses=lane.losses(counters),
-                evidence=Evidence.empty(attempt, lane.applied, self._lab.target.capabilities()),
+                evidence=Evidence.empty(attempt, lane.applied, can),
+                time_bounds=can.time_bounds,
             )
 
     def _validate(self) -> None:

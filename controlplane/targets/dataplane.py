@@ -1,33 +1,68 @@
-"""A running nashbed-dataplane and its control socket: what both of its roles share."""
+"""A running data plane and its control socket: what all of its roles and places share."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..contract.errors import TargetError
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Done, Hello, Message, TelemetryTotals, read_message
+from ..contract.messages import (
+    BottleneckCounters,
+    Counters,
+    Done,
+    Hello,
+    Message,
+    Programmed,
+    SharedCounters,
+    TelemetryTotals,
+    read_message,
+)
+from ..contract.shared import CONSTANTS
+from ..contract.target import Applied
 from ..contract.testbed import DataPlane
+from ..machine.control_client import ControlClient
 from .base import TelemetryStream
-from .client import ControlClient
-from .host import DataPlaneHost, TargetProcess
+from .host import DataPlaneHost, DataPlaneSite, TargetProcess
 
 READY_TIMEOUT_S = 60.0
 
 Answer = TypeVar("Answer", bound=Message)
 
 
+Launch = Callable[[Path], TargetProcess]
+"""Starts a data plane with a configuration file; its control socket answers on return."""
+
+
+def launcher(host: DataPlaneHost) -> Launch:
+    """Starts nashbed-dataplane on a machine."""
+
+    def launch(config: Path) -> TargetProcess:
+        process = host.start_dataplane(config)
+        try:
+            process.wait_event("ready", READY_TIMEOUT_S)
+        except BaseException:
+            process.stop()
+            raise
+        return process
+
+    return launch
+
+
 class RunningDataPlane:
-    """nashbed-dataplane on a machine, from its start to its end.
+    """A data plane from its start to its end.
 
     Args:
-        host: The machine.
+        site: Where it runs.
+        launch: Starts it.
     """
 
-    def __init__(self, host: DataPlaneHost) -> None:
-        self._host = host
+    def __init__(self, site: DataPlaneSite, launch: Launch) -> None:
+        self._site = site
+        self._launch = launch
         self._process: TargetProcess | None = None
         self._client: ControlClient | None = None
 
@@ -37,14 +72,33 @@ class RunningDataPlane:
         Args:
             content: Its configuration but for the control socket.
         """
-        socket_path = self._host.scratch / "control.sock"
-        config = self._host.scratch / "dataplane.json"
-        content = content | {"control_socket": str(socket_path), "ports": self._host.ports()}
+        socket_path = self._site.scratch / "control.sock"
+        config = self._site.scratch / "dataplane.json"
+        content = content | {"control_socket": str(socket_path), "ports": self._site.ports()}
         config.write_text(json.dumps(content, indent=1) + "\n")
-        self._process = self._host.start_dataplane(config)
-        self._process.wait_event("ready", READY_TIMEOUT_S)
+        self._process = self._launch(config)
         self._client = ControlClient(socket_path)
         return self.ask(Hello, "hello")
+
+    def set_lane(self, lane: LaneProgram) -> Applied:
+        """Program rate, limit, delay lines and flow table of a lane, where it is the bottleneck.
+
+        Returns:
+            What it really does.
+        """
+        program = lane.bottleneck.model_dump()
+        applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
+        self.set_delays(lane)
+        for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
+            part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
+            entries = [asdict(entry) for entry in part]
+            self.ask(Done, "flows", lane=lane.lane, entries=entries)
+        return Applied(
+            rate_bps=applied.rate_bps,
+            limit=applied.limit,
+            buffer_bytes=applied.limit.in_bytes,
+            overhead_bytes=applied.overhead_bytes,
+        )
 
     def set_delays(self, lane: LaneProgram) -> None:
         """Program a lane's delay lines."""
@@ -75,6 +129,12 @@ class RunningDataPlane:
             **start,
         )
         return _Stream(self, lane)
+
+    def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
+        """A lane's registers and the shared counters, where it is the bottleneck."""
+        own = self.ask(BottleneckCounters, "counters", lane=lane, flows=[first_flow, flows])
+        own.flows.require(flows, "data plane: counters")
+        return Counters(flows=own.flows, lane=own.lane, shared=self.ask(SharedCounters, "stats"))
 
     def close(self) -> None:
         """Ask it to end; when it does not, end it. Safe to call twice."""

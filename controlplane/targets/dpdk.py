@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import (
-    BottleneckCounters,
-    Counters,
-    Done,
-    Hello,
-    Programmed,
-    SharedCounters,
-)
+from ..contract.messages import Counters, Done, Hello
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import BASE_MEMORY_BYTES, PACKET_BUFFER_BYTES, DataPlane
 from .base import Target, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config
+from .dataplane import RunningDataPlane, dataplane_config, launcher
 from .host import DataPlaneHost
 
 MIN_REPLAY_PACKETS = 8192
@@ -35,7 +27,7 @@ class DpdkTarget(Target):
     """
 
     def __init__(self, host: DataPlaneHost, settings: DataPlane) -> None:
-        self._dataplane = RunningDataPlane(host)
+        self._dataplane = RunningDataPlane(host, launcher(host))
         self._settings = settings
 
     def capabilities(self) -> Capabilities:
@@ -52,20 +44,7 @@ class DpdkTarget(Target):
 
     def program(self, lane: LaneProgram) -> Applied:
         """Program rate, limit, delay lines and flow table of a lane."""
-        ask = self._dataplane.ask
-        program = lane.bottleneck.model_dump()
-        applied = ask(Programmed, "program", lane=lane.lane, **program).applied
-        self._dataplane.set_delays(lane)
-        for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
-            part = lane.flows[first : first + CONSTANTS.flow_entries_per_call]
-            entries = [asdict(entry) for entry in part]
-            ask(Done, "flows", lane=lane.lane, entries=entries)
-        return Applied(
-            rate_bps=applied.rate_bps,
-            limit=applied.limit,
-            buffer_bytes=applied.limit.in_bytes,
-            overhead_bytes=applied.overhead_bytes,
-        )
+        return self._dataplane.set_lane(lane)
 
     def start_telemetry(self, lane: int, plan: TelemetryPlan) -> TelemetryStream:
         """Have a lane's postcards written to a file."""
@@ -73,10 +52,7 @@ class DpdkTarget(Target):
 
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
         """Read a lane's registers and the shared counters."""
-        ask = self._dataplane.ask
-        own = ask(BottleneckCounters, "counters", lane=lane, flows=[first_flow, flows])
-        own.flows.require(flows, "data plane: counters")
-        return Counters(flows=own.flows, lane=own.lane, shared=ask(SharedCounters, "stats"))
+        return self._dataplane.read_counters(lane, first_flow, flows)
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """Empty a lane and zero its registers."""

@@ -27,8 +27,8 @@ class TargetProcess(Protocol):
         """An error that quotes its last words."""
 
 
-class DataPlaneHost(Protocol):
-    """The machine that the data plane runs on."""
+class DataPlaneSite(Protocol):
+    """Where the data plane runs, and how it is connected."""
 
     @property
     def scratch(self) -> Path:
@@ -37,8 +37,25 @@ class DataPlaneHost(Protocol):
     def ports(self) -> dict[str, dict[str, Any]]:
         """Its ports, as its configuration file has them."""
 
+
+class DataPlaneHost(DataPlaneSite, Protocol):
+    """The machine that the data plane runs on."""
+
     def start_dataplane(self, config: Path) -> TargetProcess:
         """Start it with a configuration file."""
+
+
+class GuestHost(DataPlaneSite, Protocol):
+    """The machine that boots guests, one at a time, each with the data plane inside."""
+
+    def boot(self, config: Path, seed: int, kernel: str) -> TargetProcess:
+        """End the guest before, boot another one; it serves its control socket on return.
+
+        Args:
+            config: The data plane's configuration file.
+            seed: Of everything random in the guest.
+            kernel: Which kernel, by the beginning of its release; empty: the testbed's.
+        """
 
 
 class SwitchHost(Protocol):

@@ -42,6 +42,18 @@ def _dpdk() -> TargetKind:
     )
 
 
+def _virtual() -> TargetKind:
+    from .dpdk import dpdk_resolve  # noqa: PLC0415
+    from .virtual import virtual_capabilities, virtual_target  # noqa: PLC0415
+
+    return TargetKind(
+        capabilities=lambda testbed: virtual_capabilities(),
+        resolve=lambda testbed, program: dpdk_resolve(program),
+        make=lambda host, testbed: virtual_target(host),
+        artefact=lambda testbed: "dpdk/bottleneck.spec",
+    )
+
+
 def _bmv2() -> TargetKind:
     from .bmv2 import bmv2_capabilities, bmv2_resolve, bmv2_target  # noqa: PLC0415
 
@@ -72,7 +84,12 @@ def _tofino() -> TargetKind:
     )
 
 
-TARGETS: dict[str, Callable[[], TargetKind]] = {"dpdk": _dpdk, "bmv2": _bmv2, "tofino": _tofino}
+TARGETS: dict[str, Callable[[], TargetKind]] = {
+    "dpdk": _dpdk,
+    "virtual": _virtual,
+    "bmv2": _bmv2,
+    "tofino": _tofino,
+}
 """Name -> target. What drives a target (gRPC, Thrift) is imported when a testbed names it."""
 
 

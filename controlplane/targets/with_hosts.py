@@ -24,7 +24,7 @@ from ..contract.messages import (
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import DataPlane
 from .base import Target, TelemetryStream
-from .dataplane import RunningDataPlane, dataplane_config
+from .dataplane import RunningDataPlane, dataplane_config, launcher
 from .host import DataPlaneHost
 from .switch import Switch, SwitchRegisters
 
@@ -44,7 +44,7 @@ class SwitchWithHosts(Target):
 
     def __init__(self, switch: Switch, host: DataPlaneHost, dataplane: DataPlane) -> None:
         self._switch = switch
-        self._hosts = RunningDataPlane(host)
+        self._hosts = RunningDataPlane(host, launcher(host))
         self._settings = dataplane
         self._epoch_ns = 0
 

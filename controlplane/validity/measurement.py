@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..contract.messages import Counters, ReadyFlow, SenderReport, SinkReport, TelemetryTotals
-from ..contract.target import Applied, Capabilities
+from ..contract.target import Applied, Capabilities, TimeBounds
 from ..plan.attempt import Attempt
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
@@ -68,6 +68,7 @@ class TrialMeasurement:
         telemetry: What became of the postcards.
         losses: Change of every loss counter over the trial.
         evidence: What the raw files prove; empty until they are collected.
+        time_bounds: The target's, where its times are exact.
     """
 
     attempt: Attempt
@@ -83,6 +84,7 @@ class TrialMeasurement:
     telemetry: TelemetryTotals
     losses: dict[str, int]
     evidence: Evidence
+    time_bounds: TimeBounds | None = None
 
     @property
     def clock(self) -> LaneClock:

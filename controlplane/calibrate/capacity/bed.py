@@ -103,6 +103,11 @@ def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
             f"target {can.target}: the testbed file states the capacity of its switch, and it is "
             "not measured"
         )
+    if can.isolated:
+        return (
+            f"target {can.target}: each lane is a machine of its own; there is one for each core, "
+            "whatever its rate"
+        )
     if can.lanes < 2:
         return f"target {can.target} has one lane only: there is nothing to count"
     if can.max_rate_bps < rate.bps:

@@ -18,7 +18,8 @@ from ...contract.testbed import Testbed
 from ...contract.trial import TrialRecord
 from ...lane.lab import compiled_program
 from ...machine.cpu_time import Ticks, read_ticks, shares
-from ...machine.session import MakeSession, local_session
+from ...machine.make_session import local_session
+from ...machine.session import MakeSession
 from ...run.planning import plan_run
 from ...run.runner import execute, new_run
 from ...run.scheduler import Snapshot

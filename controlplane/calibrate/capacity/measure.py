@@ -13,8 +13,9 @@ from ...contract.capacity import LevelAttempt
 from ...contract.errors import ConfigError, HostError
 from ...contract.testbed import Testbed
 from ...lane.lab import compiled_program
+from ...machine.make_session import local_session
 from ...machine.preflight import check_host
-from ...machine.session import MakeSession, local_session
+from ...machine.session import MakeSession
 from ...run.runner import needed_disk_bytes
 from ...targets import capabilities_of
 from .bed import Lanes, measuring_bed, why_not

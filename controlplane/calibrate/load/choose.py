@@ -33,14 +33,20 @@ def choose_load(asked: str, testbed: Testbed) -> MakeLoad:
         testbed: Its capacity is the rate to be used.
 
     Raises:
-        ConfigError: There is no such generator.
+        ConfigError: There is no such generator, or it cannot reach the testbed's hosts.
         HostError: It is not installed.
     """
     kind, _, place = asked.partition(":")
+    if testbed.is_virtual and kind not in ("auto", "own"):
+        raise ConfigError(
+            f"--load {asked}: cannot send into the machines of target virtual; write own"
+        )
     if kind == "pktgen":
         return partial(_pktgen, _address(place))
     if place or kind not in ("auto", "own", "testpmd"):
         raise ConfigError(f"--load {asked}: write auto, own, testpmd or pktgen[:HOST[:PORT]]")
+    if testbed.is_virtual:
+        return _own
     fast = testbed.capacity.rate.bps > OWN_CARRIES_BPS
     there = shutil.which(TESTPMD) is not None
     if kind == "testpmd" and not there:

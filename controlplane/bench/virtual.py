@@ -1,0 +1,158 @@
+"""How much faster than the clock a trial in virtual time is, and the memory that it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..config import parse_scenario
+from ..contract.benchmark import Benchmark
+from ..contract.errors import ConfigError, InternalError
+from ..lane.generators import Generators
+from ..lane.lab import Lab
+from ..lane.programmed import programmed
+from ..machine.guest_session import GuestSession
+from ..machine.log import ShowStep
+from ..plan.attempt import make_attempt
+from ..run.planning import plan_run
+from .site import BenchSite
+
+SCENARIO = """\
+name: speed
+title: A trial in virtual time
+bottleneck: {{rate: {rate}, buffer: 2bdp}}
+flows: [{{name: main, count: {flows}, base_rtt: 40ms}}]
+strategies: [cubic, bbr]
+duration: {seconds}s
+warmup: 1s
+trials: 1
+seed: 1
+sweep: {{mixes: [{bbr}]}}
+telemetry: {{postcards: {{bins: 100ms}}}}
+"""
+LANE = 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of trial: 40 ms, 2 BDP, half of the flows BBR.
+
+    Attributes:
+        rate: The bottleneck's rate.
+        flows: Its flows.
+        seconds: Virtual seconds of it.
+        wanted: How many times faster than the clock it should be; None: no bound.
+    """
+
+    rate: str
+    flows: int
+    seconds: int
+    wanted: float | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the benchmark."""
+        return f"virtual_speedup_{self.rate}_{self.flows}_flows"
+
+
+CASES = (
+    Case("50mbit", 10, 60),
+    Case("100mbit", 10, 60, wanted=15.0),
+    Case("100mbit", 50, 30),
+    Case("100mbit", 100, 30),
+    Case("500mbit", 10, 15),
+    Case("1gbit", 10, 10, wanted=1.0),
+)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One trial.
+
+    Attributes:
+        virtual_s: Virtual time from the order to start until the last report, in seconds.
+        wall_s: The same by this machine's clock.
+        memory_bytes: The most memory that its guest had.
+    """
+
+    virtual_s: float
+    wall_s: float
+    memory_bytes: int
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster than the clock."""
+        return self.virtual_s / self.wall_s
+
+
+def bench_virtual(
+    site: BenchSite, repetitions: int, show_step: ShowStep, cases: Sequence[Case] = CASES
+) -> tuple[Benchmark, ...]:
+    """Run each kind of trial on one core, in turns.
+
+    Args:
+        site: Where; its testbed is in virtual time.
+        repetitions: How often each.
+        show_step: Called before each trial.
+        cases: The kinds of trial.
+
+    Raises:
+        ConfigError: The testbed is not in virtual time.
+        NashbedError: A trial failed.
+    """
+    if not site.bed.is_virtual:
+        raise ConfigError(
+            f"testbed {site.bed.name!r}: target {site.bed.target} runs in real time; choose a "
+            "testbed of target virtual"
+        )
+    timed: dict[Case, list[Timed]] = {case: [] for case in cases}
+    total = repetitions * len(cases)
+    for number in range(total):
+        case = cases[number % len(cases)]
+        show_step(f"{case.flows} flows, {case.rate}", number, total)
+        timed[case].append(_time_trial(site, case))
+    return tuple(_benchmark(case, timed[case]) for case in cases)
+
+
+def _benchmark(case: Case, timed: Sequence[Timed]) -> Benchmark:
+    memory_mib = max(each.memory_bytes for each in timed) / 2**20
+    return Benchmark(
+        name=case.name,
+        unit="times the clock",
+        values=tuple(each.speedup for each in timed),
+        wanted=case.wanted,
+        detail=f"{case.seconds} s of {case.flows} flows, 40 ms, 2 BDP, on one core; "
+        f"{memory_mib:.0f} MiB",
+        data={"memory_mib": memory_mib, "wall_s": [each.wall_s for each in timed]},
+    )
+
+
+def _time_trial(site: BenchSite, case: Case) -> Timed:
+    text = SCENARIO.format(
+        rate=case.rate, flows=case.flows, seconds=case.seconds, bbr=case.flows // 2
+    )
+    scenario = parse_scenario(text, case.name)
+    (trial,) = plan_run(scenario, site.testbed, _no_search).trials
+    attempt = make_attempt(scenario.model, trial, 0, LANE, site.turn_folder())
+    with (
+        site.lab(1, trial.setting.largest_window_bytes) as lab,
+        programmed(lab, attempt.program(), attempt.telemetry()),
+        Generators(lab.session, attempt, threading.Event()) as generators,
+    ):
+        generators.start()
+        begun_ns, begun = lab.session.clock.now_ns(), time.perf_counter()
+        generators.await_ends(generators.order_start())
+        wall_s = time.perf_counter() - begun
+        virtual_s = (lab.session.clock.now_ns() - begun_ns) / 1e9
+        return Timed(virtual_s, wall_s, _peak_memory(lab))
+
+
+def _peak_memory(lab: Lab) -> int:
+    session = lab.session
+    return session.peak_memory_bytes if isinstance(session, GuestSession) else 0
+
+
+def _no_search(*_: object) -> Sequence[int]:
+    raise InternalError("a trial to be timed is planned, not searched for")

@@ -1,0 +1,125 @@
+"""`nashbed kernel`: the kernels for virtual time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..contract.errors import EXIT_OK
+from ..machine.kernel_build import ShowBuild, build_kernel, kernel_at_hand
+from ..machine.kernels import GuestKernel, built_kernels, kernel_cache
+from .console import duration_text
+from .options import AsJson, answer, new_app
+
+LINE_EVERY_S = 15.0
+
+app = new_app(
+    "kernel",
+    help="Build the kernel for virtual time, or list those there are.",
+    epilog="Example: nashbed kernel build 6.12",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def _commands() -> None:
+    """Build the kernel for virtual time, or list those there are."""
+
+
+@app.command(epilog="Example: nashbed kernel build 6.12")
+def build(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A release such as 6.12, a linux-source archive, or an unpacked source tree.",
+            show_default="6.1, or else the newest that apt knows",
+        ),
+    ] = "",
+    update: Annotated[
+        bool, typer.Option("--update", help="Build a newer source of the release, if there is one.")
+    ] = False,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=0, help="Files compiled at once; 0: one per core.")
+    ] = 0,
+    as_json: AsJson = False,
+) -> int:
+    """Build a kernel, unless it is built already."""
+    kernel = None if update else kernel_at_hand(source)
+    if kernel is not None:
+        answer(_data(kernel, False), as_json, f"kernel {kernel.release} is built: {kernel.binary}")
+        return EXIT_OK
+    started = time.monotonic()
+    with build_display() as show:
+        kernel, is_new = build_kernel(source, jobs or len(os.sched_getaffinity(0)), show)
+    taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
+    text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
+    answer(_data(kernel, is_new), as_json, text)
+    return EXIT_OK
+
+
+@app.command("list", epilog="Example: nashbed kernel list --json")
+def list_kernels(as_json: AsJson = False) -> int:
+    """List the kernels that are built."""
+    kernels = built_kernels()
+    lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in kernels]
+    text = "\n".join(lines) or f"none in {kernel_cache()}; run `make virtual`"
+    answer({"ok": True, "kernels": [_fields(kernel) for kernel in kernels]}, as_json, text)
+    return EXIT_OK
+
+
+def _fields(kernel: GuestKernel) -> dict[str, str]:
+    return {
+        "release": kernel.release,
+        "package": kernel.package,
+        "digest": kernel.digest,
+        "binary": str(kernel.binary),
+        "binary_digest": kernel.binary_digest,
+    }
+
+
+def _data(kernel: GuestKernel, is_new: bool) -> dict[str, Any]:
+    return {"ok": True, "built_now": is_new, "kernel": _fields(kernel)}
+
+
+@contextmanager
+def build_display() -> Iterator[ShowBuild]:
+    """A bar on a terminal, a line now and then elsewhere; on standard error."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines(console).show
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[files]}"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("", total=None, files="")
+
+        def show(what: str, done: int, total: int) -> None:
+            files = f"{done} of about {total} files" if total else ""
+            progress.update(
+                task, description=what, completed=done, total=total or None, files=files
+            )
+
+        yield show
+
+
+class _Lines:
+    """Plain lines: one for each step, and while a step takes long."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._last = ""
+        self._said_s = 0.0
+
+    def show(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if what == self._last and now - self._said_s < LINE_EVERY_S:
+            return
+        self._last, self._said_s = what, now
+        files = f": {done} of about {total} files" if total else ""
+        self._console.print(f"kernel: {what}{files}", highlight=False, soft_wrap=True)

@@ -1,0 +1,112 @@
+"""The labs of a run: one for all its lanes, or one for each lane that is a machine of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..machine.session import MakeSession, SessionRequest
+from ..targets import capabilities_of
+from .lab import Lab, open_lab, quietly
+
+OpenLab = Callable[[SessionRequest], Lab]
+"""Opens a session and loads the target."""
+
+
+@dataclass(frozen=True)
+class LanePlace:
+    """Where a lane of the plan is.
+
+    Attributes:
+        lab: Session and target.
+        lane: Its number there.
+    """
+
+    lab: Lab
+    lane: int
+
+
+class Labs:
+    """Where each lane of a plan is. The first lab is opened at once, another when it is needed.
+
+    A lane has one thread, and its lab is opened in that thread: processes end with the thread that
+    started them.
+
+    Args:
+        open_one: Opens a lab.
+        requests: What each lab needs: that of all lanes together, or those of every lane.
+
+    Raises:
+        NashbedError: The first one cannot be opened.
+    """
+
+    def __init__(self, open_one: OpenLab, requests: Sequence[SessionRequest]) -> None:
+        self._open_one = open_one
+        self._requests = requests
+        self._labs = {0: open_one(requests[0])}
+
+    @property
+    def first(self) -> Lab:
+        """The lab that says what all of them are: they are alike."""
+        return self._labs[0]
+
+    def place(self, lane: int) -> LanePlace:
+        """Where a lane of the plan is; a lane with a lab of its own is lane 0 there.
+
+        Raises:
+            NashbedError: Its lab cannot be opened.
+        """
+        if len(self._requests) == 1:
+            return LanePlace(self.first, lane)
+        if lane not in self._labs:
+            self._labs[lane] = self._open_one(self._requests[lane])
+        return LanePlace(self._labs[lane], 0)
+
+    def close(self) -> None:
+        """Close all of them, whatever fails on the way. No lane may be in use any more."""
+        with ExitStack() as stack:
+            for lab in self._labs.values():
+                stack.callback(lab.close)
+
+
+@contextmanager
+def opened_labs(
+    make_session: MakeSession, request: SessionRequest, artefact: Path
+) -> Iterator[Labs]:
+    """The labs of a plan's lanes for as long as they are needed; all are closed, come what may.
+
+    Args:
+        make_session: Makes the sessions.
+        request: What all lanes together need.
+        artefact: The target's compiled program.
+    """
+
+    def open_one(each: SessionRequest) -> Lab:
+        return open_lab(make_session(each), each.testbed, artefact)
+
+    labs = Labs(open_one, lab_requests(request))
+    try:
+        yield labs
+    except BaseException:
+        quietly("labs", labs.close)
+        raise
+    labs.close()
+
+
+def lab_requests(request: SessionRequest) -> tuple[SessionRequest, ...]:
+    """What each lab needs: one request as it is, or one for each lane that is a machine of its own.
+
+    These machines are on the cores that this process may use, in turns.
+
+    Args:
+        request: What all lanes together need.
+    """
+    if not capabilities_of(request.testbed).isolated:
+        return (request,)
+    cores = sorted(os.sched_getaffinity(0))
+    return tuple(
+        replace(request, lanes=1, core=cores[lane % len(cores)]) for lane in range(request.lanes)
+    )

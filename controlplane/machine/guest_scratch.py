@@ -1,0 +1,89 @@
+"""The folder of a session in virtual time: private, short in its path, and never left behind.
+
+Sessions of any number of runs stand side by side in one folder of this user's; each has a state
+file there, as runs in real time have theirs in /run/nashbed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from ..contract.errors import HostError
+from . import cleanup
+from .log import LOG
+from .state import RunState, StateFile, own_state, read_states
+
+SOCKET_PATH_BYTES = 107
+"""The longest path of a UNIX socket."""
+LONGEST_NAME = "control.sock"
+
+_numbers = itertools.count()
+
+
+def guests_folder() -> Path:
+    """The folder of all sessions of this user."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    place = runtime if runtime and os.access(runtime, os.W_OK) else tempfile.gettempdir()
+    return Path(place) / f"nashbed-{os.geteuid()}"
+
+
+def open_scratch(folder: Path, run_id: str, run_dir: Path) -> StateFile:
+    """Make a session's folder, once those of sessions that are gone are removed.
+
+    Args:
+        folder: The folder of all sessions.
+        run_id: Part of the session's name.
+        run_dir: Whose session it is.
+
+    Returns:
+        The state file, which names the folder.
+    """
+    _make_private(folder)
+    remove_dead_sessions(folder)
+    name = f"{run_id}-{os.getpid()}-{next(_numbers)}"
+    scratch = folder / name
+    if len(os.fsencode(scratch / LONGEST_NAME)) > SOCKET_PATH_BYTES:
+        raise HostError(
+            f"{scratch}: too long a path for UNIX sockets; set XDG_RUNTIME_DIR or TMPDIR to a "
+            "shorter one"
+        )
+    state = own_state(name, run_dir).model_copy(update={"scratch": str(scratch)})
+    state_file = StateFile(state, folder)
+    scratch.mkdir(mode=0o700)
+    return state_file
+
+
+def remove_dead_sessions(folder: Path) -> list[RunState]:
+    """Remove what sessions of processes that are gone have left; returns those sessions.
+
+    Args:
+        folder: The folder of all sessions.
+
+    Raises:
+        HostError: Something cannot be removed.
+    """
+    dead = []
+    for path, state in read_states(folder):
+        # The state of a session that is being closed elsewhere may be gone in between.
+        if state is None or state.is_alive():
+            continue
+        LOG.warning("removing what the dead run in %s left behind", state.run_dir)
+        cleanup.require_removed(state)
+        path.unlink(missing_ok=True)
+        dead.append(state)
+    return dead
+
+
+def _make_private(folder: Path) -> None:
+    """Others may write to the folder around it: refuse one that is theirs."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError as error:
+        raise HostError(f"{folder}: {error.strerror}; set XDG_RUNTIME_DIR or TMPDIR") from error
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise HostError(f"{folder}: not a folder of this user; remove it, or set XDG_RUNTIME_DIR")

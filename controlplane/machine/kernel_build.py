@@ -1,0 +1,257 @@
+"""The kernel for virtual time is built: source, edits, configuration, compiler, cache."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..contract.errors import HostError, InternalError
+from . import command
+from .facts import utc_now
+from .kernel_config import compiler_of, fragment_settings, not_in_effect
+from .kernel_source import KernelSource, find_source, knows_release
+from .kernels import (
+    BINARY,
+    DEFAULT_KERNEL,
+    RECORD,
+    GuestKernel,
+    KernelRecord,
+    built_kernels,
+    file_digest,
+    find_kernel,
+    is_of_release,
+    kernel_cache,
+    kernel_folder,
+    read_kernel,
+    recipe_digest,
+)
+from .long_command import follow
+from .paths import UML
+
+ShowBuild = Callable[[str, int, int], None]
+"""Called as a build goes on: what it does, how much of it is done, and of how much (0: unknown)."""
+
+TOOLS = ("make", "gcc", "ld", "flex", "bison", "bc", "tar", "xz")
+DISK_BYTES = 1_500_000_000
+MAKE_TIMEOUT_S = 300.0
+"""Of a short target, on a machine that is busy."""
+
+ABOUT_FILES = 570
+"""Files that are compiled: some more or less from release to release."""
+
+_UNFINISHED = ".unfinished-"
+_COMPILED = re.compile(r"  (CC|AS|HOSTCC)  +")
+_REPRODUCIBLE = {
+    "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
+    "KBUILD_BUILD_USER": "nashbed",
+    "KBUILD_BUILD_HOST": "nashbed",
+    "LOCALVERSION": "",
+}
+"""Who builds a kernel, when and where is not in it: the same compiler makes the same bytes."""
+
+
+def build_kernel(wanted: str, jobs: int, show: ShowBuild) -> tuple[GuestKernel, bool]:
+    """Build a kernel, unless the cache has it; returns it, and whether it was built now.
+
+    Args:
+        wanted: A release, or the path of a source; empty: the usual one.
+        jobs: Files compiled at once.
+        show: Called as it goes on.
+
+    Raises:
+        HostError: No source, a tool is missing, no room, or the source is not one that we know.
+        ConfigError: `wanted` is neither a release nor a path.
+    """
+    _require_tools()
+    with _work_folder() as work:
+        show("looking for the source", 0, 0)
+        source = find_source(wanted, work)
+        build = _Build(source, work, jobs, show)
+        there = build.in_cache()
+        return (there, False) if there is not None else (build.run(), True)
+
+
+def kernel_at_hand(wanted: str) -> GuestKernel | None:
+    """A kernel that serves without a build; None where one is to be built.
+
+    Args:
+        wanted: A release, or the path of a source; empty: the usual one. That is 6.1, unless
+            apt has no source of it, and another one is built.
+
+    Raises:
+        HostError: It is built, and its program has changed since.
+    """
+    if wanted and not re.fullmatch(r"[\d.]+", wanted):
+        return None
+    kernels = built_kernels()
+    if any(is_of_release(kernel.release, wanted or DEFAULT_KERNEL) for kernel in kernels):
+        return find_kernel(wanted)
+    if wanted or not kernels or knows_release(DEFAULT_KERNEL):
+        return None
+    return find_kernel()
+
+
+def _require_tools() -> None:
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise HostError(f"{', '.join(missing)}: not installed; `make setup` installs it")
+
+
+@contextmanager
+def _work_folder() -> Iterator[Path]:
+    """A folder in the cache that is removed at the end; those of killed builds are removed too.
+
+    A folder is locked by the build that it belongs to, and the lock ends with the process.
+    """
+    cache = kernel_cache()
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(cache)
+        work = cache / f"{_UNFINISHED}{os.getpid()}-{time.monotonic_ns()}"
+        work.mkdir()
+    except OSError as error:
+        raise HostError(f"{cache}: cannot be written: {error.strerror}") from error
+    lock = os.open(work, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _require_disk(work)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        os.close(lock)
+
+
+def _remove_abandoned(cache: Path) -> None:
+    for folder in cache.glob(f"{_UNFINISHED}*"):
+        lock = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(lock)
+
+
+def _require_disk(folder: Path) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < DISK_BYTES:
+        raise HostError(
+            f"{folder.parent}: {free / 1e9:.1f} GB free, and a build takes {DISK_BYTES / 1e9:.1f} "
+            "for some minutes; make room, or set XDG_CACHE_HOME"
+        )
+
+
+class _Build:
+    """One build in a work folder."""
+
+    def __init__(self, source: KernelSource, work: Path, jobs: int, show: ShowBuild) -> None:
+        self._source = source
+        self._work = work
+        self._jobs = jobs
+        self._show = show
+        self._tree = work / "tree"
+        self._package = source.package
+        self._digest = recipe_digest(self._package)
+        self._log = kernel_cache() / f"build-{self._digest[:12]}.log"
+        self._started = time.monotonic()
+
+    def in_cache(self) -> GuestKernel | None:
+        """The kernel of this recipe, if it is built."""
+        folders = sorted(kernel_cache().glob(f"[!.]*-{self._digest[:12]}"))
+        kernels = [kernel for kernel in map(read_kernel, folders) if kernel is not None]
+        return kernels[0] if kernels and kernels[0].binary.is_file() else None
+
+    def run(self) -> GuestKernel:
+        """Every step; the log of commands stays where one fails."""
+        self._log.unlink(missing_ok=True)
+        self._unpack()
+        self._edit()
+        release = self._release()
+        self._configure(release)
+        self._compile()
+        kernel = self._keep(release)
+        self._log.unlink(missing_ok=True)
+        return kernel
+
+    def _unpack(self) -> None:
+        self._tree.mkdir()
+        self._source.unpack(self._tree, self._log, lambda text: self._show(text, 0, 0))
+
+    def _edit(self) -> None:
+        self._show("editing", 0, 0)
+        done = command.attempt([sys.executable, str(UML / "edits.py"), str(self._tree)])
+        if done.code != 0:
+            raise HostError((done.err or done.out).strip().splitlines()[-1])
+
+    def _release(self) -> str:
+        make = self._make("--silent", "kernelversion")
+        return command.run(make, timeout_s=MAKE_TIMEOUT_S).out.strip()
+
+    def _make(self, *arguments: str) -> list[str]:
+        variables = [f"{name}={value}" for name, value in _REPRODUCIBLE.items()]
+        return ["make", "-C", str(self._tree), "ARCH=um", *variables, *arguments]
+
+    def _configure(self, release: str) -> None:
+        self._show(f"configuring {release}", 0, 0)
+        major, minor = (int(number) for number in release.split(".")[:2])
+        settings = fragment_settings((UML / "kernel.config").read_text(), (major, minor))
+        fragment = self._work / "fragment"
+        fragment.write_text("".join(f"{setting.line}\n" for setting in settings))
+        follow(self._make(f"KCONFIG_ALLCONFIG={fragment}", "allnoconfig"), self._log)
+        left_out = not_in_effect(settings, (self._tree / ".config").read_text())
+        if left_out:
+            lines = ", ".join(setting.line for setting in left_out)
+            raise HostError(
+                f"release {release} does not take {lines}: mark it with `since` or `until` "
+                "in hosts/uml/kernel.config"
+            )
+
+    def _compile(self) -> None:
+        done = 0
+
+        def on_line(line: str) -> None:
+            nonlocal done
+            if _COMPILED.match(line):
+                done += 1
+                self._show("compiling", min(done, ABOUT_FILES), ABOUT_FILES)
+
+        self._show("compiling", 0, ABOUT_FILES)
+        follow(["nice", *self._make(f"-j{self._jobs}", "linux")], self._log, on_line)
+        if not (self._tree / "linux").is_file():
+            raise InternalError(f"no program `linux` after the build; its output: {self._log}")
+
+    def _keep(self, release: str) -> GuestKernel:
+        """Put the program and what is to be known of it into the cache, in one step."""
+        finished = self._work / "finished"
+        finished.mkdir()
+        shutil.copy(self._tree / "linux", finished / BINARY)
+        record = KernelRecord(
+            release=release,
+            package=self._package,
+            digest=self._digest,
+            binary_digest=file_digest(finished / BINARY),
+            compiler=compiler_of((self._tree / ".config").read_text()),
+            built=utc_now(),
+            seconds=round(time.monotonic() - self._started, 1),
+        )
+        (finished / RECORD).write_text(json.dumps(record.model_dump(), indent=1) + "\n")
+        folder = kernel_folder(release, self._digest)
+        try:
+            finished.rename(folder)
+        except OSError:
+            # Another build was first, or a folder without a record is in the way.
+            if read_kernel(folder) is None:
+                shutil.rmtree(folder, ignore_errors=True)
+                finished.rename(folder)
+        kernel = read_kernel(folder)
+        assert kernel is not None
+        return kernel

@@ -1,0 +1,197 @@
+"""`nashbed verify`: trials of a finished run are run again and must measure the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..config import load_scenario, load_testbed
+from ..contract.errors import ConfigError
+from ..contract.manifest import Manifest
+from ..contract.plan import Plan
+from ..contract.testbed import Testbed
+from ..contract.trial import TrialRecord
+from ..lane.lab import compiled_program
+from ..machine.make_session import local_session
+from ..machine.session import MakeSession
+from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
+from ..store.trial_comparison import (
+    Difference,
+    RepeatedTrial,
+    digests_of,
+    environment_differences,
+)
+from ..targets.registry import capabilities_of
+from .manifest import new_manifest
+from .repetition import Repetition, key_of
+from .runner import ActiveRun, execute
+from .scheduler import OnProgress, Snapshot
+from .standing import standing, with_capacity
+
+OnEnvironment = Callable[[Sequence[Difference]], None]
+"""Called before the first trial with what is not as it was when the run was made."""
+
+
+@dataclass(frozen=True)
+class TrialChoice:
+    """Which trials of a run are run again.
+
+    Attributes:
+        trials: These, by id; empty: trials are drawn.
+        count: How many are drawn; None: all are run again.
+        seed: Seed of the draw.
+    """
+
+    trials: tuple[str, ...] = ()
+    count: int | None = 1
+    seed: int = 0
+
+    def of(self, records: Sequence[TrialRecord], place: Path) -> list[TrialRecord]:
+        """Choose among a run's trials.
+
+        Args:
+            records: The trials that can be repeated.
+            place: The run, for the error.
+
+        Raises:
+            ConfigError: There is no such trial, or none at all.
+        """
+        by_id = {record.id: record for record in sorted(records, key=lambda record: record.id)}
+        unknown = [name for name in self.trials if name not in by_id]
+        if unknown:
+            raise ConfigError(f"{place}: has no sealed trial {unknown[0]}; `ls {place}/trials`")
+        if not by_id:
+            raise ConfigError(f"{place}: no trial is sealed; `nashbed resume {place}` runs them")
+        if self.trials:
+            return [by_id[name] for name in dict.fromkeys(self.trials)]
+        if self.count is None or self.count >= len(by_id):
+            return list(by_id.values())
+        drawn = random.Random(self.seed).sample(list(by_id), self.count)  # noqa: S311 - no secret
+        return [by_id[name] for name in sorted(drawn)]
+
+
+@dataclass
+class Verification:
+    """Some trials of a finished run, and their repetition.
+
+    Attributes:
+        manifest: The finished run's manifest.
+        run: Where the trials are run again.
+        work: Which ones, and what came of them.
+        environment: What is not as it was when the run was made; known once it is executed.
+    """
+
+    manifest: Manifest
+    run: ActiveRun
+    work: Repetition
+    environment: tuple[Difference, ...] = ()
+
+    @property
+    def trials(self) -> list[RepeatedTrial]:
+        """The trials that were run again, by id."""
+        return self.work.trials
+
+    @property
+    def equal(self) -> bool:
+        """Whether every one of them measured the same again."""
+        return all(trial.equal for trial in self.trials)
+
+    @property
+    def needed_disk_bytes(self) -> int:
+        """Upper estimate of what is on the disk at once."""
+        plan, work = self.run.plan, self.work
+        at_once = work.total if work.keep else plan.lanes
+        return plan.estimated_disk_bytes * at_once // max(1, plan.expected_trials)
+
+    def execute(
+        self,
+        on_progress: OnProgress,
+        on_environment: OnEnvironment,
+        make_session: MakeSession = local_session,
+        program: Callable[[Testbed], Path] = compiled_program,
+    ) -> None:
+        """Run the trials again and compare each.
+
+        Args:
+            on_progress: Called with where the repetition stands, again and again.
+            on_environment: Called before the first trial with what is not as it was.
+            make_session: Makes the session; tests give one without a real machine.
+            program: Finds the compiled P4 program.
+
+        Raises:
+            NashbedError: What ended it early.
+        """
+        started = False
+
+        def show(snapshot: Snapshot) -> None:
+            nonlocal started
+            if not started:  # the target is up, so that the manifest is complete
+                started = True
+                self.environment = environment_differences(self.manifest, self.run.manifest)
+                on_environment(self.environment)
+            on_progress(snapshot)
+
+        execute(self.run, show, make_session, program)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "ok": self.equal,
+            "run": self.manifest.run,
+            "environment": [each.to_dict() for each in self.environment],
+            "trials": [trial.to_dict() for trial in self.trials],
+        }
+
+
+def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -> Verification:
+    """Prepare the repetition of some trials of a run; nothing is run yet.
+
+    Args:
+        path: The finished run.
+        folder: Where the trials are run again.
+        choice: Which ones.
+        keep: Whether the repetitions are kept there.
+
+    Raises:
+        ConfigError: The run or a trial cannot be repeated; the reason.
+    """
+    original = open_existing(path)
+    scenario, testbed = load_scenario(path / "scenario.yaml"), load_testbed(path / "testbed.yaml")
+    manifest = check_manifest(original, scenario, testbed)
+    _refuse_real_time(path, testbed.model)
+    whole_plan = original.read("plan.json", Plan)
+    chosen = _chosen(original, whole_plan, choice)
+    # Of the plan only the lanes change: the hosts' settings depend on all of its trials.
+    known = standing(testbed)
+    capacity = with_capacity(testbed, known)[0].model.capacity
+    lanes = max(1, min(whole_plan.lanes, len(chosen), capacity.lanes))
+    plan = whole_plan.model_copy(update={"lanes": lanes})
+    directory = create(folder, scenario, testbed, plan)
+    repeated = new_manifest(directory, scenario, testbed, known)
+    directory.write("manifest.json", repeated)
+    work = Repetition(plan, chosen, original.trials, directory.trials, keep)
+    return Verification(
+        manifest, ActiveRun(directory, scenario, testbed, plan, repeated, work), work
+    )
+
+
+def _refuse_real_time(path: Path, testbed: Testbed) -> None:
+    if not capabilities_of(testbed).repeatable:
+        raise ConfigError(
+            f"{path}: target {testbed.target} runs in real time, which is not repeatable; run the "
+            "scenario with a testbed of target virtual, or repeat trials and `nashbed compare` them"
+        )
+
+
+def _chosen(original: RunDirectory, plan: Plan, choice: TrialChoice) -> list[TrialRecord]:
+    """The chosen trials; raises ConfigError for one that cannot be repeated."""
+    chosen = choice.of(original.sealed(), original.path)
+    planned = {trial.key for trial in plan.trials}
+    for record in chosen:
+        digests_of(original.trials / record.id, record)
+        if key_of(record) not in planned:
+            raise ConfigError(f"{original.trials / record.id}: is not a trial of this run's plan")
+    return chosen
