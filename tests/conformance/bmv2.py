@@ -23,7 +23,7 @@ from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.targets.bmv2 import Bmv2Switch
 from nashbed.controlplane.targets.bmv2 import program as p4
 from numpy.typing import NDArray
-from tests.conformance.target import Capabilities, Count, Outcome, Packet
+from tests.conformance.target import Capabilities, Count, Outcome, Packet, tuple_of
 from tests.model.classifier import FlowKey, Sound, classify
 from tests.model.droptail import Arrival, droptail
 from tests.support.bmv2 import (
@@ -44,7 +44,6 @@ HOLD_PPS = 2
 CHUNK = 256
 """Frames sent before they are seen to have arrived: simple_switch's capture rings are short."""
 ETHERNET_BYTES = 14
-PORTS_END = 38
 POSTCARD_TYPE = b"\x88\xb5"
 FENCE = bytes.fromhex("02000000000102000000000288b6") + b"fence".ljust(46, b"\0")
 
@@ -231,15 +230,6 @@ def is_of(frame: bytes, flows: frozenset[FlowKey]) -> bool:
     """Whether a frame is of one of some flows."""
     verdict = classify(frame)
     return isinstance(verdict, Sound) and verdict.key in flows
-
-
-def tuple_of(frame: bytes) -> FlowKey | None:
-    """A frame's 5-tuple, whatever else is wrong with it."""
-    if len(frame) < PORTS_END or frame[12:15] != b"\x08\0\x45":
-        return None
-    src, dst = (".".join(map(str, frame[at : at + 4])) for at in (26, 30))
-    sport, dport = (int.from_bytes(frame[at : at + 2], "big") for at in (34, 36))
-    return FlowKey(src, dst, sport, dport, frame[23])
 
 
 def left_before(packets: list[Packet], shaped: list[bool], bottleneck: Bottleneck) -> list[int]:

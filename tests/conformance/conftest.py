@@ -10,6 +10,7 @@ import pytest
 from tests.conformance.bmv2 import Bmv2
 from tests.conformance.dpdk import Dpdk
 from tests.conformance.target import Outcome, Packet, Target
+from tests.conformance.virtual import Virtual
 from tests.model.classifier import FlowKey
 from tests.support.replay import PIPELINES, Bottleneck
 
@@ -18,6 +19,7 @@ PARAMETERS = [
         pytest.param(Dpdk(pipeline), id=f"dpdk-{pipeline}", marks=pytest.mark.dataplane)
         for pipeline in PIPELINES
     ),
+    pytest.param(Virtual(), id="virtual", marks=pytest.mark.dataplane),
     pytest.param(Bmv2(), id="bmv2", marks=pytest.mark.root),
 ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dpdk target in virtual time: `nashbed-dataplane --replay`."""
+"""The dpdk target in virtual time: `nashbed-replay`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.conformance.target import Capabilities, Count, Outcome, Packet
 from tests.model.classifier import FlowKey
 from tests.support.capture import raw_capture, read_capture
-from tests.support.replay import BINARY, NATIVE, Bottleneck, replay
+from tests.support.replay import NATIVE, REPLAY, Bottleneck, replay
 
 KEY_NAMES = ("src", "dst", "sport", "dport", "proto")
 
@@ -32,9 +32,9 @@ class Dpdk:
     )
 
     def why_not(self) -> str:
-        """Empty where the data plane is built."""
-        if not BINARY.exists():
-            return f"{BINARY} is not built: make build"
+        """Empty where the replay is built."""
+        if not REPLAY.exists():
+            return f"{REPLAY} is not built: make build"
         if self.pipeline == "native" and not NATIVE.exists():
             return f"{NATIVE} is not built: make setup says why"
         return ""

@@ -18,6 +18,7 @@ from tests.model.classifier import FlowKey
 from tests.support.replay import Bottleneck
 
 VLAN_TYPE = b"\x81\0"
+PORTS_END = 38
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,15 @@ class Target(Protocol):
             bottleneck: Rate and queue.
             presets: Registers (of flow 0, or of the lane) -> their values at the start.
         """
+
+
+def tuple_of(frame: bytes) -> FlowKey | None:
+    """A frame's 5-tuple, whatever else is wrong with it."""
+    if len(frame) < PORTS_END or frame[12:15] != b"\x08\0\x45":
+        return None
+    src, dst = (".".join(map(str, frame[at : at + 4])) for at in (26, 30))
+    sport, dport = (int.from_bytes(frame[at : at + 2], "big") for at in (34, 36))
+    return FlowKey(src, dst, sport, dport, frame[23])
 
 
 def needs(target: Target, condition: bool, what: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.shared import CONSTANTS
-from tests.support.replay import BINARY, SPEC
+from tests.support.replay import BINARY, REPLAY, SPEC
 
 pytestmark = pytest.mark.dataplane
 
@@ -50,12 +50,23 @@ HOSTS: Config = {name: value for name, value in GOOD.items() if name not in OF_P
 }
 
 
-def check(folder: Path, text: str | bytes, *more: str | Path) -> Run:
-    """nashbed-dataplane --check on a file of this text."""
+def run_with(program: Path, folder: Path, text: str | bytes, *more: str | Path) -> Run:
+    """A program on a file of this text."""
     path = folder / "dp.json"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    command = [BINARY, "--config", path, *(more or ("--check",))]
+    command = [program, "--config", path, *more]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def check(folder: Path, text: str | bytes, *more: str | Path) -> Run:
+    """nashbed-dataplane --check on a file of this text."""
+    return run_with(BINARY, folder, text, *(more or ("--check",)))
+
+
+def replay(folder: Path, config: Any) -> Run:
+    """nashbed-replay on this configuration and a capture that is never reached."""
+    capture = ("--capture", "in.pcap", "--out", folder / "out")
+    return run_with(REPLAY, folder, json.dumps(config), *capture)
 
 
 def refusal(run: Run) -> str:
@@ -106,7 +117,7 @@ def test_a_wrong_value_of_the_hosts_role_is_named(
 
 
 def test_the_hosts_role_cannot_replay(tmp_path: Path) -> None:
-    run = check(tmp_path, json.dumps(HOSTS), "--replay", "in.pcap", "--out", tmp_path / "out")
+    run = replay(tmp_path, HOSTS)
     assert "role: a replay needs the bottleneck" in refusal(run)
 
 
@@ -192,8 +203,7 @@ TOO_LARGE_CELLS = {"unit": "cells", "value": 9, "cell_bytes": CONSTANTS.cell_byt
     ],
 )
 def test_a_wrong_bottleneck_of_a_replay(tmp_path: Path, bottleneck: Any, named: str) -> None:
-    text = json.dumps({"spec": str(SPEC), "bottleneck": bottleneck})
-    run = check(tmp_path, text, "--replay", "in.pcap", "--out", tmp_path / "out")
+    run = replay(tmp_path, {"spec": str(SPEC), "bottleneck": bottleneck})
     assert named in refusal(run)
 
 
@@ -235,19 +245,22 @@ def test_a_cut_file_is_refused(tmp_path: Path, length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("program", "arguments"),
     [
-        (),
-        ("--config",),
-        ("--nonsense",),
-        ("--config", "x", "--replay", "y"),
-        ("--config", "x", "z"),
+        (BINARY, ()),
+        (BINARY, ("--config",)),
+        (BINARY, ("--nonsense",)),
+        (BINARY, ("--config", "x", "z")),
+        (REPLAY, ()),
+        (REPLAY, ("--config", "x")),
+        (REPLAY, ("--config", "x", "--capture", "y")),
+        (REPLAY, ("--config", "x", "--bench", "1", "--capture", "y", "--out", "z")),
     ],
 )
-def test_a_wrong_command_line_shows_the_usage(arguments: tuple[str, ...]) -> None:
-    run = subprocess.run([BINARY, *arguments], capture_output=True, text=True, check=False)
+def test_a_wrong_command_line_shows_the_usage(program: Path, arguments: tuple[str, ...]) -> None:
+    run = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     assert run.returncode == 2
-    assert "usage: nashbed-dataplane" in run.stderr
+    assert f"usage: {program.name}" in run.stderr
 
 
 @pytest.mark.parametrize(
@@ -265,7 +278,7 @@ def test_a_bad_p4_program_is_exit_3(tmp_path: Path, spec: str | None, why: str) 
     if spec is not None:
         path.write_text(spec)
     config = {"spec": str(path), "memory_mb": 96, "queue_packets": 1024, "bottleneck": BOTTLENECK}
-    run = check(tmp_path, json.dumps(config), "--replay", "in.pcap", "--out", tmp_path / "out")
+    run = replay(tmp_path, config)
     assert run.returncode == 3
     assert run.stderr.count("\n") == 1
     assert why in run.stderr
@@ -273,7 +286,7 @@ def test_a_bad_p4_program_is_exit_3(tmp_path: Path, spec: str | None, why: str) 
 
 def test_too_little_memory_is_exit_4_and_says_what_to_do(tmp_path: Path) -> None:
     config = {"spec": str(SPEC), "memory_mb": 64, "queue_packets": 10**6, "bottleneck": BOTTLENECK}
-    run = check(tmp_path, json.dumps(config), "--replay", "in.pcap", "--out", tmp_path / "out")
+    run = replay(tmp_path, config)
     assert run.returncode == 4
     assert run.stderr.count("\n") == 1
     assert "memory_mb" in run.stderr

@@ -15,6 +15,7 @@ from tests.support.replay import (
     BINARY,
     NATIVE,
     PIPELINES,
+    REPLAY,
     SPEC,
     Bottleneck,
     need_dataplane,
@@ -32,9 +33,9 @@ CAPTURE = tcp_capture(np.arange(400) * 60_000, np.full(400, 1514), np.arange(400
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Path:
-    """A data plane without its library of native code."""
+    """A replay without its library of native code."""
     need_dataplane()
-    return Path(shutil.copy2(BINARY, tmp_path / "nashbed-dataplane"))
+    return Path(shutil.copy2(REPLAY, tmp_path / REPLAY.name))
 
 
 def test_both_make_the_same_bytes(tmp_path: Path) -> None:
@@ -99,12 +100,12 @@ def test_native_is_refused_without_the_library(
         library.write_bytes(content)
     config = {"spec": str(SPEC), "pipeline": "native", "bottleneck": Bottleneck().config()}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    command = [alone, "--config", tmp_path / "config.json", "--replay", "x", "--out", "y"]
+    command = [alone, "--config", tmp_path / "config.json", "--capture", "x", "--out", "y"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert run.returncode == 3
     assert run.stdout == ""
     assert run.stderr.count("\n") == 1
-    assert run.stderr.startswith("nashbed-dataplane: pipeline native: ")
+    assert run.stderr.startswith("nashbed-replay: pipeline native: ")
     assert "bottleneck.so" in run.stderr
 
 

@@ -1,8 +1,9 @@
 """A stand-in for nashbed-dataplane: the same protocol, checked strictly, made-up traffic.
 
+As a guest's library it is never late, and its clock's zero is that of CLOCK_MONOTONIC.
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
 FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
-(a lost postcard that is reported), disk_full.
+(a lost postcard that is reported), disk_full, other_flags (one packet has another TCP flag).
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class FakeDataPlane:
         need(set(config) == CONFIG_KEYS | keys, f"config keys are {sorted(config)}")
         need(set(config["ports"]) == ports, "ports")
         self.config = config
-        self.epoch_ns = time.monotonic_ns()
+        self.is_virtual = config["ports"]["senders"]["driver"] == "virtual"
+        self.epoch_ns = 0 if self.is_virtual else time.monotonic_ns()
         self.programs: dict[int, dict[str, Any]] = {}
         self.entries: dict[int, list[dict[str, Any]]] = {}
         self.telemetry: dict[int, dict[str, Any]] = {}
@@ -172,6 +174,8 @@ class FakeDataPlane:
         raw = postcards(lane, first, count, self.span(recording), rate)
         if FAULT == "lost_postcard":
             raw = raw[[i for i in range(len(raw)) if i != 100]]
+        if FAULT == "other_flags":
+            raw["tcp_flags"][100] ^= 0x08
         raw.tofile(recording["path"])
         lost = 1 if FAULT == "full_ring" else 0
         return {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
@@ -194,7 +198,8 @@ class FakeDataPlane:
         flows = registers(count)
         if not over:
             flows = {name: [0] * count for name in flows}
-        late = 10**8 if FAULT == "lateness" else 20_000
+        usual = {"late": 0, "gap": 0} if self.is_virtual else {"late": 20_000, "gap": 1000}
+        late = 10**8 if FAULT == "lateness" else usual["late"]
         made = sum(flows["departed_packets"]) + sum(flows["dropped_packets"])
         queue = {
             "queue": "fake", "queue_bytes": 0, "queue_packets": 0, "peak_bytes": 0,
@@ -206,7 +211,7 @@ class FakeDataPlane:
                 "delay_packets": 0, "random_loss_packets": 0, "postcards": made,
                 "lateness": {"count": 1, "mean_ns": 9, "p50_ns": 9, "p99_ns": 9,
                              "p999_ns": late, "max_ns": late,
-                             "max_gap_ns": 10**9 if FAULT == "gap" and over else 1000},
+                             "max_gap_ns": 10**9 if FAULT == "gap" and over else usual["gap"]},
             },
         }  # fmt: skip
 

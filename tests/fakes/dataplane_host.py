@@ -80,3 +80,25 @@ class FakeHost:
     def start_dataplane(self, config: Path) -> FakeProcess:
         self.process = FakeProcess(config, self.answer)
         return self.process
+
+
+class FakeGuestHost(FakeHost):
+    """Boots the fake as a guest; all that it booted, and how.
+
+    Args:
+        scratch: Where the control socket goes.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        super().__init__(scratch)
+        self.guests: list[FakeProcess] = []
+        self.booted: list[tuple[int, str]] = []
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        return {name: {"driver": "virtual", "iface": name} for name in self.names}
+
+    def boot(self, config: Path, seed: int, kernel: str) -> FakeProcess:
+        (self.scratch / "control.sock").unlink(missing_ok=True)
+        self.booted.append((seed, kernel))
+        self.guests.append(self.start_dataplane(config))
+        return self.guests[-1]

@@ -19,7 +19,7 @@ from tests.fakes.traffic import stream_bytes
 
 FAULT = os.environ.get("FAKE_FLOWS", "")
 KEYS = {
-    "role", "lane", "t0_ns", "duration_ns", "sample_ns", "interval_ns", "drain_ns",
+    "role", "lane", "t0_ns", "duration_ns", "sample_ns", "interval_ns", "drain_ns", "read_bytes",
     "connect_timeout_ns", "out", "flows",
 }  # fmt: skip
 FLOW_KEYS = {"flow", "group", "cc", "src", "sport", "dst", "dport", "start_ns"}

@@ -26,6 +26,7 @@ from nashbed.controlplane.contract.messages import (
 from nashbed.controlplane.contract.records import POSTCARD, PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, Capabilities
+from nashbed.controlplane.machine.clock import Clock
 from nashbed.controlplane.machine.command import Completed
 from nashbed.controlplane.machine.layout import Side
 from nashbed.controlplane.machine.session import PathEnds
@@ -81,7 +82,7 @@ class Frame:
     index: int
 
 
-class World:
+class World(Clock):
     """The path, and the clock that everything in it goes by."""
 
     def __init__(self, faults: Faults) -> None:
@@ -93,7 +94,7 @@ class World:
         self.measurements = 0
         self._known: dict[int, tuple[list[Frame], list[Outcome]]] = {}
 
-    # The bench's clock.
+    # The hosts' clock.
 
     def now_ns(self) -> int:
         return self.t_ns
@@ -283,6 +284,10 @@ class PathSession(FakeSession):
         super().__init__()
         self._world = world
         self.probes: list[FakeProcess] = []
+
+    @property
+    def clock(self) -> Clock:
+        return self._world
 
     def start_probe(self, side: Side, config: Path) -> Any:
         settings = json.loads(config.read_text())

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.machine.clock import SYSTEM_CLOCK, Clock
 from nashbed.controlplane.machine.command import Completed
 from nashbed.controlplane.machine.forwarder import forwarder_event
 from nashbed.controlplane.machine.layout import Side
@@ -38,6 +39,10 @@ class FakeSession(Session):
     @property
     def sysctls(self) -> dict[str, str]:
         return {"net.ipv4.tcp_ecn": "0"}
+
+    @property
+    def clock(self) -> Clock:
+        return SYSTEM_CLOCK
 
     def open(self) -> None:
         self.calls.append("open")

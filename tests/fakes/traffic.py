@@ -61,7 +61,8 @@ def postcards(
 ) -> np.ndarray:
     """Postcards of all packets, spread over a span of the switch clock."""
     todo = packets(flows)
-    times = np.linspace(span_ns[0], span_ns[1], len(todo)).astype(np.int64)
+    after = np.linspace(0, span_ns[1] - span_ns[0], len(todo)).astype(np.int64)
+    times = span_ns[0] + after  # whole numbers: the same after t0 whenever that is
     rows: list[tuple[int, Packet, int, int, int]] = []
     last, carried, waiting = 0, 0, []  # type: ignore[var-annotated]
     for now, packet in zip(times.tolist(), todo, strict=True):

@@ -70,6 +70,7 @@ def config(tmp_path: Path) -> Config:
         "sample_ns": 50 * MS,
         "interval_ns": 100 * MS,
         "drain_ns": 500 * MS,
+        "read_bytes": 16384,
         "connect_timeout_ns": 5000 * MS,
         "out": str(tmp_path),
         "flows": [flow(0)],

@@ -48,13 +48,21 @@ def test_check_prints_the_configuration_it_was_given(
 
 
 def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) -> None:
-    for key in ["t0_ns", "sample_ns", "interval_ns", "drain_ns", "connect_timeout_ns"]:
+    for key in [
+        "t0_ns",
+        "sample_ns",
+        "interval_ns",
+        "drain_ns",
+        "read_bytes",
+        "connect_timeout_ns",
+    ]:
         del config[key]
     effective = json.loads(check(json.dumps(config)).stdout)
     assert effective["t0_ns"] is None
     assert effective["sample_ns"] == 50_000_000
     assert effective["interval_ns"] == 100_000_000
     assert effective["drain_ns"] == 1_000_000_000
+    assert effective["read_bytes"] == 16384
     assert effective["connect_timeout_ns"] == 10_000_000_000
 
 
@@ -70,6 +78,7 @@ TOP_LEVEL = [
     ({"sample_ns": 1}, "sample_ns: 1 is outside"),
     ({"interval_ns": None}, "interval_ns: must be an integer, not null"),
     ({"drain_ns": -5}, "drain_ns: -5 is outside 0.."),
+    ({"read_bytes": 0}, "read_bytes: 0 is outside 1..65536"),
     ({"t0_ns": -1}, "t0_ns: -1 is outside 0.."),
     ({"out": ""}, "out: must be a string that is not empty"),
     ({"out": 3}, "out: must be a string that is not empty, not an integer"),

@@ -1,20 +1,116 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data plane in virtual time against the plain model: no mismatch at all."""
+"""The data plane in virtual time against the plain model: no mismatch at all.
+
+In both of its forms: fed by a capture, and as the library that a guest's kernel calls.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from nashbed.controlplane.contract.records import POSTCARD
 from numpy.typing import NDArray
 from tests.model.droptail import Arrival, droptail
-from tests.support.capture import read_capture, tcp_capture
-from tests.support.replay import PIPELINES, Bottleneck, Replayed, need_pipeline, replay, time_of
+from tests.support.capture import (
+    HEADERS_BYTES,
+    RECORD_HEADER_BYTES,
+    read_capture,
+    tcp_capture,
+    tcp_records,
+)
+from tests.support.control import Client
+from tests.support.replay import PIPELINES, Bottleneck, need_pipeline, replay, time_of
+from tests.support.virtual import RECEIVERS, SENDERS, Packets, library
 
 pytestmark = pytest.mark.dataplane
 
 Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What came out.
+
+    Attributes:
+        postcards: Shape (n,), dtype records.POSTCARD, as written.
+        departures: Frames at the receivers in their order: (time since the first arrival in ns,
+            frame as far as its headers) each.
+        flows: Each flow's registers by name.
+    """
+
+    postcards: NDArray[Any]
+    departures: list[tuple[int, bytes]]
+    flows: list[dict[str, int]]
+
+
+PassThrough = Callable[[Path, Bottleneck, Ints, Ints, Ints], Passed]
+"""Of a folder, a bottleneck, and the packets' times, sizes and flows."""
+
+
+def by_replay(pipeline: str) -> PassThrough:
+    """By `nashbed-replay`, from a capture."""
+
+    def run(folder: Path, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> Passed:
+        replayed = replay(folder, tcp_capture(times, sizes, flows), bottleneck, pipeline)
+        departures = read_capture(replayed.departures)
+        return Passed(
+            postcards=replayed.postcards,
+            departures=[(time_ns - int(times[0]), frame) for time_ns, frame in departures],
+            flows=replayed.summary["flows"],
+        )
+
+    return run
+
+
+def by_library(pipeline: str) -> PassThrough:
+    """By the library, frame by frame."""
+
+    def run(folder: Path, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> Passed:
+        with library(folder, pipeline=pipeline) as made, Client(made.socket) as client:
+            n = int(flows.max()) + 1
+            client.call("program", lane=0, **bottleneck.config())
+            client.call("flows", lane=0, entries=[entry(flow) for flow in range(n)])
+            client.call("telemetry", lane=0, mode="all", path=str(folder / "cards"))
+            left = made.play(client, headers(times, sizes, flows), HEADERS_BYTES)
+            totals = client.call("telemetry_stop", lane=0)
+            assert (totals["gaps"], totals["lost"]) == (0, 0)
+            registers = client.call("counters", lane=0, flows=[0, n])["flows"]
+            client.call("shutdown")
+            assert made.end() == ""
+        return Passed(
+            postcards=np.fromfile(folder / "cards", POSTCARD),
+            departures=left.on(RECEIVERS),
+            flows=[
+                {"flow": flow} | {name: values[flow] for name, values in registers.items()}
+                for flow in range(n)
+            ],
+        )
+
+    return run
+
+
+def entry(flow: int) -> dict[str, Any]:
+    """The flow table's entry for a flow of tcp_records."""
+    hosts = {"src": "10.64.0.1", "dst": "10.65.0.1"}
+    return {"flow": flow, "sport": 10000 + flow, "dport": 5001, "proto": 6} | hosts
+
+
+def headers(times: Ints, sizes: Ints, flows: Ints) -> Packets:
+    """The packets of tcp_records, as they come from the senders."""
+    records = tcp_records(times, sizes, flows)
+    rows = records.view(np.uint8).reshape(len(records), -1)[:, RECORD_HEADER_BYTES:]
+    return Packets(
+        times=times - times[0],
+        wires=np.full(len(times), SENDERS),
+        lengths=sizes,
+        captured=np.full(len(times), HEADERS_BYTES),
+        data=np.ascontiguousarray(rows).ravel(),
+    )
 
 
 def random_arrivals(seed: int, n: int, mean_gap_ns: float) -> tuple[Ints, Ints, Ints]:
@@ -30,7 +126,7 @@ def random_arrivals(seed: int, n: int, mean_gap_ns: float) -> tuple[Ints, Ints, 
     return np.cumsum(gaps), sizes, flows
 
 
-def check(replayed: Replayed, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> int:
+def check(passed: Passed, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> int:
     """Compare every postcard and departure with the model; the number of drops."""
     times = times - times[0]
     arrivals = [Arrival(int(t), int(s)) for t, s in zip(times, sizes, strict=True)]
@@ -47,7 +143,7 @@ def check(replayed: Replayed, bottleneck: Bottleneck, times: Ints, sizes: Ints, 
     queue_bytes = np.array([o.queue_bytes for o in outcomes])
     # In order of time; at one instant what leaves makes room before the next comes.
     order = np.lexsort((np.arange(len(times)), dropped, departure))
-    cards = replayed.postcards
+    cards = passed.postcards
     assert len(cards) == len(times)
     np.testing.assert_array_equal(cards["tcp_seq"], order)
     np.testing.assert_array_equal(cards["kind"], dropped[order].astype(int))
@@ -58,8 +154,18 @@ def check(replayed: Replayed, bottleneck: Bottleneck, times: Ints, sizes: Ints, 
     np.testing.assert_array_equal(time_of(cards, "enqueue"), times[order])
     np.testing.assert_array_equal(time_of(cards, "dequeue"), departure[order])
     np.testing.assert_array_equal(cards["lane_seq"], np.arange(len(times)))
-    check_registers(replayed, times, sizes, flows, dropped, departure)
+    check_departures(passed, order[~dropped[order]], departure, sizes)
+    check_registers(passed, times, sizes, flows, dropped, departure)
     return int(dropped.sum())
+
+
+def check_departures(passed: Passed, order: Ints, departure: Ints, sizes: Ints) -> None:
+    """The frames themselves, at their times: packets `order`, in that order."""
+    assert [time_ns for time_ns, _ in passed.departures] == departure[order].tolist()
+    frames = [frame for _, frame in passed.departures]
+    assert [int.from_bytes(frame[38:42], "big") for frame in frames] == order.tolist()
+    totals = [int.from_bytes(frame[16:18], "big") for frame in frames]
+    assert totals == (sizes[order] - 14).tolist()
 
 
 def peak_of(times: Ints, sizes: Ints, departure: Ints) -> int:
@@ -71,7 +177,7 @@ def peak_of(times: Ints, sizes: Ints, departure: Ints) -> int:
 
 
 def check_registers(
-    replayed: Replayed,
+    passed: Passed,
     times: Ints,
     sizes: Ints,
     flows: Ints,
@@ -79,17 +185,17 @@ def check_registers(
     departure: Ints,
 ) -> None:
     """P4's per-flow registers against sums over the model, the peak included."""
-    for entry in replayed.summary["flows"]:
-        mine = flows == entry["flow"]
+    for registers in passed.flows:
+        mine = flows == registers["flow"]
         left = mine & ~dropped
-        assert entry["arrived_packets"] == mine.sum()
-        assert entry["arrived_bytes"] == sizes[mine].sum()
-        assert entry["departed_packets"] == left.sum()
-        assert entry["departed_bytes"] == sizes[left].sum()
-        assert entry["dropped_packets"] == (mine & dropped).sum()
-        assert entry["dropped_bytes"] == sizes[mine & dropped].sum()
-        assert entry["in_queue_bytes"] == 0
-        assert entry["peak_queue_bytes"] == peak_of(times[left], sizes[left], departure[left])
+        assert registers["arrived_packets"] == mine.sum()
+        assert registers["arrived_bytes"] == sizes[mine].sum()
+        assert registers["departed_packets"] == left.sum()
+        assert registers["departed_bytes"] == sizes[left].sum()
+        assert registers["dropped_packets"] == (mine & dropped).sum()
+        assert registers["dropped_bytes"] == sizes[mine & dropped].sum()
+        assert registers["in_queue_bytes"] == 0
+        assert registers["peak_queue_bytes"] == peak_of(times[left], sizes[left], departure[left])
 
 
 @pytest.fixture(params=PIPELINES)
@@ -99,12 +205,19 @@ def pipeline(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.fixture(params=[by_replay, by_library], ids=["replay", "library"])
+def pass_through(request: pytest.FixtureRequest, pipeline: str) -> PassThrough:
+    """Each form of the data plane in virtual time."""
+    made: PassThrough = request.param(pipeline)
+    return made
+
+
 @pytest.mark.slow
-def test_a_million_packets(tmp_path: Path, pipeline: str) -> None:
+def test_a_million_packets(tmp_path: Path, pass_through: PassThrough) -> None:
     bottleneck = Bottleneck(rate_bps=100_000_000, limit=100_000)
     times, sizes, flows = random_arrivals(seed=1, n=1_000_000, mean_gap_ns=80_000)
-    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), bottleneck, pipeline)
-    drops = check(replayed, bottleneck, times, sizes, flows)
+    passed = pass_through(tmp_path, bottleneck, times, sizes, flows)
+    drops = check(passed, bottleneck, times, sizes, flows)
     assert 10_000 < drops < 500_000  # or the test would not test the limit
 
 
@@ -120,22 +233,23 @@ def test_a_million_packets(tmp_path: Path, pipeline: str) -> None:
     ],
     ids=lambda b: f"{b.rate_bps}bps-{b.limit}{b.unit}+{b.overhead}",
 )
-def test_limits_and_overheads(tmp_path: Path, bottleneck: Bottleneck, pipeline: str) -> None:
+def test_limits_and_overheads(
+    tmp_path: Path, bottleneck: Bottleneck, pass_through: PassThrough
+) -> None:
     slowness = 100_000_000 / bottleneck.rate_bps * (1 + bottleneck.overhead / 800)
     times, sizes, flows = random_arrivals(seed=2, n=20_000, mean_gap_ns=80_000 * slowness)
-    replayed = replay(tmp_path, tcp_capture(times, sizes, flows), bottleneck, pipeline)
-    assert check(replayed, bottleneck, times, sizes, flows) > 100
+    passed = pass_through(tmp_path, bottleneck, times, sizes, flows)
+    assert check(passed, bottleneck, times, sizes, flows) > 100
 
 
-def test_departures_are_the_packets_at_their_times(tmp_path: Path, pipeline: str) -> None:
+def test_departures_are_the_packets_at_their_times(
+    tmp_path: Path, pass_through: PassThrough
+) -> None:
     times, sizes, flows = random_arrivals(seed=3, n=5_000, mean_gap_ns=80_000)
-    replayed = replay(
-        tmp_path, tcp_capture(times, sizes, flows), Bottleneck(limit=20_000), pipeline
-    )
-    departed = replayed.postcards[replayed.postcards["kind"] == 0]
-    packets = read_capture(replayed.departures)
-    assert [t for t, _ in packets] == list(times[0] + time_of(departed, "dequeue"))
-    sequence = [int.from_bytes(frame[38:42], "big") for _, frame in packets]
+    passed = pass_through(tmp_path, Bottleneck(limit=20_000), times, sizes, flows)
+    departed = passed.postcards[passed.postcards["kind"] == 0]
+    assert [time_ns for time_ns, _ in passed.departures] == list(time_of(departed, "dequeue"))
+    sequence = [int.from_bytes(frame[38:42], "big") for _, frame in passed.departures]
     assert sequence == list(departed["tcp_seq"])
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 GLOBAL_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
 """Classic pcap, nanoseconds, Ethernet."""
 
+RECORD_HEADER_BYTES = 16
 HEADERS_BYTES = 54
 """Ethernet, IPv4 and TCP without options: what is captured of each packet."""
 
@@ -47,10 +49,10 @@ TCP_FRAME = np.dtype(
 """A pcap record of a TCP packet cut after its headers."""
 
 
-def tcp_capture(
+def tcp_records(
     times_ns: NDArray[np.int64], sizes: NDArray[np.int64], flows: NDArray[np.int64]
-) -> bytes:
-    """A pcap of TCP packets, each cut after its headers.
+) -> NDArray[Any]:
+    """TCP packets, each cut after its headers.
 
     Args:
         times_ns: Shape (n,), not falling.
@@ -58,7 +60,7 @@ def tcp_capture(
         flows: Shape (n,), the flow of each packet: source port 10000 + flow.
 
     Returns:
-        The file's bytes. The TCP sequence number is the packet's index.
+        Shape (n,), dtype TCP_FRAME. The TCP sequence number is the packet's index.
     """
     records = np.zeros(len(times_ns), TCP_FRAME)
     records["seconds"] = times_ns // 10**9
@@ -79,7 +81,14 @@ def tcp_capture(
     records["seq"] = np.arange(len(times_ns))
     records["data_offset"] = 0x50
     records["flags"] = 0x10
-    return GLOBAL_HEADER + records.tobytes()
+    return records
+
+
+def tcp_capture(
+    times_ns: NDArray[np.int64], sizes: NDArray[np.int64], flows: NDArray[np.int64]
+) -> bytes:
+    """A pcap of `tcp_records`."""
+    return GLOBAL_HEADER + tcp_records(times_ns, sizes, flows).tobytes()
 
 
 def raw_capture(packets: list[tuple[int, bytes]]) -> bytes:

@@ -20,6 +20,7 @@ BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
 """Another build to test, such as one with sanitizers: hosts/ lies in it."""
 
 BINARY = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
+REPLAY = BINARY.parent / "nashbed-replay"
 SPEC = ROOT / "p4src" / "dpdk" / "bottleneck.spec"
 NATIVE = BINARY.parent / "pipeline" / "native" / "bottleneck.so"
 PIPELINES = ("native", "interpreted")
@@ -87,7 +88,7 @@ def start_replay(
     capture: bytes,
     bottleneck: Bottleneck,
     pipeline: str = "auto",
-    binary: Path = BINARY,
+    binary: Path = REPLAY,
     spec: Path = SPEC,
 ) -> subprocess.CompletedProcess[str]:
     """Run a replay whatever its end."""
@@ -103,7 +104,7 @@ def start_replay(
     }
     (folder / "config.json").write_text(json.dumps(config))
     command = [str(binary), "--config", str(folder / "config.json")]
-    command += ["--replay", str(folder / "in.pcap"), "--out", str(folder / "out")]
+    command += ["--capture", str(folder / "in.pcap"), "--out", str(folder / "out")]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 

@@ -76,6 +76,18 @@ def test_summary_rows(whole_run: Path) -> None:
     assert rows[2]["mix"] == "2 cubic + 2 bbr"
 
 
+def test_a_run_in_virtual_time_says_what_repeats_it(whole_run: Path, tmp_path: Path) -> None:
+    assert "Repeatable" not in text_of(build_report(whole_run, PAGE, tmp_path / "real"))
+    run = write_run(tmp_path / "virtual", {**SCENARIO, "sweep": {"mixes": [2]}})
+    kernel = {"release": "6.1.176", "package": "linux-source-6.1", "digest": "ab" * 32,
+              "binary_digest": "cd" * 32}  # fmt: skip
+    edit_json(run / "manifest.json", repeatable=True, guest_kernels={"": kernel})
+    text = text_of(build_report(run, PAGE, tmp_path / "report"))
+    assert "Repeatableseed 1, kernel 6.1.176 (digest abababababababab);" in text
+    assert f"`nashbed verify {run}` runs trials again" in text
+    assert "cd" * 32 in text
+
+
 def test_delays_follow_littles_law(whole_run: Path) -> None:
     """Mean bytes in the queue = departure rate x mean stay, for every trial and flow."""
     for trial in measure_run(whole_run).trials:

@@ -65,6 +65,8 @@ def test_places() -> None:
     assert one.setting == "c50mbit-t20ms-b2bdp"
     (lost,) = judged({**share, "random_loss": "1%"}, sweep={"random_loss": ["0%", "1%"]})
     assert lost.setting == "l1pct-b2bdp"
+    (new,) = judged({**share, "kernel": "6.12"}, sweep={"kernel": ["6.1", "6.12"]})
+    assert new.setting == "v6.12-b2bdp"
     (none,) = judged({**share, "buffer": "9bdp"}, sweep=sweep)
     assert (none.setting, none.value, none.passed) == ("", None, False)
 

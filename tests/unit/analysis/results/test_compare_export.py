@@ -10,12 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.metrics.welch import holm, welch
-from nashbed.analysis.results.compare import compare_runs
+from nashbed.analysis.results.compare import RunComparison, compare_runs
 from nashbed.analysis.results.export import export_run
+from nashbed.analysis.results.shares import ShareComparison, Spread, summarise_shares
+from nashbed.controlplane.cli.comparison import MOST_ROWS, comparison_text
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES
-from tests.support.synthetic_run import SCENARIO, RunWriter
+from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
 
 Capture = pytest.CaptureFixture[str]
 
@@ -71,6 +73,63 @@ def test_runs_that_differ(runs: tuple[Path, Path]) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
+def test_shares_side_by_side(runs: tuple[Path, Path]) -> None:
+    shares = compare_runs(*runs).shares
+    assert [(s.setting, s.mix) for s in shares] == [
+        ("b1bdp", "2 cubic + 2 bbr"), ("b2bdp", "2 cubic + 2 bbr"),
+    ]  # fmt: skip
+    for each in shares:
+        # All goodput is halved in the second run: nobody's share changes.
+        assert each.second.mean == pytest.approx(each.first.mean, abs=1e-3)
+        assert 0 < each.first.low <= each.first.mean <= each.first.high < 1
+        assert each.first.n == 3
+
+
+def share(setting: str, mix: str, first: Spread, second: Spread) -> ShareComparison:
+    return ShareComparison(setting, setting, mix, "bbr", first, second)
+
+
+def once(value: float) -> Spread:
+    return Spread(value, value, value, 1)
+
+
+def test_ranges_with_nothing_in_common() -> None:
+    low, middle, high = Spread(0.2, 0.1, 0.3, 3), once(0.3), Spread(0.5, 0.4, 0.6, 2)
+    assert share("b1bdp", "1 + 1", low, middle).overlap
+    assert not share("b1bdp", "1 + 1", low, high).overlap
+    assert not share("b1bdp", "1 + 1", high, middle).overlap
+    assert share("b1bdp", "1 + 1", low, high).repeated
+    assert not share("b1bdp", "1 + 1", high, middle).repeated
+
+
+def test_shares_summarised_by_setting() -> None:
+    shares = [
+        share("b1bdp", "3 + 1", once(0.5), once(0.6)),
+        share("b1bdp", "2 + 2", once(0.5), once(0.2)),
+        share("b2bdp", "2 + 2", once(0.4), once(0.4)),
+    ]
+    one, other = summarise_shares(shares)
+    assert (one.setting, one.strategy, one.mixes) == ("b1bdp", "bbr", 2)
+    assert (one.mean, one.mean_absolute) == pytest.approx((-0.1, 0.2))
+    assert one.largest is shares[1]
+    assert one.to_dict()["largest"] == {"mix": "2 + 2", "difference": pytest.approx(-0.3)}
+    assert (other.setting, other.mean) == ("b2bdp", 0)
+
+
+def test_a_long_table_shows_what_differs_most() -> None:
+    shares = [share("b1bdp", f"mix {i}", once(0), once(i / 100)) for i in range(MOST_ROWS + 5)]
+    runs = RunComparison("one", "two", (), tuple(shares), tuple("x" for _ in shares), ())
+    short, whole = comparison_text(runs, False), comparison_text(runs, True)
+    assert f"the {MOST_ROWS} of {MOST_ROWS + 5} that differ most; --all shows every one" in short
+    assert "mix 4 " not in short
+    assert "mix 5 " in short
+    assert "mix 4 " in whole
+    assert "--all" not in whole
+    # One row for the setting, and what no repetition can say.
+    assert "+22.0 │          22.0 │   +44.0 │ mix 44" in short
+    assert "no mix has two valid trials in both" in short
+
+
 def test_two_settings_of_one_run(runs: tuple[Path, Path]) -> None:
     found = compare_runs(runs[0], runs[0], "b1bdp", "b2bdp")
     delay = next(c for c in found.comparisons if c.metric == "mean_queueing_delay")
@@ -79,12 +138,44 @@ def test_two_settings_of_one_run(runs: tuple[Path, Path]) -> None:
     assert delay.differs
 
 
-def test_without_repetitions_it_refuses(whole_run: Path, capsys: Capture) -> None:
-    assert cli(["compare", str(whole_run), str(whole_run)]) == 2
+def test_without_repetitions_there_are_shares_alone(whole_run: Path, capsys: Capture) -> None:
+    assert cli(["compare", str(whole_run), str(whole_run)]) == 0
+    text = capsys.readouterr().out
+    assert "Differences of shares, second minus first, in points" in text
+    assert "no mix has two valid trials in both" in text
+    assert "trials: 2" in text
+    assert "Welch" not in text
+    found = compare_runs(whole_run, whole_run)
+    assert [s.mix for s in found.shares] == ["3 cubic + 1 bbr", "2 cubic + 2 bbr", "1 cubic + 3 bbr"]
+    assert all(s.difference == 0 for s in found.shares)
+    assert not found.comparisons
+    assert len(found.left_out) == 5
+
+
+def test_without_repetitions_and_shares_it_refuses(tmp_path: Path, capsys: Capture) -> None:
+    writer = RunWriter(tmp_path / "alone", {**SCENARIO, "sweep": {"mixes": [0]}})
+    writer.add(writer.settings()[0], (0,))
+    run = str(writer.finish())
+    assert cli(["compare", run, run]) == 2
     line = capsys.readouterr().err
     assert line.count("\n") == 1
     assert "no mix has two valid trials in both" in line
     assert "trials: 2" in line
+
+
+def test_one_scenario_on_testbeds_that_apply_it_differently(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """A target that rounds rates applies another one: it is the same setting, and is named."""
+    other = _repeated(tmp_path / "rounded", 1.0)
+    for path in (other / "trials").glob("b1bdp-*/trial.json"):
+        applied = json.loads(path.read_text())["applied"]
+        edit_json(path, applied={**applied, "rate_bps": 9_990_000})
+    found = compare_runs(runs[0], other)
+    assert [s.setting for s in found.shares] == ["b1bdp", "b2bdp"]
+    assert found.unlike == ("b1bdp: 10 Mbit/s, 50 kB against 9.99 Mbit/s, 50 kB",)
+    assert f"not applied alike: {found.unlike[0]}" in comparison_text(found, False)
+    assert compare_runs(*runs).unlike == ()
 
 
 def test_what_cannot_be_compared(runs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -104,9 +195,14 @@ def test_compare_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -
     assert cli(args) == 0
     text = capsys.readouterr().out
     assert "half minus one" in text
+    assert "Differences of shares, second minus first, in points" in text
+    assert "Share of the throughput in per cent: mean (lowest to highest of n trials)" in text
     assert "differ by more than chance" in text
     assert cli([*args, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 14
+    answer = json.loads(capsys.readouterr().out)
+    assert len(answer["comparisons"]) == 14
+    assert [share["strategy"] for share in answer["shares"]] == ["bbr", "bbr"]
+    assert [each["setting"] for each in answer["share_summary"]] == ["b1bdp", "b2bdp"]
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

@@ -40,6 +40,10 @@ def test_lines() -> None:
     (line,) = lines(made(losses, by_buffer).run.settings)
     assert line.axis == "random_loss"
     assert [place_of(s, "random_loss") for s in line.settings] == [0, 1, 10]
+    kernels = {"sweep": {**BUFFERS["sweep"], "kernel": ["6.1", "6.12"]}}
+    old, new = lines(made(kernels, by_buffer).run.settings)
+    assert (old.label, len(old.settings)) == ("100mbit-40ms-v6.1", 4)
+    assert (new.title, len(new.settings)) == ("100 Mbit/s, 40 ms, kernel 6.12", 4)
     two = made({"sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [1]}}, by_buffer)
     assert lines(two.run.settings) == []
 

@@ -190,3 +190,11 @@ def test_processor_time_is_read() -> None:
 def test_somebody_elses_work_is_told() -> None:
     assert disturbance([0.0, 0.05]) == ""
     assert "others used up to 40% of a core" in disturbance([0.02, 0.4])
+
+
+def test_what_is_measured_in_real_time_needs_a_testbed_in_real_time(
+    sessions: Sessions, tmp_path: Path
+) -> None:
+    virtual = place(sessions, tmp_path, "name: v\ntarget: virtual\n")
+    with pytest.raises(ConfigError, match="target virtual; this is measured in real time; choose"):
+        virtual.require_own_bottleneck("this is measured")

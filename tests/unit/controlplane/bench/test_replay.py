@@ -51,6 +51,6 @@ def test_a_lost_postcard_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_answer_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay, "run_dataplane", lambda args: Completed(("x",), 0, "?", ""))
-    line = r"^data plane: --bench: the message is '\?', expected JSON$"
+    line = r"^nashbed-replay: --bench: the message is '\?', expected JSON$"
     with pytest.raises(TargetError, match=line):
         bench_replay(1000, 1, 1, 1)

@@ -52,7 +52,6 @@ def world_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Faults, Loaded[Testbe
         world = World(faults)
         can = capabilities_of(bed.model)
         monkeypatch.setattr(lab_module, "make_target", lambda host, bed: PathTarget(world, can))
-        monkeypatch.setattr(rig_module, "Clock", lambda: world)
         monkeypatch.setattr(rig_module, "ARRIVAL_S", 0.05)
         return world
 

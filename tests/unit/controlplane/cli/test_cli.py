@@ -13,7 +13,9 @@ from nashbed.controlplane.cli.app import COMMANDS, command_line
 from nashbed.controlplane.cli.console import duration_text
 from nashbed.controlplane.cli.lazy import LazyCommand
 from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine import command
+from nashbed.controlplane.machine.kernels import GuestKernel
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 from typer.main import get_group
 
@@ -144,9 +146,42 @@ def test_wrong_arguments_are_one_line(args: list[str], line: str, capsys: Captur
 
 def test_not_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert run(["run", QUICKSTART, "--out", str(tmp_path)]) == 4
-    assert "nashbed: not root" in capsys.readouterr().err
+    real = ["--testbed", "embedded", "--out", str(tmp_path)]
+    assert run(["run", QUICKSTART, *real]) == 4
+    error = capsys.readouterr().err
+    assert "nashbed: not root" in error
+    assert "`--testbed virtual`, which needs none" in error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_root_time_is_virtual_unless_a_testbed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def none_built(wanted: str = "") -> GuestKernel:
+        raise HostError("no kernel for virtual time is built: run `make virtual`")
+
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("nashbed.controlplane.machine.guest_checks.find_kernel", none_built)
+    assert run(["validate", QUICKSTART]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{QUICKSTART}: ok, 20 trials on virtual\n"
+    assert err.count("\n") == 1
+    assert err.startswith("not root: in virtual time, on testbed virtual")
+    assert run(["plan", QUICKSTART, "--testbed", "embedded"]) == 0
+    out, err = capsys.readouterr()
+    assert "virtual" not in out + err
+    assert run(["run", QUICKSTART, "--out", str(tmp_path)]) == 4
+    assert "no kernel for virtual time is built" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_testbed_is_a_path_or_a_name(capsys: Capture) -> None:
+    path = str(ROOT / "configs" / "testbeds" / "virtual.yaml")
+    for testbed in ("virtual", path):
+        assert run(["plan", QUICKSTART, "--testbed", testbed]) == 0
+        assert "virtual time: each trial about" in capsys.readouterr().out
+    assert run(["validate", QUICKSTART, "--testbed", "virtuel"]) == 2
+    assert "testbed 'virtuel': there is no such file" in capsys.readouterr().err
 
 
 def test_a_core_that_is_not_there(

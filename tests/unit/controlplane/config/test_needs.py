@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.cli.main import run
-from nashbed.controlplane.config import check_utility, parse_scenario
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.config import (
+    check_strategies,
+    check_utility,
+    configured_congestion_controls,
+    parse_scenario,
+)
+from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.scenario import DelayUtility, UserUtility
+from nashbed.controlplane.machine.paths import GUEST_CONFIGURATION
 from tests.unit.controlplane.conftest import SCENARIO
 
 
@@ -48,6 +54,31 @@ def test_a_function_is_tried_while_validating(
     assert run(["validate", str(path)]) == 2
     err = capsys.readouterr().err
     assert f"{path}: equilibrium.utility.function: no_such_module_here:f: no module" in err
+
+
+def test_a_configuration_says_which_congestion_controls_are_built_in(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.config"
+    path.write_text(
+        "CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_BBR=y  # paced by TCP\n"
+        "CONFIG_TCP_CONG_HSTCP=y\nCONFIG_TCP_CONG_CDG=m\n# CONFIG_TCP_CONG_NV is not set\n"
+        "CONFIG_DEFAULT_CUBIC=y\nCONFIG_TCP_CONG_CUBIC=y\n"
+    )
+    built_in = configured_congestion_controls(path)
+    assert built_in == ("bbr", "cubic", "highspeed", "reno")
+    check_strategies(("bbr", "reno"), "s", built_in, loadable=False)
+    with pytest.raises(ConfigError, match=r"^s: strategies: the guests' kernel has no 'cdg' \(av"):
+        check_strategies(("bbr", "cdg"), "s", built_in, loadable=False)
+    with pytest.raises(ConfigError, match=r"did you mean 'bbr'\?"):
+        check_strategies(("bbrr",), "s", built_in, loadable=False)
+    with pytest.raises(HostError, match="nowhere: cannot be read"):
+        configured_congestion_controls(tmp_path / "nowhere")
+
+
+def test_guests_have_every_congestion_control_of_the_kernel_that_makes_sense() -> None:
+    assert set(configured_congestion_controls(GUEST_CONFIGURATION)) >= {
+        "bbr", "bic", "cdg", "cubic", "dctcp", "htcp", "hybla", "illinois", "lp", "nv", "reno",
+        "scalable", "vegas", "veno", "westwood", "yeah",
+    }  # fmt: skip
 
 
 def test_a_good_function_passes() -> None:

@@ -106,6 +106,22 @@ def message(text: str) -> str:
             "s.yaml:10: sweep.mixes: a value is listed twice; remove one of them",
         ),
         (
+            "{mixes: [0, 1, 3]}",
+            '{kernel: ["6.1", 6.10]}',
+            "s.yaml:10: sweep.kernel[1]: 6.1 is a number; write a kernel release in quotes, "
+            'e.g. "6.12"',
+        ),
+        (
+            "duration: 400ms",
+            "kernel: linux-6.1\nduration: 400ms",
+            "s.yaml:7: kernel: 'linux-6.1' is not allowed; it must match ^[0-9]+(\\.[0-9]+)*$",
+        ),
+        (
+            "{mixes: [0, 1, 3]}",
+            '{kernel: ["6.1", "6.1"]}',
+            "s.yaml:10: sweep.kernel: a value is listed twice; remove one of them",
+        ),
+        (
             "[0, 1, 3]",
             "[{cubic: 1, bbr: 1}]",
             "s.yaml:10: sweep.mixes[0]: the counts add up to 2, not to 3 flows",

@@ -24,17 +24,17 @@ def written(target: str, switch: str, ports: str) -> str:
 def test_each_target_has_a_section_of_its_own() -> None:
     bmv2 = parse_testbed(written("bmv2", "switch: {thrift_port: 9095}", VETHS), "t").model
     assert bmv2.switch == SwitchBmv2(thrift_port=9095)
-    assert list(bmv2.ports.of_dataplane()) == ["senders", "switch", "telemetry"]
+    assert list(bmv2.cabling.of_dataplane()) == ["senders", "switch", "telemetry"]
     tofino = parse_testbed(written("tofino", TOFINO, NICS), "t").model
     assert isinstance(tofino.switch, SwitchTofino)
     assert tofino.switch.ports.telemetry.port == 3
-    assert "receivers" not in tofino.ports.of_dataplane()
+    assert "receivers" not in tofino.cabling.of_dataplane()
 
 
 @pytest.mark.parametrize(
     ("target", "switch", "ports", "line"),
     [
-        ("bmw", "", EMBEDDED, "t:2: target: 'bmw' is unknown; write 'dpdk', 'bmv2' or 'tofino'"),
+        ("bmw", "", EMBEDDED, "t:2: target: 'bmw' is unknown; write 'dpdk', 'virtual', 'bmv2' or"),
         ("bmv2", "", VETHS, "t:1: key 'switch' is missing; target bmv2 needs it"),
         ("dpdk", "switch: {}", EMBEDDED, "t:3: switch: target dpdk has no switch of its own"),
         ("bmv2", "switch: {thrift_port: 0}", VETHS, "t:3: switch.thrift_port: 0: input should be"),

@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.lane import programmed as module
 from nashbed.controlplane.lane.lab import Lab
 from nashbed.controlplane.lane.programmed import programmed
+from nashbed.controlplane.machine.clock import SYSTEM_CLOCK
 
 PROGRAM = LaneProgram(
     lane=3,
@@ -70,7 +71,7 @@ def _losses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lab(target: Target, host_losses: int = 0) -> Lab:
-    session: Any = SimpleNamespace(host_losses=lambda: host_losses)
+    session: Any = SimpleNamespace(host_losses=lambda: host_losses, clock=SYSTEM_CLOCK)
     made: Any = Lab(session, target, {"epoch_ns": 0})  # type: ignore[arg-type]
     return made  # type: ignore[no-any-return]
 

@@ -13,7 +13,13 @@ from nashbed.controlplane.machine import command
 from nashbed.controlplane.machine.polling import poll
 from nashbed.controlplane.machine.process import Process
 from nashbed.controlplane.machine.procfs import executable, start_time
-from nashbed.controlplane.machine.state import RunState, StateFile, own_state, read_states
+from nashbed.controlplane.machine.state import (
+    RunState,
+    StateFile,
+    end_descendants,
+    own_state,
+    read_states,
+)
 
 
 def python(script: str, name: str = "child", state: StateFile | None = None) -> Process:
@@ -110,6 +116,23 @@ def test_children_are_in_the_state_file_while_they_run(tmp_path: Path) -> None:
     assert after is not None
     assert after.processes == ()
     assert not child.is_alive()
+
+
+def test_what_a_child_leaves_of_its_own_kind_is_found_by_its_session(tmp_path: Path) -> None:
+    script = "import os, signal, sys\nif os.fork() == 0: os.kill(os.getpid(), signal.SIGSTOP)\n"
+    state = StateFile(own_state("abcd", tmp_path), tmp_path)
+    process = python(script + 'print(\'{"event":"up"}\'); input()', state=state)
+    process.wait_event("up", 60)
+    ((_, found),) = read_states(tmp_path)
+    assert found is not None
+    (child,) = found.processes
+    (left,) = poll(lambda: child.descendants() or None, 10.0, AssertionError)
+    assert left != process.pid
+    process.stop()  # although the one that is left has the pipes open as well
+    assert child.descendants() == [left]
+    assert child.model_copy(update={"executables": ("/bin/true",)}).descendants() == []
+    end_descendants(child)
+    poll(lambda: None if child.descendants() else True, 10.0, AssertionError)
 
 
 def test_our_own_run_is_alive_and_a_reused_pid_is_not(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from nashbed.controlplane.plan.estimates import (
 )
 from nashbed.controlplane.plan.resources import Resources, held_packets
 from nashbed.controlplane.plan.settings import scenario_settings
+from nashbed.controlplane.plan.trial_time import trial_time
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
 
@@ -19,10 +20,11 @@ def test_the_estimate_packs_by_rate_and_memory(scenario: Scenario, testbed: Test
     # Three trials of 100 Mbit/s into 250 Mbit/s: two at once, then one.
     plan = plan_of(scenario, testbed)
     held = held_packets(plan.trials[0].setting)
-    two = estimate_seconds(plan.trials[:2], 10**10, 4, Resources(250_000_000, 2 * held))
-    assert estimate_seconds(plan.trials, 10**10, 4, Resources(250_000_000, 10 * held)) == 2 * two
-    assert estimate_seconds(plan.trials, 10**10, 1, Resources(10**9, 10 * held)) == 3 * two
-    assert estimate_seconds(plan.trials, 10**10, 4, Resources(10**9, 2 * held)) == 2 * two
+    takes = trial_time(False, 10**10, 3)
+    two = estimate_seconds(plan.trials[:2], takes, 4, Resources(250_000_000, 2 * held))
+    assert estimate_seconds(plan.trials, takes, 4, Resources(250_000_000, 10 * held)) == 2 * two
+    assert estimate_seconds(plan.trials, takes, 1, Resources(10**9, 10 * held)) == 3 * two
+    assert estimate_seconds(plan.trials, takes, 4, Resources(10**9, 2 * held)) == 2 * two
     assert trials_at_once(plan.trials, 4, Resources(10**9, 2 * held)) == 2
 
 

@@ -22,6 +22,21 @@ def test_settings_are_named_by_what_is_swept() -> None:
     assert settings[1].buffer_bdp == 80
 
 
+def test_the_kernel_is_a_part_of_the_setting() -> None:
+    swept = scenario_with("sweep: {", 'sweep: {kernel: ["6.1", "6.12"], buffer: [1bdp, 2bdp], ')
+    settings = [setting for setting, _ in scenario_settings(swept)]
+    assert [(s.kernel, s.label) for s in settings] == [
+        ("6.1", "v6.1-b1bdp"),
+        ("6.1", "v6.1-b2bdp"),
+        ("6.12", "v6.12-b1bdp"),
+        ("6.12", "v6.12-b2bdp"),
+    ]
+    ((one, _),) = scenario_settings(scenario_with("duration:", 'kernel: "6.10"\nduration:'))
+    assert (one.kernel, one.label) == ("6.10", "b2bdp")
+    ((usual, _),) = scenario_settings(scenario_with("small", "usual"))
+    assert usual.kernel == ""
+
+
 @pytest.mark.parametrize(
     ("buffer", "unit", "value", "cell"),
     [

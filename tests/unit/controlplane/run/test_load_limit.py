@@ -25,6 +25,12 @@ def test_trials_that_ran_side_by_side_lower_it_once() -> None:
     assert limit.allowed_bps == 640
 
 
+def test_where_load_is_no_cause_it_stays() -> None:
+    limit = LoadLimit(1000, now=lambda: 10.0, adapts=False)
+    assert not limit.trial_ended(5.0, valid=False, failed_gates=SLOW, load_bps=500)
+    assert (limit.allowed_bps, limit.reduced) == (1000, False)
+
+
 def test_other_failures_leave_it_alone() -> None:
     limit = LoadLimit(1000)
     assert not limit.trial_ended(0.0, False, frozenset({"overlap"}), 1000)

@@ -13,6 +13,8 @@ from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.runner import ActiveRun, execute, resumed_run
 from nashbed.controlplane.run.work import Job, Work
+from nashbed.controlplane.store.digests import table_digest
+from nashbed.controlplane.store.documents import read_document
 from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.store.tables import TABLES
 from nashbed.controlplane.study.adaptive import make_chooser
@@ -70,6 +72,10 @@ def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
     cards = pq.read_table(folder / "postcards.parquet").to_pydict()
     assert set(cards["flow"]) == {0, 1, 2}
     assert -1e9 < cards["enqueue_ns"][0] < 0 < cards["enqueue_ns"][-1]
+    digests = read_document(folder / "trial.json", TrialRecord, "").digests
+    assert digests is not None
+    assert digests.tables == {name: table_digest(folder / f"{name}.parquet") for name in tables}
+    assert set(digests.facts) == {"applied", "ready", "sender", "sink", "lane", "losses"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.errors import HostError, InternalError, Inter
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.trial import GroupMix, Setting
-from nashbed.controlplane.plan.resources import Resources, held_packets
+from nashbed.controlplane.plan.resources import UNLIMITED_RESOURCES, Resources, held_packets
 from nashbed.controlplane.run.scheduler import Scheduler, Snapshot
 from nashbed.controlplane.run.steps import ORDER, Steps, TrialStep
 from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork
@@ -98,6 +98,21 @@ def test_lanes_are_the_other_limit() -> None:
     lanes = Lanes()
     run([job(f"j{i}", 1) for i in range(12)], lanes, count=3)
     assert lanes.most == 3
+
+
+def test_lanes_that_share_nothing_are_the_only_limit() -> None:
+    """Whatever their rates; and a late trial is no reason to run fewer."""
+    lanes, work = Lanes(), planned([job(f"j{i}", 10**6) for i in range(9)])
+    late: list[Snapshot] = []
+
+    def execute(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> SimpleNamespace:
+        lanes(job, lane, tell)
+        return record(False, "lateness") if job.attempt == 0 else record(True)
+
+    Scheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(late.append, every_s=0.005)
+    assert lanes.most == 3
+    assert len(lanes.done) == 18
+    assert not any(snapshot.reduced for snapshot in late)
 
 
 def test_packet_memory_is_a_limit_too() -> None:

@@ -18,7 +18,7 @@ from nashbed.controlplane.contract.messages import TelemetryTotals
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
-from nashbed.controlplane.targets.client import ControlClient
+from nashbed.controlplane.machine.control_client import ControlClient, FixedTimeout
 from nashbed.controlplane.targets.dpdk import DpdkTarget
 from tests.fakes.dataplane_host import Answer, FakeHost
 
@@ -186,7 +186,7 @@ def serve_once(path: Path, answer: bytes) -> None:
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        client = ControlClient(path, timeout_s=0.2)
+        client = ControlClient(path, FixedTimeout(0.2))
         try:
             client.call("stats")
         finally:

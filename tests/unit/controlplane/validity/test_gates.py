@@ -25,7 +25,7 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.plan import PlannedTrial
-from nashbed.controlplane.contract.target import Applied, Limit
+from nashbed.controlplane.contract.target import Applied, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.lane.losses import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt
@@ -260,6 +260,24 @@ def test_sampling_is_on_time(trial: TrialMeasurement, mean: int, missed: int, pa
     timer = TimerLateness(count=99, missed=missed, mean_ns=mean, max_ns=mean)
     sender = trial.sender.model_copy(update={"lateness": timer})
     assert gates.sampling(replace(trial, sender=sender)).passed is passed
+
+
+def test_where_times_are_exact_nothing_may_be_late(trial: TrialMeasurement) -> None:
+    """The scenario's bounds, however wide, do not widen those of the target."""
+    bounds = TimeBounds(
+        departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0
+    )
+    wide = bounded(trial, lateness_p999="1s", loop_gap="1s", sampling_lateness="1s")
+    exact = replace(wide, time_bounds=bounds)
+    on_time = with_lateness(exact, p999_ns=0, max_ns=0, max_gap_ns=0)
+    assert verdict(gates.lateness(on_time)) == (True, 0, 0)
+    assert verdict(gates.loop_gap(on_time)) == (True, 0, 0)
+    assert verdict(gates.lateness(with_lateness(on_time, max_ns=1))) == (False, 1, 0)
+    assert verdict(gates.loop_gap(with_lateness(on_time, max_gap_ns=1))) == (False, 1, 0)
+    for mean, missed, passed in ((10_000, 0, True), (10_001, 0, False), (0, 1, False)):
+        timer = TimerLateness(count=10_000, missed=missed, mean_ns=mean, max_ns=mean)
+        sender = trial.sender.model_copy(update={"lateness": timer})
+        assert gates.sampling(replace(exact, sender=sender)).passed is passed
 
 
 def test_congestion_control_is_read_back(trial: TrialMeasurement) -> None:

@@ -178,6 +178,8 @@ def test_targets_without_lanes_are_left_out() -> None:
     assert "one lane only" in why_not(testbed, alone, Rate(50 * MBIT))
     slow: Capabilities = can.model_copy(update={"max_rate_bps": 10 * MBIT})
     assert why_not(testbed, slow, Rate(50 * MBIT)).startswith("target dpdk supports at most 10mbit")
+    apart: Capabilities = can.model_copy(update={"isolated": True})
+    assert "each lane is a machine of its own" in why_not(testbed, apart, Rate(50 * MBIT))
     one = TESTBED.replace("lanes: 4", "lanes: 1") + "dataplane: {lanes: 1}\n"
     with pytest.raises(ConfigError, match="there is nothing to count"):
         measure_lanes(parse_testbed(one, "fake.yaml"), Capacities(SHORT), print)

@@ -9,7 +9,7 @@ from nashbed.controlplane.calibrate.load import Burst, BurstStep
 from nashbed.controlplane.calibrate.load import choose as choose_module
 from nashbed.controlplane.calibrate.load.choose import choose_load
 from nashbed.controlplane.calibrate.load.testpmd import TestpmdLoad, arguments, commands
-from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.command import Completed
 from tests.fakes.session import FakeSession
@@ -114,3 +114,14 @@ def test_it_is_asked_for_only_where_it_is(
     monkeypatch.setattr(choose_module.shutil, "which", lambda name: None)
     with pytest.raises(HostError, match="not installed; run `apt install dpdk-dev`"):
         choose_load("testpmd", testbed)
+
+
+@pytest.mark.parametrize("asked", ["testpmd", "pktgen", "pktgen:loadhost"])
+def test_no_generator_but_our_own_reaches_a_guest(
+    monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    virtual = Testbed(name="virtual", target="virtual")
+    with pytest.raises(ConfigError, match="cannot send into the machines of target virtual"):
+        choose_load(asked, virtual)
+    assert choose_load("auto", virtual) is choose_load("own", virtual)

@@ -1,0 +1,100 @@
+"""Guests with the built kernel: whatever happens to the control plane, nothing is left of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.contract.errors import HostError, TargetError
+from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.machine.guest_scratch import guests_folder, remove_dead_sessions
+from nashbed.controlplane.machine.guest_session import GuestSession
+from nashbed.controlplane.machine.polling import poll
+from tests.support import guests
+
+ROOT = Path(__file__).resolve().parents[2]
+KILLS = 30
+LONGEST_S = 3.0
+"""Long enough for a boot and some virtual time."""
+
+pytestmark = pytest.mark.virtual
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Sessions have their folders in a place of the test's own."""
+    try:
+        check_guests(guests.session_request(tmp_path).testbed)
+    except HostError as error:
+        pytest.skip(error.message)
+    with tempfile.TemporaryDirectory(prefix="nb") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[GuestSession]:
+    made = GuestSession(guests.session_request(tmp_path))
+    try:
+        made.open()
+        yield made
+    finally:
+        made.close()
+
+
+def test_a_guest_boots_and_its_clock_goes(session: GuestSession) -> None:
+    guests.boot(session)
+    began_ns = session.clock.now_ns()
+    session.clock.sleep(100.0)
+    assert session.clock.now_ns() - began_ns >= 100 * 10**9
+    assert set(session.host_losses().values()) == {0}
+
+
+@pytest.mark.slow
+def test_thirty_random_kills_leave_nothing(tmp_path: Path) -> None:
+    draw = random.Random(12)
+    for _ in range(KILLS):
+        number = draw.choice([signal.SIGTERM, signal.SIGKILL])
+        scratch = _killed_holder(tmp_path, number, draw.uniform(0.0, LONGEST_S))
+        left = AssertionError(f"processes of {scratch} are left")
+        poll(lambda at=scratch: None if guests.left_of(at) else True, 10.0, lambda e=left: e)
+        remove_dead_sessions(guests_folder())
+        assert list(guests_folder().iterdir()) == []
+
+
+def _killed_holder(folder: Path, number: signal.Signals, after_s: float) -> str:
+    """A program that holds a session, killed some time after it has said where."""
+    args = [sys.executable, "-m", "tests.support.hold_guest", str(folder)]
+    with subprocess.Popen(args, stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+        assert holder.stdout is not None
+        scratch: str = json.loads(holder.stdout.readline())["scratch"]
+        try:
+            holder.wait(after_s)
+        except subprocess.TimeoutExpired:
+            os.kill(holder.pid, number)
+        else:
+            raise AssertionError("the session has ended by itself")
+    return scratch
+
+
+def test_a_crash_of_the_guests_kernel_is_reported(session: GuestSession) -> None:
+    kernel = guests.boot(session)
+    # What the guest's first process runs in is gone: it ends with it, and the kernel panics.
+    first_program = min(_children(kernel.pid))
+    os.kill(first_program, signal.SIGKILL)
+    with pytest.raises(TargetError, match=r"guest failed: .*: Kernel panic - not syncing"):
+        session.clock.sleep(10.0)
+    assert kernel.poll() is not None
+    assert guests.left_of(str(session.scratch)) == []
+
+
+def _children(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

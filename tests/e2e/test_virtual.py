@@ -1,0 +1,159 @@
+"""Real trials in virtual time: exact where real time has tolerances, and equal to the bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED, HostError
+from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.machine.kernels import find_kernel
+from tests.e2e.conftest import Nashbed, only_valid, records
+from tests.support import guests
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "virtual.json"
+S = 10**9
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True)
+def _kernel(tmp_path: Path) -> None:
+    try:
+        check_guests(guests.session_request(tmp_path).testbed)
+    except HostError as error:
+        pytest.skip(error.message)
+
+
+@pytest.fixture
+def virtual(nashbed: Nashbed, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nashbed]:
+    """The command line; guests have their folders in a short place of the test's own."""
+    folder = Path(f"/tmp/nb{os.getpid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    yield nashbed
+    left = [path for path in folder.rglob("*") if not path.is_dir()]
+    assert left == []
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir()
+    folder.rmdir()
+
+
+def run(tool: Nashbed, more: str = "", **changes: Any) -> Path:
+    """A run with the gates as they come."""
+    return tool.run(tool.scenario(more, **changes), "virtual")
+
+
+def table(run_dir: Path, trial: str, name: str) -> dict[str, np.ndarray]:
+    read = pq.read_table(run_dir / "trials" / trial / f"{name}.parquet")
+    return {column: read[column].to_numpy() for column in read.column_names}
+
+
+def digests(run_dir: Path) -> dict[str, str]:
+    return {name: record["digests"]["trial"] for name, record in records(run_dir).items()}
+
+
+def test_times_are_exact(virtual: Nashbed) -> None:
+    run_dir = run(virtual, duration="6s", warmup="2s")
+    record = only_valid(run_dir)
+    gates = {gate["name"]: gate for gate in record["gates"]}
+    assert record["lateness"]["max_ns"] == 0
+    assert (gates["lateness"]["limit"], gates["loop_gap"]["limit"]) == (0.0, 0.0)
+    assert set(record["ports_delta"].values()) == {0}
+
+    cards = table(run_dir, record["id"], "postcards")
+    out = cards["kind"] == 0
+    # A packet leaves when its last bit is serialised: the shortest, resets, have 54 bytes.
+    assert (cards["dequeue_ns"] - cards["enqueue_ns"])[out].min() == 54 * 8 * S // 20_000_000
+    assert np.all(np.diff(cards["dequeue_ns"][out]) > 0)
+    samples = table(run_dir, record["id"], "flow_samples")
+    known = samples["min_rtt_us"] < 2**32 - 1
+    # The base RTT, the serialisation of a small segment, and some readings of the clock.
+    assert samples["min_rtt_us"][known].min() in range(20_000, 20_000 + 40)
+
+
+def test_a_repeat_is_equal_and_another_seed_is_not(virtual: Nashbed) -> None:
+    run_dir = run(virtual, mixes="[0, 1, 2]")
+    answer = json.loads(virtual.call("verify", str(run_dir), "--all", "--json"))
+    assert answer["ok"] is True
+    other = run(virtual, "seed: 7\n", mixes="[0, 1, 2]")
+    same, different = digests(run_dir), digests(other)
+    assert same.keys() == different.keys()
+    assert not set(same.values()) & set(different.values())
+
+
+def test_a_changed_table_is_found(virtual: Nashbed) -> None:
+    run_dir = run(virtual)
+    record = only_valid(run_dir)
+    path = run_dir / "trials" / record["id"] / "goodput.parquet"
+    changed = pq.read_table(path)
+    pq.write_table(changed.slice(1), path)
+    assert "goodput" in virtual.call("verify", str(run_dir), code=EXIT_ACCEPTANCE) + str(path)
+
+
+def test_captures_hold_every_segment(virtual: Nashbed) -> None:
+    run_dir = run(virtual, "telemetry: {capture: both}\n")
+    record = only_valid(run_dir)
+    folder = run_dir / "trials" / record["id"]
+    assert (folder / "capture.pcap").stat().st_size > (folder / "behind.pcap").stat().st_size > 0
+    figure = virtual.folder / "rtt.png"
+    virtual.call("rtt", str(folder / "capture.pcap"), "--out", str(figure))
+    assert figure.stat().st_size > 0
+
+
+def test_an_adaptive_search_runs_on_it(virtual: Nashbed) -> None:
+    run_dir = run(virtual, "equilibrium: {search: adaptive}\n", count=6, mixes="all")
+    assert 2 <= len(records(run_dir)) <= 7
+    assert all(record["valid"] for record in records(run_dir).values())
+
+
+def test_a_stopped_run_goes_on_and_is_the_same(virtual: Nashbed) -> None:
+    scenario = virtual.scenario("", mixes="[0, 1, 2]", duration="20s", rate="50mbit")
+    whole = virtual.run(scenario, "virtual")
+    bed = str(Path(__file__).parents[2] / "configs" / "testbeds" / "virtual.yaml")
+    stopped = virtual.start(
+        "run", str(scenario), "--testbed", bed, "--out", str(virtual.results / "second"),
+        "--no-report", "--json",
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    folder = virtual.results / "second"
+    while not list(folder.glob("*/trials/.*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stopped.send_signal(signal.SIGTERM)
+    stopped.communicate(timeout=60)
+    assert stopped.returncode == EXIT_INTERRUPTED
+    (run_dir,) = folder.iterdir()
+    virtual.call("resume", str(run_dir), "--no-report", "--json")
+    assert digests(run_dir) == digests(whole)
+
+
+def test_two_runs_at_once_do_not_meet(virtual: Nashbed) -> None:
+    scenario = virtual.scenario("")
+    bed = str(Path(__file__).parents[2] / "configs" / "testbeds" / "virtual.yaml")
+    both = [
+        virtual.start("run", str(scenario), "--testbed", bed, "--out",
+                      str(virtual.results / name), "--no-report", "--json")
+        for name in ("first", "second")
+    ]  # fmt: skip
+    answers = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], answers
+    first, second = (Path(json.loads(out)["run_dir"]) for out, _ in answers)
+    assert digests(first) == digests(second)
+
+
+def test_the_golden_trial(virtual: Nashbed) -> None:
+    """Digests that were seen on other machines; each kernel has its own."""
+    golden = json.loads(GOLDEN.read_text())
+    kernel = find_kernel()
+    if kernel.digest not in golden["kernels"]:
+        pytest.skip(f"no golden digests of kernel {kernel.release} ({kernel.digest[:12]})")
+    run_dir = run(virtual, count=4, rtt="30ms", mixes="[1, 2]", duration="10s", rate="30mbit")
+    assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]

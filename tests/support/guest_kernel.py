@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that has the data plane's library loaded and calls it as a guest's kernel does.
+
+    python -m tests.support.guest_kernel LIBRARY CONFIGURATION
+
+`tests/support/virtual.py` starts it: DPDK starts only once in a process. It reads commands, one
+JSON object per line, and answers each but `answer` with one line.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import sys
+from collections.abc import Iterator
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_uint, c_ulonglong, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ABI = 1
+END = 2**64 - 2
+"""The last time before "never"."""
+
+
+class Functions(ctypes.Structure):
+    """struct nashbed_virtual of hosts/uml/nashbed_virtual.h."""
+
+    _fields_ = (
+        ("abi", c_uint),
+        ("alloc", CFUNCTYPE(c_void_p, c_uint, POINTER(c_void_p))),
+        ("receive", CFUNCTYPE(None, c_int, c_void_p, c_ulonglong)),
+        ("next_event", CFUNCTYPE(c_ulonglong)),
+        ("advance", CFUNCTYPE(None, c_ulonglong)),
+        ("take", CFUNCTYPE(c_void_p, POINTER(c_int), POINTER(c_void_p), POINTER(c_uint))),
+        ("release", CFUNCTYPE(None, c_void_p)),
+        ("request", CFUNCTYPE(c_uint, c_char_p, c_uint, c_ulonglong)),
+        ("answer", CFUNCTYPE(None, c_char_p, c_uint)),
+        ("close", CFUNCTYPE(None)),
+    )
+
+
+class Kernel:
+    """What a guest's kernel is to the library: a clock, frames and requests."""
+
+    def __init__(self, library: str, configuration: str) -> None:
+        opened = ctypes.CDLL(library).nashbed_virtual_open
+        opened.argtypes, opened.restype = [c_char_p], POINTER(Functions)
+        self._library = opened(configuration.encode()).contents
+        assert self._library.abi == ABI
+        self._now_ns = 0
+        self._left: list[tuple[int, int, int, bytes]] = []
+        self._snap = 0
+
+    def request(self, room: int) -> str:
+        """The next request to the guest, in parts of `room` bytes; empty when it is to end."""
+        text = b""
+        buffer = ctypes.create_string_buffer(room)
+        while not text.endswith(b"\n"):
+            n = self._library.request(buffer, room, self._now_ns)
+            if n == 0:
+                assert not text, "the guest ends in the middle of a request"
+                return ""
+            text += buffer.raw[:n]
+        return text.decode()
+
+    def answer(self, parts: list[str]) -> None:
+        """Answer it in parts; the last one ends with the newline."""
+        for part in parts:
+            self._library.answer(part.encode(), len(part.encode()))
+
+    def play(self, packets: Path, departures: Path, snap: int) -> int:
+        """Put packets through at their times until nothing is left to do; the time then."""
+        self._left, self._snap = [], snap
+        with np.load(packets) as arrays:
+            data = arrays["data"].tobytes()
+            names = ("times", "wires", "starts", "captured", "lengths")
+            columns = [arrays[name].tolist() for name in names]
+        for time_ns, wire, start, captured, length in zip(*columns, strict=True):
+            self._advance_to(time_ns)
+            self._receive(time_ns, wire, data[start : start + captured], length)
+            self._advance_to(time_ns)
+        self._advance_to(END)
+        times, wires, lengths, frames = zip(*self._left, strict=True) if self._left else [()] * 4
+        np.savez(
+            departures,
+            times=np.array(times, np.int64),
+            wires=np.array(wires, np.int64),
+            lengths=np.array(lengths, np.int64),
+            captured=np.array([len(frame) for frame in frames], np.int64),
+            data=np.frombuffer(b"".join(frames), np.uint8),
+        )
+        return self._now_ns
+
+    def close(self) -> None:
+        """End the library."""
+        self._library.close()
+
+    def _receive(self, time_ns: int, wire: int, start: bytes, length: int) -> None:
+        data = c_void_p()
+        frame = self._library.alloc(length, byref(data))
+        assert frame is not None, "out of packet buffers"
+        ctypes.memset(data, 0, length)
+        ctypes.memmove(data, start, len(start))
+        self._library.receive(wire, frame, time_ns)
+
+    def _advance_to(self, end_ns: int) -> None:
+        library = self._library
+        while (event_ns := library.next_event()) <= end_ns:
+            assert event_ns >= self._now_ns, "time goes backwards"
+            self._now_ns = event_ns
+            library.advance(event_ns)
+            self._left.extend(self._take())
+
+    def _take(self) -> Iterator[tuple[int, int, int, bytes]]:
+        wire, data, length = c_int(), c_void_p(), c_uint()
+        while frame := self._library.take(byref(wire), byref(data), byref(length)):
+            start = ctypes.string_at(data, min(length.value, self._snap))
+            yield self._now_ns, wire.value, length.value, start
+            self._library.release(frame)
+
+
+def serve(kernel: Kernel, command: dict[str, Any]) -> dict[str, Any] | None:
+    """Do one command; what to answer."""
+    what = command.pop("do")
+    if what == "request":
+        return {"request": kernel.request(command["room"])}
+    if what == "play":
+        paths = (Path(command["packets"]), Path(command["departures"]))
+        return {"now_ns": kernel.play(*paths, command["snap"])}
+    assert what == "answer"
+    kernel.answer(command["parts"])
+    return None
+
+
+def main() -> None:
+    """Commands until the end of the input."""
+    kernel = Kernel(*sys.argv[1:])
+    print(json.dumps({"open": True}), flush=True)
+    for line in sys.stdin:
+        answer = serve(kernel, json.loads(line))
+        if answer is not None:
+            print(json.dumps(answer), flush=True)
+    kernel.close()
+
+
+if __name__ == "__main__":
+    main()

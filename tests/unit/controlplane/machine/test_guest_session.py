@@ -1,0 +1,191 @@
+"""A session in virtual time: guests started and ended, and nothing left of them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.contract.errors import HostError, InternalError, TargetError
+from nashbed.controlplane.contract.testbed import Guest, Testbed
+from nashbed.controlplane.contract.units import Size
+from nashbed.controlplane.machine.control_client import ControlClient
+from nashbed.controlplane.machine.guest_kernel import GuestSettings, kernel_command
+from nashbed.controlplane.machine.guest_scratch import guests_folder, open_scratch
+from nashbed.controlplane.machine.guest_session import GuestSession, guest_memory_bytes
+from nashbed.controlplane.machine.make_session import local_session
+from nashbed.controlplane.machine.polling import poll
+from nashbed.controlplane.machine.procfs import start_time
+from nashbed.controlplane.machine.session import LocalSession
+from tests.fakes.guest import BOOT_NS
+from tests.support import guests
+
+MakeSession = Callable[..., GuestSession]
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def hosts_of(session: GuestSession) -> dict[str, dict[str, object]]:
+    """How the stand-in's hosts were made."""
+    client = ControlClient(session.scratch / "control.sock")
+    hosts: dict[str, dict[str, object]] = client.call("hello")["hosts"]  # type: ignore[assignment]
+    client.close()
+    return hosts
+
+
+def test_the_target_decides_what_session_it_is(tmp_path: Path) -> None:
+    request = guests.session_request(tmp_path)
+    assert isinstance(local_session(request), GuestSession)
+    real = Testbed.model_validate(
+        {"name": "x", "ports": {"senders": {"driver": "tap"}, "receivers": {"driver": "tap"}}}
+    )
+    assert isinstance(local_session(guests.session_request(tmp_path, testbed=real)), LocalSession)
+
+
+def test_a_booted_guest_has_its_hosts_ready(session: GuestSession) -> None:
+    hosts = hosts_of(session)
+    assert hosts["snd"]["addresses"] == ["10.64.0.1/32", "10.64.0.2/32"]
+    assert hosts["snd"]["routes"] == ["10.65.0.0/16"]
+    assert hosts["rcv"]["addresses"] == ["10.65.0.1/32", "10.65.0.2/32"]
+    assert hosts["rcv"]["routes"] == ["10.64.0.0/16"]
+    assert hosts["snd"]["sysctls"] == session.sysctls
+    shared = session.sysctls.keys() - hosts["rcv"]["sysctls"].keys()  # type: ignore[attr-defined]
+    assert shared == {"net.ipv4.tcp_mem"}
+
+
+def test_each_boot_is_another_guest(session: GuestSession) -> None:
+    first = session._kernel
+    assert first is not None
+    session.clock.sleep(5.0)
+    second = guests.boot(session, seed=2)
+    assert first.poll() is not None
+    assert second.poll() is None
+    assert second.pid != first.pid
+    assert session.clock.now_ns() == BOOT_NS
+
+
+def test_losses_are_named_by_interface(session: GuestSession) -> None:
+    kinds = ("rx_errors", "rx_dropped", "rx_fifo", "tx_errors", "tx_dropped", "tx_fifo")
+    expected = {"softnet_dropped": 7}
+    for interface in ("nb0", "nb1"):
+        expected |= {f"{interface}_{kind}": n for n, kind in enumerate(kinds, 1)}
+    assert session.host_losses() == expected
+
+
+def test_a_failure_before_ready_leaves_no_guest(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_GUEST", "config")
+    session = make_session()
+    words = r"guest ended unexpectedly \(exit code 2\): nashbed-virtual: spec: /nowhere: cannot be"
+    with pytest.raises(TargetError, match=words):
+        guests.boot(session)
+    session.require_targets()
+    assert session.clock.now_ns() == 0
+
+
+def test_the_console_is_kept_by_core(make_session: MakeSession, tmp_path: Path) -> None:
+    guests.boot(make_session(core=0))
+    guests.boot(make_session())
+    assert {path.name for path in tmp_path.glob("guest*.log")} == {"guest.log", "guest-0.log"}
+
+
+def test_a_guest_is_pinned_to_its_core(make_session: MakeSession) -> None:
+    kernel = guests.boot(make_session(core=0))
+    status = Path(f"/proc/{kernel.pid}/status").read_text()
+    assert "Cpus_allowed_list:\t0\n" in status
+
+
+def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = guests.fake_kernel(tmp_path)
+    guests.use_kernel(monkeypatch.setattr, kernel)
+    config, scratch = Path("/s/guest.json"), Path("/s")
+    command = kernel_command(GuestSettings(kernel, 2**64 - 1, config, scratch, 2**30, None))
+    assert command[:4] == ["env", f"NASHBED_SEED={2**64 - 1}", "TMPDIR=/dev/shm", "HOME=/s"]
+    assert "taskset" not in command
+    assert command[command.index(str(kernel.binary)) + 1] == "mem=1024M"
+    assert command[-1].endswith("/nashbed-virtual.so:/s/guest.json")
+
+
+def test_two_sessions_do_not_meet(make_session: MakeSession) -> None:
+    first, second = make_session(), make_session()
+    kernels = [guests.boot(first), guests.boot(second)]
+    assert first.scratch != second.scratch
+    first.clock.sleep(3.0)
+    assert second.clock.now_ns() == BOOT_NS
+    first.close()
+    assert [kernel.poll() is None for kernel in kernels] == [False, True]
+    assert second.scratch.is_dir()
+
+
+def test_closing_leaves_nothing(session: GuestSession) -> None:
+    scratch, kernel = session.scratch, session._kernel
+    assert kernel is not None
+    session.close()
+    session.close()
+    assert not scratch.exists()
+    assert list(guests_folder().iterdir()) == []
+    assert start_time(kernel.pid) is None
+    with pytest.raises(InternalError, match="not open"):
+        _ = session.scratch
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_control_plane_leaves_no_guest(
+    place: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    args = [sys.executable, "-m", "tests.support.hold_guest", str(tmp_path), "fake"]
+    with subprocess.Popen(args, stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
+        assert holder.stdout is not None
+        scratch = Path(json.loads(holder.stdout.readline())["scratch"])
+        pid = json.loads(holder.stdout.readline())["pid"]
+        assert scratch.is_dir()
+        holder.send_signal(number)
+    gone = AssertionError(f"process {pid} is still there")
+    poll(lambda: True if start_time(pid) is None else None, 10.0, lambda: gone)
+    assert scratch.exists() is (number == signal.SIGKILL)
+    state_file = open_scratch(guests_folder(), "cd34", tmp_path)
+    assert not scratch.exists()
+    assert len(list(guests_folder().glob("*.json"))) == 1
+    state_file.remove()
+
+
+def test_a_live_session_is_left_alone(session: GuestSession, tmp_path: Path) -> None:
+    other = open_scratch(guests_folder(), "cd34", tmp_path)
+    assert session.scratch.is_dir()
+    assert session.scratch != Path(other.state.scratch)
+
+
+def test_a_folder_of_somebody_elses_is_refused(place: Path, tmp_path: Path) -> None:
+    guests_folder().symlink_to(tmp_path)
+    with pytest.raises(HostError, match="not a folder of this user"):
+        open_scratch(guests_folder(), "ab12", tmp_path)
+
+
+def test_a_path_too_long_for_sockets_is_refused(place: Path, tmp_path: Path) -> None:
+    folder = place / ("x" * 100)
+    with pytest.raises(HostError, match="too long a path for UNIX sockets"):
+        open_scratch(folder, "ab12", tmp_path)
+    assert list(folder.iterdir()) == []
+
+
+def test_memory_is_more_than_flows_can_need(tmp_path: Path) -> None:
+    assert guest_memory_bytes(guests.session_request(tmp_path)) == 2**30
+    large = guests.session_request(tmp_path, window_bytes=200 * 2**20)
+    assert guest_memory_bytes(large) == (768 + 6 * 200) * 2**20
+    bed = Testbed(name="v", target="virtual", virtual=Guest(memory=Size(128 * 2**20)))
+    assert guest_memory_bytes(guests.session_request(tmp_path, testbed=bed)) == 128 * 2**20
+
+
+def test_what_needs_another_machine_is_refused(session: GuestSession, tmp_path: Path) -> None:
+    with pytest.raises(InternalError, match="by boot"):
+        session.start_dataplane(tmp_path)
+    with pytest.raises(InternalError, match="no forwarder"):
+        session.start_forwarder(())
+    with pytest.raises(InternalError, match="no switch program"):
+        session.start_switch(tmp_path)
+    with pytest.raises(HostError, match="pktgen: cannot send in virtual time"):
+        session.run_beside_senders(["pktgen"], None, 1.0)

@@ -1,0 +1,130 @@
+"""Built kernels: which one is found, and what is said where there is none."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.machine import kernels
+from nashbed.controlplane.machine.kernels import (
+    RECIPE,
+    KernelRecord,
+    built_kernels,
+    file_digest,
+    find_kernel,
+    kernel_cache,
+    kernel_folder,
+    recipe_digest,
+)
+from nashbed.controlplane.machine.paths import UML
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return kernel_cache()
+
+
+def put(release: str, package: str = "linux-source 1", digest: str = "") -> Path:
+    """A kernel in the cache; its folder."""
+    digest = digest or recipe_digest(package)
+    folder = kernel_folder(release, digest)
+    folder.mkdir(parents=True)
+    (folder / "linux").write_text(f"kernel {release}")
+    record = KernelRecord(
+        release=release,
+        package=package,
+        digest=digest,
+        binary_digest=file_digest(folder / "linux"),
+        compiler="gcc",
+        built="2026-01-01T00:00:00Z",
+        seconds=200.0,
+    )
+    (folder / "kernel.json").write_text(record.model_dump_json())
+    return folder
+
+
+def test_none_is_built() -> None:
+    assert built_kernels() == []
+    with pytest.raises(HostError) as none:
+        find_kernel()
+    assert none.value.message == "no kernel for virtual time is built: run `make virtual`"
+    with pytest.raises(HostError) as other:
+        find_kernel("6.12.3")
+    assert other.value.message == (
+        "no kernel 6.12.3 for virtual time is built: run `make virtual KERNEL=6.12`"
+    )
+
+
+def test_the_usual_one_is_61_or_else_the_newest() -> None:
+    put("6.12.9")
+    put("7.3.4")
+    put("5.10.200")
+    assert [kernel.release for kernel in built_kernels()] == ["7.3.4", "6.12.9", "5.10.200"]
+    assert find_kernel().release == "7.3.4"
+    put("6.1.176")
+    found = find_kernel()
+    assert (found.release, found.package) == ("6.1.176", "linux-source 1")
+    assert found.binary.read_text() == "kernel 6.1.176"
+
+
+def test_one_is_found_by_the_first_numbers_of_its_release() -> None:
+    for release in ("6.1.176", "6.12.117", "6.12.95"):
+        put(release)
+    assert find_kernel("6.1").release == "6.1.176"
+    assert find_kernel("6.12").release == "6.12.117"
+    assert find_kernel("6.12.95").release == "6.12.95"
+    with pytest.raises(HostError, match=r"no kernel 6\.2 for"):
+        find_kernel("6.2")
+
+
+def test_one_of_another_recipe_is_not_used() -> None:
+    put("6.1.176", digest="0" * 64)
+    assert built_kernels() == []
+    with pytest.raises(HostError, match=r"6\.1\.176 .* other edits.*run `make virtual`"):
+        find_kernel()
+
+
+def test_a_program_that_has_changed_is_refused() -> None:
+    folder = put("6.1.176")
+    find_kernel()
+    (folder / "linux").write_text("another kernel")
+    with pytest.raises(HostError, match=r"not the program that was built; remove .*KERNEL=6\.1`"):
+        find_kernel()
+    (folder / "linux").unlink()
+    with pytest.raises(HostError, match=r"No such file.*KERNEL=6\.1`"):
+        find_kernel()
+
+
+def test_what_is_no_kernel_is_passed_over(empty_cache: Path) -> None:
+    put("6.1.176")
+    (put("6.12.1") / "kernel.json").write_text("{}")
+    unfinished = put("7.3.4")
+    unfinished.rename(empty_cache / ".unfinished-1-2")
+    assert [kernel.release for kernel in built_kernels()] == ["6.1.176"]
+
+
+def test_the_digest_is_that_of_source_and_recipe(tmp_path: Path) -> None:
+    copy = tmp_path / "uml"
+    copy.mkdir()
+    for name in RECIPE:
+        shutil.copy(UML / name, copy)
+    digest = recipe_digest("linux-source-6.1 6.1.176-1", copy)
+    assert digest == recipe_digest("linux-source-6.1 6.1.176-1")
+    assert digest != recipe_digest("linux-source-6.1 6.1.177-1")
+    for name in RECIPE:
+        before = (copy / name).read_bytes()
+        (copy / name).write_bytes(before + b"\n")
+        assert recipe_digest("linux-source-6.1 6.1.176-1", copy) != digest, name
+        (copy / name).write_bytes(before)
+
+
+def test_the_cache_is_in_the_users_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kernel_cache() == tmp_path / "cache" / "nashbed" / "kernels"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kernels.kernel_cache() == tmp_path / ".cache" / "nashbed" / "kernels"

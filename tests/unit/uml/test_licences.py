@@ -1,0 +1,36 @@
+"""What is linked into a guest's kernel may be: its sources are offered under the GPL too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.machine.paths import ROOT, UML
+
+HOSTS = ROOT / "hosts"
+LINKED = ("config", "control", "core", "io", "path", "pipeline", "plane", "virtual")
+EITHER = "SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only"
+GPL = "SPDX-License-Identifier: GPL-2.0-only"
+
+
+def c_sources(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.[ch]") if path.name != "check.h"]
+
+
+@pytest.mark.parametrize("folder", ["common", *(f"dpdk/{name}" for name in LINKED)])
+def test_what_is_linked_with_the_kernel_is_under_either_licence(folder: str) -> None:
+    sources = c_sources(HOSTS / folder)
+    assert sources
+    assert [path for path in sources if EITHER not in path.read_text()[:200]] == []
+
+
+def test_what_is_of_the_kernel_is_under_its_licence() -> None:
+    assert EITHER in (UML / "nashbed_virtual.h").read_text()[:200]
+    ours = [UML / "edits.py", UML / "kernel.config", *UML.glob("*.c")]
+    assert [path for path in ours if GPL not in path.read_text()[:200]] == []
+
+
+def test_the_texts_of_both_are_there() -> None:
+    folder = ROOT / "LICENSES"
+    assert (folder / "Apache-2.0.txt").read_text() == (ROOT / "LICENSE").read_text()
+    assert "GNU GENERAL PUBLIC LICENSE" in (folder / "GPL-2.0-only.txt").read_text()
