@@ -91,6 +91,8 @@ class TrialData:
 
     Attributes:
         window_ns: The measured window (from, to).
+        spans_ns: Where throughput is that of each strategy's own span, the length of the span of
+            each flow's strategy and group, shape (F,); NaN where nothing arrived. Else None.
         rate_bps: Applied rate of the bottleneck.
         buffer_bytes: Applied limit of the queue.
         overhead_bytes: Bytes counted for each packet besides the frame.
@@ -103,6 +105,7 @@ class TrialData:
     """
 
     window_ns: tuple[int, int]
+    spans_ns: FloatArray | None
     rate_bps: int
     buffer_bytes: int
     overhead_bytes: int

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.store.errors import TRIAL_REMEDY, damaged
 from nashbed.controlplane.store.parquet import Arrays
 from nashbed.controlplane.store.sealed_trial import SealedTrial
+from numpy.typing import NDArray
 
-from .data import FlowSamples, Goodput, QueueTotals, TrialData
+from .data import FloatArray, FlowSamples, Goodput, QueueTotals, TrialData
 from .totals import BIN_COLUMNS, POSTCARD_COLUMNS, Link, sum_bins, sum_postcards
 
 SAMPLE_COLUMNS = ("t_ns", "flow", "srtt_us", "bytes_sent", "bytes_retrans")
@@ -30,6 +33,7 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
     order = np.argsort(flows["flow"])
     return TrialData(
         window_ns=record.window_ns,
+        spans_ns=_spans(record, flows["cc"][order], flows["group"][order]),
         rate_bps=record.applied.rate_bps,
         buffer_bytes=record.applied.buffer_bytes,
         overhead_bytes=record.applied.overhead_bytes,
@@ -40,6 +44,19 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
         queue=_queue(trial, scenario, len(order)),
         samples=_samples(trial, len(order)),
     )
+
+
+def _spans(record: TrialRecord, cc: NDArray[Any], group: NDArray[Any]) -> FloatArray | None:
+    """Length of each flow's own span, where that is what throughput is measured over."""
+    if record.window != "whole":
+        return None
+    lengths = {
+        span.kind: span.last_byte_ns - span.first_byte_ns
+        for span in record.spans
+        if span.first_byte_ns is not None and span.last_byte_ns is not None
+    }
+    kinds = zip(group, cc, strict=True)
+    return np.array([lengths.get((int(g), str(c)), np.nan) for g, c in kinds], float)
 
 
 def sampled_one_in(scenario: Scenario) -> int:

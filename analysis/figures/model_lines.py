@@ -52,7 +52,7 @@ def ask(measures: RunMeasures, setting: Setting, state: State) -> Question | Non
         buffer_bytes=measures.applied_buffer(setting),
         cubic=totals["cubic"],
         bbr=totals["bbr"],
-        duration_s=measures.run.scenario.duration.seconds,
+        duration_s=measures.run.scenario.longest.seconds,
     )
 
 

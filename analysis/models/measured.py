@@ -129,7 +129,7 @@ def _of_cell(measures: RunMeasures, setting: Setting, cell: Cell) -> MeasuredMix
         buffer_bytes=measures.applied_buffer(setting),
         cubic=flows[CUBIC],
         bbr=flows[BBR],
-        duration_s=measures.run.scenario.duration.seconds,
+        duration_s=measures.run.scenario.longest.seconds,
     )
     return MeasuredMix(question, total[BBR] / sum(total.values()), setting.buffer_bdp)
 

@@ -97,7 +97,7 @@ def _convergence(measures: RunMeasures) -> list[str]:
 
 def _too_short(measures: RunMeasures) -> list[str]:
     deepest = max((s.buffer_bdp for s in measures.run.settings), default=0.0)
-    seconds = measures.run.scenario.duration.seconds
+    seconds = measures.run.scenario.longest.seconds
     if deepest < LONG_ENOUGH_BDP or seconds >= LONG_ENOUGH_S:
         return []
     return [

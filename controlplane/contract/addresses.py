@@ -10,6 +10,10 @@ from .shared import CONSTANTS
 SINK_PORT: Final = CONSTANTS.sink_port
 FIRST_SENDER_PORT: Final = CONSTANTS.first_sender_port
 """Of flow 0 of every lane; flow n sends from this port + n."""
+CONTROL_PORT: Final = 5201
+"""Of the control connections of iperf3 processes: iperf3's own."""
+FIRST_CONTROL_SENDER_PORT: Final = 9000
+"""Of process 0; process n dials from this port + n."""
 SENDERS_NETWORK: Final = IPv4Network(CONSTANTS.senders_network)
 RECEIVERS_NETWORK: Final = IPv4Network(CONSTANTS.receivers_network)
 

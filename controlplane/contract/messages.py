@@ -509,12 +509,24 @@ class ReadyFlow(Message):
     Attributes:
         flow: Its number.
         cc_applied: Its congestion control, read back from the socket.
-        handshake_ns: How long connecting took.
+        handshake_ns: How long connecting took; None for a flow that is connected after t0.
     """
 
     flow: Count
     cc_applied: str
-    handshake_ns: Whole
+    handshake_ns: Moment
+
+
+class SinkProgress(Message):
+    """What has arrived so far.
+
+    Attributes:
+        t_ns: When, after t0.
+        bytes: Payload of each flow since it was connected, in the order of the configuration.
+    """
+
+    t_ns: Whole
+    bytes: tuple[Count, ...]
 
 
 class SenderReady(Message):
@@ -536,7 +548,7 @@ class SenderFlowReport(Message):
         flow: Its number.
         cc_applied: Its congestion control, read back from the socket.
         connect_ns: When it was connected.
-        handshake_ns: How long connecting took.
+        handshake_ns: How long connecting took; None: it was not connected.
         start_ns: When it began to send.
         end_ns: When it ended.
         bytes_acked: Bytes acknowledged.
@@ -551,7 +563,7 @@ class SenderFlowReport(Message):
     flow: Count
     cc_applied: str
     connect_ns: Moment
-    handshake_ns: Whole
+    handshake_ns: Moment
     start_ns: Moment
     end_ns: Moment
     bytes_acked: Count

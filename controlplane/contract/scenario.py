@@ -9,6 +9,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from .course import (
+    OffsetStart,
+    OrderedStart,
+    RandomStart,
+    SettledDuration,
+    StaggeredStart,
+    StartSpec,
+    StrategyName,
+    WindowSpec,
+)
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
@@ -19,7 +29,6 @@ MAX_FLOWS = 50_000
 """Flows of one trial: their TCP source ports are 10000 + i."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-StrategyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,14}$")]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
 
 
@@ -457,10 +466,16 @@ class Scenario(ContractModel):
         description: Free text for the report.
         bottleneck: The bottleneck.
         flows: Flow groups; the first one's base RTT defines the BDP.
-        start_jitter: Each flow starts up to this much later, at random from the seed.
+        start: How flows start: `together`, `iperf3`, `{staggered: 100ms}`, `{order: [bbr,
+            cubic], gap: 5s}`, `{offsets: {cubic: 3.84s}}` or `{random: 10s}`.
+        start_jitter: Each flow starts up to this much later, at random from the seed (with
+            `iperf3` they do not).
         strategies: Congestion controls; a mix counts the flows of the second one.
-        duration: Length of a trial from the common start.
+        duration: Length of a trial from the common start (with `iperf3`: of each process's
+            sending), or `{until: settled, at_least: 60s, at_most: 900s}`.
         warmup: Time at the beginning of a trial that is not measured.
+        window: What is measured: `after_warmup`, or `whole`. A trial that runs until it is settled
+            is measured while it was found steady.
         trials: Repetitions of each setting and mix.
         seed: Seed of everything random.
         kernel: Kernel of the hosts in virtual time, by the beginning of its release, in quotes:
@@ -479,10 +494,12 @@ class Scenario(ContractModel):
     description: str = ""
     bottleneck: Bottleneck
     flows: Annotated[tuple[FlowGroup, ...], Field(min_length=1, max_length=MAX_GROUPS)]
+    start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
     strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
-    duration: Duration
+    duration: Duration | SettledDuration
     warmup: Duration
+    window: WindowSpec = "after_warmup"
     trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 1
     kernel: KernelRelease | None = None
@@ -498,6 +515,16 @@ class Scenario(ContractModel):
     def total_flows(self) -> int:
         """Flows of one trial."""
         return sum(group.count for group in self.flows)
+
+    @property
+    def longest(self) -> Duration:
+        """Length of a trial that nothing ends early."""
+        return self.duration if isinstance(self.duration, Duration) else self.duration.at_most
+
+    @property
+    def shortest(self) -> Duration:
+        """Length that every trial has."""
+        return self.duration if isinstance(self.duration, Duration) else self.duration.at_least
 
     def seeks_equilibria(self, any_decided: bool) -> bool:
         """Whether a run can say anything about equilibria; with selected mixes it may not.
@@ -546,21 +573,88 @@ def _check_names(scenario: Scenario) -> None:
 
 
 def _check_times(scenario: Scenario) -> None:
-    if scenario.duration.ns > CONSTANTS.duration_ns_max:
+    if scenario.longest.ns > CONSTANTS.duration_ns_max:
         hours = CONSTANTS.duration_ns_max // (3600 * NS_PER_S)
-        raise ValueError(f"duration: {scenario.duration} is too long; write at most {hours}h")
-    if scenario.warmup.ns >= scenario.duration.ns:
+        raise ValueError(f"duration: {scenario.longest} is too long; write at most {hours}h")
+    if scenario.warmup.ns >= scenario.shortest.ns:
         raise ValueError(
             f"warmup: {scenario.warmup} leaves nothing to measure; "
-            f"make it shorter than the duration ({scenario.duration})"
+            f"make it shorter than the duration ({scenario.shortest})"
+        )
+    if scenario.start == "iperf3":
+        _check_iperf3(scenario)
+    elif isinstance(scenario.start, OrderedStart | OffsetStart):
+        _check_start_names(scenario, scenario.start)
+    for i, group in enumerate(scenario.flows):
+        _check_latest_start(scenario, i, group)
+
+
+def _check_iperf3(scenario: Scenario) -> None:
+    """What an iperf3 process cannot do."""
+    if not isinstance(scenario.duration, Duration):
+        raise ValueError(
+            "start: iperf3 sends for a fixed time; write a `duration` such as 120s, or another "
+            "start"
         )
     for i, group in enumerate(scenario.flows):
-        if group.start_offset.ns + scenario.start_jitter.ns > scenario.warmup.ns:
+        if group.start_offset.ns:
             raise ValueError(
-                f"flows.{i}.start_offset: {group.start_offset} and start_jitter "
-                f"{scenario.start_jitter} together are longer than warmup {scenario.warmup}; all "
-                "flows must run for the whole measured window"
+                f"flows.{i}.start_offset: iperf3 processes start together; remove the offset, or "
+                "write another start"
             )
+
+
+def _check_start_names(scenario: Scenario, start: OrderedStart | OffsetStart) -> None:
+    if isinstance(start, OffsetStart):
+        _check_known(scenario, "start.offsets", set(start.offsets))
+    elif sorted(start.order) != sorted(scenario.strategies):
+        raise ValueError("start.order: name every strategy once: " + ", ".join(scenario.strategies))
+
+
+def _latest_start(scenario: Scenario) -> Duration:
+    """The longest that a flow may start after its group's offset, jitter excepted."""
+    start = scenario.start
+    if isinstance(start, StaggeredStart):
+        return Duration(start.staggered.ns * (scenario.total_flows - 1))
+    if isinstance(start, OrderedStart):
+        return Duration(start.gap.ns * (len(start.order) - 1))
+    if isinstance(start, OffsetStart):
+        return max(start.offsets.values(), default=Duration(0), key=lambda offset: offset.ns)
+    return start.random if isinstance(start, RandomStart) else Duration(0)
+
+
+def _check_whole(scenario: Scenario, latest: Duration) -> None:
+    """Every strategy is measured from its own start, which must come before the end."""
+    if latest.ns + scenario.start_jitter.ns >= scenario.shortest.ns:
+        raise ValueError(
+            f"start: the last flow starts up to {latest} late, which is beyond the duration "
+            f"({scenario.shortest})"
+        )
+    if not isinstance(scenario.duration, Duration):
+        raise ValueError(
+            "window: a trial that runs until it is settled is measured where it was steady; "
+            "remove `window: whole`, or write a fixed duration"
+        )
+
+
+def _check_latest_start(scenario: Scenario, i: int, group: FlowGroup) -> None:
+    latest = _latest_start(scenario)
+    if scenario.window == "whole":
+        _check_whole(scenario, latest)
+        return
+    if group.start_offset.ns + latest.ns + scenario.start_jitter.ns <= scenario.warmup.ns:
+        return
+    if latest.ns:
+        raise ValueError(
+            f"start: the last flow starts up to {latest} late; with start_offset "
+            f"{group.start_offset} and start_jitter {scenario.start_jitter} that is longer than "
+            f"warmup {scenario.warmup}; all flows must run for the whole measured window"
+        )
+    raise ValueError(
+        f"flows.{i}.start_offset: {group.start_offset} and start_jitter "
+        f"{scenario.start_jitter} together are longer than warmup {scenario.warmup}; all "
+        "flows must run for the whole measured window"
+    )
 
 
 def _check_sweep(scenario: Scenario) -> None:

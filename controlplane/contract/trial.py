@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from .course import WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
 from .target import Applied, BottleneckProgram
 from .units import bytes_in_flight
 
 TRIAL_FORMAT: Final = 1
+
+Kind = tuple[int, str]
+"""Group and strategy: flows of one kind are alike."""
 
 
 class Setting(ContractModel):
@@ -97,6 +101,63 @@ class TrialDigests(ContractModel):
     trial: str
 
 
+class StrategyDrift(ContractModel):
+    """How much a strategy's throughput moved within a window.
+
+    Attributes:
+        group: The flow group.
+        strategy: The strategy.
+        drift: Mean of the second half less that of the first one, relative to the mean of both.
+        error: Standard error of the drift, from ProbeRTT cycle to ProbeRTT cycle.
+        steady: Whether it counts as none.
+    """
+
+    group: int
+    strategy: str
+    drift: float
+    error: float
+    steady: bool
+
+
+class Steadiness(ContractModel):
+    """Whether the shares of a trial were steady at its end.
+
+    Attributes:
+        settled: Every strategy's was.
+        window_ns: Where that was looked at (from, to), after t0: whole ProbeRTT cycles.
+        drifts: Of each strategy and group.
+    """
+
+    settled: bool
+    window_ns: tuple[int, int]
+    drifts: tuple[StrategyDrift, ...]
+
+
+class Span(ContractModel):
+    """When the flows of a strategy and group really ran, in ns after t0.
+
+    Attributes:
+        group: The flow group.
+        strategy: The strategy.
+        start_ns: When the first of them began to send.
+        first_byte_ns: When the first byte of any of them arrived; None: nothing did.
+        last_byte_ns: When the last byte arrived.
+        end_ns: When the first of them ended.
+    """
+
+    group: int
+    strategy: str
+    start_ns: int | None
+    first_byte_ns: int | None
+    last_byte_ns: int | None
+    end_ns: int | None
+
+    @property
+    def kind(self) -> Kind:
+        """Whose it is."""
+        return self.group, self.strategy
+
+
 class TrialRecord(ContractModel):
     """trial.json of a sealed trial. Times of `window_ns` are relative to t0.
 
@@ -116,6 +177,10 @@ class TrialRecord(ContractModel):
         duration_ns: Length of the trial from t0.
         warmup_ns: Part at the beginning that is not measured.
         window_ns: The measured window (from, to) after t0.
+        window: Whether throughput is that of the window, or of each strategy's own span.
+        spans: When the flows of each strategy and group really ran.
+        steadiness: Whether their shares were steady at the end; None: the trial was too short to
+            tell, or of an earlier version.
         postcards: How postcards were kept.
         started_utc: Wall-clock start (ISO 8601).
         ended_utc: Wall-clock end (ISO 8601).
@@ -144,6 +209,9 @@ class TrialRecord(ContractModel):
     duration_ns: int
     warmup_ns: int
     window_ns: tuple[int, int]
+    window: WindowSpec = "after_warmup"
+    spans: tuple[Span, ...] = ()
+    steadiness: Steadiness | None = None
     postcards: str
     started_utc: str
     ended_utc: str

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
+from ..contract.course import SettledDuration
 from ..contract.errors import HostError
 from ..contract.messages import (
     Listening,
@@ -16,20 +17,26 @@ from ..contract.messages import (
     SenderReady,
     SenderReport,
     SinkFlowReport,
+    SinkProgress,
     SinkReport,
     read_message,
 )
+from ..contract.trial import Steadiness
 from ..machine.layout import Side
 from ..machine.process import ManagedProcess
 from ..machine.session import Session
 from ..plan.attempt import Attempt
-from ..plan.flows import drain_ns, generator_config
+from ..plan.flows import drain_ns, generator_config, progress_ns, span_ns
 from .lab import quietly
+from .settling import Settling
 
 READY_TIMEOUT_S = 30.0
 END_MARGIN_S = 10.0
 START_LEAD_NS = 300_000_000
 """From the order to start until t0: long enough for both generators to read it."""
+
+END_LEAD_NS = 500_000_000
+"""From a report of progress until the end that it leads to: long enough to be read in time."""
 
 Flow = TypeVar("Flow", ReadyFlow, SenderFlowReport, SinkFlowReport)
 Report = TypeVar("Report", SenderReport, SinkReport)
@@ -42,10 +49,12 @@ class FlowReports:
     Attributes:
         sender: The sender's.
         sink: The sink's.
+        steadiness: Of a trial that was to end when its shares are steady; else None.
     """
 
     sender: SenderReport
     sink: SinkReport
+    steadiness: Steadiness | None = None
 
 
 class Generators:
@@ -88,14 +97,40 @@ class Generators:
 
     def await_ends(self, t0_ns: int) -> FlowReports:
         """Wait for the end of both; returns their last reports."""
-        end_ns = t0_ns + self._attempt.scenario.duration.ns + drain_ns(self._attempt.trial)
+        steadiness = self._end_when_settled(t0_ns)
+        attempt = self._attempt
+        end_ns = t0_ns + span_ns(attempt.scenario, attempt.trial) + drain_ns(attempt.trial)
         sink = self._await_end("sink", SinkReport, end_ns)
         sender = self._await_end("sender", SenderReport, end_ns)
         in_order = self._in_order
         return FlowReports(
             sender.model_copy(update={"flows": in_order(sender.flows, "sender")}),
             sink.model_copy(update={"flows": in_order(sink.flows, "sink")}),
+            steadiness,
         )
+
+    def _end_when_settled(self, t0_ns: int) -> Steadiness | None:
+        """Follow a trial until its shares are steady, and order its end then."""
+        duration = self._attempt.scenario.duration
+        if not isinstance(duration, SettledDuration):
+            return None
+        settling = Settling(self._attempt, duration)
+        for cycle in range(settling.cycles_left):
+            progress = self._await_progress(t0_ns, cycle + 1)
+            if settling.take(progress):
+                end_ns = t0_ns + progress.t_ns + END_LEAD_NS
+                self._processes["sender"].send({"end_ns": end_ns})
+                break
+        return settling.steadiness
+
+    def _await_progress(self, t0_ns: int, cycle: int) -> SinkProgress:
+        """What the sink reports at the end of a cycle."""
+        attempt, sink = self._attempt, self._processes["sink"]
+        due_ns = t0_ns + cycle * progress_ns(attempt.scenario, attempt.trial)
+        left_s = max(0.0, (due_ns - self._session.clock.now_ns()) / 1e9) + END_MARGIN_S
+        watch = self._session.require_targets
+        event = sink.wait_event("progress", left_s, self._stop_event, watch)
+        return read_message(SinkProgress, event, f"{sink.name}: progress", HostError)
 
     @property
     def pids(self) -> dict[str, int]:

@@ -69,8 +69,8 @@ def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resour
 def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:
     """Upper estimate of a sealed trial's size in bytes."""
     telemetry = scenario.telemetry
-    samples = scenario.duration.ns // telemetry.tcp_info.ns * scenario.total_flows
-    intervals = scenario.duration.ns // telemetry.goodput.ns * scenario.total_flows
+    samples = scenario.longest.ns // telemetry.tcp_info.ns * scenario.total_flows
+    intervals = scenario.longest.ns // telemetry.goodput.ns * scenario.total_flows
     postcards = _kept_records(scenario, setting) * TABLE_BYTES_PER_PACKET
     captured = 0
     if telemetry.capture:
@@ -87,7 +87,7 @@ def raw_bytes(scenario: Scenario, trials: Sequence[PlannedTrial], lanes: int) ->
 
 def _trial_packets(scenario: Scenario, setting: Setting) -> int:
     """Upper estimate of the packets that reach the bottleneck in a trial."""
-    full = bytes_in_flight(setting.rate_bps, scenario.duration.ns) // PACKET_BYTES
+    full = bytes_in_flight(setting.rate_bps, scenario.longest.ns) // PACKET_BYTES
     return int(full * PACKETS_PER_FULL_PACKET) + 1000
 
 
@@ -97,5 +97,5 @@ def _kept_records(scenario: Scenario, setting: Setting) -> int:
     if isinstance(postcards, SampledPostcards):
         return _trial_packets(scenario, setting) // postcards.sample + 1
     if isinstance(postcards, BinnedPostcards):
-        return scenario.duration.ns // postcards.bins.ns * scenario.total_flows
+        return scenario.longest.ns // postcards.bins.ns * scenario.total_flows
     return _trial_packets(scenario, setting)

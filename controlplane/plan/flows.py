@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..contract.addresses import FIRST_SENDER_PORT, SINK_PORT, receiver_address, sender_address
+from ..contract.addresses import (
+    CONTROL_PORT,
+    FIRST_CONTROL_SENDER_PORT,
+    FIRST_SENDER_PORT,
+    SINK_PORT,
+    receiver_address,
+    sender_address,
+)
+from ..contract.course import PROBE_RTT_CYCLE_NS, SettledDuration
 from ..contract.lane import FlowEntry, GroupDelay
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.units import bytes_in_flight
 from .seeds import derive
+from .starts import processes, start_ns
 
 if TYPE_CHECKING:
     from .attempt import Attempt
 
 CONNECT_TIMEOUT_NS = 20 * 10**9
+HOUR_NS = 3600 * 10**9
 DRAIN_MARGIN_NS = 500_000_000
 READ_BYTES = (16_384, 65_536)
 """Least and most that waits at a sink before a flow is read; in between an eighth of its fair share
@@ -38,7 +47,8 @@ class TrialFlow:
         src: Sender's address.
         dst: Receiver's address.
         sport: Sender's port.
-        start_ns: Start after the common start t0: offset and jitter.
+        start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
+        process: The iperf3 process that it would belong to.
     """
 
     index: int
@@ -50,6 +60,7 @@ class TrialFlow:
     dst: str
     sport: int
     start_ns: int
+    process: int = 0
 
 
 def trial_flows(
@@ -58,30 +69,34 @@ def trial_flows(
     """The flows of a trial on a lane; group by group, strategy by strategy.
 
     Args:
-        scenario: Says offsets and jitter.
+        scenario: Says how flows start.
         trial: Says the mix.
         seed: The attempt's seed; each flow's jitter has a seed of its own.
         lane: The lane, for addresses.
     """
-    flows: list[TrialFlow] = []
-    for mix, group in zip(trial.mix, scenario.flows, strict=True):
-        for cc in (name for name, count in mix.counts.items() for _ in range(count)):
-            index = len(flows)
-            jitter = random.Random(derive(seed, "start", index))  # noqa: S311 - no secret
-            flows.append(
-                TrialFlow(
-                    index=index,
-                    group=mix.group,
-                    group_name=mix.name,
-                    cc=cc,
-                    base_rtt_ns=trial.setting.base_rtt_ns[mix.group],
-                    src=sender_address(lane, mix.group),
-                    dst=receiver_address(lane, mix.group),
-                    sport=FIRST_SENDER_PORT + index,
-                    start_ns=group.start_offset.ns + jitter.randint(0, scenario.start_jitter.ns),
-                )
-            )
-    return tuple(flows)
+    kinds = [
+        (mix, cc)
+        for mix in trial.mix
+        for cc in (name for name, count in mix.counts.items() for _ in range(count))
+    ]
+    process_of = processes([(mix.group, cc) for mix, cc in kinds])
+    return tuple(
+        TrialFlow(
+            index=index,
+            group=mix.group,
+            group_name=mix.name,
+            cc=cc,
+            base_rtt_ns=trial.setting.base_rtt_ns[mix.group],
+            src=sender_address(lane, mix.group),
+            dst=receiver_address(lane, mix.group),
+            sport=FIRST_SENDER_PORT + index,
+            start_ns=start_ns(
+                scenario, scenario.flows[mix.group], cc, index, trial.repetition, seed
+            ),
+            process=process_of[index],
+        )
+        for index, (mix, cc) in enumerate(kinds)
+    )
 
 
 def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...]:
@@ -128,6 +143,32 @@ def read_bytes(trial: PlannedTrial) -> int:
     return min(most, max(least, share // 8))
 
 
+def connect_timeout_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """How long connecting may take: with iperf3 every stream may have to wait for a full queue."""
+    if scenario.start != "iperf3":
+        return CONNECT_TIMEOUT_NS
+    setting = trial.setting
+    queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    a_stream_ns = max(setting.base_rtt_ns) + queue_ns
+    return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.total_flows * a_stream_ns)
+
+
+def span_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """The most that can pass from t0 to the end of the last flow."""
+    late_ns = connect_timeout_ns(scenario, trial) if scenario.start == "iperf3" else 0
+    return scenario.longest.ns + late_ns
+
+
+def probe_rtt_cycle_ns(trial: PlannedTrial) -> int:
+    """From one ProbeRTT phase to the next: the phase itself lasts a round trip longer."""
+    return PROBE_RTT_CYCLE_NS + max(trial.setting.base_rtt_ns)
+
+
+def progress_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """How often a sink tells what has arrived; 0: never. Whole ProbeRTT cycles are compared."""
+    return probe_rtt_cycle_ns(trial) if isinstance(scenario.duration, SettledDuration) else 0
+
+
 def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
     """Configuration file of nashbed-flows.
 
@@ -140,13 +181,16 @@ def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
         "role": role,
         "lane": attempt.lane,
         "t0_ns": None,
-        "duration_ns": scenario.duration.ns,
+        "duration_ns": scenario.longest.ns,
+        "span_ns": span_ns(scenario, attempt.trial),
         "sample_ns": scenario.telemetry.tcp_info.ns,
         "interval_ns": scenario.telemetry.goodput.ns,
         "drain_ns": drain_ns(attempt.trial),
         "read_bytes": read_bytes(attempt.trial),
-        "connect_timeout_ns": CONNECT_TIMEOUT_NS,
+        "progress_ns": progress_ns(scenario, attempt.trial),
+        "connect_timeout_ns": connect_timeout_ns(scenario, attempt.trial),
         "out": str(attempt.folder),
+        "controls": _controls(attempt) if scenario.start == "iperf3" else [],
         "flows": [_generator_flow(flow) for flow in attempt.flows],
     }
 
@@ -161,4 +205,19 @@ def _generator_flow(flow: TrialFlow) -> dict[str, Any]:
         "dst": flow.dst,
         "dport": SINK_PORT,
         "start_ns": flow.start_ns,
+        "process": flow.process,
     }
+
+
+def _controls(attempt: Attempt) -> list[dict[str, Any]]:
+    """The control connection of each iperf3 process, between the hosts of its flows."""
+    first_flows = {flow.process: flow for flow in reversed(attempt.flows)}
+    return [
+        {
+            "src": first_flows[process].src,
+            "sport": FIRST_CONTROL_SENDER_PORT + process,
+            "dst": first_flows[process].dst,
+            "dport": CONTROL_PORT,
+        }
+        for process in sorted(first_flows)
+    ]

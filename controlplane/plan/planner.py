@@ -60,7 +60,7 @@ def make_plan(
     expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
     lanes = _lanes(scenario, testbed, capabilities, settings)
-    trial_ns = scenario.duration.ns
+    trial_ns = scenario.longest.ns
     available = UNLIMITED_RESOURCES if capabilities.isolated else resources_of(testbed)
     takes = trial_time(capabilities.virtual_time, trial_ns, scenario.total_flows)
     seconds = estimate_seconds(trials, takes, lanes, available)

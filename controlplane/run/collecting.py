@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
+from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
+from ..plan.flows import probe_rtt_cycle_ns
 from ..store.bins import BinBatch, read_bins, write_bins
 from ..store.counters import write_counters
 from ..store.flow_samples import read_flow_samples, write_flow_samples
@@ -21,12 +23,19 @@ from ..store.goodput import read_goodput, write_goodput
 from ..store.postcards import PostcardBatch, read_postcards, write_postcards
 from ..store.raw_files import LaneClock
 from ..validity.measurement import Evidence, TrialMeasurement
+from ..validity.steadiness import LEAST_CYCLES, Rules, cycles_of_goodput, judge_steadiness
 
 NICE = 10
+SETTLED_WITHIN = 0.03
+"""As by default of a trial that is to last until it is settled."""
 
 
-def collect(measured: TrialMeasurement) -> None:
-    """Convert an attempt's raw files to tables, feed the evidence from them, and remove them."""
+def collect(measured: TrialMeasurement) -> Steadiness | None:
+    """Convert an attempt's raw files to tables, feed the evidence from them, and remove them.
+
+    Returns:
+        Whether its shares were steady at the end; None: it was too short to tell.
+    """
     attempt = measured.attempt
     folder, evidence = attempt.folder, measured.evidence
     with lower_priority():
@@ -41,6 +50,19 @@ def collect(measured: TrialMeasurement) -> None:
         write_counters(folder, measured.counters.flows)
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
+        return measured.steadiness or _steadiness(measured, goodput)
+
+
+def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
+    """Of a trial that lasted a fixed time."""
+    attempt = measured.attempt
+    kinds = [(flow.group, flow.cc) for flow in attempt.flows]
+    cycle_ns = probe_rtt_cycle_ns(attempt.trial)
+    end_ns = min(flow.end_ns or 0 for flow in measured.sender.flows)
+    if end_ns // cycle_ns < LEAST_CYCLES:
+        return None
+    cycles = cycles_of_goodput(goodput, kinds, cycle_ns, end_ns)
+    return judge_steadiness(cycles, Rules(SETTLED_WITHIN, cycle_ns))
 
 
 def _collect_telemetry(attempt: Attempt, clock: LaneClock, evidence: Evidence) -> None:

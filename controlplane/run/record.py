@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from ..contract.messages import GeneratorTotals
-from ..contract.trial import TrialRecord
+from ..contract.trial import Steadiness, TrialRecord
 from ..machine.log import LOG
 from ..store.digests import digest_trial
+from ..validity.course import spans
 from ..validity.gates import judge
 from ..validity.measurement import TrialMeasurement
 from .collecting import lower_priority
 
 
-def make_record(measured: TrialMeasurement) -> TrialRecord:
-    """Judge an attempt, its raw files collected, and put its record together."""
+def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> TrialRecord:
+    """Judge an attempt, its raw files collected, and put its record together.
+
+    Args:
+        measured: What was measured of it.
+        steadiness: Whether its shares were steady at the end; None: it was too short to tell.
+    """
     attempt, scenario = measured.attempt, measured.attempt.scenario
     gates = judge(measured)
     reasons = tuple(f"{gate.name}: {gate.detail}" for gate in gates if not gate.passed)
@@ -34,9 +40,12 @@ def make_record(measured: TrialMeasurement) -> TrialRecord:
         lane=attempt.lane,
         t0_ns=measured.t0_ns,
         epoch_ns=measured.epoch_ns,
-        duration_ns=scenario.duration.ns,
+        duration_ns=_end_ns(measured),
         warmup_ns=scenario.warmup.ns,
-        window_ns=(scenario.warmup.ns, scenario.duration.ns),
+        window_ns=measured.window_ns,
+        window=scenario.window,
+        spans=spans(attempt.flows, measured.sender, measured.sink),
+        steadiness=steadiness,
         postcards=attempt.telemetry().mode,
         started_utc=measured.started_utc,
         ended_utc=measured.ended_utc,
@@ -49,6 +58,14 @@ def make_record(measured: TrialMeasurement) -> TrialRecord:
         flow_generator=GeneratorTotals(sender=measured.sender.totals, sink=measured.sink.totals),
         digests=digests,
     )
+
+
+def _end_ns(measured: TrialMeasurement) -> int:
+    """When the last flow was to end: as planned, or as its process or a settled trial had it."""
+    scenario = measured.attempt.scenario
+    if scenario.start != "iperf3" and measured.steadiness is None:
+        return scenario.longest.ns
+    return max(flow.end_ns or 0 for flow in measured.sender.flows)
 
 
 def _facts(measured: TrialMeasurement) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns
 from ..store.errors import disk_errors
 from ..store.run_directory import RunDirectory
+from ..validity.course import measured_window
 from ..validity.measurement import Evidence, TrialMeasurement
 from .collecting import collect
 from .record import make_record
@@ -64,8 +65,7 @@ class TrialRunner:
             with disk_errors(folder):
                 measured = self._measure()
                 self._steps.enter(TrialStep.COLLECT)
-                collect(measured)
-                record = make_record(measured)
+                record = make_record(measured, collect(measured))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -95,6 +95,7 @@ class TrialRunner:
             ends = generators.await_ends(t0_ns)
             self._steps.enter(TrialStep.STOP)
             counters, totals = self._drain(lane, captures)
+            window_ns = measured_window(attempt.scenario, ends.sender, ends.steadiness)
             return TrialMeasurement(
                 attempt=attempt,
                 applied=lane.applied,
@@ -105,10 +106,12 @@ class TrialRunner:
                 ready=ready,
                 sender=ends.sender,
                 sink=ends.sink,
+                window_ns=window_ns,
+                steadiness=ends.steadiness,
                 counters=counters,
                 telemetry=totals,
                 losses=lane.losses(counters),
-                evidence=Evidence.empty(attempt, lane.applied, can),
+                evidence=Evidence.empty(attempt, lane.applied, can, window_ns),
                 time_bounds=can.time_bounds,
             )
 

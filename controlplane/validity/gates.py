@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.messages import FlowRegisters
-from ..contract.trial import Gate
+from ..contract.trial import Gate, Kind
+from .course import spans
 from .measurement import TrialMeasurement
 from .postcard_evidence import PostcardEvidence
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
+START_MARGIN_NS = 100_000_000
+"""In which the flows of one strategy must be running once the last of them was to start."""
 MAX_MISSED_TICKS = 0.01
 MAX_LATE_DEPARTURES = 0.001
 """As for the lateness of the hosts' departures: the 99.9th percentile is what is judged."""
@@ -55,10 +58,11 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
     it was sending before the window and until its end, and that one of its packets reached
     the bottleneck (even to be dropped) in the first and in the last part of the window.
     """
-    begin, end = trial.attempt.scenario.warmup.ns, trial.attempt.scenario.duration.ns
+    own = _own_windows(trial)
     problems = []
     for flow in trial.attempt.flows:
         report = trial.sender.flows[flow.index]
+        begin, end = own[flow.group, flow.cc]
         start_ns, end_ns = report.start_ns, report.end_ns
         if report.error is not None:
             problems.append(f"flow {flow.index}: {report.error}")
@@ -69,6 +73,22 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
             problems.append(f"flow {flow.index} ({flow.cc}) sent nothing at the {part}")
     detail = _listed(problems) or f"all {len(trial.attempt.flows)} flows"
     return _gate("flows_overlapped", not problems, len(problems), 0, "flows", detail)
+
+
+def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:
+    """When the flows of each group and strategy have to send.
+
+    Where each strategy is measured over its own span, that is from when all of its flows should
+    have started until the first of them ends.
+    """
+    found = {}
+    for span in spans(trial.attempt.flows, trial.sender, trial.sink):
+        found[span.kind] = trial.window_ns
+        if trial.attempt.scenario.window == "whole":
+            planned = [f.start_ns for f in trial.attempt.flows if (f.group, f.cc) == span.kind]
+            late_ns = max(planned) - min(planned) + START_MARGIN_NS
+            found[span.kind] = ((span.start_ns or 0) + late_ns, span.end_ns or 0)
+    return found
 
 
 def congestion_control(trial: TrialMeasurement) -> Gate:

@@ -7,6 +7,7 @@ from typing import Self
 
 from ..contract.messages import Counters, ReadyFlow, SenderReport, SinkReport, TelemetryTotals
 from ..contract.target import Applied, Capabilities, TimeBounds
+from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
@@ -26,10 +27,15 @@ class Evidence:
     edges: Edges
 
     @classmethod
-    def empty(cls, attempt: Attempt, applied: Applied, capabilities: Capabilities) -> Self:
+    def empty(
+        cls,
+        attempt: Attempt,
+        applied: Applied,
+        capabilities: Capabilities,
+        window_ns: tuple[int, int],
+    ) -> Self:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
-        window_ns = (scenario.warmup.ns, scenario.duration.ns)
         postcards = PostcardEvidence(
             flows,
             applied.rate_bps,
@@ -64,6 +70,9 @@ class TrialMeasurement:
         ready: What the sender reported of each flow before the start.
         sender: The sender's report at the end.
         sink: The sink's report at the end.
+        window_ns: The measured window (from, to), after t0.
+        steadiness: Whether the shares of a trial that was to settle were steady; None: it was to
+            last a fixed time.
         counters: Registers after the drain.
         telemetry: What became of the postcards.
         losses: Change of every loss counter over the trial.
@@ -80,6 +89,8 @@ class TrialMeasurement:
     ready: tuple[ReadyFlow, ...]
     sender: SenderReport
     sink: SinkReport
+    window_ns: tuple[int, int]
+    steadiness: Steadiness | None
     counters: Counters
     telemetry: TelemetryTotals
     losses: dict[str, int]

@@ -72,6 +72,13 @@ static const struct json_field flow_fields[] = {
 	FLOW_FIELD("dst", destination, read_address, 0, 0),
 	FLOW_FIELD("dport", destination, json_read_sockaddr_port, 1, UINT16_MAX),
 	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DURATION_NS_MAX),
+	{
+		.name = "process",
+		.offset = offsetof(struct flow_config, process),
+		.read = json_read_u32,
+		.max = PROCESSES_MAX - 1,
+		.optional = true,
+	},
 };
 
 static int
@@ -100,6 +107,41 @@ read_flows(const struct json_place *place, const struct json_field *field, const
 	return 0;
 }
 
+#define CONTROL_FIELD(key, member, reader, least, most)                                            \
+	{                                                                                          \
+		.name = key, .offset = offsetof(struct control_config, member), .read = reader,    \
+		.min = least, .max = most,                                                         \
+	}
+
+static const struct json_field control_fields[] = {
+	CONTROL_FIELD("src", source, read_address, 0, 0),
+	CONTROL_FIELD("sport", source, json_read_sockaddr_port, 1, UINT16_MAX),
+	CONTROL_FIELD("dst", destination, read_address, 0, 0),
+	CONTROL_FIELD("dport", destination, json_read_sockaddr_port, 1, UINT16_MAX),
+};
+
+static int
+read_controls(const struct json_place *place, const struct json_field *field, const json_t *value,
+	      void *target)
+{
+	struct config *config = (struct config *)((char *)target - field->offset);
+	size_t count = json_array_size(value);
+
+	if (!json_is_array(value) || count > PROCESSES_MAX)
+		return json_place_error(place, "must be a list of at most %d control connections",
+					PROCESSES_MAX);
+
+	config->control_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct json_place inner = json_place_of_item(place, i);
+
+		if (json_fields_read(&inner, json_array_get(value, i), control_fields,
+				     COUNT(control_fields), &config->controls[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 #define CONFIG_FIELD(key, member, reader, least, most, may_miss)                                   \
 	{                                                                                          \
 		.name = key, .offset = offsetof(struct config, member), .read = reader,            \
@@ -115,13 +157,16 @@ static const struct json_field config_fields[] = {
 	CONFIG_FIELD("t0_ns", t0_ns, read_t0, 0, INT64_MAX / 2, true),
 	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, MILLISECOND_NS, DURATION_NS_MAX,
 		     false),
+	CONFIG_FIELD("span_ns", span_ns, json_read_i64, 0, DURATION_NS_MAX, true),
 	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
 	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),
+	CONFIG_FIELD("progress_ns", progress_ns, json_read_i64, 0, DURATION_NS_MAX, true),
 	CONFIG_FIELD("read_bytes", read_bytes, json_read_u32, 1, READ_BYTES_MAX, true),
 	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, MILLISECOND_NS,
 		     HOUR_NS, true),
 	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),
+	CONFIG_FIELD("controls", controls, read_controls, 0, 0, true),
 	CONFIG_FIELD("flows", flows, read_flows, 0, 0, false),
 };
 
@@ -168,9 +213,34 @@ refuse_duplicates(const struct config *config, uint64_t (*key_of)(const struct f
 	return result;
 }
 
+/* With control connections every process has flows, and every flow has a process. */
+static int
+refuse_wrong_processes(const struct config *config, const struct json_place *flows)
+{
+	size_t sizes[PROCESSES_MAX] = {0};
+
+	for (size_t i = 0; i < config->flow_count; i++) {
+		struct json_place place = json_place_of_item(flows, i);
+
+		place.key = "process";
+		if (config->flows[i].process >= config->control_count)
+			return json_place_error(&place,
+						"must be less than %zu, the number of "
+						"control connections",
+						config->control_count);
+		sizes[config->flows[i].process]++;
+	}
+	for (size_t i = 0; i < config->control_count; i++)
+		if (sizes[i] == 0)
+			return json_place_error(flows, "has no flow of process %zu", i);
+	return 0;
+}
+
 static int
 check_flows(const struct config *config, const struct json_place *flows)
 {
+	if (config->control_count > 0 && refuse_wrong_processes(config, flows) < 0)
+		return -1;
 	if (refuse_late_starts(config, flows) < 0)
 		return -1;
 	if (refuse_duplicates(config, flow_key_number, "flow", flows) < 0)
@@ -192,6 +262,8 @@ config_load(struct config *config, const char *path, struct failure *failure)
 
 	result = json_fields_read(&place, root, config_fields, COUNT(config_fields), config);
 	json_decref(root);
+	if (config->span_ns < config->duration_ns)
+		config->span_ns = config->duration_ns;
 	return result < 0 ? -1 : check_flows(config, &flows);
 }
 

@@ -13,6 +13,7 @@
 #define CC_NAME_BYTES 16 /* TCP_CA_NAME_MAX of the kernel */
 #define T0_FROM_STDIN INT64_C(-1)
 #define FLOW_NAME_BYTES 96
+#define PROCESSES_MAX 64 /* strategies times flow groups */
 
 enum role {
 	ROLE_SENDER,
@@ -25,20 +26,31 @@ struct flow_config {
 	char cc[CC_NAME_BYTES];
 	struct sockaddr_in source;
 	struct sockaddr_in destination;
-	int64_t start_ns; /* after t0 */
+	int64_t start_ns; /* after t0; not used with control connections */
+	uint32_t process; /* whose flow it is, where there are control connections */
+};
+
+/* The control connection of an iperf3 process. */
+struct control_config {
+	struct sockaddr_in source;
+	struct sockaddr_in destination;
 };
 
 struct config {
 	enum role role;
 	uint32_t lane;
-	int64_t t0_ns; /* CLOCK_MONOTONIC, or T0_FROM_STDIN */
-	int64_t duration_ns;
+	int64_t t0_ns;	     /* CLOCK_MONOTONIC, or T0_FROM_STDIN */
+	int64_t duration_ns; /* from t0; with control connections from each process's start */
+	int64_t span_ns;     /* the most from t0 to the last flow's end; 0: duration_ns */
 	int64_t sample_ns;
 	int64_t interval_ns;
 	int64_t drain_ns;
+	int64_t progress_ns; /* sink: how often it tells what has arrived; 0: never */
 	uint32_t read_bytes; /* sink: a flow is read when so much waits */
 	int64_t connect_timeout_ns;
 	char *out;
+	struct control_config controls[PROCESSES_MAX];
+	size_t control_count; /* 0: every flow starts at a time of its own */
 	struct flow_config *flows;
 	size_t flow_count;
 };

@@ -55,7 +55,7 @@ allocate_flows(struct sender *sender, const struct config *config)
 	}
 	qsort(sender->start.order, sender->flow_count, sizeof(*sender->start.order),
 	      compare_starts);
-	return 0;
+	return sender_form_processes(sender);
 }
 
 static int
@@ -78,6 +78,7 @@ close_sender(struct sender *sender)
 		if (sender->flows[i].watch.fd >= 0)
 			tcp_socket_abort(sender->flows[i].watch.fd);
 	record_file_close(&sender->samples, &ignored);
+	sender_free_processes(sender);
 	free(sender->start.order);
 	free(sender->flows);
 	session_close(&sender->session);
@@ -86,7 +87,9 @@ close_sender(struct sender *sender)
 static int
 run_phases(struct sender *sender)
 {
-	if (sender_connect(sender) < 0)
+	if (sender_open_sockets(sender) < 0)
+		return -1;
+	if (sender->session.config->control_count == 0 && sender_connect(sender) < 0)
 		return -1;
 	if (sender_report_ready(sender) < 0)
 		return -1;

@@ -40,16 +40,24 @@ broke_before_start(struct watch *watch, uint32_t events, int64_t now_ns)
 }
 
 static int
-note_connected(struct sender_flow *flow, int64_t now_ns)
+read_cc(struct sender_flow *flow)
 {
 	char name[FLOW_NAME_BYTES];
 
+	if (tcp_socket_read_cc(flow->watch.fd, flow->cc_applied) == 0)
+		return 0;
+	return failure_set(flow->sender->session.failure, EXIT_STATUS_INTERNAL,
+			   "%s: cannot read TCP_CONGESTION back: %s", flow_name(flow->config, name),
+			   strerror(errno));
+}
+
+static int
+note_connected(struct sender_flow *flow, int64_t now_ns)
+{
 	flow->state = FLOW_CONNECTED;
 	flow->connected_ns = now_ns;
-	if (tcp_socket_read_cc(flow->watch.fd, flow->cc_applied) < 0)
-		return failure_set(flow->sender->session.failure, EXIT_STATUS_INTERNAL,
-				   "%s: cannot read TCP_CONGESTION back: %s",
-				   flow_name(flow->config, name), strerror(errno));
+	if (read_cc(flow) < 0)
+		return -1;
 	flow->is_bbr = tcp_sample_is_bbr(flow->cc_applied);
 	if (sender_flow_sample(flow) < 0)
 		return -1;
@@ -62,29 +70,38 @@ note_connected(struct sender_flow *flow, int64_t now_ns)
 
 static int connect_more(struct sender *sender, int64_t now_ns);
 
-static int
-connect_answered(struct watch *watch, uint32_t events, int64_t now_ns)
+int
+sender_flow_answered(struct sender_flow *flow, uint32_t events, int64_t now_ns)
 {
-	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
-	struct sender *sender = flow->sender;
-	int error = tcp_socket_error(watch->fd);
+	int error = tcp_socket_error(flow->watch.fd);
 
 	if (error != 0 || (events & (EPOLLERR | EPOLLHUP)) != 0)
 		return connect_failed(flow, error != 0 ? error : ECONNRESET);
 	if (note_connected(flow, now_ns) < 0)
 		return -1;
-	sender->connect.pending--;
-	sender->connect.done++;
-	return connect_more(sender, now_ns);
+	flow->sender->connect.done++;
+	return 0;
 }
 
 static int
-connect_flow(struct sender_flow *flow, int64_t now_ns)
+connect_answered(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
+
+	if (sender_flow_answered(flow, events, now_ns) < 0)
+		return -1;
+	flow->sender->connect.pending--;
+	return connect_more(flow->sender, now_ns);
+}
+
+int
+sender_connect_flow(struct sender_flow *flow, int64_t now_ns,
+		    int (*answered)(struct watch *watch, uint32_t events, int64_t now_ns))
 {
 	const struct sockaddr_in *destination = &flow->config->destination;
 
 	flow->connecting_ns = now_ns;
-	flow->watch.ready = connect_answered;
+	flow->watch.ready = answered;
 	if (connect(flow->watch.fd, (const struct sockaddr *)destination, sizeof(*destination)) <
 		    0 &&
 	    errno != EINPROGRESS)
@@ -96,7 +113,8 @@ static int
 connect_more(struct sender *sender, int64_t now_ns)
 {
 	while (sender->connect.pending < PENDING_MAX && sender->connect.next < sender->flow_count) {
-		if (connect_flow(&sender->flows[sender->connect.next], now_ns) < 0)
+		if (sender_connect_flow(&sender->flows[sender->connect.next], now_ns,
+					connect_answered) < 0)
 			return -1;
 		sender->connect.next++;
 		sender->connect.pending++;
@@ -104,15 +122,15 @@ connect_more(struct sender *sender, int64_t now_ns)
 	return 0;
 }
 
-static int
-open_sockets(struct sender *sender)
+int
+sender_open_sockets(struct sender *sender)
 {
 	for (size_t i = 0; i < sender->flow_count; i++) {
 		struct sender_flow *flow = &sender->flows[i];
 
 		flow->watch.fd = tcp_socket_open(flow->config, sender->unsent_bytes,
 						 sender->session.failure);
-		if (flow->watch.fd < 0)
+		if (flow->watch.fd < 0 || read_cc(flow) < 0)
 			return -1;
 	}
 	return 0;
@@ -124,14 +142,12 @@ connect_deadline_ns(const void *owner)
 	return ((const struct sender *)owner)->connect.deadline_ns;
 }
 
-static int
-connect_too_late(void *owner, int64_t now_ns)
+int
+sender_connect_too_late(const struct sender *sender)
 {
-	const struct sender *sender = owner;
 	const struct sender_flow *flow = sender->flows;
 	char name[FLOW_NAME_BYTES];
 
-	(void)now_ns;
 	while (flow->state != FLOW_IDLE)
 		flow++;
 	return failure_set(sender->session.failure, EXIT_STATUS_HOST,
@@ -140,6 +156,13 @@ connect_too_late(void *owner, int64_t now_ns)
 			   flow_name(flow->config, name),
 			   (double)sender->session.config->connect_timeout_ns / SECOND_NS,
 			   sender->connect.done, sender->flow_count);
+}
+
+static int
+connect_too_late(void *owner, int64_t now_ns)
+{
+	(void)now_ns;
+	return sender_connect_too_late(owner);
 }
 
 static bool
@@ -156,8 +179,6 @@ sender_connect(struct sender *sender)
 	static const struct agenda agenda = {connect_deadline_ns, connect_too_late, all_connected};
 	int64_t now_ns;
 
-	if (open_sockets(sender) < 0)
-		return -1;
 	now_ns = clock_now_ns();
 	sender->connect.deadline_ns = now_ns + sender->session.config->connect_timeout_ns;
 	if (connect_more(sender, now_ns) < 0)

@@ -5,12 +5,19 @@
 #include "report.h"
 #include "sender.h"
 
+/* null for a flow that is not connected yet: iperf3's are connected after t0. */
+static json_t *
+handshake(const struct sender_flow *flow)
+{
+	return flow->connected_ns == 0 ? json_null() :
+					 json_integer(flow->connected_ns - flow->connecting_ns);
+}
+
 static json_t *
 ready_to_json(const struct sender_flow *flow)
 {
-	return json_pack("{s:I, s:s, s:I}", "flow", (json_int_t)flow->config->flow, "cc_applied",
-			 flow->cc_applied, "handshake_ns",
-			 (json_int_t)(flow->connected_ns - flow->connecting_ns));
+	return json_pack("{s:I, s:s, s:o}", "flow", (json_int_t)flow->config->flow, "cc_applied",
+			 flow->cc_applied, "handshake_ns", handshake(flow));
 }
 
 int
@@ -33,9 +40,10 @@ sender_report_ready(const struct sender *sender)
 static json_t *
 moment(const struct sender *sender, int64_t t_ns)
 {
-	const struct t0_source *t0 = &sender->session.t0;
+	const struct orders *orders = &sender->session.orders;
 
-	return t_ns == 0 || !t0_source_known(t0) ? json_null() : json_integer(t_ns - t0->t0_ns);
+	return t_ns == 0 || !orders_t0_known(orders) ? json_null() :
+						       json_integer(t_ns - orders->t0_ns);
 }
 
 static json_t *
@@ -49,9 +57,9 @@ flow_to_json(const struct sender_flow *flow)
 	return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
 			 "flow", (json_int_t)flow->config->flow, "cc_applied", flow->cc_applied,
 			 "connect_ns", moment(sender, flow->connected_ns), "handshake_ns",
-			 json_integer(flow->connected_ns - flow->connecting_ns), "start_ns",
-			 moment(sender, flow->started_ns), "end_ns", moment(sender, flow->ended_ns),
-			 "bytes_acked", (json_int_t)flow->last.bytes_acked, "bytes_sent",
+			 handshake(flow), "start_ns", moment(sender, flow->started_ns), "end_ns",
+			 moment(sender, flow->ended_ns), "bytes_acked",
+			 (json_int_t)flow->last.bytes_acked, "bytes_sent",
 			 (json_int_t)flow->last.bytes_sent, "bytes_retrans",
 			 (json_int_t)flow->last.bytes_retrans, "total_retrans",
 			 (json_int_t)flow->last.total_retrans, "notsent_bytes",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From t0 to the end: starts flows, keeps them supplied, samples them, and resets them. */
+/* From t0 to the end: starts flows, keeps them supplied, and samples them. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,9 +13,6 @@
 
 /* At most this many flows are started or sampled before the others are served again. */
 #define STEP_FLOWS 16
-/* An interface's ring takes 256 frames. */
-#define END_FLOWS 64
-#define END_PAUSE_NS MILLISECOND_NS
 
 static const char bulk_data[WRITE_BYTES];
 
@@ -37,7 +34,7 @@ wait_due(void *owner, int64_t now_ns)
 static bool
 t0_known(const void *owner)
 {
-	return t0_source_known(&((const struct sender *)owner)->session.t0);
+	return orders_t0_known(&((const struct sender *)owner)->session.orders);
 }
 
 int
@@ -49,34 +46,12 @@ sender_wait_for_t0(struct sender *sender)
 
 	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
 		return -1;
-	late_ns = clock_now_ns() - session->t0.t0_ns;
+	late_ns = clock_now_ns() - session->orders.t0_ns;
 	if (session->loop.stop_signal == 0 && late_ns > 0)
 		return failure_set(session->failure, EXIT_STATUS_HOST,
 				   "t0 was %.3f ms before the flows were ready; set it later",
 				   (double)late_ns / MILLISECOND_NS);
 	return 0;
-}
-
-/* Reset the flow; its last sample gives the totals. */
-static int
-end_flow(struct sender_flow *flow, int64_t now_ns)
-{
-	int result = sender_flow_sample(flow);
-
-	tcp_socket_abort(flow->watch.fd);
-	flow->watch.fd = -1;
-	flow->state = FLOW_ENDED;
-	flow->ended_ns = now_ns;
-	flow->sender->ended++;
-	return result;
-}
-
-static int
-lose_flow(struct sender_flow *flow, int error, int64_t now_ns)
-{
-	flow->error = error != 0 ? error : ECONNRESET;
-	flow->sender->lost++;
-	return end_flow(flow, now_ns);
 }
 
 static int
@@ -85,7 +60,7 @@ supply(struct sender_flow *flow, int64_t now_ns)
 	if (send(flow->watch.fd, bulk_data, sizeof(bulk_data), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
 	    errno == EAGAIN || errno == EINTR)
 		return 0;
-	return lose_flow(flow, errno, now_ns);
+	return sender_lose_flow(flow, errno, now_ns);
 }
 
 static int
@@ -94,12 +69,12 @@ running_flow_ready(struct watch *watch, uint32_t events, int64_t now_ns)
 	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
 
 	if ((events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0)
-		return lose_flow(flow, tcp_socket_error(watch->fd), now_ns);
+		return sender_lose_flow(flow, tcp_socket_error(watch->fd), now_ns);
 	return supply(flow, now_ns);
 }
 
-static int
-start_flow(struct sender_flow *flow)
+int
+sender_start_flow(struct sender_flow *flow)
 {
 	flow->state = FLOW_RUNNING;
 	flow->started_ns = clock_now_ns();
@@ -109,25 +84,39 @@ start_flow(struct sender_flow *flow)
 	return supply(flow, flow->started_ns);
 }
 
+static bool
+has_servers(const struct sender *sender)
+{
+	return sender->session.config->control_count > 0;
+}
+
 static int64_t
 next_start_ns(const struct sender *sender)
 {
+	int64_t t0_ns = sender->session.orders.t0_ns;
+
 	if (sender->start.next == sender->flow_count)
 		return NEVER;
-	return sender->session.t0.t0_ns + sender->start.order[sender->start.next]->config->start_ns;
+	if (has_servers(sender))
+		return t0_ns;
+	return t0_ns + sender->start.order[sender->start.next]->config->start_ns;
 }
 
 static int
 start_flows(struct sender *sender, int64_t now_ns)
 {
+	if (has_servers(sender) && next_start_ns(sender) <= now_ns) {
+		sender->start.next = sender->flow_count;
+		return sender_dial_servers(sender, now_ns);
+	}
 	for (int started = 0; started < STEP_FLOWS && next_start_ns(sender) <= now_ns; started++)
-		if (start_flow(sender->start.order[sender->start.next++]) < 0)
+		if (sender_start_flow(sender->start.order[sender->start.next++]) < 0)
 			return -1;
 	return 0;
 }
 
-static int
-record_sample(struct sender_flow *flow, uint64_t tick)
+int
+sender_record_sample(struct sender_flow *flow, uint64_t tick)
 {
 	struct sender *sender = flow->sender;
 
@@ -158,60 +147,37 @@ sample_flows(struct sender *sender)
 
 		if (flow->state != FLOW_RUNNING)
 			continue;
-		if (sender_flow_sample(flow) < 0 || record_sample(flow, sender->sampling.tick) < 0)
+		if (sender_flow_sample(flow) < 0 ||
+		    sender_record_sample(flow, sender->sampling.tick) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static void
-begin_end(struct sender *sender, int64_t now_ns)
+/* Of streams that connect after t0. */
+static int64_t
+connect_deadline_ns(const struct sender *sender)
 {
-	sender->end.is_tick = grid_next_ns(&sender->grid) <= now_ns;
-	if (sender->end.is_tick)
-		sender->end.tick = grid_take_latest(&sender->grid, now_ns, &sender->lateness);
+	bool connects = has_servers(sender) && sender->start.next == sender->flow_count &&
+			sender->connect.done < sender->flow_count;
+
+	return connects ? sender->connect.deadline_ns : NEVER;
 }
 
-/* The end may be a tick too: its record is then the flow's last sample, read just before. */
-static int
-end_at_tick(struct sender_flow *flow)
+static int64_t
+earlier(int64_t a_ns, int64_t b_ns)
 {
-	const struct sender *sender = flow->sender;
-	bool was_running = flow->state == FLOW_RUNNING;
-
-	if (flow->watch.fd < 0)
-		return 0;
-	if (end_flow(flow, clock_now_ns()) < 0)
-		return -1;
-	return sender->end.is_tick && was_running ? record_sample(flow, sender->end.tick) : 0;
-}
-
-/* Every flow's end is a reset on the wire: thousands at once would overflow the interface's
- * ring, so they go a few at a time.
- */
-static int
-end_some_flows(struct sender *sender, int64_t now_ns)
-{
-	if (sender->end.resume_ns == 0)
-		begin_end(sender, now_ns);
-	for (int ended = 0; ended < END_FLOWS && sender->end.next < sender->flow_count; ended++)
-		if (end_at_tick(&sender->flows[sender->end.next++]) < 0)
-			return -1;
-	sender->end.resume_ns = clock_now_ns() + END_PAUSE_NS;
-	return 0;
+	return a_ns < b_ns ? a_ns : b_ns;
 }
 
 static int64_t
 transmit_next_ns(const void *owner)
 {
 	const struct sender *sender = owner;
-	int64_t start_ns = next_start_ns(sender);
 	int64_t sample_ns = sampling_under_way(sender) ? NOW : grid_next_ns(&sender->grid);
-	int64_t first_ns = start_ns < sample_ns ? start_ns : sample_ns;
+	int64_t start_ns = earlier(next_start_ns(sender), connect_deadline_ns(sender));
 
-	if (sender->end.resume_ns != 0)
-		return sender->end.resume_ns;
-	return first_ns < sender->end_ns ? first_ns : sender->end_ns;
+	return earlier(earlier(start_ns, sample_ns), sender_next_end_ns(sender));
 }
 
 static int
@@ -219,8 +185,10 @@ transmit_due(void *owner, int64_t now_ns)
 {
 	struct sender *sender = owner;
 
-	if (now_ns >= sender->end_ns)
-		return end_some_flows(sender, now_ns);
+	if (now_ns >= sender_next_end_ns(sender))
+		return sender_end_flows(sender, now_ns);
+	if (now_ns >= connect_deadline_ns(sender))
+		return sender_connect_too_late(sender);
 	if (start_flows(sender, now_ns) < 0)
 		return -1;
 	if (!sampling_under_way(sender) && grid_next_ns(&sender->grid) <= now_ns)
@@ -241,22 +209,19 @@ sender_transmit(struct sender *sender)
 {
 	static const struct agenda agenda = {transmit_next_ns, transmit_due, all_ended};
 	const struct config *config = sender->session.config;
-	int64_t t0_ns = sender->session.t0.t0_ns;
+	int64_t t0_ns = sender->session.orders.t0_ns;
 
 	if (!t0_known(sender)) /* a signal came first */
 		return 0;
-	sender->end_ns = t0_ns + config->duration_ns;
+	if (!has_servers(sender))
+		sender->processes[0].end_ns = t0_ns + config->duration_ns;
 	sender->sampling.next = sender->flow_count;
 	sender->grid = (struct grid){
 		.origin_ns = t0_ns,
 		.step_ns = config->sample_ns,
-		.count = (uint64_t)(config->duration_ns / config->sample_ns) + 1,
+		.count = (uint64_t)(config->span_ns / config->sample_ns) + 1,
 	};
 	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
 		return -1;
-	/* A signal came first: end the rest without delay. */
-	while (sender->end.next < sender->flow_count)
-		if (end_some_flows(sender, clock_now_ns()) < 0)
-			return -1;
-	return 0;
+	return sender_end_all(sender); /* what a signal left */
 }

@@ -7,7 +7,7 @@ session_open(struct session *session, const struct config *config, struct failur
 	*session = (struct session){.config = config, .failure = failure, .signals.watch.fd = -1};
 	if (loop_open(&session->loop, failure) < 0 ||
 	    signals_open(&session->signals, &session->loop) < 0 ||
-	    t0_source_open(&session->t0, config, &session->loop) < 0) {
+	    orders_open(&session->orders, config, &session->loop) < 0) {
 		session_close(session);
 		return -1;
 	}

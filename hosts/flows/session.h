@@ -5,15 +5,15 @@
 
 #include "config.h"
 #include "loop.h"
+#include "orders.h"
 #include "signals.h"
-#include "t0_source.h"
 
 struct session {
 	const struct config *config;
 	struct failure *failure;
 	struct loop loop;
 	struct signals signals;
-	struct t0_source t0;
+	struct orders orders;
 };
 
 int session_open(struct session *session, const struct config *config, struct failure *failure);

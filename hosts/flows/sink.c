@@ -28,6 +28,7 @@ open_sink(struct sink *sink, const struct config *config, struct failure *failur
 	*sink = (struct sink){.goodput = RECORD_FILE_CLOSED};
 	if (session_open(&sink->session, config, failure) < 0 || allocate_flows(sink, config) < 0)
 		return -1;
+	sink_form_servers(sink);
 	if (flow_index_build(&sink->by_source, config, flow_key_source, failure) < 0)
 		return -1;
 	return record_file_open(&sink->goodput, config->out, GOODPUT_FILE, failure);
@@ -41,6 +42,7 @@ close_sink(struct sink *sink)
 	for (size_t i = 0; i < sink->listener_count; i++)
 		if (sink->listeners[i].watch.fd >= 0)
 			tcp_socket_abort(sink->listeners[i].watch.fd);
+	sink_close_servers(sink);
 	for (size_t i = 0; i < sink->flow_count; i++)
 		if (sink->flows[i].watch.fd >= 0)
 			tcp_socket_abort(sink->flows[i].watch.fd);

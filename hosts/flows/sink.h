@@ -9,6 +9,7 @@
 #include "common/record_file.h"
 #include "flow_index.h"
 #include "grid.h"
+#include "iperf3.h"
 #include "session.h"
 
 struct sink;
@@ -28,12 +29,33 @@ enum sink_flow_end {
 	CLOSED_BY_US, /* at the deadline or on a signal */
 };
 
+/* What an iperf3 server waits for; it counts the cookies of its streams meanwhile. */
+enum server_step {
+	SERVER_AWAITS_COOKIE,
+	SERVER_AWAITS_PARAMETERS,
+	SERVER_AWAITS_STREAMS,
+	SERVER_RUNS,
+};
+
+/* The server of an iperf3 process, on its control connection. */
+struct server {
+	struct watch watch;
+	struct sink *sink;
+	const struct control_config *control;
+	enum server_step step;
+	unsigned char message[IPERF3_LENGTH_BYTES + IPERF3_PARAMETERS_MAX];
+	size_t used;
+	size_t stream_count;
+	size_t cookies; /* streams that are connected and have sent theirs */
+};
+
 struct sink_flow {
 	struct watch watch;
 	struct sink *sink;
 	const struct flow_config *config;
 	enum sink_flow_end end;
 	int error;
+	bool owes_cookie;	 /* the first bytes of an iperf3 stream are no data of the test */
 	uint64_t interval_bytes; /* read since the last interval was closed */
 	uint64_t bytes;
 	int64_t first_byte_ns; /* CLOCK_MONOTONIC; 0: none */
@@ -45,6 +67,8 @@ struct sink {
 	struct flow_index by_source;
 	struct listener *listeners;
 	size_t listener_count;
+	struct server servers[PROCESSES_MAX];
+	size_t server_count;
 	struct sink_flow *flows; /* in the order of the configuration */
 	size_t flow_count;
 	size_t open;
@@ -53,6 +77,8 @@ struct sink {
 
 	struct record_file goodput;
 	struct grid interval_ends;
+	struct grid progress; /* when it is told what has arrived */
+	struct lateness progress_lateness;
 	struct lateness lateness;
 	int64_t end_ns;
 	bool over;
@@ -66,6 +92,21 @@ int sink_listen(struct sink *sink);
 int sink_wait_for_t0(struct sink *sink);
 int sink_count(struct sink *sink);
 
+/* One server for each control connection. */
+void sink_form_servers(struct sink *sink);
+void sink_close_servers(struct sink *sink);
+
+/* The server that this connection belongs to, or NULL. */
+struct server *sink_find_server(struct sink *sink, const struct sockaddr_in *peer,
+				const struct sockaddr_in *address);
+
+/* Take over a server's control connection. */
+int sink_server_open(struct server *server, int fd);
+
+/* A stream has sent its cookie. */
+int sink_server_cookie(struct server *server);
+
+int sink_report_progress(const struct sink *sink, int64_t t_ns);
 int sink_report_listening(const struct sink *sink);
 int sink_report_end(const struct sink *sink);
 
@@ -73,9 +114,9 @@ int sink_report_end(const struct sink *sink);
 int sink_flow_open(struct sink_flow *flow, int fd);
 
 /* Read what is there. */
-void sink_flow_read(struct sink_flow *flow, int64_t now_ns);
+int sink_flow_read(struct sink_flow *flow, int64_t now_ns);
 
 /* Read what is there once more and close. */
-void sink_flow_finish(struct sink_flow *flow, int64_t now_ns);
+int sink_flow_finish(struct sink_flow *flow, int64_t now_ns);
 
 #endif

@@ -33,7 +33,7 @@ all_closed(const void *owner)
 static bool
 t0_known_or_all_closed(const void *owner)
 {
-	return t0_source_known(&((const struct sink *)owner)->session.t0) || all_closed(owner);
+	return orders_t0_known(&((const struct sink *)owner)->session.orders) || all_closed(owner);
 }
 
 int
@@ -44,7 +44,7 @@ sink_wait_for_t0(struct sink *sink)
 
 	if (loop_run(&sink->session.loop, &agenda, sink) < 0)
 		return -1;
-	if (session->loop.stop_signal == 0 && !t0_source_known(&session->t0))
+	if (session->loop.stop_signal == 0 && !orders_t0_known(&session->orders))
 		return failure_set(session->failure, EXIT_STATUS_HOST,
 				   "the sender closed every flow before t0 arrived");
 	return 0;
@@ -72,12 +72,13 @@ write_interval(struct sink *sink, uint64_t interval)
  * more waits it puts off an acknowledgement that would announce a smaller window. At the end of an
  * interval all flows are read, so that it has every byte that arrived before its end.
  */
-static void
+static int
 read_all(struct sink *sink, int64_t now_ns)
 {
 	for (size_t i = 0; i < sink->flow_count; i++)
-		if (sink->flows[i].watch.fd >= 0)
-			sink_flow_read(&sink->flows[i], now_ns);
+		if (sink->flows[i].watch.fd >= 0 && sink_flow_read(&sink->flows[i], now_ns) < 0)
+			return -1;
+	return 0;
 }
 
 static int
@@ -95,8 +96,8 @@ static int
 finish(struct sink *sink, int64_t now_ns)
 {
 	for (size_t i = 0; i < sink->flow_count; i++)
-		if (sink->flows[i].watch.fd >= 0)
-			sink_flow_finish(&sink->flows[i], now_ns);
+		if (sink->flows[i].watch.fd >= 0 && sink_flow_finish(&sink->flows[i], now_ns) < 0)
+			return -1;
 	sink->over = true;
 	return write_interval(sink, sink->interval_ends.next);
 }
@@ -106,8 +107,23 @@ count_next_ns(const void *owner)
 {
 	const struct sink *sink = owner;
 	int64_t interval_ns = grid_next_ns(&sink->interval_ends);
+	int64_t progress_ns = grid_next_ns(&sink->progress);
+	int64_t first_ns = interval_ns < progress_ns ? interval_ns : progress_ns;
 
-	return interval_ns < sink->end_ns ? interval_ns : sink->end_ns;
+	return first_ns < sink->end_ns ? first_ns : sink->end_ns;
+}
+
+/* Told again for every missed time: the reader counts on a grid. */
+static int
+tell_progress(struct sink *sink, int64_t now_ns)
+{
+	while (grid_next_ns(&sink->progress) <= now_ns) {
+		uint64_t tick = grid_take_next(&sink->progress, now_ns, &sink->progress_lateness);
+
+		if (sink_report_progress(sink, grid_time_ns(&sink->progress, tick)) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int
@@ -115,9 +131,9 @@ count_due(void *owner, int64_t now_ns)
 {
 	struct sink *sink = owner;
 
-	if (count_next_ns(sink) <= now_ns)
-		read_all(sink, now_ns);
-	if (close_intervals(sink, now_ns) < 0)
+	if (count_next_ns(sink) <= now_ns && read_all(sink, now_ns) < 0)
+		return -1;
+	if (tell_progress(sink, now_ns) < 0 || close_intervals(sink, now_ns) < 0)
 		return -1;
 	return now_ns >= sink->end_ns ? finish(sink, now_ns) : 0;
 }
@@ -135,7 +151,7 @@ counted(const void *owner)
 static struct grid
 interval_ends_before_the_last(const struct config *config, int64_t t0_ns)
 {
-	int64_t span_ns = config->duration_ns + config->drain_ns;
+	int64_t span_ns = config->span_ns + config->drain_ns;
 	int64_t intervals = (span_ns + config->interval_ns - 1) / config->interval_ns;
 
 	return (struct grid){
@@ -145,17 +161,30 @@ interval_ends_before_the_last(const struct config *config, int64_t t0_ns)
 	};
 }
 
+static struct grid
+progress_times(const struct config *config, int64_t t0_ns)
+{
+	if (config->progress_ns == 0)
+		return (struct grid){.count = 0};
+	return (struct grid){
+		.origin_ns = t0_ns + config->progress_ns,
+		.step_ns = config->progress_ns,
+		.count = (uint64_t)(config->span_ns / config->progress_ns),
+	};
+}
+
 int
 sink_count(struct sink *sink)
 {
 	static const struct agenda agenda = {count_next_ns, count_due, counted};
 	const struct config *config = sink->session.config;
-	int64_t t0_ns = sink->session.t0.t0_ns;
+	int64_t t0_ns = sink->session.orders.t0_ns;
 
-	if (!t0_source_known(&sink->session.t0)) /* a signal came first */
+	if (!orders_t0_known(&sink->session.orders)) /* a signal came first */
 		return 0;
 	sink->interval_ends = interval_ends_before_the_last(config, t0_ns);
-	sink->end_ns = t0_ns + config->duration_ns + config->drain_ns;
+	sink->progress = progress_times(config, t0_ns);
+	sink->end_ns = t0_ns + config->span_ns + config->drain_ns;
 	if (loop_run(&sink->session.loop, &agenda, sink) < 0)
 		return -1;
 	return sink->over ? 0 : finish(sink, clock_now_ns());

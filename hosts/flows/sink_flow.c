@@ -44,47 +44,73 @@ connection_broke(struct sink_flow *flow, int error)
 	close_flow(flow, CLOSED_BY_ERROR);
 }
 
+static int
+wake_at(const struct sink_flow *flow, unsigned int bytes)
+{
+	if (tcp_socket_wake_at(flow->watch.fd, bytes) == 0)
+		return 0;
+	return failure_set(flow->sink->session.failure, EXIT_STATUS_HOST, "SO_RCVLOWAT: %s",
+			   strerror(errno));
+}
+
+/* The first byte of a stream is that of its data, not of its cookie. */
+static int
+take_cookie(struct sink_flow *flow)
+{
+	const struct config *config = flow->sink->session.config;
+
+	flow->owes_cookie = false;
+	flow->first_byte_ns = flow->last_byte_ns = 0;
+	if (wake_at(flow, config->read_bytes) < 0)
+		return -1;
+	return sink_server_cookie(&flow->sink->servers[flow->config->process]);
+}
+
 /* A reset does not hide data that came before it: recv() reports it only after them. */
-void
+int
 sink_flow_read(struct sink_flow *flow, int64_t now_ns)
 {
 	ssize_t count = recv(flow->watch.fd, NULL, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 
-	if (count > 0)
+	if (count > 0) {
 		count_bytes(flow, (uint64_t)count, now_ns);
-	else if (count == 0)
+		if (flow->owes_cookie && flow->bytes >= IPERF3_COOKIE_BYTES)
+			return take_cookie(flow);
+	} else if (count == 0) {
 		close_flow(flow, CLOSED_BY_FIN);
-	else if (errno != EAGAIN && errno != EINTR)
+	} else if (errno != EAGAIN && errno != EINTR) {
 		connection_broke(flow, errno);
+	}
+	return 0;
 }
 
 static int
 flow_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 {
 	(void)events;
-	sink_flow_read(container_of(watch, struct sink_flow, watch), now_ns);
-	return 0;
+	return sink_flow_read(container_of(watch, struct sink_flow, watch), now_ns);
 }
 
 int
 sink_flow_open(struct sink_flow *flow, int fd)
 {
-	const int at_once = (int)flow->sink->session.config->read_bytes;
+	unsigned int read_bytes = flow->sink->session.config->read_bytes;
 
 	flow->watch.fd = fd;
 	flow->watch.ready = flow_readable;
 	flow->end = STILL_OPEN;
 	flow->sink->open++;
-	if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &at_once, sizeof(at_once)) < 0)
-		return failure_set(flow->sink->session.failure, EXIT_STATUS_HOST, "SO_RCVLOWAT: %s",
-				   strerror(errno));
+	if (wake_at(flow, flow->owes_cookie ? IPERF3_COOKIE_BYTES : read_bytes) < 0)
+		return -1;
 	return loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN);
 }
 
-void
+int
 sink_flow_finish(struct sink_flow *flow, int64_t now_ns)
 {
-	sink_flow_read(flow, now_ns);
+	if (sink_flow_read(flow, now_ns) < 0)
+		return -1;
 	if (flow->watch.fd >= 0)
 		close_flow(flow, CLOSED_BY_US);
+	return 0;
 }

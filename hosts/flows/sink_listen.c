@@ -37,8 +37,11 @@ find_flow(const struct listener *listener, const struct sockaddr_in *peer)
 static int
 connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *peer)
 {
+	struct server *server = sink_find_server(listener->sink, peer, &listener->address);
 	struct sink_flow *flow = find_flow(listener, peer);
 
+	if (server != NULL)
+		return sink_server_open(server, fd);
 	if (flow == NULL) {
 		listener->sink->strangers++;
 		tcp_socket_abort(fd);
@@ -119,9 +122,9 @@ compare_destinations(const void *left, const void *right)
 }
 
 static int
-listen_on_each(struct sink *sink, const struct sockaddr_in *sorted)
+listen_on_each(struct sink *sink, const struct sockaddr_in *sorted, size_t count)
 {
-	for (size_t i = 0; i < sink->flow_count; i++)
+	for (size_t i = 0; i < count; i++)
 		if ((i == 0 || !same_address(&sorted[i], &sorted[i - 1])) &&
 		    listen_on(sink, &sorted[i]) < 0)
 			return -1;
@@ -131,18 +134,21 @@ listen_on_each(struct sink *sink, const struct sockaddr_in *sorted)
 int
 sink_listen(struct sink *sink)
 {
-	struct sockaddr_in *destinations = calloc(sink->flow_count, sizeof(*destinations));
+	size_t count = sink->flow_count + sink->server_count;
+	struct sockaddr_in *destinations = calloc(count, sizeof(*destinations));
 	int result;
 
-	sink->listeners = calloc(sink->flow_count, sizeof(*sink->listeners));
+	sink->listeners = calloc(count, sizeof(*sink->listeners));
 	if (destinations == NULL || sink->listeners == NULL) {
 		free(destinations);
 		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
 	}
 	for (size_t i = 0; i < sink->flow_count; i++)
 		destinations[i] = sink->flows[i].config->destination;
-	qsort(destinations, sink->flow_count, sizeof(*destinations), compare_destinations);
-	result = listen_on_each(sink, destinations);
+	for (size_t i = 0; i < sink->server_count; i++)
+		destinations[sink->flow_count + i] = sink->servers[i].control->destination;
+	qsort(destinations, count, sizeof(*destinations), compare_destinations);
+	result = listen_on_each(sink, destinations, count);
 	free(destinations);
 	return result;
 }

@@ -29,9 +29,10 @@ end_name(enum sink_flow_end end)
 static json_t *
 moment(const struct sink *sink, int64_t t_ns)
 {
-	const struct t0_source *t0 = &sink->session.t0;
+	const struct orders *orders = &sink->session.orders;
 
-	return t_ns == 0 || !t0_source_known(t0) ? json_null() : json_integer(t_ns - t0->t0_ns);
+	return t_ns == 0 || !orders_t0_known(orders) ? json_null() :
+						       json_integer(t_ns - orders->t0_ns);
 }
 
 static json_t *
@@ -44,6 +45,20 @@ flow_to_json(const struct sink_flow *flow)
 			 moment(flow->sink, flow->first_byte_ns), "last_byte_ns",
 			 moment(flow->sink, flow->last_byte_ns), "closed", end_name(flow->end),
 			 "error", error);
+}
+
+/* Payload of each flow so far, in the configuration's order. */
+int
+sink_report_progress(const struct sink *sink, int64_t t_ns)
+{
+	json_t *bytes = json_array();
+
+	for (size_t i = 0; i < sink->flow_count; i++)
+		json_array_append_new(bytes, json_integer((json_int_t)sink->flows[i].bytes));
+	return event_print(json_pack("{s:s, s:I, s:o}", "event", "progress", "t_ns",
+				     (json_int_t)(t_ns - sink->session.orders.t0_ns), "bytes",
+				     bytes),
+			   sink->session.failure);
 }
 
 int

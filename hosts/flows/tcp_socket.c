@@ -50,13 +50,21 @@ set_cc(int fd, const struct flow_config *flow, struct failure *failure)
 }
 
 static int
+bind_to(int fd, const struct sockaddr_in *source)
+{
+	const int on = 1;
+
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+		return -1;
+	return bind(fd, (const struct sockaddr *)source, sizeof(*source));
+}
+
+static int
 bind_source(int fd, const struct flow_config *flow, struct failure *failure)
 {
 	char name[FLOW_NAME_BYTES];
-	const int on = 1;
 
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    bind(fd, (const struct sockaddr *)&flow->source, sizeof(flow->source)) < 0)
+	if (bind_to(fd, &flow->source) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "%s: cannot bind the source: %s",
 				   flow_name(flow, name), strerror(errno));
 	return 0;
@@ -88,6 +96,36 @@ tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes, struc
 		return -1;
 	}
 	return fd;
+}
+
+int
+tcp_socket_send_at_once(int fd)
+{
+	const int on = 1;
+
+	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+int
+tcp_socket_wake_at(int fd, unsigned int bytes)
+{
+	const int least = (int)bytes;
+
+	return setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+}
+
+int
+tcp_socket_open_control(const struct sockaddr_in *source, struct failure *failure)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && bind_to(fd, source) == 0 && tcp_socket_send_at_once(fd) == 0)
+		return fd;
+	failure_set(failure, EXIT_STATUS_HOST, "cannot open a control connection: %s",
+		    strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 int

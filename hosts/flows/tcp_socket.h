@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One flow's TCP socket. */
+/* The TCP sockets of flows, and of control connections. */
 #ifndef FLOWS_TCP_SOCKET_H
 #define FLOWS_TCP_SOCKET_H
 
@@ -11,6 +11,15 @@
  */
 int tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes,
 		    struct failure *failure);
+
+/* A non-blocking socket that sends every small message at once. Returns the descriptor or -1. */
+int tcp_socket_open_control(const struct sockaddr_in *source, struct failure *failure);
+
+/* Send small messages at once. */
+int tcp_socket_send_at_once(int fd);
+
+/* A socket is readable when so many bytes wait. */
+int tcp_socket_wake_at(int fd, unsigned int bytes);
 
 /* The congestion control that the kernel really uses. */
 int tcp_socket_read_cc(int fd, char cc[static CC_NAME_BYTES]);

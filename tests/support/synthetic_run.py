@@ -323,7 +323,7 @@ class RunWriter:
             ccs += [(i, cc, g.base_rtt.ns) for cc in names]
         senders = [Sender(cc, rtt, rng.randrange(0, 100_000_000)) for _, cc, rtt in ccs]
         sample, interval = sc.telemetry.tcp_info.ns, sc.telemetry.goodput.ns
-        return simulate(senders, link, sc.duration.ns, sample, interval, seed), ccs
+        return simulate(senders, link, sc.longest.ns, sample, interval, seed), ccs
 
     def _write(self, path: Path, table: str, out: Outcome, scale: float, flows: int) -> None:
         if table == "postcards":
@@ -359,7 +359,7 @@ class RunWriter:
             "group_name": [self.scenario.flows[g].name for g, _, _ in ccs],
             "cc": [cc for _, cc, _ in ccs], "cc_applied": [cc for _, cc, _ in ccs],
             "base_rtt_ns": [rtt for _, _, rtt in ccs], "sink_bytes": sink,
-            "end_ns": [self.scenario.duration.ns] * len(ccs),
+            "end_ns": [self.scenario.longest.ns] * len(ccs),
             "bytes_sent": out.sent * PAYLOAD, "bytes_retrans": out.retrans * PAYLOAD,
             "total_retrans": out.retrans,
         }  # fmt: skip
@@ -379,8 +379,8 @@ class RunWriter:
                             buffer_bytes=setting.buffer_bytes,
                             overhead_bytes=setting.overhead_bytes),
             mix=mix, repetition=repetition, attempt=attempt, seed=1, lane=0, t0_ns=0, epoch_ns=0,
-            duration_ns=sc.duration.ns, warmup_ns=sc.warmup.ns,
-            window_ns=(sc.warmup.ns, sc.duration.ns), postcards="all",
+            duration_ns=sc.longest.ns, warmup_ns=sc.warmup.ns,
+            window_ns=(sc.warmup.ns, sc.longest.ns), postcards="all",
             started_utc="2026-01-01T00:00:00Z", ended_utc="2026-01-01T00:00:10Z",
             valid=valid, gates=gates,
             invalid_reasons=() if valid else ("lateness: 9 ms is above 0.5 ms",),
@@ -415,7 +415,7 @@ class RunWriter:
         )  # fmt: skip
         plan = Plan(
             scenario=self.scenario.name, trials=trials, flows_per_trial=self.scenario.total_flows,
-            expected_trials=1, trial_ns=self.scenario.duration.ns, lanes=1, estimated_seconds=1.0,
+            expected_trials=1, trial_ns=self.scenario.longest.ns, lanes=1, estimated_seconds=1.0,
             estimated_disk_bytes=1,
         )  # fmt: skip
         (self.path / "plan.json").write_text(plan.model_dump_json())

@@ -50,7 +50,7 @@ def _trial(
     mixed = "_".join(str(g.counts[scenario.strategies[1]]) for g in mix)
     record = TrialRecord.model_construct(
         id=f"{setting.label}-k{mixed}-r0-a0", setting=setting, mix=mix, repetition=0, attempt=0,
-        valid=True, duration_ns=scenario.duration.ns,
+        valid=True, duration_ns=scenario.longest.ns,
     )  # fmt: skip
     return TrialMeasures(
         trial=SealedTrial(Path("nowhere"), record),

@@ -1,0 +1,111 @@
+"""The course of a trial: how its flows start, how long it lasts, and which part of it counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from .model import ContractModel
+from .units import Duration, Share
+
+StrategyName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,14}$")]
+
+PROBE_RTT_CYCLE_NS = 10_200_000_000
+"""Time from one ProbeRTT phase of BBR to the next: 10 s without a new minimum RTT, and the 200 ms
+of the phase itself (bbr_min_rtt_win_sec and bbr_probe_rtt_mode_ms of Linux's tcp_bbr.c)."""
+
+
+class StaggeredStart(ContractModel):
+    """One flow after the other, in the order of the mix.
+
+    Attributes:
+        staggered: The gap between two starts.
+    """
+
+    staggered: Duration
+
+
+class OrderedStart(ContractModel):
+    """One strategy after the other.
+
+    Attributes:
+        order: Every strategy, the one that starts first in front.
+        gap: How much later the next one starts.
+    """
+
+    order: Annotated[tuple[StrategyName, ...], Field(min_length=2)]
+    gap: Duration
+
+
+class OffsetStart(ContractModel):
+    """Strategies with a delay of their own.
+
+    Attributes:
+        offsets: How long after the common start a strategy's flows start; those that are not named
+            start at once.
+    """
+
+    offsets: dict[StrategyName, Duration]
+
+
+class RandomStart(ContractModel):
+    """Every flow at an instant of its own.
+
+    Attributes:
+        random: The span over which the starts are spread evenly, at random from the seed.
+    """
+
+    random: Duration
+
+
+StartSpec = (
+    Literal["together", "iperf3"] | StaggeredStart | OrderedStart | OffsetStart | RandomStart
+)
+"""How flows start. `together`: at once, but for `start_jitter`. `iperf3`: as by one iperf3 process
+for each strategy and flow group, all started at once; each connects its streams one after the
+other and sends for the trial's duration when all are there."""
+
+
+class SettledDuration(ContractModel):
+    """A trial that ends when every strategy's share is steady.
+
+    What is looked at is the second half of the trial so far, in whole ProbeRTT cycles: its first
+    half against its second one, for every strategy relative to its own throughput.
+
+    Attributes:
+        until: `settled`.
+        at_least: The shortest trial.
+        at_most: The longest; a trial that is not settled by then says so.
+        within: Difference of both halves that counts as steady. Up to twice as much does where it
+            is within twice its standard error.
+    """
+
+    until: Literal["settled"]
+    at_least: Duration = Duration(60_000_000_000)
+    at_most: Duration = Duration(900_000_000_000)
+    within: Share = Share(30_000_000)
+
+    @model_validator(mode="after")
+    def _check(self) -> SettledDuration:
+        if self.at_least.ns > self.at_most.ns:
+            raise ValueError(
+                f"at_least: {self.at_least} is longer than at_most ({self.at_most}); swap them"
+            )
+        least = 8 * PROBE_RTT_CYCLE_NS
+        if self.at_most.ns < least:
+            raise ValueError(
+                f"at_most: {self.at_most} is too short to tell; write at least {Duration(least)}, "
+                "eight ProbeRTT cycles"
+            )
+        if not 0 < self.within.ppb < 10**9:
+            raise ValueError(f"within: {self.within} is out of range; write e.g. 3%")
+        return self
+
+    def __str__(self) -> str:
+        return f"until settled, {self.at_least} to {self.at_most}"
+
+
+WindowSpec = Literal["after_warmup", "whole"]
+"""Which part of a trial counts: all but the warm-up, or each strategy from its own first to its own
+last byte, what drains from the queue after its end included, as iperf3's `sum_received` has it."""
