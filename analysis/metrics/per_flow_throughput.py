@@ -90,8 +90,8 @@ METRIC = register(
         unit="bit/s",
         scope="flow",
         definition="Payload bytes that the flow's sink read in the measured window, per second; "
-        "with `window: whole` all that it read, per second from the first to the last byte of any flow "
-        "of its strategy and group.",
+        "with `window: whole` all that it read, per second from the first to the last byte of any "
+        "flow of its strategy and group.",
         source="Mishra, Tiu, Leong, IMC 2022; Srivastava, Fund, Panwar, CNERT 2023",
         compute=_of_trial,
     )

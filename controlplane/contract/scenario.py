@@ -497,7 +497,7 @@ class Scenario(ContractModel):
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
     strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
-    duration: Duration | SettledDuration
+    duration: SettledDuration | Duration
     warmup: Duration
     window: WindowSpec = "after_warmup"
     trials: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1

@@ -9,7 +9,7 @@ from ..contract.messages import SinkProgress
 from ..contract.trial import Kind, Steadiness
 from ..plan.attempt import Attempt
 from ..plan.flows import progress_ns
-from ..validity.steadiness import Rules, judge_steadiness
+from ..validity.steadiness import SteadinessRules, judge_steadiness
 
 
 class Settling:
@@ -24,7 +24,7 @@ class Settling:
         self._flows = attempt.flows
         self._duration = duration
         self._cycle_ns = progress_ns(attempt.scenario, attempt.trial)
-        self._rules = Rules(duration.within.fraction, self._cycle_ns)
+        self._rules = SteadinessRules(duration.within.fraction, self._cycle_ns)
         self._before: dict[Kind, int] = defaultdict(int)
         self._cycles: dict[Kind, list[int]] = defaultdict(list)
         self.steadiness: Steadiness | None = None

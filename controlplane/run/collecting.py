@@ -23,7 +23,7 @@ from ..store.goodput import read_goodput, write_goodput
 from ..store.postcards import PostcardBatch, read_postcards, write_postcards
 from ..store.raw_files import LaneClock
 from ..validity.measurement import Evidence, TrialMeasurement
-from ..validity.steadiness import LEAST_CYCLES, Rules, cycles_of_goodput, judge_steadiness
+from ..validity.steadiness import LEAST_CYCLES, SteadinessRules, cycles_of_goodput, judge_steadiness
 
 NICE = 10
 SETTLED_WITHIN = 0.03
@@ -62,7 +62,7 @@ def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness
     if end_ns // cycle_ns < LEAST_CYCLES:
         return None
     cycles = cycles_of_goodput(goodput, kinds, cycle_ns, end_ns)
-    return judge_steadiness(cycles, Rules(SETTLED_WITHIN, cycle_ns))
+    return judge_steadiness(cycles, SteadinessRules(SETTLED_WITHIN, cycle_ns))
 
 
 def _collect_telemetry(attempt: Attempt, clock: LaneClock, evidence: Evidence) -> None:

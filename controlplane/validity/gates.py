@@ -81,13 +81,14 @@ def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:
     Where each strategy is measured over its own span, that is from when all of its flows should
     have started until the first of them ends.
     """
+    flows = trial.attempt.flows
+    if trial.attempt.scenario.window != "whole":
+        return dict.fromkeys(((flow.group, flow.cc) for flow in flows), trial.window_ns)
     found = {}
-    for span in spans(trial.attempt.flows, trial.sender, trial.sink):
-        found[span.kind] = trial.window_ns
-        if trial.attempt.scenario.window == "whole":
-            planned = [f.start_ns for f in trial.attempt.flows if (f.group, f.cc) == span.kind]
-            late_ns = max(planned) - min(planned) + START_MARGIN_NS
-            found[span.kind] = ((span.start_ns or 0) + late_ns, span.end_ns or 0)
+    for span in spans(flows, trial.sender, trial.sink):
+        planned = [flow.start_ns for flow in flows if (flow.group, flow.cc) == span.kind]
+        late_ns = max(planned) - min(planned) + START_MARGIN_NS
+        found[span.kind] = ((span.start_ns or 0) + late_ns, span.end_ns or 0)
     return found
 
 

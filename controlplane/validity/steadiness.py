@@ -24,7 +24,7 @@ NOISE_BOUND = 2.0
 
 
 @dataclass(frozen=True)
-class Rules:
+class SteadinessRules:
     """What counts as steady.
 
     Attributes:
@@ -36,7 +36,7 @@ class Rules:
     cycle_ns: int
 
 
-def judge_steadiness(cycles: Mapping[Kind, Sequence[int]], rules: Rules) -> Steadiness:
+def judge_steadiness(cycles: Mapping[Kind, Sequence[int]], rules: SteadinessRules) -> Steadiness:
     """Compare both halves of the second half of a trial.
 
     A strategy is steady when the difference of its halves is at most `within` of their mean, or up

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED, HostError
 from nashbed.controlplane.machine.guest_checks import check_guests
 from nashbed.controlplane.machine.kernels import find_kernel
@@ -157,3 +158,57 @@ def test_the_golden_trial(virtual: Nashbed) -> None:
         pytest.skip(f"no golden digests of kernel {kernel.release} ({kernel.digest[:12]})")
     run_dir = run(virtual, count=4, rtt="30ms", mixes="[1, 2]", duration="10s", rate="30mbit")
     assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]
+
+
+def spans(record: dict[str, Any]) -> dict[str, dict[str, int]]:
+    return {span["strategy"]: span for span in record["spans"]}
+
+
+def test_iperf3_processes_start_one_round_trip_a_stream_apart(virtual: Nashbed) -> None:
+    # Ten BDP hold what the first process sends, so that no SYN of the second one is lost.
+    more = "start: iperf3\nwindow: whole\n"
+    run_dir = run(virtual, more, count=10, mixes="[2]", duration="10s", buffer="10bdp")
+    record = only_valid(run_dir)
+    found, rtt_ns = spans(record), 20_000_000
+    span_flows = {"bbr": 2, "cubic": 8}
+    first, second = found["bbr"], found["cubic"]
+    # Two streams: the control connection, its cookie, the parameters, two handshakes, and the order
+    # to start that follows the last cookie. The queue is empty, so that each takes the base RTT and
+    # what its packets take on the wire.
+    assert 6 * rtt_ns <= first["start_ns"] < 6 * rtt_ns + S // 1000
+    # Six streams more take six round trips more, and wait in the queue besides.
+    queue_ns = record["applied"]["buffer_bytes"] * 8 * S // record["applied"]["rate_bps"]
+    assert 12 * rtt_ns <= second["start_ns"] <= 12 * rtt_ns + 7 * queue_ns
+    for span in (first, second):
+        assert span["end_ns"] == pytest.approx(span["start_ns"] + 10 * S, abs=2000)
+        assert span["first_byte_ns"] > span["start_ns"]
+        assert span["last_byte_ns"] > span["end_ns"]
+    assert record["window_ns"] == [first["start_ns"], pytest.approx(second["end_ns"], abs=S // 1000)]
+
+    (measured,) = measure_run(run_dir).trials
+    goodput = table(run_dir, record["id"], "goodput")
+    flows = table(run_dir, record["id"], "flows")
+    for strategy, span in found.items():
+        mine = np.isin(goodput["flow"], flows["flow"][flows["cc"] == strategy])
+        length_ns = span["last_byte_ns"] - span["first_byte_ns"]
+        per_flow = goodput["bytes"][mine].sum() * 8 * S / length_ns / span_flows[strategy]
+        assert measured.value("per_flow_throughput", strategy) == pytest.approx(per_flow)
+
+
+def test_a_trial_ends_when_its_shares_are_steady(virtual: Nashbed) -> None:
+    more = "start: {order: [bbr, cubic], gap: 2s}\n"
+    settled = "{until: settled, at_least: 60s, at_most: 300s, within: 20%}"
+    changes = {"duration": settled, "warmup": "5s", "rate": "5mbit"}
+    run_dir = run(virtual, more, **changes)
+    record = only_valid(run_dir)
+    steadiness = record["steadiness"]
+    assert steadiness["settled"] is True
+    assert record["window_ns"] == steadiness["window_ns"]
+    cycle_ns = 10_220_000_000
+    begin, end = steadiness["window_ns"]
+    assert begin % cycle_ns == end % cycle_ns == 0
+    assert end >= 60 * S
+    # The order to end comes half a second ahead.
+    assert record["duration_ns"] == pytest.approx(end + S // 2, abs=20_000_000)
+    assert spans(record)["cubic"]["start_ns"] - spans(record)["bbr"]["start_ns"] >= 1_900_000_000
+    assert digests(run(virtual, more, **changes)) == digests(run_dir)

@@ -19,10 +19,10 @@ from tests.fakes.traffic import stream_bytes
 
 FAULT = os.environ.get("FAKE_FLOWS", "")
 KEYS = {
-    "role", "lane", "t0_ns", "duration_ns", "sample_ns", "interval_ns", "drain_ns", "read_bytes",
-    "connect_timeout_ns", "out", "flows",
+    "role", "lane", "t0_ns", "duration_ns", "span_ns", "sample_ns", "interval_ns", "drain_ns",
+    "progress_ns", "read_bytes", "connect_timeout_ns", "out", "controls", "flows",
 }  # fmt: skip
-FLOW_KEYS = {"flow", "group", "cc", "src", "sport", "dst", "dport", "start_ns"}
+FLOW_KEYS = {"flow", "group", "cc", "src", "sport", "dst", "dport", "start_ns", "process"}
 
 
 def say(event: str, **more: Any) -> None:

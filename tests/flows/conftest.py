@@ -56,7 +56,13 @@ def flow(number: int, cc: str = "cubic", start_ns: int = 0) -> Config:
         "dst": SINK_ADDRESS,
         "dport": 5001,
         "start_ns": start_ns,
+        "process": 0,
     }
+
+
+def control(process: int) -> Config:
+    """The control connection of an iperf3 process."""
+    return {"src": SENDER_ADDRESS, "sport": 9000 + process, "dst": SINK_ADDRESS, "dport": 5201}
 
 
 @pytest.fixture
@@ -67,12 +73,15 @@ def config(tmp_path: Path) -> Config:
         "lane": 3,
         "t0_ns": None,
         "duration_ns": 600 * MS,
+        "span_ns": 600 * MS,
         "sample_ns": 50 * MS,
         "interval_ns": 100 * MS,
         "drain_ns": 500 * MS,
+        "progress_ns": 0,
         "read_bytes": 16384,
         "connect_timeout_ns": 5000 * MS,
         "out": str(tmp_path),
+        "controls": [],
         "flows": [flow(0)],
     }
 
@@ -271,6 +280,7 @@ class Helpers:
     """Functions of this file for the test modules, which cannot import it by name."""
 
     flow = staticmethod(flow)
+    control = staticmethod(control)
     announce = staticmethod(announce)
     sleep_until = staticmethod(sleep_until)
     read_records = staticmethod(read_records)

@@ -55,8 +55,12 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
         "drain_ns",
         "read_bytes",
         "connect_timeout_ns",
+        "span_ns",
+        "progress_ns",
+        "controls",
     ]:
         del config[key]
+    del config["flows"][0]["process"]
     effective = json.loads(check(json.dumps(config)).stdout)
     assert effective["t0_ns"] is None
     assert effective["sample_ns"] == 50_000_000
@@ -64,6 +68,10 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
     assert effective["drain_ns"] == 1_000_000_000
     assert effective["read_bytes"] == 16384
     assert effective["connect_timeout_ns"] == 10_000_000_000
+    assert effective["span_ns"] == config["duration_ns"]
+    assert effective["progress_ns"] == 0
+    assert effective["controls"] == []
+    assert effective["flows"][0]["process"] == 0
 
 
 TOP_LEVEL = [
@@ -82,6 +90,9 @@ TOP_LEVEL = [
     ({"t0_ns": -1}, "t0_ns: -1 is outside 0.."),
     ({"out": ""}, "out: must be a string that is not empty"),
     ({"out": 3}, "out: must be a string that is not empty, not an integer"),
+    ({"progress_ns": -1}, "progress_ns: -1 is outside 0.."),
+    ({"controls": {}}, "controls: must be a list of at most 64 control connections"),
+    ({"controls": [{}]}, "controls[0]"),
     ({"flows": []}, "flows: must be a list of 1 to 65536 flows"),
     ({"flows": {}}, "flows: must be a list"),
     ({"flows": [7]}, "flows[0]: must be an object, not an integer"),
@@ -103,6 +114,19 @@ FLOW_LEVEL = [
     ({"start_ns": -1}, "flows[1].start_ns: -1 is outside"),
     ({"start_ns": 600_000_000}, "flows[1].start_ns: must be less than duration_ns"),
 ]
+
+
+def test_every_flow_has_a_process_and_every_process_a_flow(
+    check: Callable[[str], Any], config: Config, helpers: Any
+) -> None:
+    config["controls"] = [helpers.control(0), helpers.control(1)]
+    message = "flows: has no flow of process 1"
+    assert message in refused(check(json.dumps(config)), 2)
+    config["flows"].append({**helpers.flow(1), "process": 2})
+    message = "flows[1].process: must be less than 2, the number of control connections"
+    assert message in refused(check(json.dumps(config)), 2)
+    config["flows"][1]["process"] = 1
+    assert check(json.dumps(config)).returncode == 0
 
 
 @pytest.mark.parametrize(("change", "message"), TOP_LEVEL)

@@ -147,6 +147,51 @@ def message(text: str) -> str:
             "longer than warmup 100ms; all flows must run for the whole measured window",
         ),
         (
+            "start_jitter: 50ms",
+            "start: {staggered: 50ms}",
+            "s.yaml:9: start: the last flow starts up to 100ms late; with start_offset 0ns and "
+            "start_jitter 100ms that is longer than warmup 100ms; all flows must run for the whole "
+            "measured window",
+        ),
+        (
+            "start_jitter: 50ms",
+            "start: {order: [bbr], gap: 1ms}",
+            "s.yaml:9: start",
+        ),
+        (
+            "start_jitter: 50ms",
+            "start: {order: [bbr, reno], gap: 1ms}",
+            "s.yaml:9: start.order: name every strategy once: cubic, bbr",
+        ),
+        (
+            "start_jitter: 50ms",
+            "start: {offsets: {reno: 1ms}}",
+            "s.yaml:9: start.offsets: 'reno' is not among the strategies (cubic, bbr)",
+        ),
+        (
+            "duration: 400ms",
+            "start: iperf3\nduration: {until: settled}",
+            "s.yaml:7: start: iperf3 sends for a fixed time; write a `duration` such as 120s, or "
+            "another start",
+        ),
+        (
+            "duration: 400ms",
+            "duration: {until: settled, at_least: 2s, at_most: 1s}",
+            "s.yaml:7: duration.at_least: 2s is longer than at_most (1s); swap them",
+        ),
+        (
+            "duration: 400ms",
+            "duration: {until: settled, at_least: 2s, at_most: 80s}",
+            "s.yaml:7: duration.at_most: 80s is too short to tell; write at least 81.6s, eight "
+            "ProbeRTT cycles",
+        ),
+        (
+            "duration: 400ms",
+            "window: whole\nduration: {until: settled}",
+            "s.yaml:7: window: a trial that runs until it is settled is measured where it was "
+            "steady; remove `window: whole`, or write a fixed duration",
+        ),
+        (
             "bottleneck: {rate: 100mbit, buffer: 2bdp}",
             "bottleneck: 3",
             "s.yaml:3: bottleneck: 3 is not allowed here; write keys and values",

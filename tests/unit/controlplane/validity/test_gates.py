@@ -110,6 +110,8 @@ def trial() -> TrialMeasurement:
             lateness=TimerLateness(count=100, missed=0, mean_ns=10_000, max_ns=10_000),
         ),
         sink=sunk(144_800),
+        window_ns=(100 * MS, 400 * MS),
+        steadiness=None,
         counters=Counters(flows=REGISTERS, lane=lane, shared=SHARED),
         telemetry=totals(110, 110, 0, 0),
         losses={"nbs0_tx_dropped": 0},

@@ -1,0 +1,48 @@
+"""A trial is ended when its sink's reports are steady, and not before its time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nashbed.controlplane.contract.course import SettledDuration
+from nashbed.controlplane.contract.messages import SinkProgress
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.lane.settling import Settling
+from nashbed.controlplane.plan.attempt import make_attempt
+from nashbed.controlplane.plan.flows import progress_ns
+from tests.unit.controlplane.conftest import plan_of, scenario_with
+
+
+def settling(testbed: Testbed, duration: str) -> tuple[Settling, int]:
+    scenario = scenario_with("duration: 400ms\nwarmup: 100ms", f"duration: {duration}\nwarmup: 20s")
+    trial = next(t for t in plan_of(scenario, testbed).trials if t.key.startswith("b2bdp-k01"))
+    attempt = make_attempt(scenario, trial, 0, 0, Path("/nowhere"))
+    assert isinstance(scenario.duration, SettledDuration)
+    return Settling(attempt, scenario.duration), progress_ns(scenario, trial)
+
+
+def report(cycle: int, cycle_ns: int, rates: tuple[int, int, int]) -> SinkProgress:
+    return SinkProgress(t_ns=cycle * cycle_ns, bytes=tuple(cycle * rate for rate in rates))
+
+
+def test_steady_flows_end_it_after_the_least_time(testbed: Testbed) -> None:
+    watched, cycle_ns = settling(testbed, "{until: settled, at_least: 120s, at_most: 200s}")
+    assert cycle_ns == 10_210_000_000
+    assert watched.cycles_left == 19
+    ended = [watched.take(report(k, cycle_ns, (100, 200, 50))) for k in range(1, 13)]
+    # Ten cycles are steady, but only the twelfth ends beyond 120 s.
+    assert ended == [False] * 11 + [True]
+    assert watched.steadiness is not None
+    assert watched.steadiness.window_ns == (6 * cycle_ns, 12 * cycle_ns)
+    assert watched.cycles_left == 7
+
+
+def test_flows_that_change_places_do_not_end_it(testbed: Testbed) -> None:
+    watched, cycle_ns = settling(testbed, "{until: settled, at_least: 60s, at_most: 200s}")
+    total = [0, 0, 0]
+    for k in range(1, 20):
+        total = [total[0] + 100 - k, total[1] + 100 - k, total[2] + 2 * k]
+        assert not watched.take(SinkProgress(t_ns=k * cycle_ns, bytes=tuple(total)))
+    assert watched.cycles_left == 0
+    assert watched.steadiness is not None
+    assert not watched.steadiness.settled

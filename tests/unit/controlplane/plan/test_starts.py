@@ -1,0 +1,76 @@
+"""When flows start, and which are one iperf3 process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.plan.attempt import Attempt, make_attempt
+from nashbed.controlplane.plan.flows import generator_config, span_ns
+from nashbed.controlplane.plan.starts import WIDE_JITTER_NS, processes
+from tests.unit.controlplane.conftest import plan_of, scenario_with
+
+MS = 10**6
+
+
+def attempt(scenario: Scenario, testbed: Testbed, repetition: int = 0) -> Attempt:
+    """Two CUBIC flows and a BBR flow."""
+    trial = next(t for t in plan_of(scenario, testbed).trials if t.key.startswith("b2bdp-k01"))
+    trial = trial.model_copy(update={"repetition": repetition})
+    return make_attempt(scenario, trial, 0, 0, Path("/nowhere"))
+
+
+def starts(line: str, testbed: Testbed, repetition: int = 0) -> list[int]:
+    scenario = scenario_with("start_jitter: 50ms", f"{line}\nstart_jitter: 0s")
+    return [f.start_ns // MS for f in attempt(scenario, testbed, repetition).flows]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("start: together", [0, 0, 0]),
+        ("start: {staggered: 20ms}", [0, 20, 40]),
+        ("start: {order: [bbr, cubic], gap: 30ms}", [30, 30, 0]),
+        ("start: {offsets: {bbr: 70ms}}", [0, 0, 70]),
+        ("start: iperf3", [0, 0, 0]),
+    ],
+)
+def test_starts(line: str, expected: list[int], testbed: Testbed) -> None:
+    assert starts(line, testbed) == expected
+
+
+def test_random_starts_are_within_their_span_and_differ(testbed: Testbed) -> None:
+    found = starts("start: {random: 90ms}", testbed)
+    assert all(0 <= at <= 90 for at in found)
+    assert len(set(found)) == 3
+    assert found == starts("start: {random: 90ms}", testbed)
+
+
+def test_every_other_settled_repetition_starts_spread_out(testbed: Testbed) -> None:
+    settled = scenario_with(
+        "duration: 400ms\nwarmup: 100ms", "duration: {until: settled}\nwarmup: 20s"
+    )
+    near = [f.start_ns for f in attempt(settled, testbed, 0).flows]
+    far = [f.start_ns for f in attempt(settled, testbed, 1).flows]
+    assert max(near) <= settled.start_jitter.ns < max(far) <= WIDE_JITTER_NS
+
+
+def test_a_process_is_a_strategy_of_a_group() -> None:
+    flows = [(0, "cubic"), (0, "cubic"), (0, "bbr"), (1, "cubic"), (0, "bbr")]
+    assert processes(flows) == [0, 0, 1, 2, 1]
+
+
+def test_iperf3_has_a_control_connection_for_each_process(testbed: Testbed) -> None:
+    iperf3 = attempt(scenario_with("start_jitter: 50ms", "start: iperf3"), testbed)
+    config = generator_config("sender", iperf3)
+    assert [flow["process"] for flow in config["flows"]] == [0, 0, 1]
+    assert [control["sport"] for control in config["controls"]] == [9000, 9001]
+    assert {control["dport"] for control in config["controls"]} == {5201}
+    # Streams may wait for each other, so the trial may last longer than its processes.
+    assert config["span_ns"] == config["duration_ns"] + config["connect_timeout_ns"]
+    together = replace(iperf3, scenario=scenario_with("start_jitter: 50ms", "start: together"))
+    assert generator_config("sender", together)["controls"] == []
+    assert span_ns(together.scenario, together.trial) == together.scenario.longest.ns

@@ -1,0 +1,75 @@
+"""When flows really ran, and the window that follows from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nashbed.controlplane.contract.messages import (
+    SenderFlowReport,
+    SenderReport,
+    SinkFlowReport,
+    SinkReport,
+    TimerLateness,
+)
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.trial import Span, Steadiness
+from nashbed.controlplane.plan.attempt import make_attempt
+from nashbed.controlplane.validity.course import measured_window, spans
+from tests.unit.controlplane.conftest import plan_of, scenario_with
+
+NEVER = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)
+SENT = [(300, 1300), (301, 1301), (10, 1010)]
+READ = [(350, 1400), (340, 1390), (20, 1050)]
+
+
+def sender(sent: list[tuple[int | None, int | None]] | list[tuple[int, int]]) -> SenderReport:
+    flows = [
+        SenderFlowReport.model_construct(flow=i, start_ns=start, end_ns=end)
+        for i, (start, end) in enumerate(sent)
+    ]
+    return SenderReport.model_construct(flows=tuple(flows), lost=0, lateness=NEVER)
+
+
+def sink() -> SinkReport:
+    flows = [
+        SinkFlowReport.model_construct(flow=i, first_byte_ns=first, last_byte_ns=last)
+        for i, (first, last) in enumerate(READ)
+    ]
+    return SinkReport.model_construct(flows=tuple(flows), strangers=0, lateness=NEVER)
+
+
+def test_each_strategy_has_its_own_span(testbed: Testbed) -> None:
+    scenario = scenario_with("start_jitter: 50ms", "start: iperf3")
+    trial = next(t for t in plan_of(scenario, testbed).trials if t.key.startswith("b2bdp-k01"))
+    flows = make_attempt(scenario, trial, 0, 0, Path("/nowhere")).flows
+    assert spans(flows, sender(SENT), sink()) == (
+        Span(group=0, strategy="cubic", start_ns=300, first_byte_ns=340, last_byte_ns=1400,
+             end_ns=1300),
+        Span(group=0, strategy="bbr", start_ns=10, first_byte_ns=20, last_byte_ns=1050,
+             end_ns=1010),
+    )  # fmt: skip
+
+
+def test_windows() -> None:
+    report = sender(SENT)
+    plain = scenario_with("start_jitter: 50ms", "start: together")
+    assert measured_window(plain, report, None) == (100_000_000, 400_000_000)
+    whole = scenario_with("start_jitter: 50ms", "start: iperf3\nwindow: whole")
+    assert measured_window(whole, report, None) == (10, 1301)
+    # What all processes shared, less the warm-up.
+    iperf3 = scenario_with("start_jitter: 50ms\n", "start: iperf3\nstart_jitter: 0s\n")
+    iperf3 = iperf3.model_copy(update={"warmup": type(iperf3.warmup)(99)})
+    assert measured_window(iperf3, report, None) == (301 + 99, 1010)
+
+
+def test_a_trial_that_settled_is_measured_where_it_was_steady() -> None:
+    scenario = scenario_with(
+        "duration: 400ms\nwarmup: 100ms", "duration: {until: settled}\nwarmup: 20s"
+    )
+    steady = Steadiness(settled=True, window_ns=(7, 9), drifts=())
+    assert measured_window(scenario, sender(SENT), steady) == (7, 9)
+
+
+def test_flows_that_never_ran_leave_an_empty_window() -> None:
+    whole = scenario_with("start_jitter: 50ms", "start: iperf3\nwindow: whole")
+    assert measured_window(whole, sender([(None, None)]), None) == (0, 0)
