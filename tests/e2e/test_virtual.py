@@ -183,7 +183,10 @@ def test_iperf3_processes_start_one_round_trip_a_stream_apart(virtual: Nashbed) 
         assert span["end_ns"] == pytest.approx(span["start_ns"] + 10 * S, abs=2000)
         assert span["first_byte_ns"] > span["start_ns"]
         assert span["last_byte_ns"] > span["end_ns"]
-    assert record["window_ns"] == [first["start_ns"], pytest.approx(second["end_ns"], abs=S // 1000)]
+    assert record["window_ns"] == [
+        first["start_ns"],
+        pytest.approx(second["end_ns"], abs=S // 1000),
+    ]
 
     (measured,) = measure_run(run_dir).trials
     goodput = table(run_dir, record["id"], "goodput")
@@ -212,3 +215,14 @@ def test_a_trial_ends_when_its_shares_are_steady(virtual: Nashbed) -> None:
     assert record["duration_ns"] == pytest.approx(end + S // 2, abs=20_000_000)
     assert spans(record)["cubic"]["start_ns"] - spans(record)["bbr"]["start_ns"] >= 1_900_000_000
     assert digests(run(virtual, more, **changes)) == digests(run_dir)
+
+
+def test_two_flows_behind_two_bdp_never_leave_the_link_idle(virtual: Nashbed) -> None:
+    # A halved window (CUBIC: 0.7) is still more than one BDP: from the end of slow start on the
+    # link sends its rate, give or take a packet at each end.
+    run_dir = run(virtual, duration="14s", warmup="3s", mixes="[0]")
+    record = only_valid(run_dir)
+    cards = table(run_dir, record["id"], "postcards")
+    inside = (cards["kind"] == 0) & (cards["dequeue_ns"] > 3 * S) & (cards["dequeue_ns"] <= 13 * S)
+    sent = cards["packet_bytes"][inside].astype(np.int64).sum() * 8
+    assert sent == pytest.approx(10 * record["applied"]["rate_bps"], abs=2 * 1514 * 8)
