@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from nashbed.controlplane.contract.course import start_text
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import Duration, Rate, Size
 
@@ -98,5 +99,11 @@ def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
     base = "/".join(duration_text(rtt) for rtt in rtts)
     size, buffer = size_text(buffer_bytes), buffer_text(setting, buffer_bytes)
     buffer = buffer if buffer == size else f"{buffer} ({size})"
+    base_text = f"{rate_text(rate_bps)}, base RTT {base}, buffer {buffer}"
+    return base_text + conditions_text(setting)
+
+
+def conditions_text(setting: Setting) -> str:
+    """What is swept besides rate, base RTT, buffer and loss, each after a comma; often empty."""
     kernel = f", kernel {setting.kernel}" if setting.kernel else ""
-    return f"{rate_text(rate_bps)}, base RTT {base}, buffer {buffer}{kernel}"
+    return kernel if setting.start is None else f"{kernel}, {start_text(setting.start)}"

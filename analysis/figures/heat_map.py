@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..measures import RunMeasures
 from ..metrics.goodput_gain import goodput_gain
 from ..results.sweep import pure_cell
-from ..text import NONE, duration_text, rate_text
+from ..text import NONE, conditions_text, duration_text, rate_text
 from .style import INK, MUTED
 
 Value = Callable[[RunMeasures, Setting], float | None]
@@ -67,8 +67,7 @@ def draw(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figur
 
 
 def _panel(setting: Setting) -> str:
-    kernel = f", kernel {setting.kernel}" if setting.kernel else ""
-    return f"buffer {setting.buffer_label}{kernel}"
+    return f"buffer {setting.buffer_label}{conditions_text(setting)}"
 
 
 def _trials(measures: RunMeasures) -> int:

@@ -82,6 +82,7 @@ def matches(place: Place, setting: Setting) -> bool:
         and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
         and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)
         and (place.kernel is None or place.kernel == setting.kernel)
+        and (place.start is None or place.start == setting.start)
     )
 
 

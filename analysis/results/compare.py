@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
@@ -231,7 +232,8 @@ def _requested(run: RunMeasures, setting: Setting) -> object:
 def _conditions(run: RunMeasures, setting: Setting) -> object:
     """What a target applies as it is asked."""
     kernel = setting.kernel if run.run.scenario.sweep.kernel else ""
-    return setting.base_rtt_ns, setting.random_loss_ppb, kernel
+    start = None if setting.start is None else start_label(setting.start)
+    return setting.base_rtt_ns, setting.random_loss_ppb, kernel, start
 
 
 def _mix(run: RunMeasures, cell: Cell) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
 from ..state import State, strategy_totals
-from ..text import duration_text, rate_text
+from ..text import conditions_text, duration_text, rate_text
 
 Axis = Literal["buffer", "random_loss"]
 LEAST_POINTS = 3
@@ -36,6 +37,7 @@ class SweepLine:
         rtts = "-".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
         name = f"{rate_text(first.rate_bps)}-{rtts}".replace(" ", "").replace("/", "p")
         name += f"-v{first.kernel}" if first.kernel else ""
+        name += f"-{start_label(first.start)}" if first.start is not None else ""
         return name.replace("Mbitps", "mbit").replace("Gbitps", "gbit")
 
     @property
@@ -43,8 +45,7 @@ class SweepLine:
         """What they share, in words."""
         first = self.settings[0]
         rtts = "/".join(duration_text(ns) for ns in sorted(set(first.base_rtt_ns)))
-        kernel = f", kernel {first.kernel}" if first.kernel else ""
-        return f"{rate_text(first.rate_bps)}, {rtts}{kernel}"
+        return f"{rate_text(first.rate_bps)}, {rtts}{conditions_text(first)}"
 
 
 def lines(settings: Sequence[Setting]) -> list[SweepLine]:
@@ -72,7 +73,8 @@ def _place(setting: Setting, axis: Axis) -> int:
 def _rest(setting: Setting, axis: Axis) -> object:
     """Everything of a setting but the axis."""
     other = setting.random_loss_ppb if axis == "buffer" else setting.buffer_bytes
-    return axis, setting.kernel, setting.rate_bps, setting.base_rtt_ns, other
+    start = None if setting.start is None else start_label(setting.start)
+    return axis, setting.kernel, start, setting.rate_bps, setting.base_rtt_ns, other
 
 
 def place_of(setting: Setting, axis: str) -> float:

@@ -67,6 +67,33 @@ for each strategy and flow group, all started at once; each connects its streams
 other and sends for the trial's duration when all are there."""
 
 
+def start_label(start: StartSpec) -> str:
+    """A start as a part of file names, e.g. `bbr-cubic-5s`."""
+    if isinstance(start, str):
+        return start
+    if isinstance(start, StaggeredStart):
+        return f"staggered{start.staggered}"
+    if isinstance(start, OrderedStart):
+        return "-".join([*start.order, str(start.gap)])
+    if isinstance(start, OffsetStart):
+        return "-".join(f"{name}{offset}" for name, offset in start.offsets.items()) or "together"
+    return f"random{start.random}"
+
+
+def start_text(start: StartSpec) -> str:
+    """A start in words, e.g. `bbr 5s first`."""
+    if isinstance(start, str):
+        return f"started {'by iperf3' if start == 'iperf3' else start}"
+    if isinstance(start, StaggeredStart):
+        return f"starts {start.staggered} apart"
+    if isinstance(start, OrderedStart):
+        return f"{', then '.join(start.order)} {start.gap} later"
+    if isinstance(start, OffsetStart):
+        late = ", ".join(f"{name} {offset} late" for name, offset in start.offsets.items())
+        return late or "started together"
+    return f"starts within {start.random}"
+
+
 class SettledDuration(ContractModel):
     """A trial that ends when every strategy's share is steady.
 

@@ -119,6 +119,7 @@ class Sweep(ContractModel):
         base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
         kernel: Guest kernels in place of the scenario's.
+        start: Starts in place of the scenario's.
         mixes: `all`, or the mixes to run.
     """
 
@@ -127,11 +128,12 @@ class Sweep(ContractModel):
     base_rtt: tuple[Duration, ...] | None = None
     random_loss: tuple[Share, ...] | None = None
     kernel: tuple[KernelRelease, ...] | None = None
+    start: tuple[StartSpec, ...] | None = None
     mixes: Literal["all"] | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
-        for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "mixes"):
+        for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "start", "mixes"):
             values = getattr(self, key)
             if values is not None and len(values) == 0:
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
@@ -262,6 +264,7 @@ class Place(ContractModel):
         base_rtt: Its base RTT (of the first flow group).
         random_loss: Its swept random loss.
         kernel: Its guest kernel, as written in the scenario.
+        start: Its swept start.
     """
 
     buffer: Buffer | None = None
@@ -269,6 +272,7 @@ class Place(ContractModel):
     base_rtt: Duration | None = None
     random_loss: Share | None = None
     kernel: KernelRelease | None = None
+    start: StartSpec | None = None
 
 
 class ThroughputBound(Place):
@@ -581,12 +585,18 @@ def _check_times(scenario: Scenario) -> None:
             f"warmup: {scenario.warmup} leaves nothing to measure; "
             f"make it shorter than the duration ({scenario.shortest})"
         )
-    if scenario.start == "iperf3":
+    for start in scenario.sweep.start or (scenario.start,):
+        _check_start(scenario, start)
+
+
+def _check_start(scenario: Scenario, start: StartSpec) -> None:
+    """One of the ways in which a scenario's flows start."""
+    if start == "iperf3":
         _check_iperf3(scenario)
-    elif isinstance(scenario.start, OrderedStart | OffsetStart):
-        _check_start_names(scenario, scenario.start)
+    elif isinstance(start, OrderedStart | OffsetStart):
+        _check_start_names(scenario, start)
     for i, group in enumerate(scenario.flows):
-        _check_latest_start(scenario, i, group)
+        _check_latest_start(scenario, start, i, group)
 
 
 def _check_iperf3(scenario: Scenario) -> None:
@@ -611,9 +621,8 @@ def _check_start_names(scenario: Scenario, start: OrderedStart | OffsetStart) ->
         raise ValueError("start.order: name every strategy once: " + ", ".join(scenario.strategies))
 
 
-def _latest_start(scenario: Scenario) -> Duration:
+def _latest_start(scenario: Scenario, start: StartSpec) -> Duration:
     """The longest that a flow may start after its group's offset, jitter excepted."""
-    start = scenario.start
     if isinstance(start, StaggeredStart):
         return Duration(start.staggered.ns * (scenario.total_flows - 1))
     if isinstance(start, OrderedStart):
@@ -637,8 +646,8 @@ def _check_whole(scenario: Scenario, latest: Duration) -> None:
         )
 
 
-def _check_latest_start(scenario: Scenario, i: int, group: FlowGroup) -> None:
-    latest = _latest_start(scenario)
+def _check_latest_start(scenario: Scenario, start: StartSpec, i: int, group: FlowGroup) -> None:
+    latest = _latest_start(scenario, start)
     if scenario.window == "whole":
         _check_whole(scenario, latest)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from .course import WindowSpec
+from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
 from .target import Applied, BottleneckProgram
@@ -29,6 +29,7 @@ class Setting(ContractModel):
         overhead_bytes: Bytes counted for each packet besides the frame.
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
+        start: The swept start of the flows (None: the scenario's).
     """
 
     label: str
@@ -40,6 +41,7 @@ class Setting(ContractModel):
     overhead_bytes: int
     random_loss_ppb: int | None = None
     kernel: str = ""
+    start: StartSpec | None = None
 
     @property
     def largest_window_bytes(self) -> int:

@@ -18,7 +18,7 @@ class Attempt:
     """One attempt.
 
     Attributes:
-        scenario: The scenario.
+        scenario: The scenario; where the start is swept, with this attempt's.
         trial: What is planned.
         number: Which attempt at it.
         lane: The lane it runs on.
@@ -80,7 +80,12 @@ class Attempt:
 def make_attempt(
     scenario: Scenario, trial: PlannedTrial, number: int, lane: int, folder: Path
 ) -> Attempt:
-    """Decide an attempt: its seed is the scenario's, hashed with the trial id."""
+    """Decide an attempt: its seed is the scenario's, hashed with the trial id.
+
+    Its scenario is the one that it is asked for, with the start of its setting.
+    """
+    if trial.setting.start is not None:
+        scenario = scenario.model_copy(update={"start": trial.setting.start})
     seed = derive(scenario.seed, trial.attempt_id(number))
     flows = trial_flows(scenario, trial, seed, lane)
     return Attempt(scenario, trial, number, lane, folder, seed, flows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..contract.course import StartSpec, start_label
 from ..contract.scenario import Scenario
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.trial import Setting
@@ -15,14 +16,27 @@ def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgr
     buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
     losses = scenario.sweep.random_loss or (None,)
     kernels = scenario.sweep.kernel or (scenario.kernel or "",)
+    starts = scenario.sweep.start or (None,)
     return [
-        _setting(scenario, kernel, rate, rtt, loss, buffer)
+        _started(scenario, start, _setting(scenario, kernel, rate, rtt, loss, buffer))
+        for start in starts
         for kernel in kernels
         for rate in rates
         for rtt in rtts
         for loss in losses
         for buffer in buffers
     ]
+
+
+def _started(
+    scenario: Scenario, start: StartSpec | None, made: tuple[Setting, BottleneckProgram]
+) -> tuple[Setting, BottleneckProgram]:
+    """The setting with the start that is swept."""
+    if start is None:
+        return made
+    setting, program = made
+    label = f"{start_label(start)}-{setting.label}"
+    return setting.model_copy(update={"label": label, "start": start}), program
 
 
 def _setting(
