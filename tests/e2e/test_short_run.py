@@ -28,7 +28,7 @@ def test_throughput_delay_and_rtt_are_physical(nashbed: Nashbed) -> None:
     inside = (goodput["t_ns"] > begin) & (goodput["t_ns"] <= end)
     rate = goodput["bytes"][inside].sum() * 8 * S / (end - begin)
     # At most what the link carries of payload. With 2 BDP of buffer it is never idle once both
-    # flows are up (which is checked in virtual time), unless this machine stops the senders for a while.
+    # flows are up (which is checked in virtual time), unless this machine stops the senders.
     assert 0.5 * 20e6 * MSS / FRAME < rate <= 1.01 * 20e6 * MSS / FRAME
 
     cards = table(run_dir, record["id"], "postcards")

@@ -75,3 +75,22 @@ def test_iperf3_has_a_control_connection_for_each_process(testbed: Testbed) -> N
     together = replace(iperf3, scenario=scenario_with("start_jitter: 50ms", "start: together"))
     assert generator_config("sender", together)["controls"] == []
     assert span_ns(together.scenario, together.trial) == together.scenario.longest.ns
+
+
+def test_a_swept_start_is_part_of_the_setting_and_of_the_attempt(testbed: Testbed) -> None:
+    swept = scenario_with(
+        "sweep: {mixes: [0, 1, 3]}",
+        "sweep: {start: [together, {order: [bbr, cubic], gap: 30ms}], mixes: [1]}",
+    )
+    together, ordered = plan_of(swept, testbed).trials
+    assert (together.key, ordered.key) == ("together-b2bdp-k01-r0", "bbr-cubic-30ms-b2bdp-k01-r0")
+    first, second = (
+        make_attempt(swept, trial, 0, 0, Path("/nowhere")) for trial in (together, ordered)
+    )
+    assert max(flow.start_ns for flow in first.flows) <= swept.start_jitter.ns
+    assert [flow.start_ns >= 30 * MS for flow in second.flows] == [True, True, False]
+
+
+def test_every_swept_start_is_checked() -> None:
+    with pytest.raises(ConfigError, match="the last flow starts up to 2s late"):
+        scenario_with("sweep: {mixes: [0, 1, 3]}", "sweep: {start: [together, {random: 2s}]}")
