@@ -1,0 +1,139 @@
+"""The equilibrium against the length of the trials, a small axes for each buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from nashbed.controlplane.contract.course import StartSpec, start_label, start_text
+from nashbed.controlplane.contract.trial import Setting
+
+from ..measures import RunMeasures
+from ..results.bounds import matches
+from ..results.by_length import EquilibriumAtLength, equilibria_by_length
+from ..results.sweep import LEAST_POINTS, SweepLine, place_of
+from ..text import buffer_text
+from .style import INK, WIDE
+
+COLUMNS = 4
+ROW_HEIGHT, MARGIN = 1.75, 0.75
+"""Inches: of a row of axes, and of the scale and the legend below the last."""
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")
+MARKERS = ("s", "o", "^", "D")
+PUBLISHED_S = 120.0
+"""Length of the published trials that the panels are compared with."""
+
+
+def draw(measures: RunMeasures, sweep: Sequence[SweepLine]) -> Figure | None:
+    """Draw what trials of each length would have found, for every start that was swept.
+
+    Args:
+        measures: The run's measures.
+        sweep: The run's lines against the buffer, which may differ in their start.
+
+    Returns:
+        The figure; None without at least two lengths at any buffer, with several groups or more
+        than two strategies, or where throughput is over each strategy's own span.
+    """
+    if len(measures.strategies) != 2 or len(measures.group_names) > 1:
+        return None
+    if measures.run.scenario.window == "whole":
+        return None
+    by_buffer: dict[str, list[Setting]] = {}
+    for line in sweep:
+        for setting in line.settings if line.axis == "buffer" else ():
+            by_buffer.setdefault(setting.buffer_label, []).append(setting)
+    found = {
+        label: [(s, equilibria_by_length(measures, s)) for s in settings]
+        for label, settings in by_buffer.items()
+    }
+    if not any(len(points) >= LEAST_POINTS for each in found.values() for _, points in each):
+        return None
+    return _draw_panels(measures, found)
+
+
+def _draw_panels(
+    measures: RunMeasures,
+    found: dict[str, list[tuple[Setting, list[EquilibriumAtLength]]]],
+) -> Figure:
+    columns = min(len(found), COLUMNS)
+    rows = -(-len(found) // columns)
+    figure = Figure(figsize=(WIDE, MARGIN + rows * ROW_HEIGHT), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat)
+    starts = _starts(found)
+    for ax, settings in zip(axes, found.values(), strict=False):
+        first = settings[0][0]
+        for setting, points in settings:
+            _draw_line(ax, measures, setting, points, starts.index(_label(setting.start)))
+        _draw_published(ax, measures, first)
+        ax.set_title(buffer_text(first, measures.applied_buffer(first)), fontsize="medium", pad=3)
+    for spare in axes[len(found) :]:
+        spare.remove()
+    _name_axes(axes[: len(found)], measures, columns)
+    _draw_legend(figure, axes[: len(found)])
+    return figure
+
+
+def _starts(found: dict[str, list[tuple[Setting, list[EquilibriumAtLength]]]]) -> list[str]:
+    labels = [_label(setting.start) for each in found.values() for setting, _ in each]
+    return list(dict.fromkeys(labels))
+
+
+def _label(start: StartSpec | None) -> str:
+    return "" if start is None else start_label(start)
+
+
+def _draw_line(
+    ax: Axes,
+    measures: RunMeasures,
+    setting: Setting,
+    points: Sequence[EquilibriumAtLength],
+    number: int,
+) -> None:
+    """Flows of the first strategy where the second one's lead ends, with its interval."""
+    total = sum(measures.group_sizes)
+    start = setting.start if setting.start is not None else measures.run.scenario.start
+    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    known = [(p.seconds, i) for p in points for i in p.ends.intervals[:1] if i.at is not None]
+    for seconds, interval in known:
+        ax.plot([seconds, seconds], [total - interval.high, total - interval.low], color=colour,
+                alpha=0.35, linewidth=4, solid_capstyle="butt", zorder=2)  # fmt: skip
+    ax.plot([s for s, _ in known], [total - (i.at or 0.0) for _, i in known], color=colour,
+            marker=marker, markersize=3.5, linewidth=1.1, label=start_text(start),
+            zorder=3)  # fmt: skip
+
+
+def _draw_published(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
+    for series in measures.run.scenario.reference:
+        if series.quantity != "equilibrium" or series.strategy != measures.strategies[0]:
+            continue
+        for x, flows in zip(series.x, series.y, strict=True):
+            here = abs(x - place_of(setting, series.axis)) <= 1e-3 * max(x, 1.0)
+            if here and matches(series, setting):
+                ax.plot([PUBLISHED_S], [flows], marker="x", linestyle="none", color=INK,
+                        label=series.label, zorder=4)  # fmt: skip
+
+
+def _name_axes(axes: Sequence[Axes], measures: RunMeasures, columns: int) -> None:
+    first, total = measures.strategies[0], sum(measures.group_sizes)
+    ticks = (60, 120, 240, 480, 900)
+    axes[0].set(xscale="log", ylim=(-0.03 * total, 1.03 * total))
+    axes[0].set_xticks(ticks, [str(t) for t in ticks])
+    axes[0].minorticks_off()
+    for ax in axes:
+        ax.tick_params(labelsize=8)
+    for ax in axes[-columns:]:
+        ax.tick_params(labelbottom=True)
+        ax.set_xlabel("length of the trials (s)", fontsize=8)
+    for ax in axes[::columns]:
+        ax.set_ylabel(f"{first} flows at the\nequilibrium, of {total}", fontsize=8)
+
+
+def _draw_legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    entries: dict[str, Any] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=3)

@@ -1,0 +1,124 @@
+"""Where the mix would be found to settle by trials of another length.
+
+A long trial holds every shorter one. So the lead of a strategy over the first minutes of each long
+trial gives the equilibrium that trials of so many minutes would have shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import NS_PER_S
+from numpy.typing import NDArray
+
+from ..measures import RunMeasures, TrialMeasures
+from ..nash.crossing_interval import LeadEnds, ends_of_leads
+from ..state import strategy_totals
+
+FloatArray = NDArray[np.float64]
+
+LENGTHS_S = (60.0, 120.0, 240.0, 480.0, 900.0, 1800.0)
+"""Lengths at which a run is looked at, up to that of its longest trial."""
+
+
+@dataclass(frozen=True)
+class Received:
+    """What a strategy's flows received in the course of a trial.
+
+    Attributes:
+        t_ns: Ends of the sinks' intervals after t0, increasing, shape (K,).
+        total: Payload bytes of all its flows until then, shape (K,).
+        flows: How many flows there are.
+    """
+
+    t_ns: FloatArray
+    total: FloatArray
+    flows: int
+
+    def rate(self, begin_ns: float, end_ns: float) -> float:
+        """Goodput per flow in bit/s between two moments, bytes spread evenly over intervals."""
+        at_begin, at_end = np.interp([begin_ns, end_ns], self.t_ns, self.total)
+        return float((at_end - at_begin) * 8 * NS_PER_S / (end_ns - begin_ns) / self.flows)
+
+
+@dataclass(frozen=True)
+class EquilibriumAtLength:
+    """What trials of one length say.
+
+    Attributes:
+        seconds: The length.
+        ends: Where the second strategy's lead ends.
+    """
+
+    seconds: float
+    ends: LeadEnds
+
+
+def equilibria_by_length(
+    measures: RunMeasures, setting: Setting, lengths_s: Sequence[float] = LENGTHS_S
+) -> list[EquilibriumAtLength]:
+    """The equilibrium of a setting against the length of its trials.
+
+    Throughput is that from the warm-up to the length in question. A trial that was ended because its
+    shares were steady counts as if it had gone on as it was.
+
+    Args:
+        measures: The run's measures; one group, two strategies.
+        setting: The setting.
+        lengths_s: Lengths in seconds; those beyond the longest trial are left out.
+    """
+    trials = [
+        (strategy_totals(cell.state)[1], trial)
+        for cell in measures.cells(setting)
+        for trial in cell.trials
+        if min(strategy_totals(cell.state)) > 0
+    ]
+    longest_s = max((t.trial.record.duration_ns / NS_PER_S for _, t in trials), default=0.0)
+    received = [(k, trial, _received(trial, measures.strategies)) for k, trial in trials]
+    warmup_ns = measures.run.scenario.warmup.ns
+    found = []
+    for seconds in lengths_s:
+        if warmup_ns / NS_PER_S < seconds <= max(longest_s, 1.0) * (1 + 1e-3):
+            leads: dict[int, list[float]] = {}
+            for k, trial, rates in received:
+                leads.setdefault(k, []).append(_lead(trial, rates, warmup_ns, seconds * NS_PER_S))
+            ends = ends_of_leads(
+                {k: np.array(v) for k, v in leads.items()}, sum(measures.group_sizes)
+            )
+            found.append(EquilibriumAtLength(seconds, ends))
+    return found
+
+
+def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, Received]:
+    table = trial.trial.arrays("goodput", ("t_ns", "flow", "bytes"))
+    t_ns, column = np.unique(table["t_ns"], return_inverse=True)
+    found = {}
+    for strategy in strategies:
+        mask = trial.flow_mask(strategy)
+        bytes_read = np.where(mask[table["flow"]], table["bytes"], 0).astype(np.float64)
+        total = np.cumsum(np.bincount(column, bytes_read, minlength=len(t_ns)))
+        found[strategy] = Received(t_ns.astype(np.float64), total, int(mask.sum()))
+    return found
+
+
+def _lead(
+    trial: TrialMeasures, received: Mapping[str, Received], begin_ns: float, until_ns: float
+) -> float:
+    """By how much a flow of the second strategy has more than one of the first, in bit/s."""
+    first, second = (_rate(trial, each, begin_ns, until_ns) for each in received.values())
+    return second - first
+
+
+def _rate(trial: TrialMeasures, received: Received, begin_ns: float, until_ns: float) -> float:
+    """Goodput per flow from the warm-up to a length, with what a settled trial would have added."""
+    record = trial.trial.record
+    end_ns = min(until_ns, record.duration_ns)
+    rate = received.rate(begin_ns, end_ns)
+    if until_ns <= end_ns:
+        return rate
+    steady = received.rate(*record.window_ns)
+    before, after = end_ns - begin_ns, until_ns - end_ns
+    return (rate * before + steady * after) / (before + after)
