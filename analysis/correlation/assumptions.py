@@ -56,7 +56,7 @@ ASSUMPTIONS = (
     Assumption(
         "delay",
         "BBR meets the mean queue (7), (8)",
-        "what BBR has in flight is lambda_b (R + Q_d), its packets meet the mean queue, none is lost",
+        "BBR has its throughput times R + Q_d in flight, its packets meet the mean queue",
         "(7), (8)",
         "B",
     ),
@@ -214,9 +214,7 @@ def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held
     yield "queue", _held(2 * least + question.bdp_bytes, windows.queue)
 
 
-def _of_cubic(
-    question: Question, cubic: CubicLosses, bbr: float
-) -> Iterator[tuple[str, Held]]:
+def _of_cubic(question: Question, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
     """Against BBR's mean bytes in the queue."""
     least = _mean(cubic.b_min)
     yield "least_share", _held(least / (least + bbr), cubic.share_min)

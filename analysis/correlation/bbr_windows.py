@@ -37,9 +37,7 @@ class BbrWindows:
     queue: NDArray[np.float64]
 
 
-def bbr_windows(
-    measures: TrialMeasures, series: FlowSeries, samples: Arrays
-) -> BbrWindows | None:
+def bbr_windows(measures: TrialMeasures, series: FlowSeries, samples: Arrays) -> BbrWindows | None:
     """Read a trial window by window.
 
     Args:
@@ -84,7 +82,9 @@ def _mean_of(
     """Means of the samples of each window; NaN where there is none."""
     samples = np.bincount(window, minlength=count)
     sums = np.bincount(window, weights=values, minlength=count)
-    return np.divide(sums, samples, out=np.full(count, np.nan), where=samples > 0)
+    means = np.full(count, np.nan)
+    np.divide(sums, samples, out=means, where=samples > 0)
+    return means
 
 
 def _mean_between(values: NDArray[np.float64], edges: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -55,7 +55,8 @@ def share_around(
     high = np.minimum(at + width // 2 + 1, len(mine))
     part, whole = (sums[high] - sums[low]).T
     shares = np.full(len(at), np.nan)
-    return np.divide(part, whole, out=shares, where=whole > 0)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
 
 
 def queue_and_flight_at(

@@ -146,7 +146,9 @@ def _frames(samples: Arrays, packets: str, rows: NDArray[np.bool_]) -> NDArray[n
     return samples[packets][rows] * frame
 
 
-def _cuts(samples: Arrays | None, flows: list[int], window_ns: tuple[int, int]) -> NDArray[np.float64]:
+def _cuts(
+    samples: Arrays | None, flows: list[int], window_ns: tuple[int, int]
+) -> NDArray[np.float64]:
     """The cuts of every flow in the measured window, one flow after the other."""
     if samples is None:
         return np.empty(0)

@@ -210,7 +210,9 @@ class Ledger:
             "sentence": self.sentence(),
             "bbr_share": self.share.mean,
             "predicted": {bound: self.predicted[bound].share for bound in BOUNDS},
-            "replaced": None if self.left_over is None or self.replaced is None else self.replaced.share,
+            "replaced": None
+            if self.left_over is None or self.replaced is None
+            else self.replaced.share,
             "left_over_points": self.left_over,
             "not_measured": list(self.missing),
             "entries": [entry.to_dict() for entry in self.entries],
@@ -236,9 +238,7 @@ def ledger_of(trials: Sequence[TrialCorrelation]) -> Ledger | None:
     return _filled(measures[0], share, known) if known else None
 
 
-def _filled(
-    measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequence[Held]]
-) -> Ledger:
+def _filled(measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequence[Held]]) -> Ledger:
     question = question_of(measures)
     x = question.buffer_bdp
     measured = _inputs(held)
@@ -299,9 +299,7 @@ def _entry(
     measured = estimate([one.measured for one in held])
     assert measured is not None
     low, high = np.percentile(values, (10, 90)) if len(values) else (np.nan, np.nan)
-    says = {
-        bound: float(np.mean([getattr(one, bound) for one in held])) for bound in BOUNDS
-    }
+    says = {bound: float(np.mean([getattr(one, bound) for one in held])) for bound in BOUNDS}
     nulls = [one.null for one in held if one.null is not None]
     return Entry(
         assumption, says, measured, len(values), (float(low), float(high)), alone, last,

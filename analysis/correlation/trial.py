@@ -9,7 +9,6 @@ import numpy as np
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.parquet import Arrays
-from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
 from ..models.measured import BBR

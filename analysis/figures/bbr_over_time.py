@@ -75,7 +75,9 @@ def draw_bandwidth(
     """The flows' bandwidth estimates, added up, beside the goodput that they get."""
     colour = _colour(measures, trial, samples)
     total = np.nansum(samples.bandwidth_bps, axis=0) / 1e6
-    ax.plot(samples.t_ns / NS_PER_S, total, color=colour, linewidth=1.3, label="bandwidth estimates")
+    ax.plot(
+        samples.t_ns / NS_PER_S, total, color=colour, linewidth=1.3, label="bandwidth estimates"
+    )
     rate = _goodput(trial, samples)
     if rate is not None:
         ax.plot(*rate, color=INK, linewidth=1.0, label="goodput of BBR")
@@ -132,8 +134,9 @@ def _goodput(
     mine = np.isin(table["flow"], samples.flows)
     # A row is of the interval that ends at its time.
     second = (table["t_ns"][mine] - 1) // NS_PER_S
-    count = trial.trial.record.duration_ns // NS_PER_S
+    count = int(trial.trial.record.duration_ns // NS_PER_S)
     if not count:
         return None
     sums = np.bincount(second, weights=table["bytes"][mine], minlength=count)[:count]
-    return np.arange(count) + 0.5, sums * 8 / 1e6
+    middles: NDArray[np.float64] = np.arange(count, dtype=np.float64) + 0.5
+    return middles, sums * 8 / 1e6

@@ -332,10 +332,10 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         label,
         "",
         "What each assumption of Mishra's model costs",
-        "Left: what was measured by what the model assumes (all CUBIC flows losing together). Right: "
-        "by how many points BBR's predicted share moves when the measured value replaces the "
-        "assumed one, one at a time, from either bound of the model. The table has the "
-        "assumptions in words; numbers are the paper's equations.",
+        "Left: what was measured by what the model assumes (all CUBIC flows losing together). "
+        "Right: by how many points BBR's predicted share moves when the measured value replaces "
+        "the assumed one, one at a time, from either bound of the model. In brackets: the "
+        "paper's equations. The table below has the assumptions in words.",
         lambda: model_assumptions.draw(correlation, setting),
     )
     yield _Sketch(

@@ -46,7 +46,9 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
     ledgers = _chosen(run.ledgers(setting))
     if not ledgers:
         return None
-    keys = [a.key for a in ASSUMPTIONS if any(e.assumption == a for x in ledgers for e in x.entries)]
+    keys = [
+        a.key for a in ASSUMPTIONS if any(e.assumption == a for x in ledgers for e in x.entries)
+    ]
     figure = Figure(figsize=(WIDE, 1.5 + 0.36 * len(keys)), layout="constrained")
     ratios, points = figure.subplots(1, 2, sharey=True)
     for index, ledger in enumerate(ledgers):
@@ -100,9 +102,15 @@ def _label(
     ratios.set_xlim(left=0)
     ratios.set_xlabel("measured / assumed")
     points.set_xlabel("moves BBR's share by (points)")
-    n = trials_text([ledger.share.n for ledger in ledgers])
-    bounds = ((INK, "all losing together"), ("white", "one at a time"))
-    for face, label in bounds:
-        points.plot([], [], "o", color=INK, mfc=face, markersize=4.5, label=label)
-    points.plot([], [], "<", color=INK, markersize=4.5, label="no solution from here on")
-    figure.legend(loc="outside lower center", ncols=5, title=n, title_fontsize=8.5)
+    _legends(figure, ratios, points, trials_text([ledger.share.n for ledger in ledgers]))
+
+
+def _legends(figure: Figure, ratios: Axes, points: Axes, n: str) -> None:
+    """The mixes below on the left, what markers mean on the right."""
+    bounds = ((INK, "o", "all losing together"), ("white", "o", "one at a time"))
+    for face, marker, label in (*bounds, (INK, "<", "no solution from here on")):
+        points.plot([], [], marker, color=INK, mfc=face, markersize=4.5, label=label)
+    small: dict[str, Any] = {"title_fontsize": 8.5, "alignment": "left"}
+    mixes, meanings = ratios.get_legend_handles_labels(), points.get_legend_handles_labels()
+    figure.legend(*mixes, loc="outside lower left", ncols=4, title=n, **small)
+    figure.legend(*meanings, loc="outside lower right", title="CUBIC flows in the model", **small)

@@ -65,8 +65,8 @@ class Inputs:
 def share_of_bbr_with(x: float, inputs: Inputs) -> float:
     """BBR's part of the throughput with given inputs.
 
-    In units of the BDP, with X = B/(C R), b = b_b and each input as a factor at its place,
-    equations 7 to 9 are delay (1 + full X) = flight rtt_plus (1 + seen m), m = b_cmin. Equation 18 is
+    In units of the BDP, with X = B/(C R), b = b_b, m = b_cmin and each input as a factor at its
+    place, equations 7 to 9 are delay (1 + full X) = flight rtt_plus (1 + seen m). Equation 18 is
 
         m + least_share m/(m + b) = K (X - b)    with K = k largest (1 + 1/X).
 
