@@ -37,13 +37,13 @@ class Answer:
     share: float
     why: str = ""
 
-    def less(self, other: Answer) -> Cost:
+    def less(self, other: Answer) -> PointsMoved:
         """How many points this one is above another."""
-        return Cost(POINTS * (self.share - other.share), self.why or other.why)
+        return PointsMoved(POINTS * (self.share - other.share), self.why or other.why)
 
 
 @dataclass(frozen=True)
-class Cost:
+class PointsMoved:
     """By how many points of 100 BBR's predicted share moves.
 
     Attributes:
@@ -62,7 +62,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One assumption in one mix.
 
     Attributes:
@@ -83,8 +83,8 @@ class Entry:
     measured: Estimate
     observations: int
     spread: tuple[float, float]
-    alone: Mapping[str, Cost]
-    last: Mapping[str, Cost]
+    alone: Mapping[str, PointsMoved]
+    last: Mapping[str, PointsMoved]
     null: ShiftedNull | None
 
     @property
@@ -152,7 +152,7 @@ class Ledger:
     predicted: Mapping[str, Answer]
     replaced: Answer | None
     missing: tuple[str, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
 
     @property
     def left_over(self) -> float | None:
@@ -161,7 +161,7 @@ class Ledger:
             return None
         return POINTS * (self.share.mean - self.replaced.share)
 
-    def dearest(self, sign: int = 0) -> Entry | None:
+    def dearest(self, sign: int = 0) -> LedgerEntry | None:
         """The assumption that moves BBR's share most alone, averaged over the bounds.
 
         Args:
@@ -291,9 +291,9 @@ def solved(x: float, inputs: Inputs) -> Answer:
 def _entry(
     assumption: Assumption,
     held: Sequence[Held],
-    alone: Mapping[str, Cost],
-    last: Mapping[str, Cost],
-) -> Entry:
+    alone: Mapping[str, PointsMoved],
+    last: Mapping[str, PointsMoved],
+) -> LedgerEntry:
     values = np.concatenate([one.values for one in held])
     values = values[np.isfinite(values)]
     measured = estimate([one.measured for one in held])
@@ -301,7 +301,7 @@ def _entry(
     low, high = np.percentile(values, (10, 90)) if len(values) else (np.nan, np.nan)
     says = {bound: float(np.mean([getattr(one, bound) for one in held])) for bound in BOUNDS}
     nulls = [one.null for one in held if one.null is not None]
-    return Entry(
+    return LedgerEntry(
         assumption, says, measured, len(values), (float(low), float(high)), alone, last,
         _mean_null(nulls),
     )  # fmt: skip
@@ -315,7 +315,7 @@ def _mean_null(nulls: Sequence[ShiftedNull]) -> ShiftedNull | None:
     )
 
 
-def _points(costs: Mapping[str, Cost]) -> str:
+def _points(costs: Mapping[str, PointsMoved]) -> str:
     """Of both bounds, or once where they agree."""
     texts = [_cost_text(cost) for cost in costs.values()]
     if texts[0] == texts[1]:
@@ -323,7 +323,7 @@ def _points(costs: Mapping[str, Cost]) -> str:
     return f"{texts[0]} points (all losing together) or {texts[1]} (one at a time)"
 
 
-def _cost_text(cost: Cost) -> str:
+def _cost_text(cost: PointsMoved) -> str:
     """The points, or the least that they would be where there is no solution."""
     if not cost.why:
         return f"{cost.points:+.1f}"

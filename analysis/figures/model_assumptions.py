@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
 
 from ..correlation.assumptions import ASSUMPTIONS
-from ..correlation.ledger import BOUNDS, Entry, Ledger
+from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
 from ..correlation.of_run import RunCorrelation
 from ..state import strategy_totals
 from ..text import trials_text
@@ -76,7 +76,7 @@ def _look(index: int, count: int) -> _Look:
     return _Look(SPREAD * (place - 0.5), style)
 
 
-def _draw_entry(ratios: Axes, points: Axes, entry: Entry, row: int, look: _Look) -> None:
+def _draw_entry(ratios: Axes, points: Axes, entry: LedgerEntry, row: int, look: _Look) -> None:
     height = row + look.offset
     ratios.plot([entry.ratio(BOUNDS[0])], [height], **look.style)
     costs = [entry.alone[bound] for bound in BOUNDS]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..correlation import RunCorrelation, mix_readings, mix_text
-from ..correlation.ledger import BOUNDS, Cost, Entry
+from ..correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from ..correlation.of_run import READINGS, MixReadings
 from ..correlation.synchronisation import ShiftedNull
 from ..metrics.interval import Estimate
@@ -54,7 +54,7 @@ def _ledgers(run: RunCorrelation) -> list[Json]:
     return rows
 
 
-def _entry(entry: Entry) -> Json:
+def _entry(entry: LedgerEntry) -> Json:
     unit = entry.assumption.unit
     scaled = shown(1, unit)
     mean, interval = with_interval(entry.measured.scaled(scaled))
@@ -89,7 +89,7 @@ def _chance(null: ShiftedNull) -> str:
     return f"by chance {number(null.mean)} ({_between([null.low, null.high])})"
 
 
-def _cost(cost: Cost) -> str:
+def _cost(cost: PointsMoved) -> str:
     """The points, marked where they end at the edge of what can be solved."""
     if not cost.why:
         return f"{cost.points:+.1f}"

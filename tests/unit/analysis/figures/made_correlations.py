@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held
 from nashbed.analysis.correlation.cubic_losses import CubicLosses
+from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.correlation.trial import BbrPath, TrialCorrelation
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from tests.unit.analysis.made_measures import made
