@@ -122,7 +122,7 @@ ASSUMPTIONS = (
     Assumption(
         "kept",
         "k W after a loss (18)",
-        "k W of CUBIC's window is left at its least, k by the flows that lost",
+        "of CUBIC's window W, k W is left at its least, k by the flows that lost",
         "(18)",
         "B",
     ),

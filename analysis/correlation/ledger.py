@@ -324,7 +324,5 @@ def _points(costs: Mapping[str, PointsMoved]) -> str:
 
 
 def _cost_text(cost: PointsMoved) -> str:
-    """The points, or the least that they would be where there is no solution."""
-    if not cost.why:
-        return f"{cost.points:+.1f}"
-    return f"{'more' if cost.points > 0 else 'less'} than {cost.points:+.1f}"
+    """The points, or that there is no solution and the least that they would be."""
+    return f"{cost.points:+.1f} and beyond any solution" if cost.why else f"{cost.points:+.1f}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .congestion_events import CongestionEvent, congestion_events
+from .congestion_events import CongestionEvent, first_drops
 
 SHIFTS, SEED = 100, 1
 
@@ -81,7 +81,16 @@ def shifted_null(
     for _ in range(shifts):
         offsets = random.integers(0, span, len(losers))
         moved = low + (t_ns - low + offsets[index]) % span
-        events = congestion_events(moved, flow, length_ns)
-        means.append(losing_shares(events, flows).mean())
+        means.append(_mean_losers(moved, index, length_ns) / len(flows))
     bounds = np.percentile(means, (2.5, 97.5))
     return ShiftedNull(float(np.mean(means)), float(bounds[0]), float(bounds[1]))
+
+
+def _mean_losers(t_ns: NDArray[np.int64], index: NDArray[np.int64], length_ns: int) -> float:
+    """How many flows lose in an event, as a mean over the events of these drops."""
+    order = np.argsort(t_ns, kind="stable")
+    starts = first_drops(t_ns[order], length_ns)
+    event = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+    lost = np.zeros((len(starts), int(index.max()) + 1), dtype=bool)
+    lost[event, index[order]] = True
+    return float(lost.sum()) / len(starts)

@@ -19,6 +19,7 @@ from nashbed.analysis.correlation.congestion_events import (
     CongestionEvent,
     congestion_events,
     event_length_ns,
+    first_drops,
 )
 from nashbed.analysis.correlation.cubic_cycle import (
     least_bins,
@@ -52,6 +53,7 @@ def test_congestion_events() -> None:
         CongestionEvent(250, 250, (2,), 1),
     ]
     assert congestion_events(times[:0], flows[:0], 100) == []
+    assert first_drops(np.sort(times), 100).tolist() == [0, 3, 4]
 
 
 def test_losing_shares() -> None:

@@ -96,7 +96,7 @@ def test_without_a_solution() -> None:
     assert found.left_over is None
     sentence = found.sentence()
     assert "BBR keeps two bandwidth-delay products in flight" in sentence
-    assert f"less than {cost.points:+.1f}" in sentence
+    assert f"{cost.points:+.1f} and beyond any solution" in sentence
     assert "with every measured value there is no solution" in sentence
     row = entry.to_dict()
     assert row["points_synchronised"] is None
