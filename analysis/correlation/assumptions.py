@@ -202,9 +202,10 @@ def _of_queue(
 
 
 def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held]]:
-    bdp = windows.rate * windows.min_rtt_s
-    flight = _mean(windows.flight) / (_mean(windows.rate) * _mean(windows.min_rtt_s))
-    yield "flight", _held(Inputs().flight, windows.flight / bdp, flight)
+    with np.errstate(divide="ignore", invalid="ignore"):  # BBR may get nothing for 10 s
+        flights = windows.flight / (windows.rate * windows.min_rtt_s)
+        mean = np.divide(_mean(windows.flight), _mean(windows.rate) * _mean(windows.min_rtt_s))
+    yield "flight", _held(Inputs().flight, flights, float(mean))
     rate = question.rate_bps / 8
     loaded_rtt_s = question.base_rtt_s + _mean(windows.queue) / rate
     yield "delay", _held(_mean(windows.rate) * loaded_rtt_s, windows.flight)
