@@ -1,8 +1,8 @@
-"""How telemetry goes with throughput: the queue's shares, CUBIC's losses, BBR's path.
+"""What CUBIC and BBR really do in the queue, and which of the model's assumptions hold.
 
-Pure functions, one per file; `of_run` applies them to every valid trial of a run.
+One idea per file; `of_run` applies them to every valid trial of a run.
 """
 
-from .of_run import RunCorrelation, correlate_run, correlation_dict, mix_readings
+from .of_run import RunCorrelation, correlate_run, correlation_dict, mix_readings, mix_text
 
-__all__ = ["RunCorrelation", "correlate_run", "correlation_dict", "mix_readings"]
+__all__ = ["RunCorrelation", "correlate_run", "correlation_dict", "mix_readings", "mix_text"]

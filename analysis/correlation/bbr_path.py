@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import minimum_filter1d
 
 from ..metrics.rtt import US_PER_S
 
-MODEL_GAIN = 2.0
-"""The model's bytes in flight of BBR, in bandwidth-delay products of R+ (equation 6)."""
+MIN_RTT_WINDOW_NS = 10_000_000_000
+"""BBR's estimate of the base RTT is the least RTT of so long (Linux: bbr_min_rtt_win_sec)."""
 
 
 def mean_min_rtt(min_rtt_us: NDArray[Any]) -> float:
@@ -42,6 +43,23 @@ def rtt_plus(base_rtt_s: float, cubic_minimum: float, rate_bps: float) -> float:
     Source: Mishra, Tiu, Leong, IMC 2022, equation (9).
     """
     return base_rtt_s + cubic_minimum * 8 / rate_bps
+
+
+def least_before(occupancy: NDArray[np.float64], length_ns: int) -> NDArray[np.float64]:
+    """The least of a binned series over the 10 s that end with each bin.
+
+    Args:
+        occupancy: Mean bytes in each bin, shape (B,).
+        length_ns: Length of a bin.
+
+    Returns:
+        Bytes, shape (B,); NaN in the first 10 s, for which nothing is known of what was before.
+    """
+    half = max(1, MIN_RTT_WINDOW_NS // length_ns // 2)
+    least = np.full(len(occupancy), np.nan)
+    if len(occupancy) > 2 * half:
+        least[2 * half :] = minimum_filter1d(occupancy, 2 * half + 1)[half:-half]
+    return least
 
 
 def flight_in_bdp(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,12 +58,29 @@ def congestion_events(
     """
     order = np.argsort(t_ns, kind="stable")
     times, flows = t_ns[order], flow[order]
-    events, first = [], 0
-    while first < len(times):
-        last = int(np.searchsorted(times, times[first] + length_ns, side="right"))
+    starts = first_drops(times, length_ns)
+    events = []
+    for first, last in pairwise((*starts.tolist(), len(times))):
         losers = tuple(int(f) for f in np.unique(flows[first:last]))
         events.append(
             CongestionEvent(int(times[first]), int(times[last - 1]), losers, last - first)
         )
-        first = last
     return events
+
+
+def first_drops(t_ns: NDArray[np.int64], length_ns: int) -> NDArray[np.int64]:
+    """Which drops begin an event.
+
+    Args:
+        t_ns: Times of the drops, increasing, shape (n,).
+        length_ns: From event_length_ns.
+
+    Returns:
+        Their indices, increasing, shape (events,).
+    """
+    following = np.searchsorted(t_ns, t_ns + length_ns, side="right").tolist()
+    found, first = [], 0
+    while first < len(following):
+        found.append(first)
+        first = following[first]
+    return np.array(found, dtype=np.int64)

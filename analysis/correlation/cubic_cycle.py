@@ -14,10 +14,10 @@ from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_at
 Arrays = dict[str, NDArray[Any]]
 
 
-def cycle_minima(
+def least_bins(
     occupancy: NDArray[np.float64], bins: TimeBins, events_ns: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """The smallest binned occupancy from each event to the next.
+) -> NDArray[np.int64]:
+    """The bin of the smallest occupancy from each event to the next.
 
     The last event has no end and gives none; a cycle shorter than a bin takes the bin it
     lies in.
@@ -28,11 +28,35 @@ def cycle_minima(
         events_ns: Starts of the events, increasing, inside the bins, shape (n,).
 
     Returns:
-        Bytes, shape (max(n - 1, 0),).
+        Indices of bins, shape (max(n - 1, 0),).
     """
     index = np.clip((events_ns - bins.start_ns) // bins.length_ns, 0, bins.count - 1)
     pairs = zip(index[:-1].tolist(), index[1:].tolist(), strict=True)
-    return np.array([occupancy[low : max(high, low + 1)].min() for low, high in pairs])
+    least = [low + int(np.argmin(occupancy[low : max(high, low + 1)])) for low, high in pairs]
+    return np.array(least, dtype=np.int64)
+
+
+def share_around(
+    mine: NDArray[np.float64], everything: NDArray[np.float64], at: NDArray[np.int64], width: int
+) -> NDArray[np.float64]:
+    """Some flows' share of what left around given bins (unit 1).
+
+    Args:
+        mine: Bytes of those flows that left in each bin, shape (B,).
+        everything: Bytes of all flows, shape (B,).
+        at: The bins, shape (n,).
+        width: Over how many bins, about, with each in the middle.
+
+    Returns:
+        Shares, shape (n,); NaN where nothing left.
+    """
+    sums = np.concatenate(([[0.0], [0.0]], np.cumsum((mine, everything), axis=1)), axis=1).T
+    low = np.maximum(at - width // 2, 0)
+    high = np.minimum(at + width // 2 + 1, len(mine))
+    part, whole = (sums[high] - sums[low]).T
+    shares = np.full(len(at), np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares
 
 
 def queue_and_flight_at(

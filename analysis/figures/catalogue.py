@@ -23,10 +23,8 @@ from . import (
     decision_tree,
     delay_by_mix,
     dynamics,
-    equation5,
     equilibria_by_buffer,
     heat_map,
-    lagged_correlation,
     model_assumptions,
     panel_by_mix,
     queue_over_time,
@@ -270,9 +268,9 @@ def _setting_sketches(
         label,
         "",
         "Share of the queue against share of the throughput",
-        "One point per flow and trial. By equation (5) of Mishra et al. (2022) every flow is on "
-        "the dashed line: its share of the link is its share of the queue. A flow to the right "
-        "of the line meets a longer queue than average.",
+        "One point per flow and trial. In a first-in first-out queue whose packets all wait alike "
+        "every flow is on the dashed line (Little's law; equation (5) of Mishra et al. 2022). A "
+        "flow to the right of the line meets a longer queue than average.",
         lambda: share_against_share.draw(measures, setting),
     )
 
@@ -330,32 +328,14 @@ def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[_Sketch
 def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iterator[_Sketch]:
     label = setting.label
     yield _Sketch(
-        "equation5",
-        label,
-        "",
-        "Throughput predicted from the queue by equation (5)",
-        "One point per flow and trial: goodput against (λR + b) / (R + Q), with b the flow's mean "
-        "bytes in the queue (as payload) and Q the mean delay. Below: the residuals, which arise "
-        "where a flow's packets meet a longer or shorter queue than the average packet.",
-        lambda: equation5.draw(correlation, setting),
-    )
-    yield _Sketch(
-        "lagged_correlation",
-        label,
-        "",
-        "How long the rate follows the occupancy",
-        "Correlation of a flow's bytes in the queue with its departures, bin by bin, with slow "
-        "swings removed. In a first-in first-out queue it is largest near half the queueing delay.",
-        lambda: lagged_correlation.draw(correlation, setting),
-    )
-    yield _Sketch(
         "model_assumptions",
         label,
         "",
-        "Assumptions of Mishra's model against measurements",
-        "CUBIC's aggregate at its loss events, and BBR's estimates of the path. Means over events "
-        "or samples, then over trials, with 95 % intervals if there are repetitions. Dashed: the "
-        "model with the measured k, where it holds.",
+        "What each assumption of Mishra's model costs",
+        "Left: what was measured by what the model assumes (all CUBIC flows losing together). "
+        "Right: by how many points BBR's predicted share moves when the measured value replaces "
+        "the assumed one, one at a time, from either bound of the model. In brackets: the "
+        "paper's equations. The table below has the assumptions in words.",
         lambda: model_assumptions.draw(correlation, setting),
     )
     yield _Sketch(
@@ -398,7 +378,9 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         suffix,
         f"Who holds the queue: {mix}",
         f"Bytes of each flow in the queue, stacked, {source}. Means over short bins. Dashed: the "
-        "applied buffer.",
+        "applied buffer. Below, where there are BBR flows: their bandwidth estimates, added up, "
+        "beside what they get (dashed: the applied rate), and each flow's least RTT of 10 s beside "
+        "the RTT through the queue. Grey: some BBR flow is in ProbeRTT (a window of 4 packets).",
         lambda: queue_over_time.draw(measures, trial),
     )
     yield _Sketch(

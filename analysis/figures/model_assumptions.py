@@ -1,77 +1,116 @@
-"""What the Mishra model assumes of CUBIC and BBR, beside what telemetry shows, by mix."""
+"""The ledger of Mishra's model: how far each assumption holds, and what it costs, by mix."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.trial import Setting
 
-from ..correlation.of_run import READINGS, MixReadings, RunCorrelation, mix_readings
+from ..correlation.assumptions import ASSUMPTIONS
+from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
+from ..correlation.of_run import RunCorrelation
 from ..state import strategy_totals
-from ..text import shown, trials_text
-from .style import MUTED, NARROW, colour_of, legend_below, new_figure
+from ..text import trials_text
+from .style import INK, MUTED, WIDE
 
-ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
-    ("CUBIC (kB)", (("window", "^", "cubic"), ("b_max", "o", "cubic"), ("b_min", "v", "cubic"))),
-    ("RTT+ (ms)", (("rtt_plus", "s", "bbr"),)),
-    ("in flight (BDP)", (("flight_real", "s", "bbr"), ("flight_own", "D", "bbr"))),
-)
-"""For each panel: its axis, and its readings with marker and congestion control."""
+MAX_MIXES = 7
+MARKERS = "osD^vPX"
+SPREAD = 0.62
+"""Of a row's height, taken by its mixes."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How one mix is drawn: at which height of each row, and in which style."""
+
+    offset: float
+    style: dict[str, Any]
 
 
 def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
-    """Draw one setting: measured readings with their intervals, the model's as open steps.
+    """Draw one setting: measured by assumed on the left, points of BBR's share on the right.
 
     Args:
         run: The run's correlations.
         setting: The setting.
 
     Returns:
-        The figure; None with fewer than two mixes that have CUBIC losses or BBR estimates.
+        The figure; None if no mix has a ledger.
     """
-    mixes = mix_readings(run, setting)
-    measured = [m for m in mixes if m.readings["b_max"] or m.readings["rtt_plus"]]
-    if len(measured) < 2:
+    ledgers = _chosen(run.ledgers(setting))
+    if not ledgers:
         return None
-    figure, axes = new_figure(NARROW, 6.0, rows=len(ROWS), heights=(1.6, 1, 1))
-    for ax, (title, readings) in zip(axes, ROWS, strict=True):
-        for name, marker, strategy in readings:
-            _draw(ax, measured, name, marker, colour_of(strategy, run.measures.strategies))
-        ax.set_ylabel(title)
-        ax.set_ylim(bottom=0)
-    counts = [e.n for m in measured for e in m.readings.values() if e is not None]
-    axes[-1].set_xlabel(f"flows running {run.measures.strategies[1]} ({trials_text(counts)})")
-    axes[-1].xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes[0].plot([], [], color=MUTED, linestyle="--", label="the same in the model")
-    legend_below(figure, axes[0], 2, *axes[1:])
+    keys = [
+        a.key for a in ASSUMPTIONS if any(e.assumption == a for x in ledgers for e in x.entries)
+    ]
+    figure = Figure(figsize=(WIDE, 1.5 + 0.36 * len(keys)), layout="constrained")
+    ratios, points = figure.subplots(1, 2, sharey=True)
+    for index, ledger in enumerate(ledgers):
+        look = _look(index, len(ledgers))
+        count = strategy_totals(ledger.state)[run.measures.strategies.index("bbr")]
+        ratios.plot([], [], linestyle="none", label=f"{count} bbr", **look.style)
+        for entry in ledger.entries:
+            _draw_entry(ratios, points, entry, keys.index(entry.assumption.key), look)
+    _label(figure, ratios, points, keys, ledgers)
     return figure
 
 
-def _draw(ax: Axes, mixes: Sequence[MixReadings], name: str, marker: str, colour: str) -> None:
-    title, unit, _ = READINGS[name]
-    known = [(_x(m), m.readings[name]) for m in mixes]
-    points = [(x, e.scaled(shown(1, unit))) for x, e in known if e is not None]
-    if points:
-        half = [e.half_width or 0.0 for _, e in points]
-        ax.errorbar(
-            [x for x, _ in points],
-            [e.mean for _, e in points],
-            yerr=half if any(half) else None,
-            color=colour,
-            marker=marker,
-            linestyle="-",
-            capsize=2.5,
-            label=title,
-        )
-    predicted = [(_x(m), shown(m.model[name], unit)) for m in mixes if name in m.model]
-    if predicted and name not in ("window_tcp", "flight_own"):
-        ax.plot(
-            *zip(*predicted, strict=True), color=MUTED, linestyle="--", marker=marker, mfc="white"
-        )
+def _chosen(ledgers: Sequence[Ledger]) -> list[Ledger]:
+    """All of them, or a few spread evenly."""
+    if len(ledgers) <= MAX_MIXES:
+        return list(ledgers)
+    places = np.linspace(0, len(ledgers) - 1, MAX_MIXES).round().astype(int)
+    return [ledgers[place] for place in places]
 
 
-def _x(mix: MixReadings) -> int:
-    return sum(strategy_totals(mix.state)[1:])
+def _look(index: int, count: int) -> _Look:
+    place = (index + 0.5) / count
+    colour = mpl.colormaps["viridis"](0.85 * place)
+    style = {"marker": MARKERS[index], "color": colour, "markersize": 4.5}
+    return _Look(SPREAD * (place - 0.5), style)
+
+
+def _draw_entry(ratios: Axes, points: Axes, entry: LedgerEntry, row: int, look: _Look) -> None:
+    height = row + look.offset
+    ratios.plot([entry.ratio(BOUNDS[0])], [height], **look.style)
+    costs = [entry.alone[bound] for bound in BOUNDS]
+    points.plot([cost.points for cost in costs], [height] * 2, color=look.style["color"], lw=0.9)
+    for cost, face in zip(costs, (look.style["color"], "white"), strict=True):
+        end = "<" if cost.points < 0 else ">"
+        marker = end if cost.why else look.style["marker"]
+        points.plot([cost.points], [height], **{**look.style, "marker": marker, "mfc": face})
+
+
+def _label(
+    figure: Figure, ratios: Axes, points: Axes, keys: Sequence[str], ledgers: Sequence[Ledger]
+) -> None:
+    short = {a.key: a.short for a in ASSUMPTIONS}
+    ratios.set_yticks(range(len(keys)), [short[key] for key in keys])
+    ratios.set_ylim(len(keys) - 0.5, -0.5)
+    ratios.axvline(1, color=INK, linewidth=1.0)
+    points.axvline(0, color=INK, linewidth=1.0)
+    for ax in (ratios, points):
+        ax.grid(visible=False, axis="y")
+        for row in range(1, len(keys)):
+            ax.axhline(row - 0.5, color=MUTED, linewidth=0.3)
+    ratios.set_xlim(left=0)
+    ratios.set_xlabel("measured / assumed")
+    points.set_xlabel("moves BBR's share by (points)")
+    _legends(figure, ratios, points, trials_text([ledger.share.n for ledger in ledgers]))
+
+
+def _legends(figure: Figure, ratios: Axes, points: Axes, n: str) -> None:
+    """The mixes below on the left, what markers mean on the right."""
+    bounds = ((INK, "o", "all losing together"), ("white", "o", "one at a time"))
+    for face, marker, label in (*bounds, (INK, "<", "no solution from here on")):
+        points.plot([], [], marker, color=INK, mfc=face, markersize=4.5, label=label)
+    small: dict[str, Any] = {"title_fontsize": 8.5, "alignment": "left"}
+    mixes, meanings = ratios.get_legend_handles_labels(), points.get_legend_handles_labels()
+    figure.legend(*mixes, loc="outside lower left", ncols=4, title=n, **small)
+    figure.legend(*meanings, loc="outside lower right", title="CUBIC flows in the model", **small)

@@ -1,10 +1,12 @@
-"""Each flow's bytes in the queue over one trial, stacked."""
+"""Each flow's bytes in the queue over one trial, stacked, above what BBR makes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -15,6 +17,7 @@ from ..align.load import bin_length_ns, sampled_one_in
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
 from ..text import size_text
+from .bbr_over_time import BbrSamples, bbr_samples, draw_bandwidth, draw_min_rtt, mark_probes
 from .style import INK, MUTED, NARROW, colour_of, new_figure, shades
 
 MAX_BINS = 600
@@ -39,7 +42,8 @@ def draw(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
     if rebuilt is None:
         return None
     bins, stacked = rebuilt
-    figure, (ax,) = new_figure(NARROW, 3.6)
+    samples = bbr_samples(trial)
+    figure, (ax, *below) = _axes(samples)
     _draw_layers(ax, measures, trial, bins, stacked)
     limit = trial.buffer_bytes
     ax.axhline(limit / 1e3, color=INK, linewidth=1.0, linestyle=(0, (5, 3)))
@@ -54,14 +58,27 @@ def draw(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
     )
     ax.set(
         xlim=(bins.start_ns / NS_PER_S, bins.end_ns / NS_PER_S),
-        xlabel="time (s)",
         ylabel="bytes in the queue (kB)",
         ylim=(0, 1.18 * limit / 1e3),
     )
+    if samples is not None:
+        bandwidth, rtt = below
+        draw_bandwidth(bandwidth, measures, trial, samples)
+        draw_min_rtt(rtt, measures, trial, samples, (bins.middles_ns, stacked.sum(axis=0)))
+        for each in below:
+            mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
+    (ax, *below)[-1].set_xlabel("time (s)")
     _mark_warmup(ax, trial)
     _delay_axis(ax, trial)
-    _legend(figure, measures, trial)
+    _legend(figure, measures, trial, below)
     return figure
+
+
+def _axes(samples: BbrSamples | None) -> tuple[Figure, list[Axes]]:
+    """One panel, or three where there are BBR flows."""
+    if samples is None:
+        return new_figure(NARROW, 3.6)
+    return new_figure(NARROW, 6.6, rows=3, heights=(1.7, 1, 1))
 
 
 def occupancy(
@@ -149,11 +166,15 @@ def _delay_axis(ax: Axes, trial: TrialMeasures) -> None:
     right.set_ylabel("delay (ms)")
 
 
-def _legend(figure: Figure, measures: RunMeasures, trial: TrialMeasures) -> None:
+def _legend(
+    figure: Figure, measures: RunMeasures, trial: TrialMeasures, below: Sequence[Axes]
+) -> None:
     counts = {s: int(trial.flow_mask(s).sum()) for s in measures.strategies}
-    handles = [
+    handles: list[Artist] = [
         Patch(color=colour_of(s, measures.strategies), label=f"{s} ({n} flow{'s' * (n > 1)})")
         for s, n in counts.items()
         if n
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=4)
+    for ax in below:
+        handles += ax.get_legend_handles_labels()[0]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3 if below else 4)

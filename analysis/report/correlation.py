@@ -1,31 +1,30 @@
-"""The page's section on queue and throughput, as plain data."""
+"""The page's section on why: the model's assumptions, CUBIC's losses and BBR's path."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from ..correlation import RunCorrelation, mix_readings
+from ..correlation import RunCorrelation, mix_readings, mix_text
+from ..correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from ..correlation.of_run import READINGS, MixReadings
+from ..correlation.synchronisation import ShiftedNull
 from ..metrics.interval import Estimate
-from ..metrics.occupancy_share import ShareLine
-from ..state import state_text
-from ..text import DISPLAY, number, shown, with_interval
+from ..text import DISPLAY, NONE, number, shown, with_interval
 
 Json = dict[str, Any]
 
 
 def correlation_context(run: RunCorrelation) -> Json | None:
-    """Everything the section shows; None if nothing could be correlated."""
-    fits = _fits(run)
+    """Everything the section shows; None if nothing could be read over time."""
     mixes = _mixes(run)
-    if not fits and not mixes:
+    if not mixes:
         return None
     return {
         "k": run.k.text() if run.k is not None else "",
-        "fits": fits,
         "columns": [_heading(title, unit) for title, unit, _ in READINGS.values()],
         "mixes": mixes,
+        "ledgers": _ledgers(run),
     }
 
 
@@ -38,27 +37,63 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _fits(run: RunCorrelation) -> list[Json]:
+def _ledgers(run: RunCorrelation) -> list[Json]:
+    """The ledger of every mix; the first of each setting is shown open."""
     rows = []
     for setting in run.measures.run.settings:
-        for name in (None, *run.measures.strategies):
-            fit = run.fit(setting, name)
-            if fit is None:
-                continue
-            numbers = [
-                str(fit.n),
-                number(fit.slope),
-                number(fit.r2),
-                number(fit.explained),
-                number(shown(fit.rms_residual, "bit/s")),
-                *_line(run.shares(setting, name)),
-            ]
-            rows.append({"setting": setting.label, "flows": name or "all", "numbers": numbers})
+        for index, ledger in enumerate(run.ledgers(setting)):
+            rows.append(
+                {
+                    "setting": setting.label,
+                    "mix": mix_text(run, ledger.state),
+                    "open": index == 0,
+                    "sentence": ledger.sentence(),
+                    "rows": [_entry(entry) for entry in ledger.entries],
+                }
+            )
     return rows
 
 
-def _line(line: ShareLine | None) -> list[str]:
-    return [number(None), number(None)] if line is None else [number(line.slope), number(line.r2)]
+def _entry(entry: LedgerEntry) -> Json:
+    unit = entry.assumption.unit
+    scaled = shown(1, unit)
+    mean, interval = with_interval(entry.measured.scaled(scaled))
+    return {
+        "words": sentence_case(entry.assumption.words),
+        "equation": entry.assumption.equation,
+        "unit": DISPLAY[unit][1],
+        "says": _by_bound([number(scaled * entry.says[bound]) for bound in BOUNDS]),
+        "mean": mean,
+        "interval": interval,
+        "spread": _between([scaled * value for value in entry.spread]),
+        "n": f"{entry.measured.n} / {entry.observations}",
+        "chance": "" if entry.null is None else _chance(entry.null),
+        "ratio": _by_bound([number(entry.ratio(bound)) for bound in BOUNDS]),
+        "alone": _by_bound([_cost(entry.alone[bound]) for bound in BOUNDS]),
+        "last": _by_bound([_cost(entry.last[bound]) for bound in BOUNDS]) if entry.last else NONE,
+        "why": next((cost.why for cost in entry.alone.values() if cost.why), ""),
+    }
+
+
+def _by_bound(texts: list[str]) -> str:
+    """Of both bounds of the model, or once where they agree."""
+    return " / ".join(dict.fromkeys(texts))
+
+
+def _between(values: list[float]) -> str:
+    low, high = values
+    return f"{number(low)} to {number(high)}"
+
+
+def _chance(null: ShiftedNull) -> str:
+    return f"by chance {number(null.mean)} ({_between([null.low, null.high])})"
+
+
+def _cost(cost: PointsMoved) -> str:
+    """The points, marked where they end at the edge of what can be solved."""
+    if not cost.why:
+        return f"{cost.points:+.1f}"
+    return f"{'>' if cost.points > 0 else '<'} {cost.points:+.1f}"
 
 
 def _mixes(run: RunCorrelation) -> list[Json]:
@@ -67,7 +102,7 @@ def _mixes(run: RunCorrelation) -> list[Json]:
         for mix in mix_readings(run, setting):
             if not any(mix.readings.values()):
                 continue
-            text = state_text(mix.state, run.measures.strategies, run.measures.group_names)
+            text = mix_text(run, mix.state)
             cells = [_cell(mix, name, unit) for name, (_, unit, _) in READINGS.items()]
             rows.append({"setting": setting.label, "mix": text, "cells": cells})
     return rows
@@ -76,15 +111,15 @@ def _mixes(run: RunCorrelation) -> list[Json]:
 def _cell(mix: MixReadings, name: str, unit: str) -> Json:
     estimate: Estimate | None = mix.readings[name]
     mean, interval = with_interval(None if estimate is None else estimate.scaled(shown(1, unit)))
-    model = mix.model.get(name)
-    return {
-        "mean": mean,
-        "interval": interval,
-        "model": "" if model is None else number(shown(model, unit)),
-    }
+    return {"mean": mean, "interval": interval}
+
+
+def sentence_case(text: str) -> str:
+    """With a capital at the beginning."""
+    return text[0].upper() + text[1:]
 
 
 def _heading(title: str, unit: str) -> str:
     shown_unit = DISPLAY[unit][1]
-    text = title[0].upper() + title[1:]
+    text = sentence_case(title)
     return f"{text} ({shown_unit})" if shown_unit else text

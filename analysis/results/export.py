@@ -1,4 +1,4 @@
-"""Flat tables of a run for other tools: trials, flows and mixes. README.md has the columns."""
+"""Flat tables of a run for other tools: trials, flows, mixes, ledger. README.md has the columns."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.tables import TABLES
 
+from ..correlation import correlate_run, correlation_dict
 from ..measures import RunMeasures, TrialMeasures, measure_run
 from ..metrics import METRICS
+from ..models.measured import BBR, CUBIC
 from ..nash.of_run import equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
 from .summary import summary_rows
@@ -57,13 +59,19 @@ def export_run(
 
 
 def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
-    """The tables `trials`, `flows` and `mixes` of a run; values in base units, NaN as null."""
+    """The tables `trials`, `flows`, `mixes` and, where the model holds, `ledger` of a run.
+
+    Values are in base units, NaN is null.
+    """
     rows = [row.to_dict() for row in summary_rows(measures, equilibria_of_measures(measures))]
     tables = {
         "trials": [_trial_row(measures, trial) for trial in measures.run.trials],
         "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],
         "mixes": [row for each in rows for row in _mix_rows(each)],
     }
+    ledger = _ledger_rows(measures)
+    if ledger:
+        tables["ledger"] = ledger
     return {name: pl.DataFrame(content, infer_schema_length=None).fill_nan(None)
             for name, content in tables.items()}  # fmt: skip
 
@@ -144,6 +152,22 @@ def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
                 | {name: numbers[name] for name in ("mean", "n", "ci95")}
             )  # fmt: skip
     return rows
+
+
+def _ledger_rows(measures: RunMeasures) -> list[dict[str, Any]]:
+    """One row for each assumption of Mishra's model, setting and mix; nothing of other runs."""
+    if not {CUBIC, BBR} <= set(measures.strategies):
+        return []
+    settings = correlation_dict(correlate_run(measures))["settings"]
+    return [
+        {"setting": each["setting"], "mix": ledger["mix"]}
+        | {"bbr_share": ledger["bbr_share"], "bbr_share_all_measured": ledger["replaced"]}
+        | {f"bbr_share_{bound}": share for bound, share in ledger["predicted"].items()}
+        | entry
+        for each in settings
+        for ledger in each["ledgers"]
+        for entry in ledger["entries"]
+    ]
 
 
 def _raw(measures: RunMeasures, name: str) -> pl.LazyFrame:

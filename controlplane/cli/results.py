@@ -88,7 +88,7 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Write flat tables of a run: trials, flows and mixes.
+    """Write flat tables of a run: trials, flows, mixes and the ledger of the model's assumptions.
 
     analysis/README.md describes their columns.
     """

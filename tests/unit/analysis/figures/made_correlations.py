@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held
+from nashbed.analysis.correlation.cubic_losses import CubicLosses
 from nashbed.analysis.correlation.of_run import RunCorrelation
-from nashbed.analysis.correlation.trial import BbrPath, CubicLosses, TrialCorrelation
+from nashbed.analysis.correlation.trial import BbrPath, TrialCorrelation
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from tests.unit.analysis.made_measures import made
 
@@ -21,8 +23,7 @@ def measures_of_three() -> RunMeasures:
 
 def correlation(trial: TrialMeasures, **parts: Any) -> TrialCorrelation:
     """A trial's correlation; parts that are not given are not known."""
-    empty = dict.fromkeys(("predicted", "lagged", "cubic", "bbr"))
-    return TrialCorrelation(trial, **{**empty, **parts})
+    return TrialCorrelation(trial, **{"cubic": None, "bbr": None, "held": {}, **parts})
 
 
 def losses(flows: int, shares: list[float], kilobytes: float) -> CubicLosses:
@@ -32,11 +33,24 @@ def losses(flows: int, shares: list[float], kilobytes: float) -> CubicLosses:
         flows=flows,
         events_ns=np.arange(count, dtype=np.int64),
         shares=np.array(shares),
+        null=None,
         b_max=np.full(count, 1e3 * kilobytes),
         window=np.full(count, 2e3 * kilobytes),
         window_tcp=np.full(count, 2e3 * kilobytes),
         b_min=np.full(max(0, count - 1), 5e2 * kilobytes),
+        share_min=np.full(max(0, count - 1), 0.5),
+        cuts=np.full(count, 0.7),
     )
+
+
+def held(**ratios: float) -> dict[str, Held]:
+    """Assumptions measured at so many times what the model says, which is 1 (of losses: 0.7)."""
+    says = {"flight": 2.0, "keeps": 0.7}
+    each = {a.key: says.get(a.key, 1.0) for a in ASSUMPTIONS}
+    return {
+        key: Held(value, value, value * ratios.get(key, 1.0), np.array([value]))
+        for key, value in each.items()
+    }
 
 
 def path(flows: int, min_rtt_s: float) -> BbrPath:

@@ -1,70 +1,79 @@
-"""What the model assumes beside what was measured, by mix."""
+"""The ledger as a figure: a row for each assumption, a marker for each mix and bound."""
 
 from __future__ import annotations
 
 import pytest
-from nashbed.analysis.correlation.of_run import READINGS, RunCorrelation, mix_readings
+from matplotlib.axes import Axes
+from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held
+from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures import model_assumptions
-from tests.support.drawn import legend_of, lines_of, points, unlabelled_lines
+from tests.support.drawn import legend_of, points
 from tests.unit.analysis.figures.made_correlations import (
     correlation,
-    losses,
+    held,
     measures_of_three,
     of_trials,
-    path,
 )
 
+KEYS = [assumption.key for assumption in ASSUMPTIONS]
 
-def run_of_mixes(*bbr_flows: int) -> RunCorrelation:
+
+def run_of_mixes(assumptions: dict[str, Held], *bbr_flows: int) -> RunCorrelation:
     measures = measures_of_three()
     by_count = {t.state[0][1]: t for t in measures.trials}
-    trials = [
-        correlation(
-            by_count[k],
-            cubic=losses(3 - k, [1.0, 1.0], 100.0 * k) if k < 3 else None,
-            bbr=path(k, 0.040 + 0.010 * k) if k else None,
-        )
-        for k in bbr_flows
+    return of_trials(measures, *(correlation(by_count[k], held=assumptions) for k in bbr_flows))
+
+
+def markers(ax: Axes, row: int) -> list[tuple[float, str]]:
+    """The single markers of a row: place and shape, in the order in which they were drawn."""
+    found = [(points(line), str(line.get_marker())) for line in ax.lines]
+    return [
+        (x[0], marker)
+        for (x, y), marker in found
+        if len(x) == 1 and abs(y[0] - row) < 0.5 and marker != "None"
     ]
-    return of_trials(measures, *trials)
 
 
-def title(name: str) -> str:
-    return READINGS[name][0]
-
-
-def test_readings_by_mix() -> None:
-    run = run_of_mixes(1, 2)
+def test_ratios_and_points_by_mix() -> None:
+    run = run_of_mixes(held(full=0.9), 1, 2)
     setting = run.measures.run.settings[0]
     figure = model_assumptions.draw(run, setting)
     assert figure is not None
-    queue, rtt, flight = figure.axes
-    assert points(lines_of(queue)[title("b_max")]) == ([1, 2], [100, 200])
-    assert points(lines_of(queue)[title("b_min")]) == ([1, 2], [50, 100])
-    assert points(lines_of(queue)[title("window")]) == ([1, 2], [200, 400])
-    assert points(lines_of(rtt)[title("rtt_plus")]) == ([1, 2], pytest.approx([50, 60]))
-    assert points(lines_of(flight)[title("flight_real")]) == ([1, 2], [2.5, 2.5])
-    assert points(lines_of(flight)[title("flight_own")]) == ([1, 2], [2, 2])
-    assert [ax.get_ylabel() for ax in figure.axes] == [
-        "CUBIC (kB)", "RTT+ (ms)", "in flight (BDP)",
-    ]  # fmt: skip
-    assert flight.get_xlabel() == "flows running bbr (n = 1 trial)"
-    assert "the same in the model" in legend_of(figure)
+    ratios, costs = figure.axes
+    assert [label.get_text() for label in ratios.get_yticklabels()] == [
+        assumption.short for assumption in ASSUMPTIONS
+    ]
+    row = KEYS.index("full")
+    assert [x for x, _ in markers(ratios, row)] == pytest.approx([0.9, 0.9])
+    expected = []
+    for ledger in run.ledgers(setting):
+        (entry,) = (e for e in ledger.entries if e.assumption.key == "full")
+        expected += [entry.alone["synchronised"].points, entry.alone["desynchronised"].points]
+    assert [x for x, _ in markers(costs, row)] == pytest.approx(expected)
+    assert [x for x, _ in markers(ratios, KEYS.index("keeps"))] == pytest.approx([1, 1])
+    assert ratios.get_xlabel() == "measured / assumed"
+    assert costs.get_xlabel() == "moves BBR's share by (points)"
+    assert legend_of(figure)[:2] == ["1 bbr", "2 bbr"]
+    assert "no solution from here on" in legend_of(figure)
+    assert figure.legends[0].get_title().get_text() == "n = 1 trial"
 
 
-def test_the_model_beside_it() -> None:
-    run = run_of_mixes(1, 2)
-    setting = run.measures.run.settings[0]
-    figure = model_assumptions.draw(run, setting)
+def test_without_a_solution_an_arrow_points_on() -> None:
+    run = run_of_mixes(held(flight=0.5), 1)
+    figure = model_assumptions.draw(run, run.measures.run.settings[0])
     assert figure is not None
-    model = [mix.model for mix in mix_readings(run, setting)]
-    steps = [points(line) for line in unlabelled_lines(figure.axes[1])]
-    assert steps == [([1, 2], pytest.approx([1e3 * m["rtt_plus"] for m in model]))]
-    queue = {tuple(points(line)[1]) for line in unlabelled_lines(figure.axes[0])}
-    for name in ("window", "b_max", "b_min"):
-        assert any(y == pytest.approx([m[name] / 1e3 for m in model]) for y in map(list, queue))
+    shapes = [marker for _, marker in markers(figure.axes[1], KEYS.index("flight"))]
+    assert shapes == ["<", "<"]
 
 
-def test_one_mix_is_no_figure() -> None:
-    run = run_of_mixes(1)
+def test_rows_that_were_not_measured_are_left_out() -> None:
+    known = {key: one for key, one in held().items() if key not in ("flight", "kept")}
+    run = run_of_mixes(known, 1)
+    figure = model_assumptions.draw(run, run.measures.run.settings[0])
+    assert figure is not None
+    assert len(figure.axes[0].get_yticks()) == len(ASSUMPTIONS) - 2
+
+
+def test_no_ledger_is_no_figure() -> None:
+    run = run_of_mixes({}, 1, 2)
     assert model_assumptions.draw(run, run.measures.run.settings[0]) is None

@@ -1,13 +1,16 @@
-"""Bytes of each flow in the queue over time: the layers, the limit, the delay axis."""
+"""Bytes of each flow in the queue over time, and what BBR makes of it below."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from nashbed.analysis.figures import queue_over_time
+from nashbed.analysis.figures.bbr_over_time import bbr_samples
 from nashbed.analysis.figures.style import colour_of
-from tests.support.drawn import filled, legend_of, points, texts
+from tests.support.drawn import filled, legend_of, lines_of, points, texts
 from tests.unit.analysis.figures.made_tables import trial_with
 
 MS = 1_000_000
@@ -75,6 +78,58 @@ def test_from_bins() -> None:
     found = queue_over_time.occupancy(measures, trial)
     assert found is not None
     assert found[1][:, :2].tolist() == [[1_000, 2_000], [0, 3_000]]
+
+
+# Flow 1 is BBR: no estimate of the RTT at 10 ms, in ProbeRTT at 50 ms, a window of 4 packets while
+# it drains at 60 ms. Flow 0 is CUBIC, whose fields are 0.
+SAMPLES = {
+    "t_ns": [10 * MS, 10 * MS, 30 * MS, 50 * MS, 60 * MS],
+    "tick": [0, 0, 1, 2, 3],
+    "flow": [0, 1, 1, 1, 1],
+    "has_bbr": [0, 1, 1, 1, 1],
+    "cwnd_pkts": [4, 10, 20, 4, 4],
+    "bbr_bw_bps": [0, 0, 3_000_000, 5_000_000, 4_000_000],
+    "bbr_min_rtt_us": [0, 0, 60_000, 45_000, 45_000],
+    "bbr_pacing_gain": [0.0, 2.89, 1.25, 1.0, 0.34],
+}
+
+
+def test_what_bbr_makes_of_it() -> None:
+    measures, trial = trial_with({"postcards": POSTCARDS, "flow_samples": SAMPLES})
+    figure = queue_over_time.draw(measures, trial)
+    assert figure is not None
+    _, bandwidth, rtt = figure.axes
+    assert points(lines_of(bandwidth)["bandwidth estimates"]) == ([0.03, 0.05, 0.06], [3, 5, 4])
+    t_s, least_ms = points(lines_of(rtt)["least RTT of 10 s"])
+    assert (t_s, least_ms) == ([0.03, 0.05, 0.06], pytest.approx([60, 45, 45]))
+    # 30 kB in the second bin of 10 ms: 30 ms at 8 Mbit/s, and the base RTT of 40 ms.
+    assert points(lines_of(rtt)["RTT through the queue"])[1][1] == pytest.approx(70)
+    assert rtt.get_xlabel() == "time (s)"
+    assert legend_of(figure)[-1] == "ProbeRTT"
+    assert bandwidth.get_ylabel() == "all BBR flows\n(Mbit/s)"
+
+
+def test_a_small_window_is_a_probe_only_at_the_paced_rate() -> None:
+    _, trial = trial_with({"flow_samples": SAMPLES})
+    found = bbr_samples(trial)
+    assert found is not None
+    assert found.flows.tolist() == [1]
+    assert found.probing.tolist() == [[False, True, False]]
+
+
+def test_goodput_second_by_second() -> None:
+    # A row is of the interval that ends at its time: that at 1 s belongs to the first second.
+    goodput = {"t_ns": [500 * MS, 1000 * MS, 1500 * MS, 1000 * MS], "flow": [1, 1, 1, 0],
+               "bytes": [100_000, 150_000, 125_000, 9]}  # fmt: skip
+    measures, trial = trial_with(
+        {"postcards": POSTCARDS, "flow_samples": SAMPLES, "goodput": goodput}
+    )
+    record: Any = trial.trial.record
+    record.duration_ns = 2000 * MS
+    figure = queue_over_time.draw(measures, trial)
+    assert figure is not None
+    drawn = points(lines_of(figure.axes[1])["goodput of BBR"])
+    assert drawn == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
 
 
 def test_nothing_without_telemetry() -> None:

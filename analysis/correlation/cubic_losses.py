@@ -1,0 +1,160 @@
+"""CUBIC's aggregate at its loss events and between them, of one trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.store.parquet import Arrays
+from numpy.typing import NDArray
+
+from ..measures import TrialMeasures
+from ..metrics.queue_occupancy import COLUMNS
+from ..models.measured import CUBIC
+from ..models.mishra2022 import k_of_synchrony
+from .congestion_events import congestion_events, event_length_ns
+from .cubic_cycle import least_bins, queue_and_flight_at, share_around
+from .series import Drops, FlowSeries
+from .synchronisation import ShiftedNull, losing_shares, shifted_null
+from .window_cut import window_cuts
+
+HEADER_BYTES = 66
+"""Ethernet 14, IPv4 20, TCP with time stamps 32: frame bytes beside a segment's payload."""
+
+
+@dataclass(frozen=True)
+class CubicLosses:
+    """CUBIC's aggregate at its loss events. Bytes are of frames.
+
+    Attributes:
+        flows: Number of CUBIC flows.
+        events_ns: Starts of the congestion events in which a CUBIC flow lost, shape (n,).
+        shares: Share of the CUBIC flows that lose in each, shape (n,).
+        null: That share by chance; None with fewer than two flows that lose.
+        b_max: Bytes in the queue at each event, shape (n,).
+        window: Bytes in flight at each event, from postcards; empty without every postcard.
+        window_tcp: Congestion windows at each event, from TCP_INFO; empty without samples.
+        b_min: Least bytes in the queue from each event to the next, shape (n - 1,).
+        share_min: CUBIC's share of the link around each least, shape (n - 1,).
+        cuts: Window after by window before each flow's recoveries; empty without samples.
+    """
+
+    flows: int
+    events_ns: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    null: ShiftedNull | None
+    b_max: NDArray[np.float64]
+    window: NDArray[np.float64]
+    window_tcp: NDArray[np.float64]
+    b_min: NDArray[np.float64]
+    share_min: NDArray[np.float64]
+    cuts: NDArray[np.float64]
+
+    @property
+    def k(self) -> float:
+        """The model's k at the mean share of losing flows; NaN without events."""
+        return k_of_synchrony(float(self.shares.mean())) if len(self.shares) else float("nan")
+
+
+def base_rtts_ns(measures: TrialMeasures) -> NDArray[np.int64]:
+    """Base RTT of each flow, shape (F,)."""
+    return np.array(measures.trial.setting.base_rtt_ns, dtype=np.int64)[measures.group]
+
+
+def cubic_losses(
+    measures: TrialMeasures, series: FlowSeries, samples: Arrays | None
+) -> CubicLosses | None:
+    """Read a trial's losses; None without a CUBIC flow or where drops are not known.
+
+    Args:
+        measures: Its metrics.
+        series: Its series over time.
+        samples: Its TCP_INFO samples, if it has any.
+
+    Raises:
+        RunError: A table of the trial is damaged.
+    """
+    mask = measures.flow_mask(CUBIC)
+    if not mask.any() or series.drops is None:
+        return None
+    flows = np.flatnonzero(mask).tolist()
+    lost = _drops_of(series.drops, mask)
+    length = _event_length_ns(measures, mask)
+    events = congestion_events(lost.t_ns, lost.flow, length)
+    at = np.array([event.start_ns for event in events], dtype=np.int64)
+    together, departed = series.occupancy[mask].sum(axis=0), series.departed[mask].sum(axis=0)
+    least = least_bins(together, series.bins, at)
+    width = int(base_rtts_ns(measures)[mask].max()) // series.bins.length_ns
+    b_max, window = _at_events(measures, series, mask, at)
+    return CubicLosses(
+        flows=len(flows),
+        events_ns=at,
+        shares=losing_shares(events, flows),
+        null=shifted_null(lost.t_ns, lost.flow, flows, length, measures.trial.record.window_ns),
+        b_max=b_max,
+        window=window,
+        window_tcp=_tcp_windows(samples, mask, at),
+        b_min=together[least],
+        share_min=share_around(departed, series.departed.sum(axis=0), least, width),
+        cuts=_cuts(samples, flows, measures.trial.record.window_ns),
+    )
+
+
+def _drops_of(drops: Drops, mask: NDArray[np.bool_]) -> Drops:
+    lost = mask[drops.flow]
+    return Drops(drops.t_ns[lost], drops.flow[lost])
+
+
+def _event_length_ns(measures: TrialMeasures, mask: NDArray[np.bool_]) -> int:
+    full_ns = measures.buffer_bytes * 8 * NS_PER_S // measures.rate_bps
+    return event_length_ns(int(base_rtts_ns(measures)[mask].max()), full_ns)
+
+
+def _at_events(
+    measures: TrialMeasures, series: FlowSeries, mask: NDArray[np.bool_], at: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """CUBIC's bytes in the queue and in flight at instants: exact, or the queue's by bin."""
+    if series.exact and len(at):
+        chunks = measures.trial.batches("postcards", COLUMNS)
+        queue, flight = queue_and_flight_at(chunks, base_rtts_ns(measures), at)
+        return queue[mask].sum(axis=0).astype(float), flight[mask].sum(axis=0).astype(float)
+    index = np.clip((at - series.bins.start_ns) // series.bins.length_ns, 0, series.bins.count - 1)
+    return series.occupancy[mask].sum(axis=0)[index], np.empty(0)
+
+
+def _tcp_windows(
+    samples: Arrays | None, mask: NDArray[np.bool_], at: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Sum of the flows' congestion windows by their last samples before each instant."""
+    if samples is None:
+        return np.empty(0)
+    total = np.zeros(len(at))
+    for flow in np.flatnonzero(mask):
+        mine = samples["flow"] == flow
+        t_ns, window = samples["t_ns"][mine], _frames(samples, "cwnd_pkts", mine)
+        order = np.argsort(t_ns, kind="stable")
+        index = np.searchsorted(t_ns[order], at, side="right") - 1
+        known = np.where(index >= 0, window[order][np.maximum(index, 0)], np.nan)
+        total += known
+    return total
+
+
+def _frames(samples: Arrays, packets: str, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Packets of full segments as frame bytes."""
+    frame = samples["mss"][rows].astype(np.float64) + HEADER_BYTES
+    return samples[packets][rows] * frame
+
+
+def _cuts(
+    samples: Arrays | None, flows: list[int], window_ns: tuple[int, int]
+) -> NDArray[np.float64]:
+    """The cuts of every flow in the measured window, one flow after the other."""
+    if samples is None:
+        return np.empty(0)
+    inside = (samples["t_ns"] >= window_ns[0]) & (samples["t_ns"] < window_ns[1])
+    found = [np.empty(0)]
+    for flow in flows:
+        mine = inside & (samples["flow"] == flow)
+        found.append(window_cuts(*(samples[n][mine] for n in ("t_ns", "cwnd_pkts", "ca_state"))))
+    return np.concatenate(found)

@@ -1,0 +1,227 @@
+"""The ledger of Mishra's model in one mix: each assumption, its measured value and its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from nashbed.controlplane.contract.trial import Setting
+
+from ..metrics.interval import Estimate
+from ..models.question import Question
+from ..state import State
+from .assumptions import Assumption
+from .synchronisation import ShiftedNull
+
+BOUNDS = ("synchronised", "desynchronised")
+POINTS = 100.0
+"""Points of BBR's share of the throughput in the whole."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """BBR's share by the model with some inputs, or why there is none.
+
+    Attributes:
+        share: The share (unit 1); without a solution that on the edge of what can be solved.
+        why: Why there is no solution, or "".
+    """
+
+    share: float
+    why: str = ""
+
+    def less(self, other: Answer) -> PointsMoved:
+        """How many points this one is above another."""
+        return PointsMoved(POINTS * (self.share - other.share), self.why or other.why)
+
+
+@dataclass(frozen=True)
+class PointsMoved:
+    """By how many points of 100 BBR's predicted share moves.
+
+    Attributes:
+        points: The points; without a solution those up to the edge of what can be solved, so
+            that it is at least so many.
+        why: Why there is no solution, or "".
+    """
+
+    points: float
+    why: str = ""
+
+    @property
+    def solved(self) -> float | None:
+        """The points; None without a solution."""
+        return None if self.why else self.points
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One assumption in one mix.
+
+    Attributes:
+        assumption: What is assumed.
+        says: Bound -> what the model says, mean over trials.
+        measured: What was measured, over trials.
+        observations: Single measurements behind it, in all trials.
+        spread: Their 10th and 90th percentile.
+        alone: Bound -> the points by which BBR's share moves when the measured value replaces
+            the assumed one, everything else as assumed.
+        last: Bound -> the same when everything else has been replaced before; empty for what
+            follows from others, or if something could not be measured.
+        null: What chance gives, mean over trials; None where that is no question.
+    """
+
+    assumption: Assumption
+    says: Mapping[str, float]
+    measured: Estimate
+    observations: int
+    spread: tuple[float, float]
+    alone: Mapping[str, PointsMoved]
+    last: Mapping[str, PointsMoved]
+    null: ShiftedNull | None
+
+    @property
+    def moves(self) -> float:
+        """Points by which it moves BBR's share alone, mean over the bounds."""
+        return float(np.mean([cost.points for cost in self.alone.values()]))
+
+    def text(self) -> str:
+        """The assumption with its equation."""
+        return f"{self.assumption.words} {self.assumption.equation}"
+
+    def ratio(self, bound: str) -> float:
+        """Measured by assumed."""
+        return self.measured.mean / self.says[bound]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, flat: one row of a table."""
+        one, low_high = self.assumption, self.spread
+        row: dict[str, Any] = {
+            "assumption": one.key,
+            "words": one.words,
+            "equation": one.equation,
+            "unit": one.unit,
+            "derived": one.derived,
+            "measured": self.measured.mean,
+            "n": self.measured.n,
+            "ci95": self.measured.half_width,
+            "observations": self.observations,
+            "p10": low_high[0],
+            "p90": low_high[1],
+        }
+        for name in ("mean", "low", "high"):
+            row[f"chance_{name}"] = None if self.null is None else getattr(self.null, name)
+        for bound in BOUNDS:
+            row |= {
+                f"says_{bound}": self.says[bound],
+                f"ratio_{bound}": self.ratio(bound),
+                f"points_{bound}": self.alone[bound].solved,
+                f"no_solution_{bound}": self.alone[bound].why,
+                f"points_last_{bound}": self.last[bound].solved if self.last else None,
+            }
+        return row
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All assumptions in one mix.
+
+    Attributes:
+        setting: The setting.
+        state: The mix.
+        question: The mix as the model is asked about it.
+        share: BBR's share of the throughput, measured.
+        predicted: Bound -> BBR's share by the model.
+        replaced: BBR's share by the model with every measured value in its place; None if
+            something could not be measured.
+        missing: Assumptions that could not be measured, by key.
+        entries: One for each that could be.
+    """
+
+    setting: Setting
+    state: State
+    question: Question
+    share: Estimate
+    predicted: Mapping[str, Answer]
+    replaced: Answer | None
+    missing: tuple[str, ...]
+    entries: tuple[LedgerEntry, ...]
+
+    @property
+    def left_over(self) -> float | None:
+        """Points by which BBR's measured share is above that with every measured value."""
+        if self.replaced is None or self.replaced.why:
+            return None
+        return POINTS * (self.share.mean - self.replaced.share)
+
+    def dearest(self, sign: int = 0) -> LedgerEntry | None:
+        """The assumption that moves BBR's share most alone, averaged over the bounds.
+
+        Args:
+            sign: 1: of those that move it up; -1: down; 0: of all.
+
+        Returns:
+            None without any; what follows from others is not one more.
+        """
+        independent = [e for e in self.entries if not e.assumption.derived]
+        known = [e for e in independent if sign == 0 or sign * e.moves > 0]
+        return max(known, key=lambda entry: abs(entry.moves), default=None)
+
+    def sentence(self) -> str:
+        """Which assumption costs how many points here."""
+        parts = [f"BBR has {POINTS * self.share.mean:.1f} % where the model says {self._says()}"]
+        first = self.dearest()
+        if first is not None:
+            parts.append(
+                f"the assumption that costs most is that {first.text()}: measured instead, "
+                f"alone, it moves BBR's share by {_points(first.alone)}"
+            )
+            other = self.dearest(-1 if first.moves > 0 else 1)
+            if other is not None:
+                parts.append(f"against it works that {other.text()}: {_points(other.alone)}")
+        parts.append(self._closing())
+        return "; ".join(parts) + "."
+
+    def _says(self) -> str:
+        shares = dict.fromkeys(f"{POINTS * self.predicted[bound].share:.1f}" for bound in BOUNDS)
+        return " to ".join(shares) + " %"
+
+    def _closing(self) -> str:
+        if self.replaced is None:
+            return f"not everything was measured ({', '.join(self.missing)})"
+        if self.left_over is None:
+            return f"with every measured value there is no solution ({self.replaced.why})"
+        share = POINTS * self.replaced.share
+        return (
+            f"with every measured value it says {share:.1f} %, "
+            f"which leaves {self.left_over:+.1f} points unexplained"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "sentence": self.sentence(),
+            "bbr_share": self.share.mean,
+            "predicted": {bound: self.predicted[bound].share for bound in BOUNDS},
+            "replaced": None
+            if self.left_over is None or self.replaced is None
+            else self.replaced.share,
+            "left_over_points": self.left_over,
+            "not_measured": list(self.missing),
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+
+def _points(costs: Mapping[str, PointsMoved]) -> str:
+    """Of both bounds, or once where they agree."""
+    texts = [_cost_text(cost) for cost in costs.values()]
+    if texts[0] == texts[1]:
+        return f"{texts[0]} points"
+    return f"{texts[0]} points (all losing together) or {texts[1]} (one at a time)"
+
+
+def _cost_text(cost: PointsMoved) -> str:
+    """The points; at least so many where there is no solution."""
+    return f"{'at least ' if cost.why else ''}{cost.points:+.1f}"
