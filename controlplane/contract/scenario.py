@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
+from .target import Arrivals
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -47,6 +48,8 @@ class Bottleneck(ContractModel):
             FCS, preamble and inter-packet gap are 24 B.
         cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
             takes whole cells.
+        arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
+            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
     """
 
     rate: Rate
@@ -54,6 +57,7 @@ class Bottleneck(ContractModel):
     discipline: Literal["droptail"] = "droptail"
     overhead: Size = Size(0)
     cell: Size | None = None
+    arrivals: Arrivals = "frames"
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:
@@ -65,6 +69,11 @@ class Bottleneck(ContractModel):
         largest = CONSTANTS.cell_bytes_max
         if self.cell is not None and not 1 <= self.cell.bytes <= largest:
             raise ValueError(f"cell: {self.cell} is out of range; write 1B to {largest}B")
+        if self.cell is not None and self.arrivals == "trains":
+            raise ValueError(
+                "arrivals: trains are a Linux router's, which has no cells; remove `cell`, or "
+                "write `arrivals: frames`"
+            )
         return self
 
 
@@ -584,6 +593,11 @@ def _check_buffers(scenario: Scenario) -> None:
     key = "sweep.buffer" if swept else "bottleneck.buffer"
     least = scenario.smallest_buffer_bytes
     for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
+        if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
+            raise ValueError(
+                f"{key}: {buffer}: a Linux queue counts a whole train as one packet; with "
+                "`arrivals: trains` write the buffer in bytes or as bdp"
+            )
         for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
             for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
                 size = buffer.to_bytes(rate, rtt)

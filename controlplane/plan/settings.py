@@ -47,6 +47,7 @@ def _setting(
         buffer_bdp=size / bdp_bytes(rate, rtt),
         base_rtt_ns=(rtt.ns, *others),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
+        arrivals=scenario.bottleneck.arrivals,
         random_loss_ppb=None if loss is None else loss.ppb,
         kernel=kernel,
     )
@@ -54,6 +55,7 @@ def _setting(
         rate_bps=rate.bps,
         limit=_limit(scenario, buffer, size),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
+        arrivals=scenario.bottleneck.arrivals,
     )
     return setting, program
 

@@ -164,12 +164,41 @@ depart_until(struct bottleneck *b, uint64_t now_ns)
 		push_egress(b, &q, PASS_DEPARTED);
 }
 
+/* What has come as one is taken or dropped as one. */
+static void
+settle_train(struct bottleneck *b)
+{
+	struct train *t = &b->train;
+
+	if (t->n == 0)
+		return;
+	depart_until(b, t->arrival_ns);
+	if (!traffic_manager_enqueue(&b->tm, t->packets, t->n, t->arrival_ns))
+		for (uint32_t i = 0; i < t->n; i++)
+			push_egress(b, &t->packets[i], PASS_DROPPED);
+	t->n = 0;
+}
+
+static struct segment
+segment_of(const uint8_t *bridge)
+{
+	return (struct segment){
+		.flow = bridge_flow(bridge),
+		.seq = bridge_tcp_seq(bridge),
+		.payload_bytes = bridge_payload_bytes(bridge),
+		.tcp_flags = bridge_tcp_flags(bridge),
+	};
+}
+
+/* A frame is a train of its own where frames are admitted one by one. */
 static void
 enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 {
+	const uint8_t *bridge = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct segment segment = segment_of(bridge);
 	struct queue_packet q = {
 		.handle = mbuf,
-		.lane = bridge_lane(rte_pktmbuf_mtod(mbuf, const uint8_t *)),
+		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
 	};
 
@@ -178,9 +207,11 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	depart_until(b, arrival_ns);
-	if (!traffic_manager_enqueue(&b->tm, &q, arrival_ns))
-		push_egress(b, &q, PASS_DROPPED);
+	if (!train_continues(&b->train, &q, &segment, arrival_ns))
+		settle_train(b);
+	train_add(&b->train, &q, &segment, arrival_ns);
+	if (b->train.has_ended || !traffic_manager_takes_trains(&b->tm, q.lane))
+		settle_train(b);
 }
 
 static void
@@ -239,6 +270,8 @@ catch_up(struct bottleneck *b, uint64_t arrival_ns)
 {
 	if (b->ingress_burst > 1)
 		return;
+	if (b->train.arrival_ns < arrival_ns)
+		settle_train(b);
 	depart_until(b, arrival_ns);
 	flush_egress(b);
 }
@@ -253,6 +286,7 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 		catch_up(b, arrivals[0].due_ns);
 		run_ingress(b, arrivals, n);
 	}
+	settle_train(b);
 	depart_until(b, now_ns);
 	flush_egress(b);
 }
