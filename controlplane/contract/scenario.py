@@ -105,6 +105,28 @@ class FlowGroup(ContractModel):
         return self
 
 
+class Hosts(ContractModel):
+    """What the hosts' kernels are told. By default no flow is limited by a socket buffer.
+
+    Attributes:
+        wmem_max: Largest send buffer of a flow (the third value of net.ipv4.tcp_wmem); Ubuntu
+            and Debian have 4MiB.
+        rmem_max: Largest receive buffer (of net.ipv4.tcp_rmem), of which a kernel up to 6.1
+            offers half as window; Ubuntu and Debian have 6MiB.
+    """
+
+    wmem_max: Size | None = None
+    rmem_max: Size | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Hosts:
+        for key in ("wmem_max", "rmem_max"):
+            size: Size | None = getattr(self, key)
+            if size is not None and not 2**17 <= size.bytes < 2**31:
+                raise ValueError(f"{key}: {size} is out of range; write 128KiB to 2047MiB")
+        return self
+
+
 MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
 """How many flows run the second strategy: one number for one group, a list with one number
 for each group, or a mapping strategy -> count (one group, any number of strategies)."""
@@ -466,6 +488,7 @@ class Scenario(ContractModel):
         description: Free text for the report.
         bottleneck: The bottleneck.
         flows: Flow groups; the first one's base RTT defines the BDP.
+        hosts: What the hosts' kernels are told.
         start_jitter: Each flow starts up to this much later, at random from the seed.
         strategies: Congestion controls; a mix counts the flows of the second one.
         duration: Length of a trial from the common start.
@@ -488,6 +511,7 @@ class Scenario(ContractModel):
     description: str = ""
     bottleneck: Bottleneck
     flows: Annotated[tuple[FlowGroup, ...], Field(min_length=1, max_length=MAX_GROUPS)]
+    hosts: Hosts = Hosts()
     start_jitter: Duration = Duration(100_000_000)
     strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
     duration: Duration

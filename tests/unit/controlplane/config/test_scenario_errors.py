@@ -81,6 +81,11 @@ def message(text: str) -> str:
             "with `arrivals: trains` write the buffer in bytes or as bdp",
         ),
         (
+            "title: A small one",
+            "title: A small one\nhosts: {wmem_max: 64KiB}",
+            "s.yaml:3: hosts.wmem_max: 65.536kB is out of range; write 128KiB to 2047MiB",
+        ),
+        (
             "warmup: 100ms",
             "warmup: 400ms",
             "s.yaml:8: warmup: 400ms leaves nothing to measure; make it shorter than the duration "
