@@ -437,6 +437,21 @@ class EquilibriumCountBound(Place):
     max: Count = MAX_FLOWS
 
 
+class RttOrderBound(Place):
+    """Share of one strategy's flows that are among as many flows with the shortest base RTTs.
+
+    At every equilibrium in which a flow runs the strategy: the smallest share of them counts.
+
+    Attributes:
+        strategy: Whose flows.
+        min: Smallest allowed share; 100 %: they are the flows with the shortest base RTTs.
+    """
+
+    metric: Literal["rtt_order"]
+    strategy: StrategyName
+    min: Share = Share(10**9)
+
+
 AcceptanceBound = Annotated[
     ThroughputBound
     | DelayBound
@@ -446,7 +461,8 @@ AcceptanceBound = Annotated[
     | RatioBound
     | CrossingBound
     | EquilibriumBound
-    | EquilibriumCountBound,
+    | EquilibriumCountBound
+    | RttOrderBound,
     Field(discriminator="metric"),
 ]
 
@@ -681,6 +697,11 @@ def _check_named_strategies(scenario: Scenario) -> None:
         if sum(mix.values()) > scenario.total_flows:
             raise ValueError(
                 f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
+            )
+        if isinstance(bound, RttOrderBound) and len({g.base_rtt for g in scenario.flows}) < 2:
+            raise ValueError(
+                f"acceptance.{i}: rtt_order needs flow groups of different base RTTs; remove it, "
+                "or add a group"
             )
         group = getattr(bound, "group", None)
         if group is not None and group not in {g.name for g in scenario.flows}:
