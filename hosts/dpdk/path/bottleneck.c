@@ -166,36 +166,46 @@ depart_until(struct bottleneck *b, uint64_t now_ns)
 
 /* What has come as one is taken or dropped as one. */
 static void
-settle_train(struct bottleneck *b)
+admit(struct bottleneck *b, struct queue_packet *packets, uint32_t n, uint64_t arrival_ns)
 {
-	struct train *t = &b->train;
-
-	if (t->n == 0)
+	depart_until(b, arrival_ns);
+	if (traffic_manager_enqueue(&b->tm, packets, n, arrival_ns))
 		return;
-	depart_until(b, t->arrival_ns);
-	if (!traffic_manager_enqueue(&b->tm, t->packets, t->n, t->arrival_ns))
-		for (uint32_t i = 0; i < t->n; i++)
-			push_egress(b, &t->packets[i], PASS_DROPPED);
-	t->n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		push_egress(b, &packets[i], PASS_DROPPED);
 }
 
-static struct segment
-segment_of(const uint8_t *bridge)
+static void
+settle_train(struct bottleneck *b)
 {
-	return (struct segment){
+	if (b->train.n == 0)
+		return;
+	admit(b, b->train.packets, b->train.n, b->train.arrival_ns);
+	b->train.n = 0;
+}
+
+static void
+join_train(struct bottleneck *b, const struct queue_packet *q, const uint8_t *bridge,
+	   uint64_t arrival_ns)
+{
+	struct segment segment = {
 		.flow = bridge_flow(bridge),
 		.seq = bridge_tcp_seq(bridge),
 		.payload_bytes = bridge_payload_bytes(bridge),
 		.tcp_flags = bridge_tcp_flags(bridge),
 	};
+
+	if (!train_continues(&b->train, q, &segment, arrival_ns))
+		settle_train(b);
+	train_add(&b->train, q, &segment, arrival_ns);
+	if (b->train.has_ended)
+		settle_train(b);
 }
 
-/* A frame is a train of its own where frames are admitted one by one. */
 static void
 enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 {
 	const uint8_t *bridge = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct segment segment = segment_of(bridge);
 	struct queue_packet q = {
 		.handle = mbuf,
 		.lane = bridge_lane(bridge),
@@ -207,11 +217,12 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	if (!train_continues(&b->train, &q, &segment, arrival_ns))
-		settle_train(b);
-	train_add(&b->train, &q, &segment, arrival_ns);
-	if (b->train.has_ended || !traffic_manager_takes_trains(&b->tm, q.lane))
-		settle_train(b);
+	if (traffic_manager_takes_trains(&b->tm, q.lane)) {
+		join_train(b, &q, bridge, arrival_ns);
+		return;
+	}
+	settle_train(b); /* another lane's */
+	admit(b, &q, 1, arrival_ns);
 }
 
 static void
