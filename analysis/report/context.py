@@ -188,7 +188,8 @@ def _applied(measures: RunMeasures, setting: Setting) -> Json:
         "setting": setting.label,
         "rate": rate_text(setting.rate_bps),
         "applied_rate": rate_text(rate) if done is not None else NONE,
-        "buffer": f"{setting.buffer_label} = {size_text(setting.buffer_bytes)}",
+        "buffer": f"{setting.buffer_label} = {size_text(setting.buffer_bytes)}"
+        + (", by trains" if setting.arrivals == "trains" else ""),
         "applied_buffer": size_text(size) if done is not None else NONE,
         "overhead": f"{setting.overhead_bytes} B",
         "rtt": ", ".join(duration_text(ns) for ns in setting.base_rtt_ns),

@@ -17,12 +17,14 @@ from nashbed.controlplane.contract.scenario import (
     Place,
     RatioBound,
     RttBound,
+    RttOrderBound,
     ShareBound,
     ThroughputBound,
 )
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
+from ..metrics.rtt_order import rtt_order
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import rate_text
@@ -235,6 +237,18 @@ def _equilibrium_count(bound: EquilibriumCountBound, where: Where) -> Value:
     return float(len(equilibria.equilibria)), equilibria.summary()
 
 
+def _rtt_order(bound: RttOrderBound, where: Where) -> Value:
+    """The equilibrium that is least in order counts."""
+    index = where.measures.strategies.index(bound.strategy)
+    sizes, rtts = where.measures.group_sizes, where.setting.base_rtt_ns
+    states = [v.state for v in where.equilibria.equilibria]
+    shares = [rtt_order([group[index] for group in state], sizes, rtts) for state in states]
+    known = [share for share in shares if math.isfinite(share)]
+    if states and not known:
+        return None, f"no {bound.strategy} flow at the equilibrium"
+    return (min(known) * 100 if known else None), where.equilibria.summary()
+
+
 READINGS: dict[type, Reading] = {
     ThroughputBound: Reading(_throughput, _throughput_limits, _throughput_words),
     DelayBound: Reading(
@@ -250,6 +264,11 @@ READINGS: dict[type, Reading] = {
         _equilibrium_count,
         lambda b: (float(b.min), float(b.max), "mixes"),
         lambda b: "number of equilibria",
+    ),
+    RttOrderBound: Reading(
+        _rtt_order,
+        lambda b: (b.min.fraction * 100, 100.0, "%"),
+        lambda b: f"{b.strategy} flows on the shortest base RTTs at the equilibrium",
     ),
 }
 """Kind of bound -> how it is read."""

@@ -62,6 +62,7 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "verified on": capabilities.verified_on,
         "traffic manager": capabilities.traffic_manager,
         "buffer limit": capabilities.limit_detail,
+        "admits": " or ".join(capabilities.arrivals),
         "bottlenecks side by side": "one per core"
         if capabilities.isolated
         else str(capabilities.lanes),

@@ -22,7 +22,7 @@ from pydantic import (
 
 from .errors import NashbedError, TargetError
 from .shared import FLOW_REGISTERS
-from .target import Limit
+from .target import Arrivals, Limit
 
 Whole = Annotated[int, Field(strict=True)]
 """A whole number; true, 1.0 and "1" are none."""
@@ -150,11 +150,13 @@ class AppliedProgram(Message, extra="forbid"):
         rate_bps: Rate in bit/s.
         limit: Drop-tail limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
+        arrivals: What it admits or drops as one.
     """
 
     rate_bps: Count
     limit: Limit
     overhead_bytes: Count
+    arrivals: Arrivals
 
 
 class Programmed(Message):

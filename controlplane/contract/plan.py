@@ -51,6 +51,7 @@ class PlannedTrial(ContractModel):
             rate_bps=self.setting.rate_bps,
             limit=self.limit,
             overhead_bytes=self.setting.overhead_bytes,
+            arrivals=self.setting.arrivals,
         )
 
     def attempt_id(self, attempt: int) -> str:

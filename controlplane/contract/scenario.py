@@ -22,6 +22,7 @@ from .course import (
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
+from .target import Arrivals
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -56,6 +57,8 @@ class Bottleneck(ContractModel):
             FCS, preamble and inter-packet gap are 24 B.
         cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
             takes whole cells.
+        arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
+            does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
     """
 
     rate: Rate
@@ -63,6 +66,7 @@ class Bottleneck(ContractModel):
     discipline: Literal["droptail"] = "droptail"
     overhead: Size = Size(0)
     cell: Size | None = None
+    arrivals: Arrivals = "frames"
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:
@@ -74,6 +78,11 @@ class Bottleneck(ContractModel):
         largest = CONSTANTS.cell_bytes_max
         if self.cell is not None and not 1 <= self.cell.bytes <= largest:
             raise ValueError(f"cell: {self.cell} is out of range; write 1B to {largest}B")
+        if self.cell is not None and self.arrivals == "trains":
+            raise ValueError(
+                "arrivals: trains are a Linux router's, which has no cells; remove `cell`, or "
+                "write `arrivals: frames`"
+            )
         return self
 
 
@@ -102,6 +111,28 @@ class FlowGroup(ContractModel):
             raise ValueError(
                 f"random_loss: {self.random_loss} drops every packet; write less than 100%"
             )
+        return self
+
+
+class Hosts(ContractModel):
+    """What the hosts' kernels are told. By default no flow is limited by a socket buffer.
+
+    Attributes:
+        wmem_max: Largest send buffer of a flow (the third value of net.ipv4.tcp_wmem); Ubuntu
+            and Debian have 4MiB.
+        rmem_max: Largest receive buffer (of net.ipv4.tcp_rmem), of which a kernel up to 6.1
+            offers half as window; Ubuntu and Debian have 6MiB.
+    """
+
+    wmem_max: Size | None = None
+    rmem_max: Size | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Hosts:
+        for key in ("wmem_max", "rmem_max"):
+            size: Size | None = getattr(self, key)
+            if size is not None and not 2**17 <= size.bytes < 2**31:
+                raise ValueError(f"{key}: {size} is out of range; write 128KiB to 2047MiB")
         return self
 
 
@@ -419,6 +450,21 @@ class EquilibriumCountBound(Place):
     max: Count = MAX_FLOWS
 
 
+class RttOrderBound(Place):
+    """Share of one strategy's flows that are among as many flows with the shortest base RTTs.
+
+    At every equilibrium in which a flow runs the strategy: the smallest share of them counts.
+
+    Attributes:
+        strategy: Whose flows.
+        min: Smallest allowed share; 100 %: they are the flows with the shortest base RTTs.
+    """
+
+    metric: Literal["rtt_order"]
+    strategy: StrategyName
+    min: Share = Share(10**9)
+
+
 AcceptanceBound = Annotated[
     ThroughputBound
     | DelayBound
@@ -428,7 +474,8 @@ AcceptanceBound = Annotated[
     | RatioBound
     | CrossingBound
     | EquilibriumBound
-    | EquilibriumCountBound,
+    | EquilibriumCountBound
+    | RttOrderBound,
     Field(discriminator="metric"),
 ]
 
@@ -470,6 +517,7 @@ class Scenario(ContractModel):
         description: Free text for the report.
         bottleneck: The bottleneck.
         flows: Flow groups; the first one's base RTT defines the BDP.
+        hosts: What the hosts' kernels are told.
         start: How flows start: `together`, `iperf3`, `{staggered: 100ms}`, `{order: [bbr,
             cubic], gap: 5s}`, `{offsets: {cubic: 3.84s}}` or `{random: 10s}`.
         start_jitter: Each flow starts up to this much later, at random from the seed (with
@@ -498,6 +546,7 @@ class Scenario(ContractModel):
     description: str = ""
     bottleneck: Bottleneck
     flows: Annotated[tuple[FlowGroup, ...], Field(min_length=1, max_length=MAX_GROUPS)]
+    hosts: Hosts = Hosts()
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
     strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
@@ -687,6 +736,11 @@ def _check_buffers(scenario: Scenario) -> None:
     key = "sweep.buffer" if swept else "bottleneck.buffer"
     least = scenario.smallest_buffer_bytes
     for buffer in scenario.sweep.buffer or (scenario.bottleneck.buffer,):
+        if buffer.unit == "packets" and scenario.bottleneck.arrivals == "trains":
+            raise ValueError(
+                f"{key}: {buffer}: a Linux queue counts a whole train as one packet; with "
+                "`arrivals: trains` write the buffer in bytes or as bdp"
+            )
         for rate in scenario.sweep.rate or (scenario.bottleneck.rate,):
             for rtt in scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,):
                 size = buffer.to_bytes(rate, rtt)
@@ -746,6 +800,11 @@ def _check_named_strategies(scenario: Scenario) -> None:
         if sum(mix.values()) > scenario.total_flows:
             raise ValueError(
                 f"acceptance.{i}.mix: has more flows than the scenario ({scenario.total_flows})"
+            )
+        if isinstance(bound, RttOrderBound) and len({g.base_rtt for g in scenario.flows}) < 2:
+            raise ValueError(
+                f"acceptance.{i}: rtt_order needs flow groups of different base RTTs; remove it, "
+                "or add a group"
             )
         group = getattr(bound, "group", None)
         if group is not None and group not in {g.name for g in scenario.flows}:

@@ -7,6 +7,10 @@ from typing import Literal
 from .model import ContractModel
 from .units import PACKET_BYTES
 
+Arrivals = Literal["frames", "trains"]
+"""What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
+nothing, as a Linux router does (hosts/README.md says what a train is)."""
+
 
 class Limit(ContractModel):
     """A drop-tail limit in the unit that it is enforced in.
@@ -36,11 +40,13 @@ class BottleneckProgram(ContractModel):
         rate_bps: Rate in bit/s.
         limit: Drop-tail limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
+        arrivals: What the queue admits or drops as one.
     """
 
     rate_bps: int
     limit: Limit
     overhead_bytes: int = 0
+    arrivals: Arrivals = "frames"
 
 
 class Applied(ContractModel):
@@ -51,6 +57,7 @@ class Applied(ContractModel):
         limit: Drop-tail limit.
         buffer_bytes: The limit as bytes (packets of 1514 bytes).
         overhead_bytes: Bytes counted for each packet besides the frame.
+        arrivals: What the queue admits or drops as one.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
         detail: The request in the target's own units, for a person; empty: the same.
@@ -60,6 +67,7 @@ class Applied(ContractModel):
     limit: Limit
     buffer_bytes: int
     overhead_bytes: int
+    arrivals: Arrivals = "frames"
     slot_bytes: int = 0
     detail: str = ""
 
@@ -93,6 +101,7 @@ class Capabilities(ContractModel):
         max_rate_bps: Highest rate of a lane in bit/s.
         max_buffer_bytes: Largest buffer of a lane in bytes.
         postcards: Ways of keeping postcards.
+        arrivals: What its queue can admit or drop as one.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -117,6 +126,7 @@ class Capabilities(ContractModel):
     max_rate_bps: int
     max_buffer_bytes: int
     postcards: tuple[Literal["all", "sample", "bins"], ...]
+    arrivals: tuple[Arrivals, ...] = ("frames",)
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0

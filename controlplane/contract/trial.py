@@ -7,7 +7,7 @@ from typing import Final, Literal
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
-from .target import Applied, BottleneckProgram
+from .target import Applied, Arrivals, BottleneckProgram
 from .units import bytes_in_flight
 
 TRIAL_FORMAT: Final = 1
@@ -27,6 +27,7 @@ class Setting(ContractModel):
         buffer_bdp: The buffer in bandwidth-delay products of the first group.
         base_rtt_ns: Base RTT of each flow group.
         overhead_bytes: Bytes counted for each packet besides the frame.
+        arrivals: What the queue admits or drops as one.
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
@@ -39,6 +40,7 @@ class Setting(ContractModel):
     buffer_bdp: float
     base_rtt_ns: tuple[int, ...]
     overhead_bytes: int
+    arrivals: Arrivals = "frames"
     random_loss_ppb: int | None = None
     kernel: str = ""
     start: StartSpec | None = None

@@ -184,13 +184,14 @@ class GuestSession(Session):
     def sysctls(self) -> dict[str, str]:
         """Settings of the hosts' namespaces, and those that both share."""
         pages = self._memory_bytes // PAGE_BYTES
-        return {"net.ipv4.tcp_mem": f"{pages} {pages} {pages}"} | host_sysctls(
-            self._request.window_bytes
-        )
+        return {"net.ipv4.tcp_mem": f"{pages} {pages} {pages}"} | self._host_sysctls()
 
     def _sysctls_of(self, side: Side) -> dict[str, str]:
         """Those of both together are in the first namespace, the senders'."""
-        return self.sysctls if side == "snd" else host_sysctls(self._request.window_bytes)
+        return self.sysctls if side == "snd" else self._host_sysctls()
+
+    def _host_sysctls(self) -> dict[str, str]:
+        return host_sysctls(self._request.window_bytes, self._request.hosts)
 
     @property
     def clock(self) -> Clock:

@@ -17,4 +17,5 @@ def local_session(request: SessionRequest) -> Session:
         request.lanes,
         request.groups,
         request.window_bytes,
+        request.hosts,
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..contract.addresses import SENDERS_NETWORK, lane_network
 from ..contract.errors import HostError, TargetError
+from ..contract.scenario import Hosts
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
 from .clock import SYSTEM_CLOCK, Clock
@@ -25,6 +26,8 @@ from .shield import plan_shield, raise_shield
 from .state import STATE_DIR, StateFile, own_state
 from .switch import connect_switch, favour_group, switch_command
 
+NO_WISHES = Hosts()
+"""Hosts of which a scenario says nothing."""
 CAPTURE_BYTES = 128
 """Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
 
@@ -142,6 +145,7 @@ class SessionRequest:
         groups: Flow groups of each lane.
         window_bytes: Largest window that a flow may need: BDP and buffer.
         core: The core that everything of the session runs on, where it is one; None: any.
+        hosts: What the hosts' kernels are told besides.
     """
 
     run_id: str
@@ -151,6 +155,7 @@ class SessionRequest:
     groups: int
     window_bytes: int
     core: int | None = None
+    hosts: Hosts = NO_WISHES
 
 
 MakeSession = Callable[[SessionRequest], Session]
@@ -168,12 +173,13 @@ class LocalSession(Session):
         lanes: int,
         groups: int,
         window_bytes: int,
+        hosts: Hosts = NO_WISHES,
     ) -> None:
         self._run_id = run_id
         self._run_dir = run_dir
         self._testbed = testbed
         self.layout: Layout = make_layout(run_id, testbed, os.cpu_count() or 1, lanes, groups)
-        self._sysctls = host_sysctls(window_bytes)
+        self._sysctls = host_sysctls(window_bytes, hosts)
         self._state: StateFile | None = None
         self._processes: list[ManagedProcess] = []
         self._switch: ManagedProcess | None = None
@@ -400,19 +406,24 @@ def capture_command(interface: str, lane: int, path: Path) -> list[str]:
     ]
 
 
-def host_sysctls(window_bytes: int) -> dict[str, str]:
+def host_sysctls(window_bytes: int, hosts: Hosts = NO_WISHES) -> dict[str, str]:
     """Settings of the hosts' namespaces.
 
     Args:
         window_bytes: Largest window that a flow may need: BDP and buffer.
+        hosts: What the scenario wants of them.
 
-    Socket buffers hold four times that: the kernel counts its own overhead in them, and a
-    flow must be limited by its congestion window, not by a buffer.
+    Unless the scenario says otherwise, socket buffers hold four times the window: the kernel counts
+    its own overhead in them, and a flow must be limited by its congestion window, not by a
+    buffer. net.core.wmem_max and rmem_max do not matter: they limit what a program asks for, and
+    the flow generator leaves its buffers to the kernel.
     """
     largest = max(4 * window_bytes, 6_291_456)
+    rmem = largest if hosts.rmem_max is None else hosts.rmem_max.bytes
+    wmem = largest if hosts.wmem_max is None else hosts.wmem_max.bytes
     return {
         "net.ipv4.tcp_no_metrics_save": "1",
         "net.ipv4.tcp_ecn": "0",
-        "net.ipv4.tcp_rmem": f"4096 131072 {largest}",
-        "net.ipv4.tcp_wmem": f"4096 16384 {largest}",
+        "net.ipv4.tcp_rmem": f"4096 131072 {rmem}",
+        "net.ipv4.tcp_wmem": f"4096 16384 {wmem}",
     }

@@ -182,6 +182,11 @@ def _check_setting(
         raise ConfigError(
             f"{where}: target {capabilities.target} cannot limit in {program.limit.unit}"
         )
+    if setting.arrivals not in capabilities.arrivals:
+        raise ConfigError(
+            f"{where}: target {capabilities.target} admits {' or '.join(capabilities.arrivals)}, "
+            f"not {setting.arrivals} (bottleneck.arrivals); use a testbed of target dpdk or virtual"
+        )
     if setting.kernel and not capabilities.isolated:
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "

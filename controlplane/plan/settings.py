@@ -61,6 +61,7 @@ def _setting(
         buffer_bdp=size / bdp_bytes(rate, rtt),
         base_rtt_ns=(rtt.ns, *others),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
+        arrivals=scenario.bottleneck.arrivals,
         random_loss_ppb=None if loss is None else loss.ppb,
         kernel=kernel,
     )
@@ -68,6 +69,7 @@ def _setting(
         rate_bps=rate.bps,
         limit=_limit(scenario, buffer, size),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
+        arrivals=scenario.bottleneck.arrivals,
     )
     return setting, program
 

@@ -139,6 +139,7 @@ def _session_request(run: ActiveRun) -> SessionRequest:
         lanes=run.plan.lanes,
         groups=len(run.scenario.model.flows),
         window_bytes=max(trial.setting.largest_window_bytes for trial in run.plan.trials),
+        hosts=run.scenario.model.hosts,
     )
 
 

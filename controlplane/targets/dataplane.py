@@ -98,6 +98,7 @@ class RunningDataPlane:
             limit=applied.limit,
             buffer_bytes=applied.limit.in_bytes,
             overhead_bytes=applied.overhead_bytes,
+            arrivals=applied.arrivals,
         )
 
     def set_delays(self, lane: LaneProgram) -> None:

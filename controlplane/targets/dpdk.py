@@ -73,6 +73,7 @@ def dpdk_capabilities(dataplane: DataPlane) -> Capabilities:
         max_rate_bps=CONSTANTS.rate_bps_max,
         max_buffer_bytes=min(CONSTANTS.limit_max, dataplane.memory.bytes // 2),
         postcards=("all", "sample", "bins"),
+        arrivals=("frames", "trains"),
         verified_on="software: kernel TCP through virtual ports",
         traffic_manager="our C block, byte-exact",
         limit_detail="bytes, packets or cells",
@@ -86,6 +87,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
         limit=program.limit,
         buffer_bytes=program.limit.in_bytes,
         overhead_bytes=program.overhead_bytes,
+        arrivals=program.arrivals,
     )
 
 

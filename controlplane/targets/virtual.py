@@ -134,6 +134,7 @@ def virtual_capabilities() -> Capabilities:
         max_rate_bps=CONSTANTS.rate_bps_max,
         max_buffer_bytes=min(CONSTANTS.limit_max, MAX_BUFFER_BYTES),
         postcards=("all", "sample", "bins"),
+        arrivals=("frames", "trains"),
         isolated=True,
         repeatable=True,
         virtual_time=True,

@@ -200,6 +200,7 @@ TOO_LARGE_CELLS = {"unit": "cells", "value": 9, "cell_bytes": CONSTANTS.cell_byt
         (BOTTLENECK | {"limit": LIMIT | {"unit": "cells"}}, "cell_bytes"),
         (BOTTLENECK | {"limit": TOO_LARGE_CELLS}, "cell_bytes"),
         (BOTTLENECK | {"discipline": "red"}, "discipline"),
+        (BOTTLENECK | {"arrivals": "cars"}, 'bottleneck.arrivals: must be "frames" or "trains"'),
     ],
 )
 def test_a_wrong_bottleneck_of_a_replay(tmp_path: Path, bottleneck: Any, named: str) -> None:

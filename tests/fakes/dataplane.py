@@ -109,14 +109,15 @@ class FakeDataPlane:
 
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
-        exactly(request, "lane", "rate_bps", "limit", "overhead_bytes")
+        exactly(request, "lane", "rate_bps", "limit", "overhead_bytes", "arrivals")
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
         need(limit["unit"] in ("bytes", "packets", "cells"), "limit unit")
         whole(limit["value"], 1, CONSTANTS.limit_max, "limit value")
         whole(request["rate_bps"], 1, CONSTANTS.rate_bps_max, "rate_bps")
         whole(request["overhead_bytes"], 0, CONSTANTS.overhead_bytes_max, "overhead_bytes")
-        applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes")}
+        need(request["arrivals"] in ("frames", "trains"), "arrivals")
+        applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrivals")}
         self.programs[self.lane(request)] = applied
         return {"applied": applied}
 

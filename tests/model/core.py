@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import BIN, POSTCARD
 from numpy.typing import NDArray
+from tests.model.trains import Segment
 from tests.support.replay import BUILD
 
 LIBRARY = BUILD / "hosts" / "dpdk" / "test" / "libnashbed-core.so"
@@ -46,11 +47,17 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "tm_new": (c_void_p, [c_uint32]),
     "tm_delete": (None, [c_void_p]),
     "tm_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32, c_uint32]),
-    "tm_enqueue": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64, c_void_p]),
+    "tm_enqueue": (
+        c_int,
+        [c_void_p, c_uint32, c_uint64, c_void_p, c_uint32, c_uint64, c_void_p],
+    ),
     "tm_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
     "tm_discard": (c_int, [c_void_p, c_uint32]),
     "tm_next_ns": (c_uint64, [c_void_p]),
     "tm_stats": (None, [c_void_p, c_uint32, c_void_p]),
+    "train_new": (c_void_p, []),
+    "train_delete": (None, [c_void_p]),
+    "train_add": (c_int, [c_void_p, *[c_uint32] * 6, c_uint64]),
     "lateness_new": (c_void_p, []),
     "lateness_delete": (None, [c_void_p]),
     "lateness_add": (None, [c_void_p, c_uint64]),
@@ -217,9 +224,17 @@ class TrafficManager(Owned):
 
     def enqueue(self, lane: int, packet: int, size: int, now_ns: int) -> tuple[bool, Queued]:
         """Whether it was taken, and its metadata."""
-        out = (c_uint64 * 5)()
-        taken = self.call("enqueue", lane, packet, size, now_ns, out)
-        return bool(taken), Queued(*out)
+        taken, (queued,) = self.enqueue_train(lane, packet, [size], now_ns)
+        return taken, queued
+
+    def enqueue_train(
+        self, lane: int, first_packet: int, sizes: Sequence[int], now_ns: int
+    ) -> tuple[bool, list[Queued]]:
+        """Packets as one: whether they were taken, and their metadata."""
+        n = len(sizes)
+        out = (c_uint64 * 5 * n)()
+        taken = self.call("enqueue", lane, first_packet, (c_uint32 * n)(*sizes), n, now_ns, out)
+        return bool(taken), [Queued(*each) for each in out]
 
     def dequeue(self, now_ns: int) -> Queued | None:
         """The earliest departure that is due."""
@@ -239,6 +254,17 @@ class TrafficManager(Owned):
         out = (c_uint64 * 4)()
         self.call("stats", lane, out)
         return QueueStats(*out)
+
+
+class Train(Owned):
+    """core/train.h."""
+
+    kind = "train"
+
+    def add(self, lane: int, size: int, segment: Segment, now_ns: int) -> bool:
+        """Add a packet; whether it continues the train, else another begins with it."""
+        fields = (segment.flow, segment.seq, segment.payload, segment.flags)
+        return bool(self.call("add", lane, size, *fields, now_ns))
 
 
 class Lateness(Owned):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ def droptail(
     unit: str = "bytes",
     cell_bytes: int = 80,
     overhead: int = 0,
+    trains: Sequence[int] | None = None,
 ) -> list[Outcome]:
     """Run arrivals, in the order of their times, through the bottleneck.
 
@@ -71,6 +73,8 @@ def droptail(
         unit: "bytes", "packets" or "cells".
         cell_bytes: Size of a cell.
         overhead: Bytes per packet that take time but no room.
+        trains: The train of each arrival, in their order: all of it is taken or none; None: each
+            arrival by itself.
 
     Returns:
         One outcome per arrival, in their order.
@@ -79,21 +83,26 @@ def droptail(
     used = 0
     queue_bytes = 0
     last = 0  # the last departure in nanoseconds times the rate
-    outcomes = []
-    for arrival in arrivals:
-        while queue and queue[0][0] <= arrival.time_ns:
+    outcomes: list[Outcome] = []
+    arrivals = list(arrivals)
+    numbers = range(len(arrivals)) if trains is None else trains
+    for _, members in groupby(zip(numbers, arrivals, strict=True), key=lambda pair: pair[0]):
+        train = [arrival for _, arrival in members]
+        now_ns = train[0].time_ns
+        while queue and queue[0][0] <= now_ns:
             _, size = queue.popleft()
             used -= occupied(size, unit, cell_bytes)
             queue_bytes -= size
-        units = occupied(arrival.size, unit, cell_bytes)
+        units = sum(occupied(arrival.size, unit, cell_bytes) for arrival in train)
         if used + units > limit:
-            outcomes.append(Outcome(True, queue_bytes, arrival.time_ns))
+            outcomes += [Outcome(True, queue_bytes, now_ns)] * len(train)
             continue
-        start = max(arrival.time_ns * rate_bps, last)
-        last = start + 8 * (arrival.size + overhead) * 10**9
-        departure = last // rate_bps
-        outcomes.append(Outcome(False, queue_bytes, departure))
-        queue.append((departure, arrival.size))
-        used += units
-        queue_bytes += arrival.size
+        for arrival in train:
+            start = max(now_ns * rate_bps, last)
+            last = start + 8 * (arrival.size + overhead) * 10**9
+            departure = last // rate_bps
+            outcomes.append(Outcome(False, queue_bytes, departure))
+            queue.append((departure, arrival.size))
+            used += occupied(arrival.size, unit, cell_bytes)
+            queue_bytes += arrival.size
     return outcomes

@@ -65,6 +65,44 @@ def test_every_lane_is_the_plain_model(arrivals: list[tuple[int, int, int]]) -> 
     assert tm.next_ns() == NEVER
 
 
+TRAINS = st.lists(
+    st.tuples(
+        st.integers(0, LANES - 1),
+        st.sampled_from([0, 0, 1, 1000, 10**6]),
+        st.lists(st.sampled_from([60, 1000, 1514]), min_size=1, max_size=5),
+    ),
+    max_size=80,
+)
+
+
+@given(TRAINS)
+def test_trains_are_taken_or_dropped_whole(arrivals: list[tuple[int, int, list[int]]]) -> None:
+    tm, now_ns, packets = make(), 0, 0
+    per_lane: list[list[tuple[int, Arrival, bool, Queued]]] = [[] for _ in range(LANES)]
+    for train, (lane, gap_ns, sizes) in enumerate(arrivals):
+        now_ns += gap_ns
+        depart(tm, now_ns)
+        before = tm.stats(lane)
+        taken, queued = tm.enqueue_train(lane, packets, sizes, now_ns)
+        after, packets = tm.stats(lane), packets + len(sizes)
+        assert after.queue_packets - before.queue_packets == taken * len(sizes)
+        assert after.queue_bytes - before.queue_bytes == taken * sum(sizes)
+        assert after.dropped_packets - before.dropped_packets == (not taken) * len(sizes)
+        per_lane[lane] += [
+            (train, Arrival(now_ns, size), taken, each)
+            for size, each in zip(sizes, queued, strict=True)
+        ]
+    for lane, mine in enumerate(per_lane):
+        expected = droptail(
+            (arrival for _, arrival, _, _ in mine),
+            RATES[lane],
+            LIMITS[lane],
+            trains=[train for train, _, _, _ in mine],
+        )
+        got = [Outcome(not taken, q.queue_bytes, q.dequeue_ns) for _, _, taken, q in mine]
+        assert got == expected
+
+
 def test_the_queue_is_told() -> None:
     tm = TrafficManager(1)
     tm.configure(0, 8_000_000_000, 2000)  # a byte per nanosecond

@@ -16,12 +16,14 @@ import pytest
 from nashbed.controlplane.contract.records import POSTCARD
 from numpy.typing import NDArray
 from tests.model.droptail import Arrival, droptail
+from tests.model.trains import PSH, Frame, Segment, trains
 from tests.support.capture import (
     HEADERS_BYTES,
     RECORD_HEADER_BYTES,
     read_capture,
-    tcp_capture,
+    records_capture,
     tcp_records,
+    times_of,
 )
 from tests.support.control import Client
 from tests.support.replay import PIPELINES, Bottleneck, need_pipeline, replay, time_of
@@ -48,19 +50,20 @@ class Passed:
     flows: list[dict[str, int]]
 
 
-PassThrough = Callable[[Path, Bottleneck, Ints, Ints, Ints], Passed]
-"""Of a folder, a bottleneck, and the packets' times, sizes and flows."""
+PassThrough = Callable[[Path, Bottleneck, NDArray[Any]], Passed]
+"""Of a folder, a bottleneck, and packets of dtype TCP_FRAME."""
 
 
 def by_replay(pipeline: str) -> PassThrough:
     """By `nashbed-replay`, from a capture."""
 
-    def run(folder: Path, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> Passed:
-        replayed = replay(folder, tcp_capture(times, sizes, flows), bottleneck, pipeline)
+    def run(folder: Path, bottleneck: Bottleneck, records: NDArray[Any]) -> Passed:
+        replayed = replay(folder, records_capture(records), bottleneck, pipeline)
         departures = read_capture(replayed.departures)
+        first_ns = int(times_of(records)[0])
         return Passed(
             postcards=replayed.postcards,
-            departures=[(time_ns - int(times[0]), frame) for time_ns, frame in departures],
+            departures=[(time_ns - first_ns, frame) for time_ns, frame in departures],
             flows=replayed.summary["flows"],
         )
 
@@ -70,13 +73,13 @@ def by_replay(pipeline: str) -> PassThrough:
 def by_library(pipeline: str) -> PassThrough:
     """By the library, frame by frame."""
 
-    def run(folder: Path, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> Passed:
+    def run(folder: Path, bottleneck: Bottleneck, records: NDArray[Any]) -> Passed:
         with library(folder, pipeline=pipeline) as made, Client(made.socket) as client:
-            n = int(flows.max()) + 1
+            n = int(records["sport"].max()) - 10000 + 1
             client.call("program", lane=0, **bottleneck.config())
             client.call("flows", lane=0, entries=[entry(flow) for flow in range(n)])
             client.call("telemetry", lane=0, mode="all", path=str(folder / "cards"))
-            left = made.play(client, headers(times, sizes, flows), HEADERS_BYTES)
+            left = made.play(client, headers(records), HEADERS_BYTES)
             totals = client.call("telemetry_stop", lane=0)
             assert (totals["gaps"], totals["lost"]) == (0, 0)
             registers = client.call("counters", lane=0, flows=[0, n])["flows"]
@@ -100,21 +103,21 @@ def entry(flow: int) -> dict[str, Any]:
     return {"flow": flow, "sport": 10000 + flow, "dport": 5001, "proto": 6} | hosts
 
 
-def headers(times: Ints, sizes: Ints, flows: Ints) -> Packets:
+def headers(records: NDArray[Any]) -> Packets:
     """The packets of tcp_records, as they come from the senders."""
-    records = tcp_records(times, sizes, flows)
+    times = times_of(records)
     rows = records.view(np.uint8).reshape(len(records), -1)[:, RECORD_HEADER_BYTES:]
     return Packets(
         times=times - times[0],
-        wires=np.full(len(times), SENDERS),
-        lengths=sizes,
-        captured=np.full(len(times), HEADERS_BYTES),
+        wires=np.full(len(records), SENDERS),
+        lengths=records["length"].astype(np.int64),
+        captured=np.full(len(records), HEADERS_BYTES),
         data=np.ascontiguousarray(rows).ravel(),
     )
 
 
-def random_arrivals(seed: int, n: int, mean_gap_ns: float) -> tuple[Ints, Ints, Ints]:
-    """Times, sizes and flows: bursts, ties, idle times, sizes from 54 to 1514 bytes."""
+def random_arrivals(seed: int, n: int, mean_gap_ns: float) -> NDArray[Any]:
+    """Packets: bursts, ties, idle times, sizes from 54 to 1514 bytes."""
     rng = np.random.default_rng(seed)
     gaps = rng.exponential(mean_gap_ns, n).astype(np.int64)
     gaps[rng.random(n) < 0.2] = 0  # several at the very same time
@@ -123,12 +126,49 @@ def random_arrivals(seed: int, n: int, mean_gap_ns: float) -> tuple[Ints, Ints, 
     sizes = np.where(rng.random(n) < 0.5, 1514, rng.integers(54, 1515, n))
     flows = rng.integers(0, 50, n)
     flows[:50] = np.arange(50)  # flow ids are given in the order of first packets
-    return np.cumsum(gaps), sizes, flows
+    return tcp_records(np.cumsum(gaps), sizes, flows)
 
 
-def check(passed: Passed, bottleneck: Bottleneck, times: Ints, sizes: Ints, flows: Ints) -> int:
+def random_tso(seed: int, n: int, mean_gap_ns: float) -> NDArray[Any]:
+    """Packets of TSO packets: one to six frames at one instant, in sequence, PSH in the last.
+
+    Sometimes two of one flow come at one instant, sometimes another flow's between their frames.
+    """
+    rng = np.random.default_rng(seed)
+    frames = rng.integers(1, 7, n)
+    gaps = rng.exponential(mean_gap_ns * frames).astype(np.int64)
+    gaps[rng.random(n) < 0.2] = 0
+    flows = rng.integers(0, 5, n)
+    flows[:5] = np.arange(5)
+    last = np.cumsum(frames) - 1
+    sizes = np.full(last[-1] + 1, 1514)
+    sizes[last[rng.random(n) < 0.2]] = 700
+    records = tcp_records(np.repeat(np.cumsum(gaps), frames), sizes, np.repeat(flows, frames))
+    records["flags"][last[frames > 1]] |= PSH
+    for flow in range(5):
+        mine = records["sport"] == 10000 + flow
+        sent = np.cumsum(sizes[mine] - HEADERS_BYTES)
+        records["seq"][mine] = (2**32 - 10**5 + np.append(0, sent[:-1])) % 2**32
+    return records
+
+
+def train_numbers(records: NDArray[Any]) -> list[int]:
+    """The train of each packet."""
+    columns = (times_of(records), records["length"], records["sport"], records["seq"])
+    frames = [
+        Frame(time_ns, 0, size, Segment(sport, seq, size - HEADERS_BYTES, flags))
+        for time_ns, size, sport, seq, flags in zip(
+            *(column.tolist() for column in (*columns, records["flags"])), strict=True
+        )
+    ]
+    return [number for number, train in enumerate(trains(frames)) for _ in train]
+
+
+def check(passed: Passed, bottleneck: Bottleneck, records: NDArray[Any]) -> int:
     """Compare every postcard and departure with the model; the number of drops."""
+    times = times_of(records)
     times = times - times[0]
+    sizes, flows = records["length"].astype(np.int64), records["sport"].astype(np.int64) - 10000
     arrivals = [Arrival(int(t), int(s)) for t, s in zip(times, sizes, strict=True)]
     outcomes = droptail(
         arrivals,
@@ -137,6 +177,7 @@ def check(passed: Passed, bottleneck: Bottleneck, times: Ints, sizes: Ints, flow
         bottleneck.unit,
         bottleneck.cell_bytes,
         bottleneck.overhead,
+        train_numbers(records) if bottleneck.arrivals == "trains" else None,
     )
     dropped = np.array([o.dropped for o in outcomes])
     departure = np.array([o.departure_ns for o in outcomes])
@@ -145,7 +186,7 @@ def check(passed: Passed, bottleneck: Bottleneck, times: Ints, sizes: Ints, flow
     order = np.lexsort((np.arange(len(times)), dropped, departure))
     cards = passed.postcards
     assert len(cards) == len(times)
-    np.testing.assert_array_equal(cards["tcp_seq"], order)
+    np.testing.assert_array_equal(cards["tcp_seq"], records["seq"][order])
     np.testing.assert_array_equal(cards["kind"], dropped[order].astype(int))
     np.testing.assert_array_equal(cards["flow"], flows[order])
     np.testing.assert_array_equal(cards["packet_bytes"], sizes[order])
@@ -154,18 +195,19 @@ def check(passed: Passed, bottleneck: Bottleneck, times: Ints, sizes: Ints, flow
     np.testing.assert_array_equal(time_of(cards, "enqueue"), times[order])
     np.testing.assert_array_equal(time_of(cards, "dequeue"), departure[order])
     np.testing.assert_array_equal(cards["lane_seq"], np.arange(len(times)))
-    check_departures(passed, order[~dropped[order]], departure, sizes)
+    check_departures(passed, order[~dropped[order]], departure, records)
     check_registers(passed, times, sizes, flows, dropped, departure)
     return int(dropped.sum())
 
 
-def check_departures(passed: Passed, order: Ints, departure: Ints, sizes: Ints) -> None:
+def check_departures(passed: Passed, order: Ints, departure: Ints, records: NDArray[Any]) -> None:
     """The frames themselves, at their times: packets `order`, in that order."""
     assert [time_ns for time_ns, _ in passed.departures] == departure[order].tolist()
     frames = [frame for _, frame in passed.departures]
-    assert [int.from_bytes(frame[38:42], "big") for frame in frames] == order.tolist()
+    sequence = [int.from_bytes(frame[38:42], "big") for frame in frames]
+    assert sequence == records["seq"][order].tolist()
     totals = [int.from_bytes(frame[16:18], "big") for frame in frames]
-    assert totals == (sizes[order] - 14).tolist()
+    assert totals == records["total_bytes"][order].tolist()
 
 
 def peak_of(times: Ints, sizes: Ints, departure: Ints) -> int:
@@ -215,9 +257,8 @@ def pass_through(request: pytest.FixtureRequest, pipeline: str) -> PassThrough:
 @pytest.mark.slow
 def test_a_million_packets(tmp_path: Path, pass_through: PassThrough) -> None:
     bottleneck = Bottleneck(rate_bps=100_000_000, limit=100_000)
-    times, sizes, flows = random_arrivals(seed=1, n=1_000_000, mean_gap_ns=80_000)
-    passed = pass_through(tmp_path, bottleneck, times, sizes, flows)
-    drops = check(passed, bottleneck, times, sizes, flows)
+    records = random_arrivals(seed=1, n=1_000_000, mean_gap_ns=80_000)
+    drops = check(pass_through(tmp_path, bottleneck, records), bottleneck, records)
     assert 10_000 < drops < 500_000  # or the test would not test the limit
 
 
@@ -237,16 +278,33 @@ def test_limits_and_overheads(
     tmp_path: Path, bottleneck: Bottleneck, pass_through: PassThrough
 ) -> None:
     slowness = 100_000_000 / bottleneck.rate_bps * (1 + bottleneck.overhead / 800)
-    times, sizes, flows = random_arrivals(seed=2, n=20_000, mean_gap_ns=80_000 * slowness)
-    passed = pass_through(tmp_path, bottleneck, times, sizes, flows)
-    assert check(passed, bottleneck, times, sizes, flows) > 100
+    records = random_arrivals(seed=2, n=20_000, mean_gap_ns=80_000 * slowness)
+    assert check(pass_through(tmp_path, bottleneck, records), bottleneck, records) > 100
+
+
+@pytest.mark.parametrize("arrivals", ["frames", "trains"])
+def test_trains(tmp_path: Path, arrivals: str, pass_through: PassThrough) -> None:
+    bottleneck = Bottleneck(limit=30_000, arrivals=arrivals)
+    records = random_tso(seed=5, n=6_000, mean_gap_ns=115_000)
+    assert check(pass_through(tmp_path, bottleneck, records), bottleneck, records) > 1_000
+
+
+def test_where_no_train_is_possible_frames_and_trains_are_the_same(tmp_path: Path) -> None:
+    """Sequence numbers that do not follow each other."""
+    capture = records_capture(random_arrivals(seed=6, n=5_000, mean_gap_ns=80_000))
+    made = [
+        replay(tmp_path / arrivals, capture, Bottleneck(limit=20_000, arrivals=arrivals))
+        for arrivals in ("frames", "trains")
+    ]
+    assert made[0].postcards.tobytes() == made[1].postcards.tobytes()
+    assert made[0].departures == made[1].departures
 
 
 def test_departures_are_the_packets_at_their_times(
     tmp_path: Path, pass_through: PassThrough
 ) -> None:
-    times, sizes, flows = random_arrivals(seed=3, n=5_000, mean_gap_ns=80_000)
-    passed = pass_through(tmp_path, Bottleneck(limit=20_000), times, sizes, flows)
+    records = random_arrivals(seed=3, n=5_000, mean_gap_ns=80_000)
+    passed = pass_through(tmp_path, Bottleneck(limit=20_000), records)
     departed = passed.postcards[passed.postcards["kind"] == 0]
     assert [time_ns for time_ns, _ in passed.departures] == list(time_of(departed, "dequeue"))
     sequence = [int.from_bytes(frame[38:42], "big") for _, frame in passed.departures]
@@ -254,8 +312,7 @@ def test_departures_are_the_packets_at_their_times(
 
 
 def test_the_same_bytes_every_time(tmp_path: Path, pipeline: str) -> None:
-    times, sizes, flows = random_arrivals(seed=4, n=5_000, mean_gap_ns=80_000)
-    capture = tcp_capture(times, sizes, flows)
+    capture = records_capture(random_arrivals(seed=4, n=5_000, mean_gap_ns=80_000))
     first = replay(tmp_path / "a", capture, Bottleneck(), pipeline)
     second = replay(tmp_path / "b", capture, Bottleneck(), pipeline)
     for name in ("postcards.raw", "departures.pcap", "replay.json"):

@@ -88,7 +88,18 @@ def tcp_capture(
     times_ns: NDArray[np.int64], sizes: NDArray[np.int64], flows: NDArray[np.int64]
 ) -> bytes:
     """A pcap of `tcp_records`."""
-    return GLOBAL_HEADER + tcp_records(times_ns, sizes, flows).tobytes()
+    return records_capture(tcp_records(times_ns, sizes, flows))
+
+
+def records_capture(records: NDArray[Any]) -> bytes:
+    """A pcap of records of dtype TCP_FRAME."""
+    return GLOBAL_HEADER + records.tobytes()
+
+
+def times_of(records: NDArray[Any]) -> NDArray[np.int64]:
+    """Their times in ns, shape (n,)."""
+    times: NDArray[np.int64] = records["seconds"].astype(np.int64) * 10**9 + records["nanoseconds"]
+    return times
 
 
 def raw_capture(packets: list[tuple[int, bytes]]) -> bytes:

@@ -78,9 +78,9 @@ class Kernel:
             names = ("times", "wires", "starts", "captured", "lengths")
             columns = [arrays[name].tolist() for name in names]
         for time_ns, wire, start, captured, length in zip(*columns, strict=True):
-            self._advance_to(time_ns)
+            # Frames of one instant come together, as from a host.
+            self._advance_to(time_ns - 1)
             self._receive(time_ns, wire, data[start : start + captured], length)
-            self._advance_to(time_ns)
         self._advance_to(END)
         times, wires, lengths, frames = zip(*self._left, strict=True) if self._left else [()] * 4
         np.savez(

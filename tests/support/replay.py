@@ -37,6 +37,7 @@ class Bottleneck:
         unit: "bytes", "packets" or "cells".
         cell_bytes: Size of a cell.
         overhead: Bytes per packet that take time but no room.
+        arrivals: "frames" or "trains".
     """
 
     rate_bps: int = 100_000_000
@@ -44,13 +45,19 @@ class Bottleneck:
     unit: str = "bytes"
     cell_bytes: int = 80
     overhead: int = 0
+    arrivals: str = "frames"
 
     def config(self) -> dict[str, Any]:
         """The data plane's JSON."""
         limit: dict[str, Any] = {"unit": self.unit, "value": self.limit}
         if self.unit == "cells":
             limit["cell_bytes"] = self.cell_bytes
-        return {"rate_bps": self.rate_bps, "limit": limit, "overhead_bytes": self.overhead}
+        return {
+            "rate_bps": self.rate_bps,
+            "limit": limit,
+            "overhead_bytes": self.overhead,
+            "arrivals": self.arrivals,
+        }
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,12 @@ static const char *const unit_names[] = {
 	NULL,
 };
 
+const char *const arrivals_names[] = {
+	[ARRIVALS_FRAMES] = "frames",
+	[ARRIVALS_TRAINS] = "trains",
+	NULL,
+};
+
 static const struct json_field limit_fields[] = {
 	{.name = "unit",
 	 .read = json_read_choice,
@@ -57,8 +63,10 @@ discipline_json_read(const struct json_place *place, const struct json_field *fi
 json_t *
 discipline_json_write(const struct discipline_config *config)
 {
-	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I}", "rate_bps", (json_int_t)config->rate_bps,
-			 "limit", "unit", unit_names[config->unit], "value",
-			 (json_int_t)config->limit, "cell_bytes", (json_int_t)config->cell_bytes,
-			 "overhead_bytes", (json_int_t)config->overhead_bytes);
+	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I, s:s}", "rate_bps",
+			 (json_int_t)config->rate_bps, "limit", "unit", unit_names[config->unit],
+			 "value", (json_int_t)config->limit, "cell_bytes",
+			 (json_int_t)config->cell_bytes, "overhead_bytes",
+			 (json_int_t)config->overhead_bytes, "arrivals",
+			 arrivals_names[config->arrivals]);
 }

@@ -2,7 +2,7 @@
 /* A lane's bottleneck in JSON, the same in the configuration of a replay and on the control
  * socket:
  *   {"rate_bps":n,"limit":{"unit":"bytes|packets|cells","value":n,"cell_bytes":n},
- *    "overhead_bytes":n}
+ *    "overhead_bytes":n, "arrivals":"frames|trains"}
  */
 #ifndef NASHBED_DISCIPLINE_JSON_H
 #define NASHBED_DISCIPLINE_JSON_H
@@ -19,11 +19,19 @@
 	 .min = 1,                                                                                 \
 	 .max = RATE_BPS_MAX},                                                                     \
 		{.name = "limit", .read = discipline_json_read_limit, .offset = (at)},             \
+		{.name = "arrivals",                                                               \
+		 .read = json_read_choice,                                                         \
+		 .offset = (at) + offsetof(struct discipline_config, arrivals),                    \
+		 .choices = arrivals_names,                                                        \
+		 .optional = true},                                                                \
 	{                                                                                          \
 		.name = "overhead_bytes", .read = json_read_u32,                                   \
 		.offset = (at) + offsetof(struct discipline_config, overhead_bytes),               \
 		.max = OVERHEAD_BYTES_MAX, .optional = true                                        \
 	}
+
+/* enum arrivals; ends with NULL. */
+extern const char *const arrivals_names[];
 
 /* Readers for a table; the target is a struct discipline_config. */
 int discipline_json_read(const struct json_place *place, const struct json_field *field,

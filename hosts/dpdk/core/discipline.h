@@ -22,12 +22,19 @@ enum limit_unit {
 	LIMIT_CELLS, /* every packet takes whole cells, as in a switch's buffer */
 };
 
+/* What the queue admits or drops as one. */
+enum arrivals {
+	ARRIVALS_FRAMES, /* each frame by itself, as a switch does */
+	ARRIVALS_TRAINS, /* a train (train.h) all or nothing, as a Linux router does */
+};
+
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
 	enum limit_unit unit;
 	uint32_t cell_bytes;	 /* LIMIT_CELLS only */
 	uint32_t overhead_bytes; /* per packet: serialised, but not in the buffer */
+	enum arrivals arrivals;	 /* for whoever calls enqueue: n is 1 with ARRIVALS_FRAMES */
 };
 
 struct discipline_stats {
@@ -45,8 +52,11 @@ struct discipline_ops {
 	void (*destroy)(struct discipline *d);
 	/* 0; -EINVAL for a value out of range; -EBUSY while packets are queued. */
 	int (*configure)(struct discipline *d, const struct discipline_config *config);
-	/* True when taken; false when dropped. Fills all of the metadata. */
-	bool (*enqueue)(struct discipline *d, struct queue_packet *packet, uint64_t now_ns);
+	/* n packets that arrive as one: true when all are taken; false when all are
+	 * dropped. Fills all of the metadata.
+	 */
+	bool (*enqueue)(struct discipline *d, struct queue_packet *packets, uint32_t n,
+			uint64_t now_ns);
 	/* The next packet whose departure is not after now. */
 	bool (*dequeue)(struct discipline *d, struct queue_packet *packet, uint64_t now_ns);
 	/* The next departure, or EVENT_NEVER. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Drop-tail: a packet that does not fit is dropped, the others are served in
- * the order of their arrival.
+/* Drop-tail: what does not fit is dropped, the others are served in the order of
+ * their arrival. Packets that arrive as one fit together or not at all.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -101,32 +101,40 @@ departure_of(const struct discipline *d, uint32_t bytes, uint64_t now_ns)
 }
 
 static bool
-refuse(struct discipline *d, struct queue_packet *packet)
+refuse(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
 {
-	packet->dequeue_ns = packet->enqueue_ns;
-	d->stats.dropped_packets++;
+	for (uint32_t i = 0; i < n; i++) {
+		packets[i].enqueue_ns = packets[i].dequeue_ns = now_ns;
+		packets[i].queue_bytes = d->stats.queue_bytes;
+	}
+	d->stats.dropped_packets += n;
 	return false;
 }
 
-static bool
-droptail_enqueue(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
+static void
+append(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
 {
-	uint64_t units = units_of(&d->config, packet->bytes);
-	struct queue_packet *slot;
-
-	packet->enqueue_ns = now_ns;
-	packet->queue_bytes = d->stats.queue_bytes;
-	if (d->used + units > d->config.limit)
-		return refuse(d, packet);
-	slot = fifo_push(&d->queue);
-	if (slot == NULL)
-		return refuse(d, packet);
 	d->last_departure = departure_of(d, packet->bytes, now_ns);
+	packet->enqueue_ns = now_ns;
 	packet->dequeue_ns = d->last_departure.ns;
-	*slot = *packet;
-	d->used += units;
+	packet->queue_bytes = d->stats.queue_bytes;
+	*(struct queue_packet *)fifo_push(&d->queue) = *packet;
+	d->used += units_of(&d->config, packet->bytes);
 	d->stats.queue_bytes += packet->bytes;
 	d->stats.queue_packets++;
+}
+
+static bool
+droptail_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
+{
+	uint64_t units = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		units += units_of(&d->config, packets[i].bytes);
+	if (d->used + units > d->config.limit || fifo_reserve(&d->queue, n) < 0)
+		return refuse(d, packets, n, now_ns);
+	for (uint32_t i = 0; i < n; i++)
+		append(d, &packets[i], now_ns);
 	if (d->stats.queue_bytes > d->stats.peak_bytes)
 		d->stats.peak_bytes = d->stats.queue_bytes;
 	return true;
@@ -178,12 +186,13 @@ static int
 droptail_describe(const struct discipline *d, char *text, size_t text_bytes)
 {
 	static const char *const unit_names[] = {"bytes", "packets", "cells"};
+	bool trains = d->config.arrivals == ARRIVALS_TRAINS;
 
 	return snprintf(text, text_bytes,
 			"drop-tail, %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
-			" bytes per packet",
+			" bytes per packet%s",
 			d->config.rate_bps, d->config.limit, unit_names[d->config.unit],
-			d->config.overhead_bytes);
+			d->config.overhead_bytes, trains ? ", trains all or nothing" : "");
 }
 
 static void

@@ -3,6 +3,7 @@
 #ifndef NASHBED_FIFO_H
 #define NASHBED_FIFO_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +33,16 @@ fifo_at(const struct fifo *fifo, uint32_t index)
 	uint32_t slot = (fifo->head + index) & (fifo->capacity - 1);
 
 	return fifo->elements + slot * fifo->element_bytes;
+}
+
+/* Make room for n more elements, so that none of the next n pushes can fail; 0 or -ENOMEM. */
+static inline int
+fifo_reserve(struct fifo *fifo, uint32_t n)
+{
+	while (fifo->capacity - fifo->count < n)
+		if (fifo_grow(fifo) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 /* The slot of a new last element, NULL when memory has run out. */

@@ -9,7 +9,9 @@ traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops *op
 {
 	*tm = (struct traffic_manager){.ops = ops, .n_lanes = n_lanes};
 	tm->lanes = calloc(n_lanes, sizeof(*tm->lanes));
-	if (tm->lanes == NULL || event_heap_init(&tm->departures, n_lanes) < 0)
+	tm->arrivals = calloc(n_lanes, sizeof(*tm->arrivals));
+	if (tm->lanes == NULL || tm->arrivals == NULL ||
+	    event_heap_init(&tm->departures, n_lanes) < 0)
 		goto fail;
 	for (uint32_t i = 0; i < n_lanes; i++) {
 		tm->lanes[i] = ops->create();
@@ -29,7 +31,9 @@ traffic_manager_free(struct traffic_manager *tm)
 		if (tm->lanes[i] != NULL)
 			tm->ops->destroy(tm->lanes[i]);
 	free(tm->lanes);
+	free(tm->arrivals);
 	tm->lanes = NULL;
+	tm->arrivals = NULL;
 	event_heap_free(&tm->departures);
 }
 
@@ -37,9 +41,14 @@ int
 traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			  const struct discipline_config *config)
 {
+	int error;
+
 	if (lane >= tm->n_lanes)
 		return -EINVAL;
-	return tm->ops->configure(tm->lanes[lane], config);
+	error = tm->ops->configure(tm->lanes[lane], config);
+	if (!error)
+		tm->arrivals[lane] = config->arrivals;
+	return error;
 }
 
 static void
@@ -49,14 +58,16 @@ reschedule(struct traffic_manager *tm, uint32_t lane)
 }
 
 bool
-traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packet, uint64_t now_ns)
+traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets, uint32_t n,
+			uint64_t now_ns)
 {
-	struct discipline *d = tm->lanes[packet->lane];
+	uint32_t lane = packets[0].lane;
+	struct discipline *d = tm->lanes[lane];
 	bool was_idle = tm->ops->next_event(d) == EVENT_NEVER;
-	bool taken = tm->ops->enqueue(d, packet, now_ns);
+	bool taken = tm->ops->enqueue(d, packets, n, now_ns);
 
 	if (taken && was_idle)
-		reschedule(tm, packet->lane);
+		reschedule(tm, lane);
 	return taken;
 }
 

@@ -12,6 +12,7 @@ struct traffic_manager {
 	const struct discipline_ops *ops;
 	uint32_t n_lanes;
 	struct discipline **lanes;
+	enum arrivals *arrivals; /* of each lane */
 	struct event_heap departures;
 };
 
@@ -24,11 +25,11 @@ void traffic_manager_free(struct traffic_manager *tm);
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct discipline_config *config);
 
-/* packet->handle, lane and bytes are given, the rest is filled. True when
- * taken, false when dropped. All departures up to now_ns must have been taken
- * out before.
+/* n packets of one lane that arrive as one; their handle, lane and bytes are given,
+ * the rest is filled. True when all are taken, false when all are dropped. All
+ * departures up to now_ns must have been taken out before.
  */
-bool traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packet,
+bool traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets, uint32_t n,
 			     uint64_t now_ns);
 
 /* The earliest departure over all lanes that is not after now_ns. */
@@ -42,6 +43,13 @@ bool traffic_manager_discard(struct traffic_manager *tm, uint32_t lane,
 void traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 			   struct discipline_stats *stats);
 void traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane);
+
+/* Whether packets of this lane arrive as trains. */
+static inline bool
+traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
+{
+	return tm->arrivals[lane] == ARRIVALS_TRAINS;
+}
 
 static inline uint64_t
 traffic_manager_next_event(const struct traffic_manager *tm)

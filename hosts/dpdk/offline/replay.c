@@ -96,6 +96,18 @@ advance_to(struct replay *r, uint64_t end_ns)
 	}
 }
 
+/* Where trains are admitted as one, what is due at their instant waits for their last frame. */
+static void
+receive_at(struct replay *r, enum wire_id wire, struct rte_mbuf *mbuf, uint64_t now_ns)
+{
+	bool trains = r->driver.dp.config.bottleneck.arrivals == ARRIVALS_TRAINS;
+
+	advance_to(r, trains && now_ns > 0 ? now_ns - 1 : now_ns);
+	virtual_driver_receive(&r->driver, wire, mbuf, now_ns);
+	if (!trains)
+		advance_to(r, now_ns);
+}
+
 static int
 replay_packet(void *context, const struct capture_packet *packet)
 {
@@ -112,9 +124,7 @@ replay_packet(void *context, const struct capture_packet *packet)
 	if (capture_flows_key(packet->frame, packet->captured, &key) &&
 	    capture_flows_is_reverse(r->flows, &key))
 		wire = WIRE_RECEIVERS;
-	advance_to(r, packet->now_ns);
-	virtual_driver_receive(&r->driver, wire, mbuf, packet->now_ns);
-	advance_to(r, packet->now_ns);
+	receive_at(r, wire, mbuf, packet->now_ns);
 	return 0;
 }
 

@@ -164,12 +164,51 @@ depart_until(struct bottleneck *b, uint64_t now_ns)
 		push_egress(b, &q, PASS_DEPARTED);
 }
 
+/* What has come as one is taken or dropped as one. */
+static void
+admit(struct bottleneck *b, struct queue_packet *packets, uint32_t n, uint64_t arrival_ns)
+{
+	depart_until(b, arrival_ns);
+	if (traffic_manager_enqueue(&b->tm, packets, n, arrival_ns))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		push_egress(b, &packets[i], PASS_DROPPED);
+}
+
+static void
+settle_train(struct bottleneck *b)
+{
+	if (b->train.n == 0)
+		return;
+	admit(b, b->train.packets, b->train.n, b->train.arrival_ns);
+	b->train.n = 0;
+}
+
+static void
+join_train(struct bottleneck *b, const struct queue_packet *q, const uint8_t *bridge,
+	   uint64_t arrival_ns)
+{
+	struct segment segment = {
+		.flow = bridge_flow(bridge),
+		.seq = bridge_tcp_seq(bridge),
+		.payload_bytes = bridge_payload_bytes(bridge),
+		.tcp_flags = bridge_tcp_flags(bridge),
+	};
+
+	if (!train_continues(&b->train, q, &segment, arrival_ns))
+		settle_train(b);
+	train_add(&b->train, q, &segment, arrival_ns);
+	if (b->train.has_ended)
+		settle_train(b);
+}
+
 static void
 enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 {
+	const uint8_t *bridge = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	struct queue_packet q = {
 		.handle = mbuf,
-		.lane = bridge_lane(rte_pktmbuf_mtod(mbuf, const uint8_t *)),
+		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
 	};
 
@@ -178,9 +217,12 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
-	depart_until(b, arrival_ns);
-	if (!traffic_manager_enqueue(&b->tm, &q, arrival_ns))
-		push_egress(b, &q, PASS_DROPPED);
+	if (traffic_manager_takes_trains(&b->tm, q.lane)) {
+		join_train(b, &q, bridge, arrival_ns);
+		return;
+	}
+	settle_train(b); /* another lane's */
+	admit(b, &q, 1, arrival_ns);
 }
 
 static void
@@ -239,6 +281,8 @@ catch_up(struct bottleneck *b, uint64_t arrival_ns)
 {
 	if (b->ingress_burst > 1)
 		return;
+	if (b->train.arrival_ns < arrival_ns)
+		settle_train(b);
 	depart_until(b, arrival_ns);
 	flush_egress(b);
 }
@@ -253,6 +297,7 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 		catch_up(b, arrivals[0].due_ns);
 		run_ingress(b, arrivals, n);
 	}
+	settle_train(b);
 	depart_until(b, now_ns);
 	flush_egress(b);
 }

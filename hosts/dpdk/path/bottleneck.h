@@ -19,6 +19,7 @@
 #include <rte_mbuf.h>
 
 #include "core/traffic_manager.h"
+#include "core/train.h"
 #include "delays.h"
 #include "pipeline/pipeline.h"
 
@@ -57,6 +58,8 @@ struct bottleneck {
 	struct bottleneck_drops drops;
 	uint32_t n_lanes;
 	uint32_t ingress_burst;
+	/* Past P4 ingress, not yet at the traffic manager: empty between two calls. */
+	struct train train;
 	/* Packets past the traffic manager, not yet through P4 egress. */
 	struct egress_entry egress[PIPELINE_BURST];
 	uint32_t n_egress;

@@ -10,6 +10,7 @@
 #include "core/lateness.h"
 #include "core/prng.h"
 #include "core/traffic_manager.h"
+#include "core/train.h"
 
 uint64_t
 shim_prng_next(uint64_t *state)
@@ -164,19 +165,27 @@ export_packet(const struct queue_packet *packet, uint64_t out[5])
 	out[4] = packet->dequeue_ns;
 }
 
-/* 1 taken, 0 dropped; packet, lane, queue_bytes, enqueue_ns, dequeue_ns in out. */
+/* n packets as one, numbered from first_packet on. 1 taken, 0 dropped; packet, lane,
+ * queue_bytes, enqueue_ns, dequeue_ns of each in out.
+ */
 int
-shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t packet, uint32_t bytes,
-		uint64_t now_ns, uint64_t out[5])
+shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet,
+		const uint32_t *bytes, uint32_t n, uint64_t now_ns, uint64_t (*out)[5])
 {
-	struct queue_packet q = {
-		.handle = (void *)(uintptr_t)packet,
-		.lane = lane,
-		.bytes = bytes,
-	};
-	bool taken = traffic_manager_enqueue(tm, &q, now_ns);
+	struct queue_packet packets[TRAIN_PACKETS];
+	bool taken;
 
-	export_packet(&q, out);
+	if (n > TRAIN_PACKETS)
+		abort();
+	for (uint32_t i = 0; i < n; i++)
+		packets[i] = (struct queue_packet){
+			.handle = (void *)(uintptr_t)(first_packet + i),
+			.lane = lane,
+			.bytes = bytes[i],
+		};
+	taken = traffic_manager_enqueue(tm, packets, n, now_ns);
+	for (uint32_t i = 0; i < n; i++)
+		export_packet(&packets[i], out[i]);
 	return taken;
 }
 
@@ -216,6 +225,38 @@ shim_tm_stats(const struct traffic_manager *tm, uint32_t lane, uint64_t out[4])
 	out[1] = stats.queue_packets;
 	out[2] = stats.peak_bytes;
 	out[3] = stats.dropped_packets;
+}
+
+struct train *
+shim_train_new(void)
+{
+	return calloc(1, sizeof(struct train));
+}
+
+void
+shim_train_delete(struct train *train)
+{
+	free(train);
+}
+
+/* 1: the packet is the next of the train, which it was added to; 0: another train begins. */
+int
+shim_train_add(struct train *train, uint32_t lane, uint32_t bytes, uint32_t flow, uint32_t seq,
+	       uint32_t payload_bytes, uint32_t tcp_flags, uint64_t now_ns)
+{
+	struct queue_packet packet = {.lane = lane, .bytes = bytes};
+	struct segment segment = {
+		.flow = flow,
+		.seq = seq,
+		.payload_bytes = payload_bytes,
+		.tcp_flags = (uint8_t)tcp_flags,
+	};
+	bool continues = train_continues(train, &packet, &segment, now_ns);
+
+	if (!continues)
+		train->n = 0;
+	train_add(train, &packet, &segment, now_ns);
+	return continues;
 }
 
 struct lateness *

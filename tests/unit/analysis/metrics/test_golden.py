@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from nashbed.analysis.align.delays import count_durations, duration_percentile
@@ -24,6 +26,7 @@ from nashbed.analysis.metrics.queueing_delay import packet_mean_delay, time_mean
 from nashbed.analysis.metrics.registry import register
 from nashbed.analysis.metrics.retransmits import increase, retransmit_share
 from nashbed.analysis.metrics.rtt import peak_rtt, rtt_series
+from nashbed.analysis.metrics.rtt_order import rtt_order
 from nashbed.analysis.metrics.throughput_drift import drift, rolling_mean
 from nashbed.analysis.metrics.throughput_share import shares
 from nashbed.analysis.metrics.utilisation import utilisation
@@ -244,6 +247,21 @@ def test_estimate() -> None:
     assert single is not None
     assert (single.mean, single.n, single.half_width) == (5.0, 1, None)
     assert estimate([]) is None
+
+
+def test_rtt_order() -> None:
+    sizes, rtts = (2, 2, 2), (10, 30, 50)
+    # Three flows: 2 on 10 ms and 1 on 30 ms are the shortest.
+    assert rtt_order((2, 1, 0), sizes, rtts) == 1
+    assert rtt_order((1, 2, 0), sizes, rtts) == pytest.approx(2 / 3)
+    assert rtt_order((0, 1, 2), sizes, rtts) == pytest.approx(1 / 3)
+    # Two flows on the longest are none of the two shortest; all flows are always in order.
+    assert rtt_order((0, 0, 2), sizes, rtts) == 0
+    assert rtt_order((2, 2, 2), sizes, rtts) == 1
+    # The order of the groups does not matter, and two groups of one base RTT are as one.
+    assert rtt_order((0, 1, 2), sizes, (50, 30, 10)) == 1
+    assert rtt_order((0, 2, 0), sizes, (10, 10, 50)) == 1
+    assert math.isnan(rtt_order((0, 0, 0), sizes, rtts))
 
 
 def test_crossing() -> None:

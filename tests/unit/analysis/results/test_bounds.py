@@ -93,12 +93,38 @@ def test_several_equilibria_count_by_the_nearest() -> None:
     assert (count.value, count.passed) == (2, False)
 
 
+TWO_RTTS = [
+    {"name": "near", "count": 1, "base_rtt": "10ms"},
+    {"name": "far", "count": 1, "base_rtt": "50ms"},
+]
+
+
+def test_flows_on_the_shortest_base_rtts() -> None:
+    order = {"metric": "rtt_order", "strategy": "cubic", "min": "90%"}
+
+    # Whoever is alone wins: one CUBIC flow is an equilibrium on either base RTT.
+    def apart(setting: Setting, strategy: str, second: int) -> float:
+        return (40 if second == 1 else 5) * MBIT
+
+    (worst,) = judged(order, apart, flows=TWO_RTTS)
+    assert (worst.value, worst.passed) == (0, False)
+
+    # Whoever is alone loses: CUBIC on both, or on none, of which there is nothing to say.
+    (both,) = judged(order, lambda *of: 45 * MBIT - apart(*of), flows=TWO_RTTS)
+    assert (both.value, both.passed) == (100, True)
+
+    (nobody,) = judged(order, flows=TWO_RTTS)
+    assert (nobody.value, nobody.passed) == (None, False)
+    assert "no cubic flow" in nobody.detail
+
+
 @pytest.mark.parametrize(
     ("bound", "said"),
     [
         ({"metric": "throughput_ratio", "strategy": "bbr", "over": "reno"}, "'reno' is not among"),
         ({"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 3}}, "more flows than"),
         ({"metric": "equilibrium", "strategy": "bbr", "group": "far"}, "no flow group 'far'"),
+        ({"metric": "rtt_order", "strategy": "bbr"}, "groups of different base RTTs"),
         ({"metric": "throughput", "strategy": "bbr"}, "does not match any of the expected tags"),
     ],
 )

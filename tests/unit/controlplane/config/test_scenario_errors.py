@@ -31,7 +31,7 @@ def message(text: str) -> str:
             "buffer: 2bdp",
             "buffer: 2bdp, disciplin: droptail",
             "s.yaml:3: bottleneck.disciplin: unknown key; did you mean 'discipline'? allowed here: "
-            "rate, buffer, discipline, overhead, cell",
+            "rate, buffer, discipline, overhead, cell, arrivals",
         ),
         (
             "100mbit",
@@ -67,6 +67,23 @@ def message(text: str) -> str:
             "1514B, cell: 80B",
             "s.yaml:3: bottleneck.buffer: 1.514kB at 100mbit and 10ms is 1514 B, less than one "
             "packet; write at least 1520B",
+        ),
+        (
+            "2bdp",
+            "2bdp, arrivals: trains, cell: 80B",
+            "s.yaml:3: bottleneck.arrivals: trains are a Linux router's, which has no cells; "
+            "remove `cell`, or write `arrivals: frames`",
+        ),
+        (
+            "2bdp",
+            "64pkt, arrivals: trains",
+            "s.yaml:3: bottleneck.buffer: 64pkt: a Linux queue counts a whole train as one packet; "
+            "with `arrivals: trains` write the buffer in bytes or as bdp",
+        ),
+        (
+            "title: A small one",
+            "title: A small one\nhosts: {wmem_max: 64KiB}",
+            "s.yaml:3: hosts.wmem_max: 65.536kB is out of range; write 128KiB to 2047MiB",
         ),
         (
             "warmup: 100ms",
@@ -138,7 +155,7 @@ def message(text: str) -> str:
             "s.yaml:10: acceptance[0]: metric 'throughput' is unknown; write "
             "'per_flow_throughput', 'mean_queueing_delay', 'mean_rtt', 'peak_rtt', "
             "'throughput_share', 'loss_rate', 'retransmit_share', 'throughput_ratio', 'crossing', "
-            "'equilibrium', 'equilibrium_count'",
+            "'equilibrium', 'equilibrium_count', 'rtt_order'",
         ),
         (
             "start_jitter: 50ms",

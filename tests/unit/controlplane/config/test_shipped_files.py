@@ -20,11 +20,15 @@ SCENARIOS = sorted((CONFIGS / "scenarios").rglob("*.yaml"))
 TESTBEDS = sorted((CONFIGS / "testbeds").glob("*.yaml"))
 
 
-# What is more than the default testbed carries: 1 Gbit/s, and a buffer of 250 MB.
+# What is more than the default testbed carries: 1 Gbit/s, and buffers of 100 to 250 MB.
 NEEDS_LARGE = {
     "scenarios/cao2019/grid.yaml",
     "scenarios/cao2019/shares.yaml",
     "scenarios/srivastava2023/experiment2.yaml",
+    "scenarios/srivastava2023/panel-500mbit-short.yaml",
+    "scenarios/srivastava2023/panel-500mbit-unlimited-short.yaml",
+    "scenarios/srivastava2023/panel-500mbit-unlimited.yaml",
+    "scenarios/srivastava2023/panel-500mbit.yaml",
 }
 LACKING = {"fig07-bbr2": "bbr2", "fig07-copa": "copa", "fig07-vivace": "vivace", "fig11": "bbr2"}
 

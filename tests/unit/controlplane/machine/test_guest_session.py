@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError, InternalError, TargetError
+from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Guest, Testbed
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.control_client import ControlClient
@@ -54,6 +55,14 @@ def test_a_booted_guest_has_its_hosts_ready(session: GuestSession) -> None:
     assert hosts["snd"]["sysctls"] == session.sysctls
     shared = session.sysctls.keys() - hosts["rcv"]["sysctls"].keys()  # type: ignore[attr-defined]
     assert shared == {"net.ipv4.tcp_mem"}
+
+
+def test_a_guest_has_the_socket_buffers_of_the_scenario(make_session: MakeSession) -> None:
+    session = make_session(hosts=Hosts(wmem_max=Size(4 * 2**20)))
+    guests.boot(session)
+    for host in hosts_of(session).values():
+        assert host["sysctls"]["net.ipv4.tcp_wmem"] == "4096 16384 4194304"  # type: ignore[index]
+        assert host["sysctls"]["net.ipv4.tcp_rmem"] == "4096 131072 8000000"  # type: ignore[index]
 
 
 def test_each_boot_is_another_guest(session: GuestSession) -> None:

@@ -8,7 +8,9 @@ import pytest
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.addresses import receiver_address, sender_address
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine import cleanup, preflight
 from nashbed.controlplane.machine.layout import make_layout
 from nashbed.controlplane.machine.paths import CONFIGS, artefact, built
@@ -55,6 +57,15 @@ def test_ports_of_every_testbed(
 def test_socket_buffers_hold_four_windows() -> None:
     assert host_sysctls(10**7)["net.ipv4.tcp_rmem"] == "4096 131072 40000000"
     assert host_sysctls(1)["net.ipv4.tcp_wmem"] == "4096 16384 6291456"
+
+
+def test_socket_buffers_are_those_that_the_scenario_wants() -> None:
+    ubuntu = Hosts(wmem_max=Size(4 * 2**20), rmem_max=Size(6 * 2**20))
+    sysctls = host_sysctls(10**8, ubuntu)
+    assert sysctls["net.ipv4.tcp_wmem"] == "4096 16384 4194304"
+    assert sysctls["net.ipv4.tcp_rmem"] == "4096 131072 6291456"
+    senders = host_sysctls(10**7, Hosts(wmem_max=Size(4 * 2**20)))
+    assert senders["net.ipv4.tcp_rmem"] == host_sysctls(10**7)["net.ipv4.tcp_rmem"]
 
 
 def meminfo(folder: Path, free: int) -> Path:

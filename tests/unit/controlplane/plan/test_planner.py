@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.config import parse_scenario, parse_testbed
+from nashbed.controlplane.config import load_testbed, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.plan.resources import held_packets
+from nashbed.controlplane.targets import capabilities_of
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 
@@ -47,6 +49,20 @@ def test_what_cannot_be_run_is_refused(testbed: Testbed, old: str, new: str, pro
     can = dpdk_capabilities(testbed.dataplane).model_copy(update={"flows": 20_000})
     with pytest.raises(ConfigError, match=problem):
         plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
+
+
+@pytest.mark.parametrize("target", ["bmv2", "tofino.example"])
+def test_a_switch_admits_no_trains(testbed: Testbed, target: str) -> None:
+    can = capabilities_of(load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model)
+    text = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    with pytest.raises(ConfigError, match=rf"target {can.target} admits frames, not trains"):
+        plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
+
+
+def test_trains_are_planned(testbed: Testbed) -> None:
+    text = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)
+    assert {trial.program.arrivals for trial in plan.trials} == {"trains"}
 
 
 def test_lanes_are_limited_by_the_flow_table(scenario: Scenario) -> None:

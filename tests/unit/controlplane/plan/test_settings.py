@@ -37,6 +37,13 @@ def test_the_kernel_is_a_part_of_the_setting() -> None:
     assert usual.kernel == ""
 
 
+def test_trains_are_asked_of_the_target() -> None:
+    ((setting, program),) = scenario_settings(scenario_with("2bdp", "2bdp, arrivals: trains"))
+    assert (setting.arrivals, program.arrivals) == ("trains", "trains")
+    ((setting, program),) = scenario_settings(scenario_with("small", "usual"))
+    assert (setting.arrivals, program.arrivals) == ("frames", "frames")
+
+
 @pytest.mark.parametrize(
     ("buffer", "unit", "value", "cell"),
     [

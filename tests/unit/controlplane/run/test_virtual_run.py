@@ -9,7 +9,9 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
+from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.kernels import GuestKernel
 from nashbed.controlplane.machine.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
@@ -69,6 +71,17 @@ def run_fake(run: ActiveRun, sessions: Sessions) -> list[TrialRecord]:
         for session in sessions.made:
             assert session.calls[-1] == "close"
             assert all(process.poll() is not None for process in session.processes)
+
+
+def test_every_session_is_told_what_the_hosts_are_to_be(tmp_path: Path) -> None:
+    wanted = "hosts: {wmem_max: 4MiB, rmem_max: 6MiB}\nstart_jitter:"
+    scenario = parse_scenario(SCENARIO.replace("start_jitter:", wanted), "small.yaml")
+    bed = parse_testbed(TESTBED, "virtual.yaml")
+    plan = make_plan(scenario.model, bed.model, virtual_capabilities())
+    sessions = Sessions()
+    run_fake(new_run(tmp_path / "results", scenario, bed, plan, make_chooser), sessions)
+    ubuntu = Hosts(wmem_max=Size(4 * 2**20), rmem_max=Size(6 * 2**20))
+    assert [request.hosts for request in sessions.requests] == [ubuntu] * 2
 
 
 def test_every_lane_has_a_session_and_every_trial_a_guest(virtual_run: ActiveRun) -> None:

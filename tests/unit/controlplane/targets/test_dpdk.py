@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.machine.control_client import ControlClient, FixedTimeout
-from nashbed.controlplane.targets.dpdk import DpdkTarget
+from nashbed.controlplane.targets.dpdk import DpdkTarget, dpdk_resolve
 from tests.fakes.dataplane_host import Answer, FakeHost
 
 
@@ -65,6 +66,14 @@ def test_program_returns_what_was_applied(host: FakeHost, target: DpdkTarget) ->
         "op": "delay", "lane": 2, "group": 1, "forward_ns": 5, "reverse_ns": 6,
         "loss_ppb": 0, "seed": 8,
     }  # fmt: skip
+
+
+def test_trains_are_applied(host: FakeHost, target: DpdkTarget) -> None:
+    lane = lane_program()
+    trains = lane.bottleneck.model_copy(update={"arrivals": "trains"})
+    assert target.program(replace(lane, bottleneck=trains)).arrivals == "trains"
+    assert host.process.requests[1]["arrivals"] == "trains"
+    assert dpdk_resolve(trains).arrivals == "trains"
 
 
 def test_many_flows_go_in_several_calls(host: FakeHost, target: DpdkTarget) -> None:
