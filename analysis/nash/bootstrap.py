@@ -11,7 +11,7 @@ from .game import PayoffTable, deviations
 RESAMPLES = 2000
 
 
-def equilibrium_frequency(
+def resampled_share(
     table: PayoffTable, epsilon: float = 0.0, resamples: int = RESAMPLES, seed: int = 1
 ) -> dict[State, float]:
     """How often each state is an equilibrium when the repetitions are drawn anew.

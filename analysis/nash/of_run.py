@@ -14,7 +14,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
 from ..metrics.crossing import Crossing, crossings
 from ..state import State, state_text, strategy_totals
-from .bootstrap import equilibrium_frequency
+from .bootstrap import resampled_share
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
 from .utility import Utility, throughput, utility_of, utility_text
@@ -235,8 +235,8 @@ def equilibria_of_setting(
         table=table,
         verdicts=tuple(judge_all(table, epsilon)),
         crossings=tuple(_crossings(payoff_table(measures, setting, throughput))),
-        frequency=equilibrium_frequency(table),
-        epsilon_frequency=equilibrium_frequency(table, epsilon),
+        frequency=resampled_share(table),
+        epsilon_frequency=resampled_share(table, epsilon),
         state_count=table.state_count,
         missing_count=table.state_count - len(table.samples),
     )
