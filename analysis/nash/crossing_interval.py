@@ -247,7 +247,9 @@ def _intervals(fit: FittedLead) -> list[CrossingInterval]:
     found = []
     for (left, before), (right, behind) in pairwise(anchors):
         sure = before > 0 > behind
-        if sure or (before == behind and right - left > 1 and _fitted_end(fit, left, right) is not None):
+        if sure or (
+            before == behind and right - left > 1 and _fitted_end(fit, left, right) is not None
+        ):
             found.append(_interval(fit, left, right, sure))
     return found
 

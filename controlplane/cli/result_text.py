@@ -25,6 +25,7 @@ def result_text(results: RunResults) -> str:
         text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
     if any(row.trials_unconverged for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
+    text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
     text += "".join(f"{_bound_line(bound)}\n" for bound in results.acceptance)
     if results.report is not None:
         text += f"report: {results.report}\n"
@@ -95,6 +96,8 @@ def _number(estimate: Estimate | None, scale: float, digits: int, unit: str = ""
     if estimate is None:
         return "-"
     text = f"{estimate.mean * scale:.{digits}f}"
+    if estimate.points:
+        text += f" ({', '.join(f'{p * scale:.{digits}f}' for p in estimate.points)})"
     if estimate.half_width is not None:
         text += f" ±{estimate.half_width * scale:.{digits}f}"
     return text + unit

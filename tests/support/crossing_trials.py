@@ -27,7 +27,6 @@ from nashbed.analysis.state import State
 from numpy.typing import NDArray
 from scipy.interpolate import make_smoothing_spline
 from scipy.optimize import brentq
-
 from tests.support.published_panels import MIXES
 
 FloatArray = NDArray[np.float64]
@@ -238,10 +237,10 @@ def _judged(truth: Truth, equilibria: set[int], samples: Samples) -> Played:
         error=float(np.mean(errors)) if errors else None,
         width=sum(i.high - i.low for i in ends.intervals),
         search_error=float(np.mean([abs(k - true) for k in found])) if found else np.nan,
-        stated=tuple((ends.probability[k], k in equilibria) for k in found if k in ends.probability),
-        resampled=tuple(
-            (shares[_state(k)], k in equilibria) for k in found if _state(k) in shares
+        stated=tuple(
+            (ends.probability[k], k in equilibria) for k in found if k in ends.probability
         ),
+        resampled=tuple((shares[_state(k)], k in equilibria) for k in found if _state(k) in shares),
     )
 
 
@@ -291,7 +290,9 @@ def main(draws: int) -> None:
     inside = [t for t in truths() if t.inside]
     corner = [t for t in truths() if not t.inside]
     print(f"{len(inside)} settings with a crossing, {len(corner)} without; {draws} draws of each")
-    agree = [mixes_between(t.crossings[0], t.crossings[0], FLOWS)[0] in t.equilibria for t in inside]
+    agree = [
+        mixes_between(t.crossings[0], t.crossings[0], FLOWS)[0] in t.equilibria for t in inside
+    ]
     print(f"the crossing's mix is an equilibrium of the truth in {sum(agree)} of {len(agree)}")
     for design in DESIGNS:
         for place, settings in (("inside", inside), ("corner", corner)):
