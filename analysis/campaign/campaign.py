@@ -1,9 +1,10 @@
 """A campaign: which trial to run next, for all settings of a run, as results arrive.
 
 Each setting is a game with a search of its own. Lanes that the searches leave idle cut their
-brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide it
-are repeated until they are clear or as often as the scenario allows (see `nash.certainty`). Repetitions
-move means, so a search may go on from there. A setting that is done hints at its neighbours.
+brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide
+it are repeated until they are clear or as often as the scenario allows (see `nash.certainty`).
+Repetitions move means, so a search may go on from there. A setting that is done hints at its
+neighbours.
 
 Everything follows from the results: a campaign that receives those of a stopped run goes on where
 it was.

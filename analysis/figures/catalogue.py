@@ -188,7 +188,9 @@ def _run_sketches(
         "",
         f"When {second}, when {first}",
         "Which congestion control has more goodput when it is alone: scikit-learn's decision tree "
-        "(CART) of at most three levels. In the left branch the condition holds.",
+        "(CART) of at most three levels. In the left branch the condition holds. Neither: they "
+        "differ by no more than their repetitions do (95 %). Settings without repetitions are "
+        "left out.",
         lambda: decision_tree.draw(measures),
     )
 
@@ -247,7 +249,7 @@ def _panel_caption(measures: RunMeasures) -> str:
         f"their number; the other flows run {first}. Bars: 95 % interval over repetitions, if "
         f"there are any. Above the dashed line a {second} flow has more than its fair share of "
         f"the rate, below it less; where the points fall below the line, a flow gains nothing by "
-        f"switching to {second}. Green stripes: where the lead per flow ends, with its 95 % interval. "
+        f"switching to {second}. Green stripes: where the lead per flow ends, 95 % interval. "
         "Solid vertical lines: the equilibria of the measured means. "
         "Open circles and dotted vertical lines: published mixes and equilibria, where the "
         "scenario has them. Goodput excludes headers, so that a full link is a few per cent below "

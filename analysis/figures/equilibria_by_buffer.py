@@ -89,19 +89,17 @@ def _intervals(equilibria: SettingEquilibria) -> list[CrossingInterval]:
 def _draw_intervals(
     ax: Axes, points: list[tuple[float, SettingEquilibria]], measures: RunMeasures
 ) -> None:
-    """Where the lead ends, in flows of the first strategy; without a dash if only a range is known."""
-    total, colour = (
-        sum(measures.group_sizes),
-        colour_of(measures.strategies[0], measures.strategies),
-    )
+    """Where the lead ends, in flows of the first strategy."""
+    first, total = measures.strategies[0], sum(measures.group_sizes)
     found = [(x, i) for x, each in points for i in _intervals(each)]
     if not found:
         return
     middle = [total - ((i.low + i.high) / 2 if i.at is None else i.at) for _, i in found]
     below = [m - (total - i.high) for m, (_, i) in zip(middle, found, strict=True)]
     above = [(total - i.low) - m for m, (_, i) in zip(middle, found, strict=True)]
-    ax.errorbar([x for x, _ in found], middle, yerr=np.maximum([below, above], 0), color=colour,
-                linestyle="none", marker="_", capsize=3.5, elinewidth=1.3, zorder=5,
+    ax.errorbar([x for x, _ in found], middle, yerr=np.maximum([below, above], 0),
+                color=colour_of(first, measures.strategies), linestyle="none", marker="_",
+                capsize=3.5, elinewidth=1.3, zorder=5,
                 label="where the lead ends, 95 %")  # fmt: skip
 
 

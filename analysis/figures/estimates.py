@@ -12,7 +12,7 @@ from ..metrics.interval import Estimate
 
 def draw_estimates(
     ax: Axes, x: Sequence[float], estimates: Sequence[Estimate], colour: str, **look: Any
-) -> bool:
+) -> None:
     """Draw means with error bars; small dots where observations stand in an interval's place.
 
     Args:
@@ -21,13 +21,10 @@ def draw_estimates(
         estimates: The means, in the unit of the axis.
         colour: Of all of it.
         look: Further arguments of matplotlib's `errorbar`.
-
-    Returns:
-        Whether any interval is drawn.
     """
     half = [e.half_width or 0.0 for e in estimates]
     ax.errorbar(
-        x,
+        list(x),
         [e.mean for e in estimates],
         yerr=half if any(half) else None,
         color=colour,
@@ -35,5 +32,5 @@ def draw_estimates(
     )
     dots = [(place, p) for place, e in zip(x, estimates, strict=True) for p in e.points]
     if dots:
-        ax.scatter(*zip(*dots, strict=True), s=6, color=colour, alpha=0.6, linewidths=0, zorder=3)
-    return any(half)
+        places, points = zip(*dots, strict=True)
+        ax.scatter(places, points, s=6, color=colour, alpha=0.6, linewidths=0, zorder=3)

@@ -19,7 +19,7 @@ LEAST_FREEDOM = 0.5
 SMALLEST_VARIANCE = 1e-12
 """Of a utility in fair shares; settings without any spread count as having this."""
 
-Samples = Mapping[State, Sequence[Payoffs]]
+Samples = Mapping[State, Sequence[Payoffs] | NDArray[np.float64]]
 """State -> payoffs of each repetition, shape (G, S)."""
 
 
@@ -89,7 +89,7 @@ def _spread(samples: Samples, fair_share: float) -> tuple[float, int]:
     for state, values in samples.items():
         if len(values) < 2 or sum(total > 0 for total in strategy_totals(state)) < 2:
             continue
-        used = np.stack(values)[:, np.array(state) > 0] / fair_share
+        used = np.array(values)[:, np.array(state) > 0] / fair_share
         squares += float(((used - used.mean(axis=0)) ** 2).sum()) / used.shape[1]
         freedom += len(values) - 1
     return squares, freedom

@@ -6,8 +6,10 @@ is what all B flows have together beyond their fair share; it is zero where the 
 noise is about the same at every mix, while that of the lead grows to both ends.
 
 At every place a parabola is fitted to the neighbouring mixes, near ones weighted most. It gives the
-lead there, its standard error, and from the spread of the trials about it their noise. The interval
-is made of the places at which a test does not tell the lead from zero (Fieller's set). So it is
+lead there, its standard error, and from the spread of the trials about it their noise. Where the
+means of the mixes are further from it than their trials explain, that counts as noise too.
+
+The interval is made of the places at which a test does not tell the lead from zero (Fieller's set). So it is
 wide where the lead is flat, it may be open to an end of the line, and there may be several.
 
 A crossing lies at most half a flow from where no flow gains by switching: see `mixes_between`.
@@ -50,7 +52,7 @@ class CrossingInterval:
     """Where the lead of the second strategy ends, from plus to minus.
 
     Attributes:
-        low: Lower end, in flows of the second strategy; 0 where the lead may be gone from the first.
+        low: Lower end, in flows of the second strategy; 0 where there may never be a lead.
         high: Upper end; N where it may never be gone.
         at: Where the fitted lead ends; None where it ends between the measured mixes and the end
             of the line.
@@ -186,23 +188,54 @@ def fit_lead(mix: FloatArray, excess: FloatArray, flows: int) -> FittedLead:
         excess: Lead times k (N - k)/N of each trial, shape (T,).
         flows: Flows N.
     """
-    mixes = np.unique(mix)
-    span = mixes[-1] - mixes[0]
-    count = int(min(MOST_PLACES, round(span * PLACES_PER_FLOW))) + 1
-    places = np.linspace(mixes[0], mixes[-1], count)
-    offset = (mix[None, :] - places[:, None]) / _widths(mixes, places, flows)[:, None]
-    weight = np.clip(1 - np.abs(offset) ** 3, 0, None) ** 3
+    mixes, index, trials = np.unique(mix, return_inverse=True, return_counts=True)
+    mean = np.bincount(index, excess) / trials
+    within = np.bincount(index, (excess - mean[index]) ** 2)
+    places = np.linspace(mixes[0], mixes[-1], _place_count(mixes))
+    offset = (mixes[None, :] - places[:, None]) / _widths(mixes, places, flows)[:, None]
+    near = np.clip(1 - np.abs(offset) ** 3, 0, None) ** 3
     basis = offset[:, :, None] ** np.arange(min(2, len(mixes) - 1) + 1)
-    weighted = basis * weight[:, :, None]
-    inverse = np.linalg.pinv(weighted.transpose(0, 2, 1) @ basis)
-    rows = (weighted @ inverse[:, :, :1])[:, :, 0]
-    coefficients = inverse @ (weighted.transpose(0, 2, 1) @ excess)[:, :, None]
-    residual = excess - (basis @ coefficients)[:, :, 0]
-    taken = np.einsum("gpq,gqp->g", inverse, weighted.transpose(0, 2, 1) @ weighted)
-    freedom = weight.sum(axis=1) - taken
-    variance = (weight * residual**2).sum(axis=1) / np.maximum(freedom, 1e-9)
-    error = np.sqrt(variance * (rows**2).sum(axis=1))
-    return FittedLead(flows, places, rows @ excess, error, freedom)
+    weighted = (basis * (near * trials)[:, :, None]).transpose(0, 2, 1)
+    inverse = np.linalg.pinv(weighted @ basis)
+    rows = (inverse[:, :1, :] @ weighted)[:, 0, :]
+    residual = mean - (basis @ (inverse @ (weighted @ mean)[:, :, None]))[:, :, 0]
+    taken = np.einsum("gpq,gqp->g", inverse, (weighted * near[:, None, :]) @ basis)
+    between = (near * trials * residual**2).sum(axis=1), near.sum(axis=1) - taken
+    inside = near @ within, near @ (trials - 1.0)
+    variance, freedom = _noise(between, inside)
+    error = np.sqrt(variance * (rows**2 / trials).sum(axis=1))
+    return FittedLead(flows, places, rows @ mean, error, freedom)
+
+
+def _place_count(mixes: FloatArray) -> int:
+    """How many places are judged between the outermost mixes."""
+    return int(min(MOST_PLACES, round((mixes[-1] - mixes[0]) * PLACES_PER_FLOW))) + 1
+
+
+Spread = tuple[FloatArray, FloatArray]
+"""Sums of squares by place, and their degrees of freedom."""
+
+
+def _noise(between: Spread, inside: Spread) -> tuple[FloatArray, FloatArray]:
+    """Variance of a trial about the parabola, and its degrees of freedom, by place.
+
+    All trials tell it. Where the means of the mixes are further from the parabola than their
+    trials explain, the parabola does not fit well enough; then that is part of the variance,
+    with the few degrees of freedom of the means (Welch-Satterthwaite).
+
+    Args:
+        between: Of the mixes' means about the parabola.
+        inside: Of the trials about their mixes' means.
+    """
+    least = 1e-9
+    freedom = between[1] + inside[1]
+    common = (between[0] + inside[0]) / np.maximum(freedom, least)
+    misfit = np.maximum(between[0] / np.maximum(between[1], least) - common, 0.0)
+    misfit = np.where(between[1] >= LEAST_FREEDOM, misfit, 0.0)
+    variance = common + misfit
+    parts = common**2 / np.maximum(freedom, least) + misfit**2 / np.maximum(between[1], least)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return variance, np.where(variance > 0, variance**2 / parts, freedom)
 
 
 def mixes_between(low: float, high: float, flows: int) -> tuple[int, int]:
@@ -231,7 +264,8 @@ def _widths(mixes: FloatArray, places: FloatArray, flows: int) -> FloatArray:
     """Half width of the window at each place, shape (P,): to a flow beyond the mixes it needs."""
     distance = np.sort(np.abs(places[:, None] - mixes[None, :]), axis=1)
     furthest = distance[:, min(WINDOW_MIXES, len(mixes)) - 1]
-    return np.maximum(REACH * flows, furthest + 1)
+    widths: FloatArray = np.maximum(REACH * flows, furthest + 1)
+    return widths
 
 
 def _intervals(fit: FittedLead) -> list[CrossingInterval]:
@@ -247,9 +281,8 @@ def _intervals(fit: FittedLead) -> list[CrossingInterval]:
     found = []
     for (left, before), (right, behind) in pairwise(anchors):
         sure = before > 0 > behind
-        if sure or (
-            before == behind and right - left > 1 and _fitted_end(fit, left, right) is not None
-        ):
+        perhaps = before == behind and right - left > 1
+        if sure or (perhaps and _fitted_end(fit, left, right) is not None):
             found.append(_interval(fit, left, right, sure))
     return found
 

@@ -306,6 +306,8 @@ def _acceptance(result: AcceptanceResult) -> Json:
         "value": NONE if result.value is None else f"{number(result.value)} {result.unit}".rstrip(),
         "range": result.allowed,
         "passed": result.passed,
+        "verdict": result.verdict,
+        "spans": " or ".join(f"{low:g} to {high:g}" for low, high in result.spans if low < high),
         "detail": result.detail,
     }
 

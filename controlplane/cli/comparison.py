@@ -157,10 +157,14 @@ def _test_cells(each: Comparison) -> list[str]:
         f"{each.first.mean * factor:.4g} (n {each.first.n})",
         f"{each.second.mean * factor:.4g} (n {each.second.n})",
         f"{each.change.difference * factor:+.3g}{interval}",
-        UNVARIED
-        if each.p_adjusted is None
-        else f"{each.p_adjusted:.2g}{' *' if each.differs else ''}",
+        _p_text(each),
     ]
+
+
+def _p_text(each: Comparison) -> str:
+    if each.p_adjusted is None:
+        return UNVARIED
+    return f"{each.p_adjusted:.2g}{' *' if each.differs else ''}"
 
 
 def _chance(each: Comparison) -> float:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow
 
+VERDICTS = {"met": "met   ", "missed": "MISSED", "undecided": "UNDECIDED"}
+
 
 def result_text(results: RunResults) -> str:
     """The results as a person reads them."""
@@ -104,7 +106,9 @@ def _number(estimate: Estimate | None, scale: float, digits: int, unit: str = ""
 
 
 def _bound_line(bound: AcceptanceResult) -> str:
-    verdict = "met   " if bound.passed else "MISSED"
+    verdict = VERDICTS[bound.verdict]
     value = "not measured" if bound.value is None else f"{bound.value:.4g} {bound.unit}"
     said = f"{verdict} {bound.setting}: {bound.description}: {value.rstrip()}"
-    return f"{said} (allowed {bound.allowed})"
+    open_to = " or ".join(f"{low:g} to {high:g}" for low, high in bound.spans if low < high)
+    interval = f", 95 %: {open_to}" if open_to else ""
+    return f"{said}{interval} (allowed {bound.allowed})"

@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from nashbed.analysis.campaign.campaign import Campaign, Game, Rules
@@ -42,6 +42,7 @@ class Truth:
 
     Attributes:
         key: The setting.
+        flows: Flows N of the game.
         excess: All BBR flows' goodput beyond their fair share, by BBR flows, shape (N + 1,).
         residual: What the published trials differ by, shape (N + 1,).
         total: Goodput of all flows.
@@ -49,6 +50,7 @@ class Truth:
     """
 
     key: PanelKey
+    flows: int
     excess: FloatArray
     residual: FloatArray
     total: float
@@ -57,28 +59,45 @@ class Truth:
     @property
     def inside(self) -> bool:
         """Whether the lead ends within the line."""
-        return len(self.crossings) == 1 and 0 < self.crossings[0] < FLOWS
+        return len(self.crossings) == 1 and 0 < self.crossings[0] < self.flows
 
     @property
     def equilibria(self) -> set[int]:
         """BBR flows of every mix in which no flow gains, without noise."""
-        samples = {_state(k): self.payoffs(k, self.excess[k])[None] for k in range(FLOWS + 1)}
-        verdicts = judge_all(_table(samples))
+        mixes = range(self.flows + 1)
+        samples = {self.state(k): self.payoffs(k, self.excess[k])[None] for k in mixes}
+        verdicts = judge_all(self.table(samples))
         return {v.state[0][1] for v in verdicts if v.equilibrium == "yes"}
+
+    def coarse(self, step: int) -> Truth:
+        """The same curve as a game of fewer flows: of N/step, each for so many."""
+        ends = tuple(end / step for end in self.crossings)
+        parts = self.excess[::step], self.residual[::step]
+        return Truth(self.key, self.flows // step, *parts, self.total, ends)
 
     def draw(self, k: int, rng: Rng, louder: float = 1.0) -> NDArray[np.float64]:
         """Payoffs of one trial of a mix, shape (1, 2)."""
-        if k in (0, FLOWS):
+        if k in (0, self.flows):
             return self.payoffs(k, 0.0)
-        other = int(np.clip(k + rng.integers(-AROUND, AROUND + 1), 1, FLOWS - 1))
+        around = AROUND * self.flows // FLOWS
+        other = int(np.clip(k + rng.integers(-around, around + 1), 1, self.flows - 1))
         noise = louder * self.residual[other] * rng.choice([-1, 1])
         return self.payoffs(k, self.excess[k] + noise)
 
     def payoffs(self, k: int, excess: float) -> NDArray[np.float64]:
         """Goodput of a (CUBIC, BBR) flow as shares of the rate, shape (1, 2)."""
-        bbr = excess + self.total * k / FLOWS
-        each = [(self.total - bbr) / (FLOWS - k) if k < FLOWS else np.nan, bbr / k if k else np.nan]
+        n, bbr = self.flows, excess + self.total * k / self.flows
+        each = [(self.total - bbr) / (n - k) if k < n else np.nan, bbr / k if k else np.nan]
         return np.array([each])
+
+    def state(self, k: int) -> State:
+        """The mix of k BBR flows."""
+        return ((self.flows - k, k),)
+
+    def table(self, samples: dict[State, NDArray[np.float64]]) -> PayoffTable:
+        """A payoff table of the game."""
+        names, share = ("cubic", "bbr"), 1 / self.flows
+        return PayoffTable(names, ("main",), (self.flows,), samples, share)
 
 
 @cache
@@ -102,7 +121,12 @@ def _truth(panel: PublishedMixes) -> Truth:
     value = excess(everywhere)
     value[[0, -1]] = 0.0
     return Truth(
-        panel.key, value, residual[nearest], float(np.median(pairs.sum(axis=1))), _ends(excess)
+        panel.key,
+        FLOWS,
+        value,
+        residual[nearest],
+        float(np.median(pairs.sum(axis=1))),
+        _ends(excess),
     )
 
 
@@ -137,25 +161,28 @@ class Design:
         repetitions: Of each mix; of an adaptive run at most.
         lanes: Trials side by side of an adaptive run; 0: every mix.
         louder: The noise, in published noises.
+        step: Every so manieth mix, as a game of fewer flows.
     """
 
     name: str
     repetitions: int
     lanes: int = 0
     louder: float = 1.0
+    step: int = 1
 
     def samples(self, truth: Truth, rng: Rng) -> Samples:
         """One run of a setting."""
         if self.lanes:
             return self._adaptive(truth, rng)
         return {
-            _state(k): [truth.draw(k, rng, self.louder) for _ in range(self.repetitions)]
-            for k in range(FLOWS + 1)
+            truth.state(k): [truth.draw(k, rng, self.louder) for _ in range(self.repetitions)]
+            for k in range(truth.flows + 1)
         }
 
     def _adaptive(self, truth: Truth, rng: Rng) -> Samples:
         campaign = Campaign(
-            [Game((FLOWS,), 2, 1 / FLOWS)], Rules(self.repetitions, self.lanes, epsilon=0.0)
+            [Game((truth.flows,), 2, 1 / truth.flows)],
+            Rules(self.repetitions, self.lanes, epsilon=0.0),
         )
         while requests := campaign.ask():
             for request in requests:
@@ -166,7 +193,11 @@ class Design:
 DESIGNS = (
     Design("every mix, 1 trial", 1),
     Design("every mix, 3 trials", 3),
+    Design("every mix, 10 trials", 10),
     Design("every mix, 1 trial, noise x 2", 1, louder=2.0),
+    Design("10 flows, 1 trial", 1, step=5),
+    Design("10 flows, 3 trials", 3, step=5),
+    Design("10 flows, 10 trials", 10, step=5),
     Design("adaptive, 1 trial", 1, lanes=1),
     Design("adaptive, at most 3", 3, lanes=1),
     Design("adaptive, at most 10", 10, lanes=1),
@@ -181,25 +212,57 @@ class Played:
 
     Attributes:
         truth: The setting.
+        equilibria: BBR flows of its true equilibria.
         ends: Where the lead ends, as estimated.
         table: What was measured.
-        covered: Whether an interval holds the true end.
-        error: Estimate less truth in flows, absolute; None without an estimate.
-        width: Width of all intervals in flows.
-        search_error: The same of the equilibria of the means.
-        stated: Probability and truth of every mix that is an equilibrium of the means.
-        resampled: Share of bootstrap resamples and truth of the same mixes.
     """
 
     truth: Truth
+    equilibria: set[int]
     ends: LeadEnds
     table: PayoffTable
-    covered: bool
-    error: float | None
-    width: float
-    search_error: float
-    stated: tuple[tuple[float, bool], ...]
-    resampled: tuple[tuple[float, bool], ...]
+
+    @property
+    def covered(self) -> bool:
+        """Whether an interval holds the true end."""
+        true = self.truth.crossings[0]
+        return any(i.low <= true <= i.high for i in self.ends.intervals)
+
+    @property
+    def error(self) -> float | None:
+        """Estimate less truth in flows, absolute; None without an estimate."""
+        true = self.truth.crossings[0]
+        errors = [abs(i.at - true) for i in self.ends.intervals if i.at is not None]
+        return float(np.mean(errors)) if errors else None
+
+    @property
+    def width(self) -> float:
+        """Width of all intervals in flows."""
+        return sum(i.high - i.low for i in self.ends.intervals)
+
+    @cached_property
+    def found(self) -> list[int]:
+        """BBR flows of the equilibria of the means: what a search finds."""
+        return [v.state[0][1] for v in judge_all(self.table) if v.equilibrium == "yes"]
+
+    @property
+    def search_error(self) -> float:
+        """Equilibria of the means less truth in flows, absolute; NaN without any."""
+        true = self.truth.crossings[0]
+        return float(np.mean([abs(k - true) for k in self.found])) if self.found else np.nan
+
+    @property
+    def stated(self) -> list[tuple[float, bool]]:
+        """Probability and truth of every mix that is an equilibrium of the means."""
+        known = self.ends.probability
+        return [(known[k], k in self.equilibria) for k in self.found if k in known]
+
+    @property
+    def resampled(self) -> list[tuple[float, bool]]:
+        """Share of bootstrap resamples and truth of the same mixes, where they are repeated."""
+        shares = resampled_share(self.table, resamples=200)
+        states = [(k, self.truth.state(k)) for k in self.found]
+        return [(shares[s], k in self.equilibria) for k, s in states if s in shares]
 
 
 def play(
@@ -214,42 +277,18 @@ def play(
         settings: Some of the settings.
     """
     rng = np.random.default_rng(seed)
-    for truth in truths() if settings is None else settings:
+    for each in truths() if settings is None else settings:
+        truth = each.coarse(design.step)
         equilibria = truth.equilibria
         for _ in range(draws):
             yield _judged(truth, equilibria, design.samples(truth, rng))
 
 
 def _judged(truth: Truth, equilibria: set[int], samples: Samples) -> Played:
-    table = _table({state: np.stack(values) for state, values in samples.items()})
+    table = truth.table({state: np.stack(values) for state, values in samples.items()})
     ends = lead_ends(table)
     assert ends is not None
-    true = truth.crossings[0]
-    errors = [abs(i.at - true) for i in ends.intervals if i.at is not None]
-    verdicts = judge_all(table)
-    found = [v.state[0][1] for v in verdicts if v.equilibrium == "yes"]
-    shares = resampled_share(table, resamples=200)
-    return Played(
-        truth,
-        ends,
-        table,
-        covered=any(i.low <= true <= i.high for i in ends.intervals),
-        error=float(np.mean(errors)) if errors else None,
-        width=sum(i.high - i.low for i in ends.intervals),
-        search_error=float(np.mean([abs(k - true) for k in found])) if found else np.nan,
-        stated=tuple(
-            (ends.probability[k], k in equilibria) for k in found if k in ends.probability
-        ),
-        resampled=tuple((shares[_state(k)], k in equilibria) for k in found if _state(k) in shares),
-    )
-
-
-def _state(k: int) -> State:
-    return ((FLOWS - k, k),)
-
-
-def _table(samples: dict[State, NDArray[np.float64]]) -> PayoffTable:
-    return PayoffTable(("cubic", "bbr"), ("main",), (FLOWS,), samples, 1 / FLOWS)
+    return Played(truth, equilibria, ends, table)
 
 
 def coverage_by_setting(played: Sequence[Played]) -> dict[PanelKey, float]:
@@ -271,6 +310,7 @@ def calibration(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float, int]
 def _line(name: str, played: Sequence[Played]) -> str:
     cover = [p.covered for p in played]
     errors = [p.error for p in played if p.error is not None]
+    widths = [p.width for p in played]
     lowest = sorted(coverage_by_setting(played).values())[:3]
     said = calibration([pair for p in played for pair in p.stated])
     boot = calibration([pair for p in played for pair in p.resampled])
@@ -278,7 +318,7 @@ def _line(name: str, played: Sequence[Played]) -> str:
         f"{name:34s} n {len(played):5d}  coverage {np.mean(cover):.3f} "
         f"(lowest settings {', '.join(f'{c:.2f}' for c in lowest)})  "
         f"error {np.mean(errors):.2f} (search {np.nanmean([p.search_error for p in played]):.2f})  "
-        f"width median {np.median([p.width for p in played]):.1f} mean {np.mean([p.width for p in played]):.1f}  "
+        f"width median {np.median(widths):.1f} mean {np.mean(widths):.1f}  "
         f"several {np.mean([len(p.ends.intervals) > 1 for p in played]):.3f}  "
         f"probability {said[0]:.2f} true {said[1]:.2f} (n {said[2]})  "
         f"bootstrap {boot[0]:.2f} true {boot[1]:.2f} (n {boot[2]})"
