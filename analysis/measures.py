@@ -19,6 +19,7 @@ from .align import load_trial
 from .errors import NotMeasuredError
 from .metrics import METRICS
 from .metrics.interval import Estimate, estimate
+from .metrics.registry import metric_named
 from .metrics.throughput_drift import CONVERGED_WITHIN
 from .state import State, mix_state
 
@@ -113,7 +114,8 @@ class Cell:
         One trial is one observation: the flows of a trial are not independent, so their
         mean counts once.
         """
-        return estimate([trial.value(metric, strategy, group) for trial in self.trials])
+        values = [trial.value(metric, strategy, group) for trial in self.trials]
+        return estimate(values, possible=metric_named(metric).possible)
 
     @property
     def unconverged(self) -> int:

@@ -1,9 +1,10 @@
 """A campaign: which trial to run next, for all settings of a run, as results arrive.
 
 Each setting is a game with a search of its own. Lanes that the searches leave idle cut their
-brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide it
-are repeated until they are clear or as often as the scenario allows (see `certainty`). Repetitions
-move means, so a search may go on from there. A setting that is done hints at its neighbours.
+brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide
+it are repeated until they are clear or as often as the scenario allows (see `nash.certainty`).
+Repetitions move means, so a search may go on from there. A setting that is done hints at its
+neighbours.
 
 Everything follows from the results: a campaign that receives those of a stopped run goes on where
 it was.
@@ -17,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..nash.certainty import Noise, noise_of_games, unclear
 from ..nash.game import Payoffs
 from ..nash.search import AdaptiveSearch, SearchResult
 from ..state import State
-from .certainty import Noise, pooled_noise, unclear
 from .speculation import bracket, fill
 
 NARROW = 5
@@ -128,9 +129,9 @@ class Campaign:
             idle = [i for i, g in enumerate(self.games) if i not in self._done and not g.waiting]
             if not idle:
                 break
-            noise = pooled_noise((game.samples, game.fair_share) for game in self.games)
+            noises = noise_of_games((game.samples, game.fair_share) for game in self.games)
             for place, i in enumerate(idle):
-                requests += self._ask_game(i, self._share(len(idle) - place), noise)
+                requests += self._ask_game(i, self._share(len(idle) - place), noises[i])
         return requests
 
     def _share(self, games: int) -> int:

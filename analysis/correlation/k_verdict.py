@@ -1,4 +1,8 @@
-"""Does the k measured from CUBIC's losses predict better than the model's two bounds?"""
+"""Does the k measured from CUBIC's losses predict better than the model's two bounds?
+
+Trials of one mix share its error of the model, so they are no independent observations: errors are
+averaged within a mix of a setting first, and a mix is one observation.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,11 @@ class KPrediction:
     k: dict[str, float]
     predicted: dict[str, float]
 
+    @property
+    def mix(self) -> str:
+        """Setting and mix: the trial's id without repetition and attempt."""
+        return self.trial.rsplit("-", 2)[0]
+
     def error(self, choice: str) -> float:
         """Absolute error of a choice (unit 1)."""
         return abs(self.predicted[choice] - self.measured)
@@ -59,9 +68,9 @@ class KVerdict:
 
     Attributes:
         rows: One for each trial that could be predicted.
-        errors: Choice -> mean absolute error of BBR's share, over trials.
-        gains: Bound -> error of the bound - error of the measured k, trial by trial; above 0:
-            the measured k is better.
+        errors: Choice -> mean absolute error of BBR's share, over mixes.
+        gains: Bound -> error of the bound - error of the measured k, mix by mix; above 0: the
+            measured k is better.
     """
 
     rows: tuple[KPrediction, ...]
@@ -83,9 +92,10 @@ class KVerdict:
             f"({self.gains[bound].mean * 100:+.1f} points{_interval(self.gains[bound])})"
             for bound in CHOICES[1:]
         )
-        n = self.errors["measured"].n
+        n, trials = self.errors["measured"].n, len(self.rows)
         return (
-            f"Mean absolute error of BBR's share over {n} trials: {errors}. Measured k: {verdicts}."
+            f"Mean absolute error of BBR's share over {n} mixes ({trials} trials): {errors}. "
+            f"Measured k: {verdicts}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +111,7 @@ class KVerdict:
 
 
 def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
-    """Compare the three choices of k over the trials of a run, pair by pair.
+    """Compare the three choices of k over the mixes of a run, pair by pair.
 
     Trials in which both bounds say the same (one CUBIC flow, a buffer of 1 BDP) decide nothing
     and are left out.
@@ -115,13 +125,21 @@ def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
     rows = [row for row in rows if row.spread >= SMALLEST_SPREAD]
     if not rows:
         return None
-    errors = {choice: [row.error(choice) for row in rows] for choice in CHOICES}
+    errors = {choice: _by_mix(rows, choice) for choice in CHOICES}
     gains = {b: np.subtract(errors[b], errors["measured"]).tolist() for b in CHOICES[1:]}
     return KVerdict(
         rows=tuple(rows),
         errors={name: _known(values) for name, values in errors.items()},
         gains={name: _known(values) for name, values in gains.items()},
     )
+
+
+def _by_mix(rows: Sequence[KPrediction], choice: str) -> list[float]:
+    """The mean error of a choice in each mix of each setting, in a fixed order."""
+    errors: dict[str, list[float]] = {}
+    for row in rows:
+        errors.setdefault(row.mix, []).append(row.error(choice))
+    return [float(np.mean(values)) for values in errors.values()]
 
 
 def _known(values: list[float]) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
@@ -16,6 +17,7 @@ from ..results.bounds import matches
 from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
 from ..text import trials_text
+from .estimates import draw_estimates
 from .model_lines import LOOKS, goodput_of_share, predicted_shares
 from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
 
@@ -85,7 +87,7 @@ def _totals(
         cell = cell_at(setting)
         if cell is not None:
             sums = [t.total_of("per_flow_throughput", strategy) for t in cell.trials]
-            points.append((place_of(setting, axis), estimate(sums)))
+            points.append((place_of(setting, axis), estimate(sums, possible=(0, math.inf))))
     return [(x, e) for x, e in points if e is not None]
 
 
@@ -120,12 +122,11 @@ def _draw_points(
 ) -> None:
     if not known:
         return
-    half = [(e.half_width or 0.0) / 1e6 for _, e in known]
-    ax.errorbar(
+    draw_estimates(
+        ax,
         [x for x, _ in known],
-        [e.mean / 1e6 for _, e in known],
-        yerr=half if any(half) else None,
-        color=colour_of(strategy, strategies),
+        [e.scaled(1e-6) for _, e in known],
+        colour_of(strategy, strategies),
         marker=marker_of(strategy, strategies),
         capsize=2.5,
         label=f"{name} ({trials_text([e.n for _, e in known])} each)",

@@ -24,6 +24,7 @@ from . import (
     delay_by_mix,
     dynamics,
     equilibria_by_buffer,
+    equilibrium_by_length,
     heat_map,
     model_assumptions,
     panel_by_mix,
@@ -186,7 +187,9 @@ def _run_sketches(
         "",
         f"When {second}, when {first}",
         "Which congestion control has more goodput when it is alone: scikit-learn's decision tree "
-        "(CART) of at most three levels. In the left branch the condition holds.",
+        "(CART) of at most three levels. In the left branch the condition holds. Neither: they "
+        "differ by no more than their repetitions do (95 %). Settings without repetitions are "
+        "left out.",
         lambda: decision_tree.draw(measures),
     )
 
@@ -222,8 +225,10 @@ def _line_sketches(
         "",
         name,
         f"Where the mix settles, by buffer, {line.title}",
-        "Each equilibrium of the measured means. Thick: mixes in which no flow gains more than the "
-        "scenario's epsilon. Grey: the range between the two bounds of Mishra's model.",
+        "Bars with caps: where the lead per flow ends, with its 95 % interval. Markers: each "
+        "equilibrium of the measured means; small circles: the equilibria of each repetition's "
+        "trials alone. Thick: mixes in which no flow gains more than the scenario's epsilon. "
+        "Grey: the range between the two bounds of Mishra's model.",
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
     )
     yield _Sketch(
@@ -243,7 +248,8 @@ def _panel_caption(measures: RunMeasures) -> str:
         f"their number; the other flows run {first}. Bars: 95 % interval over repetitions, if "
         f"there are any. Above the dashed line a {second} flow has more than its fair share of "
         f"the rate, below it less; where the points fall below the line, a flow gains nothing by "
-        f"switching to {second}. Solid vertical lines: the equilibria of the measured means. "
+        f"switching to {second}. Green stripes: where the lead per flow ends, 95 % interval. "
+        "Solid vertical lines: the equilibria of the measured means. "
         "Open circles and dotted vertical lines: published mixes and equilibria, where the "
         "scenario has them. Goodput excludes headers, so that a full link is a few per cent below "
         "100 %."

@@ -11,6 +11,7 @@ from ..measures import RunMeasures
 from ..metrics import metric_named
 from ..state import strategy_totals
 from ..text import shown, trials_text
+from .estimates import draw_estimates
 from .style import INK, MUTED, NARROW, legend_below, new_figure
 
 LINES = (
@@ -64,15 +65,14 @@ def _draw_metric(
     known = [(x, e) for x, e in points if e is not None]
     if not known:
         return False
-    half = [shown(e.half_width or 0.0, unit) for _, e in known]
     simple = len(measures.group_names) == 1 and len(measures.strategies) == 2
-    ax.errorbar(
+    draw_estimates(
+        ax,
         [x for x, _ in known],
-        [shown(e.mean, unit) for _, e in known],
-        yerr=half if any(half) else None,
+        [e.scaled(shown(1, unit)) for _, e in known],
+        INK if metric == "mean_queueing_delay" else MUTED,
         linestyle=style if simple else "none",
         marker=marker,
-        color=INK if metric == "mean_queueing_delay" else MUTED,
         capsize=2.5,
         label=f"{label} ({trials_text([e.n for _, e in known])} per mix)",
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..measures import RunMeasures
 from ..models.band import equilibrium_band
+from ..nash.crossing_interval import CrossingInterval
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, place_of
@@ -22,7 +24,7 @@ from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_fi
 def draw(
     measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Figure | None:
-    """Draw one line of settings: equilibria, epsilon-equilibria, and the model's band.
+    """Draw one line of settings: intervals, equilibria, epsilon-equilibria, the model's band.
 
     Args:
         measures: The run's measures.
@@ -30,18 +32,20 @@ def draw(
         equilibria: Label of a setting -> its equilibria.
 
     Returns:
-        The figure; None if fewer than two settings have an equilibrium, or mixes have several
-        groups or strategies.
+        The figure; None if fewer than two settings have an equilibrium or an interval, or
+        mixes have more than two strategies.
     """
     if len(measures.strategies) != 2 or line.axis != "buffer":
         return None
     axis = axis_of(measures, line)
     points = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
-    if sum(bool(e.equilibria) for _, e in points) < 2:
+    if sum(bool(e.equilibria or _intervals(e)) for _, e in points) < 2:
         return None
     figure, (ax,) = new_figure(WIDE, 4.2)
     _draw_band(ax, measures, line, axis)
     _draw_equilibria(ax, points, measures)
+    _draw_intervals(ax, points, measures)
+    _draw_each_trial(ax, points, measures)
     _draw_references(ax, measures, line, axis)
     total = sum(measures.group_sizes)
     first = measures.strategies[0]
@@ -68,10 +72,52 @@ def _draw_equilibria(
                     solid_capstyle="butt", label=label, zorder=2)  # fmt: skip
     cells = [c for _, e in points for c in measures.cells(e.setting) if c.trials]
     n = trials_text([len(c.trials) for c in cells])
+    if not exact:
+        return
     ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4,
             color=colour_of(first, measures.strategies),
             marker=marker_of(first, measures.strategies),
             label=f"equilibrium of the means ({n} per mix)")  # fmt: skip
+
+
+def _intervals(equilibria: SettingEquilibria) -> list[CrossingInterval]:
+    """Where the lead surely ends."""
+    ends = equilibria.ends
+    return [interval for interval in ends.intervals if interval.sure] if ends else []
+
+
+def _draw_intervals(
+    ax: Axes, points: list[tuple[float, SettingEquilibria]], measures: RunMeasures
+) -> None:
+    """Where the lead ends, in flows of the first strategy."""
+    first, total = measures.strategies[0], sum(measures.group_sizes)
+    found = [(x, i) for x, each in points for i in _intervals(each)]
+    if not found:
+        return
+    middle = [total - ((i.low + i.high) / 2 if i.at is None else i.at) for _, i in found]
+    below = [m - (total - i.high) for m, (_, i) in zip(middle, found, strict=True)]
+    above = [(total - i.low) - m for m, (_, i) in zip(middle, found, strict=True)]
+    ax.errorbar([x for x, _ in found], middle, yerr=np.maximum([below, above], 0),
+                color=colour_of(first, measures.strategies), linestyle="none", marker="_",
+                capsize=3.5, elinewidth=1.3, zorder=5,
+                label="where the lead ends, 95 %")  # fmt: skip
+
+
+def _draw_each_trial(
+    ax: Axes, points: list[tuple[float, SettingEquilibria]], measures: RunMeasures
+) -> None:
+    """The equilibria of each repetition alone, as in figure 9 of Mishra 2022."""
+    found = [
+        (x, strategy_totals(state)[0])
+        for x, each in points
+        for trial in each.by_trial
+        for state in trial.states
+    ]
+    if found:
+        ax.plot(*zip(*found, strict=True), linestyle="none", marker="o", markersize=3,
+                markerfacecolor="none", markeredgewidth=0.7, alpha=0.7, zorder=3,
+                color=colour_of(measures.strategies[0], measures.strategies),
+                label="equilibrium of one repetition")  # fmt: skip
 
 
 def _draw_band(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:

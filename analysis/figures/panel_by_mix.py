@@ -14,13 +14,14 @@ from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
-from ..metrics.interval import estimate
+from ..metrics.interval import Estimate, estimate
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..state import strategy_totals
 from ..text import buffer_text, trials_text
 from .against_setting import axis_of
+from .estimates import draw_estimates
 from .model_lines import PAYLOAD_PART
 from .style import GOOD, INK, MUTED, WIDE, colour_of
 
@@ -87,14 +88,13 @@ def _draw_measured(
     known = [
         (strategy_totals(cell.state)[1], each.scaled(100 / rate))
         for cell in cells
-        if (each := estimate([_aggregate(trial, second) for trial in cell.trials])) is not None
+        if (each := _together(cell, second)) is not None
     ]
-    half = [e.half_width or 0.0 for _, e in known]
-    ax.errorbar(
+    draw_estimates(
+        ax,
         [k for k, _ in known],
-        [e.mean for _, e in known],
-        yerr=half if any(half) else None,
-        color=colour_of(second, measures.strategies),
+        [e for _, e in known],
+        colour_of(second, measures.strategies),
         marker=MARKER,
         linestyle="none",
         markersize=2.9,
@@ -103,6 +103,11 @@ def _draw_measured(
         label=label,
         zorder=5,
     )
+
+
+def _together(cell: Cell, strategy: str) -> Estimate | None:
+    """Throughput of all flows of a strategy in bit/s."""
+    return estimate([_aggregate(t, strategy) for t in cell.trials], possible=(0, math.inf))
 
 
 def _aggregate(trial: TrialMeasures, strategy: str) -> float:
@@ -132,8 +137,13 @@ def _percent(series: ReferenceSeries, flows: float, value: float, rate_bps: floa
 
 
 def _draw_equilibria(ax: Axes, equilibria: SettingEquilibria) -> None:
+    """Where the lead ends, as a stripe of its 95 % interval, and the equilibria of the means."""
+    for interval in equilibria.ends.intervals if equilibria.ends else ():
+        if interval.sure:
+            ax.axvspan(interval.low, interval.high, color=GOOD, alpha=0.22, linewidth=0,
+                       label="where the lead ends, 95 %", zorder=1)  # fmt: skip
     for k in sorted({strategy_totals(v.state)[1] for v in equilibria.equilibria}):
-        ax.axvline(k, color=GOOD, linewidth=1.6, label="measured equilibrium", zorder=1)
+        ax.axvline(k, color=GOOD, linewidth=1.6, label="equilibrium of the means", zorder=1)
 
 
 def _draw_published_equilibria(

@@ -15,6 +15,7 @@ from ..measures import Cell, RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import shown, trials_text
+from .estimates import draw_estimates
 from .model_lines import goodput_of_share, predicted_shares
 from .style import GOOD, INK, WIDE, colour_of, legend_below, marker_of, new_figure
 
@@ -66,17 +67,14 @@ def _draw_strategy(
     known = [(c, e) for c, e in points if e is not None]
     if not known:
         return
-    x = [_position(c) for c, _ in known]
-    y = [shown(e.mean, "bit/s") for _, e in known]
-    half = [shown(e.half_width or 0.0, "bit/s") for _, e in known]
     colour = colour_of(strategy, measures.strategies)
     style = "-" if line else "none"
     marker = marker_of(strategy, measures.strategies)
-    ax.errorbar(
-        x,
-        y,
-        yerr=half if any(half) else None,
-        color=colour,
+    draw_estimates(
+        ax,
+        [_position(c) for c, _ in known],
+        [e.scaled(shown(1, "bit/s")) for _, e in known],
+        colour,
         marker=marker,
         linestyle=style,
         capsize=2.5,
@@ -84,7 +82,7 @@ def _draw_strategy(
         label=_label(strategy, [e.n for _, e in known]),
         zorder=4,
     )
-    if line and not any(half):
+    if line and max(e.n for _, e in known) == 1:
         _draw_flow_range(ax, cells, strategy, colour)
 
 

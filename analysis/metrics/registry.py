@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -36,6 +37,11 @@ class Metric:
     definition: str
     source: str
     compute: Callable[[TrialData], Value]
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Smallest and largest value that there can be: none is negative, no share above 1."""
+        return 0.0, 1.0 if self.unit == "1" else math.inf
 
 
 METRICS: dict[str, Metric] = {}

@@ -15,13 +15,13 @@ class MeanDifference:
 
     Attributes:
         difference: The difference, in the metric's unit.
-        half_width: Half the width of its interval.
-        p: Probability of a difference at least as large if there were none.
+        half_width: Half the width of its interval; None if it cannot be told.
+        p: Probability of a difference at least as large if there were none; None likewise.
     """
 
     difference: float
-    half_width: float
-    p: float
+    half_width: float | None
+    p: float | None
 
 
 def welch(
@@ -30,8 +30,9 @@ def welch(
     """Compare two means without assuming equal variances.
 
     The interval is d +- t(v) s with s^2 = s1^2/n1 + s2^2/n2 and
-    v = s^4 / ((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)). Observations that do not vary at
-    all leave no doubt: p is 0 where they differ, else 1.
+    v = s^4 / ((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)). Where neither side varies (a
+    repeatable target with one seed, a value cut off at its limit), nothing says what chance does:
+    there is a difference, but no interval and no p.
 
     Args:
         first: Observations; NaN (not measured) is left out.
@@ -50,7 +51,7 @@ def welch(
     parts = np.array([a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)])
     error = float(np.sqrt(parts.sum()))
     if error == 0:
-        return MeanDifference(difference, 0.0, 0.0 if difference else 1.0)
+        return MeanDifference(difference, None, None)
     freedom = error**4 / float((parts**2 / (np.array([len(a), len(b)]) - 1)).sum())
     quantile = float(special.stdtrit(freedom, (1 + confidence) / 2))
     p = 2 * float(special.stdtr(freedom, -abs(difference) / error))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,28 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
 from ..metrics.crossing import Crossing, crossings
 from ..state import State, state_text, strategy_totals
-from .bootstrap import equilibrium_frequency
+from .bootstrap import resampled_share
+from .certainty import Noise, noise_of_games, unclear
+from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends, mixes_between
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
+from .headline import headline_text
 from .utility import Utility, throughput, utility_of, utility_text
+
+
+@dataclass(frozen=True)
+class TrialEquilibria:
+    """The equilibria of one repetition's trials alone, as figure 9 of Mishra 2022 plots them.
+
+    Attributes:
+        repetition: Number of the repetition.
+        states: The mixes in which no flow gains, by these trials.
+        mixes: Mixes that this repetition has.
+    """
+
+    repetition: int
+    states: tuple[State, ...]
+    mixes: int
 
 
 @dataclass(frozen=True)
@@ -35,11 +53,16 @@ class SettingEquilibria:
         verdicts: One for each state of the game.
         crossings: Where the second strategy's lead in throughput ends (one group, two
             strategies).
-        frequency: State -> how often it is an equilibrium in the bootstrap, for the states
-            that are repeated and have repeated neighbours.
-        epsilon_frequency: The same of the epsilon-equilibria.
+        resampled: State -> how often it is an equilibrium in the bootstrap, for the states
+            that are repeated and have repeated neighbours. No probability: see `bootstrap`.
+        epsilon_resampled: The same of the epsilon-equilibria.
         state_count: Number of states of the game.
         missing_count: How many of them were not measured.
+        ends: Where the second strategy's lead in utility ends, with its interval; None if the
+            game is no line (one group, two strategies).
+        by_trial: The equilibria of each repetition alone, where there are several.
+        unclear: Mixes whose further repetition could change the verdict on an equilibrium.
+        exhausted: Repetitions after which these are still not clear; 0: clear, or not all done.
     """
 
     setting: Setting
@@ -51,10 +74,14 @@ class SettingEquilibria:
     table: PayoffTable
     verdicts: tuple[Verdict, ...]
     crossings: tuple[Crossing, ...]
-    frequency: dict[State, float]
-    epsilon_frequency: dict[State, float]
+    resampled: dict[State, float]
+    epsilon_resampled: dict[State, float]
     state_count: int
     missing_count: int
+    ends: LeadEnds | None = None
+    by_trial: tuple[TrialEquilibria, ...] = ()
+    unclear: tuple[State, ...] = ()
+    exhausted: int = 0
 
     @property
     def equilibria(self) -> list[Verdict]:
@@ -84,14 +111,36 @@ class SettingEquilibria:
         """Whether anything is known of any mix; not so where a few mixes were picked by hand."""
         return any(v.equilibrium != "undecided" for v in self.verdicts)
 
+    @property
+    def flows(self) -> int:
+        """Flows of all groups."""
+        return sum(self.table.sizes)
+
+    def probability(self, state: State) -> float | None:
+        """How probably a mix of a line is the equilibrium; None if that is not known."""
+        return None if self.ends is None else self.ends.probability.get(state[0][1])
+
     def summary(self) -> str:
-        """One line for a person: the equilibria, or why there is none to name."""
-        if self.equilibria:
-            states = "; ".join(self.text(v.state) for v in self.equilibria)
-            return f"{states} ({len(self.undecided)} mixes undecided)" if self.undecided else states
-        if self.undecided:
-            return f"undecided: {self.missing_count} of {self.state_count} mixes not measured"
-        return "none"
+        """The headline: where the mix settles with its interval, and what is not certain."""
+        states = [self.text(v.state) for v in self.equilibria]
+        return headline_text(states, self.strategies, self.flows, self.ends, self.notes())
+
+    def notes(self) -> list[str]:
+        """What is not certain about the equilibria, in words; undecided mixes among it."""
+        has_interval = self.ends is not None and bool(self.ends.intervals)
+        notes = []
+        if not self.equilibria and self.undecided:
+            missing = f"{self.missing_count} of {self.state_count} mixes not measured"
+            notes.append(f"undecided: {missing}")
+        elif self.undecided and not has_interval:
+            notes.append(f"{len(self.undecided)} mixes undecided")
+        elif has_interval and not self.equilibria:
+            notes.append("no mix of the means is an equilibrium")
+        if self.exhausted:
+            notes.append(f"undecided after {self.exhausted} repetitions, which ran out")
+        if self.ends is not None and self.ends.problem and self.equilibria:
+            notes.append(f"no interval: {self.ends.problem}")
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; counts are by group and strategy name."""
@@ -106,20 +155,52 @@ class SettingEquilibria:
             "epsilon": self.epsilon,
             "fair_share_bps": self.fair_share,
             "summary": self.summary(),
+            "headline": self._headline_dict(),
             "equilibria": [self._verdict_dict(v) for v in self.equilibria],
             "epsilon_equilibria": [self._verdict_dict(v) for v in self.epsilon_equilibria],
             "undecided": [self._counts(v.state) for v in self.undecided],
             "mixes": self.state_count,
             "mixes_not_measured": self.missing_count,
             "crossings": [{"at": c.at, "between": list(c.between)} for c in self.crossings],
-            "frequency": [
+            "each_trial": [
+                {
+                    "repetition": trial.repetition,
+                    "mixes": trial.mixes,
+                    "equilibria": [self._counts(state) for state in trial.states],
+                }
+                for trial in self.by_trial
+            ],
+            "resampled": [
                 {
                     "mix": self._counts(state),
-                    "probability": share,
-                    "epsilon_probability": self.epsilon_frequency[state],
+                    "share": share,
+                    "epsilon_share": self.epsilon_resampled[state],
                 }
-                for state, share in sorted(self.frequency.items(), reverse=True)
+                for state, share in sorted(self.resampled.items(), reverse=True)
             ],
+        }
+
+    def _headline_dict(self) -> dict[str, Any]:
+        """The headline as data; without an interval the reason."""
+        ends = self.ends
+        return {
+            "intervals": [self._interval_dict(i) for i in ends.intervals] if ends else [],
+            "confidence": CONFIDENCE,
+            "without_interval": ends.problem if ends else "several groups, or not two strategies",
+            "notes": self.notes(),
+            "unclear": [self._counts(state) for state in self.unclear],
+            "repetitions_ran_out": bool(self.exhausted),
+        }
+
+    def _interval_dict(self, interval: CrossingInterval) -> dict[str, Any]:
+        first, last = mixes_between(interval.low, interval.high, self.flows)
+        return {
+            "strategy": self.strategies[1],
+            "at": interval.at,
+            "low": interval.low,
+            "high": interval.high,
+            "mixes": [self._counts(((self.flows - k, k),)) for k in (first, last)],
+            "sure": interval.sure,
         }
 
     def _verdict_dict(self, verdict: Verdict) -> dict[str, Any]:
@@ -129,8 +210,8 @@ class SettingEquilibria:
             "text": self.text(verdict.state),
             "gain_bps": verdict.gain,
             "gain_of_fair_share": relative,
-            "probability": self.frequency.get(verdict.state),
-            "epsilon_probability": self.epsilon_frequency.get(verdict.state),
+            "probability": self.probability(verdict.state),
+            "resampled_share": self.resampled.get(verdict.state),
         }
 
     def _counts(self, state: State) -> dict[str, dict[str, int]]:
@@ -146,20 +227,52 @@ def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> P
         setting: The setting.
         utility: Utility of a flow.
     """
+    return _table(measures, setting, _samples(measures, setting, utility))
+
+
+def _samples(
+    measures: RunMeasures, setting: Setting, utility: Utility
+) -> dict[State, dict[int, Payoffs]]:
+    """State -> repetition -> payoffs; mixes and trials without a complete utility are left out."""
     samples = {}
+    groups = len(measures.group_names)
     for cell in measures.cells(setting):
-        groups = len(measures.group_names)
-        values = [payoffs_of(t, measures.strategies, groups, utility) for t in cell.trials]
-        complete = [v for v in values if _complete(v, cell)]
+        values = {
+            t.trial.record.repetition: payoffs_of(t, measures.strategies, groups, utility)
+            for t in cell.trials
+        }
+        complete = {number: v for number, v in values.items() if _complete(v, cell)}
         if complete:
-            samples[cell.state] = np.stack(complete)
+            samples[cell.state] = complete
+    return samples
+
+
+def _table(
+    measures: RunMeasures, setting: Setting, samples: Mapping[State, Mapping[int, Payoffs]]
+) -> PayoffTable:
     return PayoffTable(
         measures.strategies,
         measures.group_names,
         measures.group_sizes,
-        samples,
+        {state: np.stack(list(values.values())) for state, values in samples.items()},
         measures.fair_share(setting),
     )
+
+
+def _by_trial(
+    measures: RunMeasures, setting: Setting, samples: Mapping[State, Mapping[int, Payoffs]]
+) -> tuple[TrialEquilibria, ...]:
+    """The equilibria of each repetition as a series of its own; none where there is only one."""
+    numbers = sorted({number for values in samples.values() for number in values})
+    if len(numbers) < 2:
+        return ()
+    found = []
+    for number in numbers:
+        alone = {s: {number: v[number]} for s, v in samples.items() if number in v}
+        verdicts = judge_all(_table(measures, setting, alone))
+        states = tuple(v.state for v in verdicts if v.equilibrium == "yes")
+        found.append(TrialEquilibria(number, states, len(alone)))
+    return tuple(found)
 
 
 def payoffs_of(
@@ -207,24 +320,27 @@ def equilibria_of_measures(measures: RunMeasures) -> list[SettingEquilibria]:
     """
     spec = measures.run.scenario.equilibrium
     utility = utility_of(spec.utility)
+    settings = measures.run.settings
+    samples = [_samples(measures, setting, utility) for setting in settings]
+    tables = [_table(measures, each, s) for each, s in zip(settings, samples, strict=True)]
+    noises = noise_of_games((table.samples, table.fair_share) for table in tables) if tables else []
     return [
-        equilibria_of_setting(measures, setting, spec, utility) for setting in measures.run.settings
+        _of_setting(measures, setting, spec, table, _by_trial(measures, setting, own), noise)
+        for setting, table, own, noise in zip(settings, tables, samples, noises, strict=True)
     ]
 
 
-def equilibria_of_setting(
-    measures: RunMeasures, setting: Setting, spec: Equilibrium, utility: Utility
+def _of_setting(
+    measures: RunMeasures,
+    setting: Setting,
+    spec: Equilibrium,
+    table: PayoffTable,
+    by_trial: tuple[TrialEquilibria, ...],
+    noise: Noise,
 ) -> SettingEquilibria:
-    """Find the equilibria of one setting.
-
-    Args:
-        measures: The run's measures.
-        setting: The setting.
-        spec: How equilibria are searched.
-        utility: Utility of a flow.
-    """
-    table = payoff_table(measures, setting, utility)
     epsilon = spec.epsilon.fraction
+    verdicts = tuple(judge_all(table, epsilon))
+    states = _unclear(table, verdicts, noise, epsilon)
     return SettingEquilibria(
         setting=setting,
         strategies=table.strategies,
@@ -233,13 +349,37 @@ def equilibria_of_setting(
         epsilon=epsilon,
         fair_share=table.fair_share,
         table=table,
-        verdicts=tuple(judge_all(table, epsilon)),
+        verdicts=verdicts,
         crossings=tuple(_crossings(payoff_table(measures, setting, throughput))),
-        frequency=equilibrium_frequency(table),
-        epsilon_frequency=equilibrium_frequency(table, epsilon),
+        resampled=resampled_share(table),
+        epsilon_resampled=resampled_share(table, epsilon),
         state_count=table.state_count,
         missing_count=table.state_count - len(table.samples),
+        ends=lead_ends(table),
+        by_trial=by_trial,
+        unclear=states,
+        exhausted=_exhausted(table, states, measures.run.scenario.trials),
     )
+
+
+def _unclear(
+    table: PayoffTable, verdicts: Sequence[Verdict], noise: Noise, epsilon: float
+) -> tuple[State, ...]:
+    """Mixes whose repetition could change the verdict on an equilibrium; none without noise."""
+    if noise.freedom == 0:
+        return ()
+    states: set[State] = set()
+    for verdict in verdicts:
+        if verdict.equilibrium == "yes":
+            states |= unclear(verdict.state, table.samples, noise, table.fair_share, epsilon)
+    return tuple(sorted(states))
+
+
+def _exhausted(table: PayoffTable, states: Sequence[State], repetitions: int) -> int:
+    """The scenario's repetitions, if all of the unclear mixes have had so many; else 0."""
+    if not states or any(len(table.samples[state]) < repetitions for state in states):
+        return 0
+    return repetitions
 
 
 def _crossings(table: PayoffTable) -> list[Crossing]:

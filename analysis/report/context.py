@@ -123,6 +123,7 @@ def _headline(findings: Findings) -> list[Json]:
             {
                 "setting": _setting_name(measures, setting),
                 "equilibria": equilibria.summary(),
+                "each_trial": _each_trial(equilibria),
                 "near": "; ".join(equilibria.text(v.state) for v in near)
                 if len(near) <= 6
                 else f"{len(near)} mixes",
@@ -131,6 +132,15 @@ def _headline(findings: Findings) -> list[Json]:
             }
         )
     return lines
+
+
+def _each_trial(equilibria: SettingEquilibria) -> str:
+    """The equilibria of each repetition alone, in words; empty where there is only one."""
+    found = [
+        f"{trial.repetition + 1}: " + (", ".join(map(equilibria.text, trial.states)) or "undecided")
+        for trial in equilibria.by_trial
+    ]
+    return "; ".join(found)
 
 
 def _setting_name(measures: RunMeasures, setting: Setting) -> str:
@@ -212,7 +222,8 @@ def _setting(
         "summary": equilibria.summary(),
         "fair_share": number(shown(equilibria.fair_share, "bit/s")),
         "rows": [_row(measures, equilibria, cell) for cell in cells],
-        "probability": bool(equilibria.frequency),
+        "probability": bool(equilibria.ends and equilibria.ends.probability),
+        "resampled": bool(equilibria.resampled),
         "epsilon": f"{equilibria.epsilon:.0%}",
         "figures": _figures([f for f in figures if f.setting == equilibria.setting.label]),
         "measured": any(cell.trials for cell in cells),
@@ -222,7 +233,7 @@ def _setting(
 def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Json:
     verdict = equilibria.verdict(cell.state)
     gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
-    chance = equilibria.frequency.get(cell.state)
+    chance, again = equilibria.probability(cell.state), equilibria.resampled.get(cell.state)
     return {
         "mix": equilibria.text(cell.state),
         "n": len(cell.trials),
@@ -238,6 +249,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Js
         "epsilon": verdict.epsilon_equilibrium,
         "gain": NONE if gain is None else f"{gain:.0%}",
         "probability": NONE if chance is None else f"{chance:.0%}",
+        "resampled": NONE if again is None else f"{again:.0%}",
     }
 
 
@@ -295,6 +307,8 @@ def _acceptance(result: AcceptanceResult) -> Json:
         "value": NONE if result.value is None else f"{number(result.value)} {result.unit}".rstrip(),
         "range": result.allowed,
         "passed": result.passed,
+        "verdict": result.verdict,
+        "spans": " or ".join(f"{low:g} to {high:g}" for low, high in result.spans if low < high),
         "detail": result.detail,
     }
 

@@ -102,7 +102,8 @@ def _too_short(measures: RunMeasures) -> list[str]:
         return []
     return [
         f"{seconds:g} s may be too short at {deepest:g} BDP: one BBR against one CUBIC flow took "
-        "134 s to converge at 8 BDP and 237 s at 32 BDP (10 Mbit/s, 40 ms; Srivastava 2023)."
+        "169 s to converge at 8 BDP and 488 s at 32 BDP (10 Mbit/s, 40 ms; Sarpkaya, Srivastava, "
+        "Fund and Panwar 2025)."
     ]
 
 

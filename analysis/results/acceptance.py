@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from nashbed.controlplane.contract.scenario import AcceptanceBound
 
-from .bounds import Where, matches, reading_of
+from .bounds import Limits, Span, Where, matches, reading_of
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
+
+
+Verdict = Literal["met", "missed", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,11 @@ class AcceptanceResult:
         high: Largest allowed value (None: no bound).
         unit: Unit of the three.
         allowed: The allowed values in words.
-        passed: Whether it was measured and lies within the bounds.
+        verdict: `met` or `missed`; `undecided` where the measurement's interval is neither within
+            the bounds nor beyond them.
+        passed: Whether it is met.
+        spans: What was judged, where it is not the value: the lowest and highest value that the
+            measurement leaves open for each equilibrium.
         detail: Number of trials, or why there is no value.
     """
 
@@ -38,7 +46,9 @@ class AcceptanceResult:
     high: float | None
     unit: str
     allowed: str
+    verdict: Verdict
     passed: bool
+    spans: tuple[Span, ...]
     detail: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,18 +77,27 @@ def check_measures(
         settings = [s for s in measures.run.settings if matches(bound, s)]
         for setting in settings:
             where = Where(measures, setting, by_label[setting.label])
-            results.append(_result(bound, setting.label, *reading_of(bound).value(bound, where)))
+            reading = reading_of(bound)
+            value, detail = reading.value(bound, where)
+            spans = reading.spans(bound, where)
+            results.append(_result(bound, setting.label, value, detail, spans))
         if not settings:
             results.append(_result(bound, "", None, "the run has no such setting"))
     return results
 
 
 def _result(
-    bound: AcceptanceBound, setting: str, value: float | None, detail: str
+    bound: AcceptanceBound,
+    setting: str,
+    value: float | None,
+    detail: str,
+    spans: Sequence[Span] = (),
 ) -> AcceptanceResult:
     reading = reading_of(bound)
-    low, high, unit = reading.limits(bound)
-    passed = value is not None and low <= value and (high is None or value <= high)
+    limits = reading.limits(bound)
+    low, high, unit = limits
+    judged = spans or ([] if value is None else [(value, value)])
+    verdict = _verdict(judged, limits)
     return AcceptanceResult(
         metric=bound.metric,
         setting=setting,
@@ -88,9 +107,20 @@ def _result(
         high=high,
         unit=unit,
         allowed=_allowed(low, high, unit),
-        passed=passed,
+        verdict=verdict,
+        passed=verdict == "met",
+        spans=tuple(spans),
         detail=detail,
     )
+
+
+def _verdict(spans: Sequence[Span], limits: Limits) -> Verdict:
+    """Met if every span is within the limits, missed if one is beyond them or there is none."""
+    low, high, _ = limits
+    top = math.inf if high is None else high
+    if not spans or any(most < low or least > top for least, most in spans):
+        return "missed"
+    return "met" if all(low <= least and most <= top for least, most in spans) else "undecided"
 
 
 def _allowed(low: float, high: float | None, unit: str) -> str:

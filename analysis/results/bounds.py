@@ -25,12 +25,15 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics.rtt_order import rtt_order
+from ..nash.crossing_interval import CrossingInterval, mixes_between
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import rate_text
 
 Value = tuple[float | None, str]
 """A value in its shown unit (None: there is none), and where it comes from."""
+Span = tuple[float, float]
+"""Lowest and highest value that the measurement leaves open for one thing."""
 Limits = tuple[float, float | None, str]
 """Smallest and largest allowed value (None: no bound), and their unit."""
 
@@ -69,11 +72,14 @@ class Reading:
         value: (bound, where) -> value.
         limits: Bound -> limits.
         words: Bound -> what is held to what.
+        spans: (bound, where) -> the spans that are judged in the value's place, each of which must
+            be within the limits; none: the value is judged.
     """
 
     value: Callable[[Any, Where], Value]
     limits: Callable[[Any], Limits]
     words: Callable[[Any], str]
+    spans: Callable[[Any, Where], list[Span]] = lambda bound, where: []
 
 
 def matches(place: Place, setting: Setting) -> bool:
@@ -208,17 +214,52 @@ def _crossing_words(bound: CrossingBound) -> str:
 
 
 def _equilibrium(bound: EquilibriumBound, where: Where) -> Value:
-    """Of several equilibria the one that is nearest to the middle of what is allowed."""
-    states = [v.state for v in where.equilibria.equilibria]
-    if not states:
+    """Of several equilibria the one that is furthest from the middle of what is allowed."""
+    found = _estimates(bound, where)
+    if not found:
         return None, where.equilibria.summary()
+    top = min(bound.max, sum(where.measures.group_sizes))
+    worst = max(found, key=lambda flows: abs(2 * flows - bound.min - top))
+    return worst, where.equilibria.summary()
+
+
+def _estimates(bound: EquilibriumBound, where: Where) -> list[float]:
+    """Flows of the bound's strategy at each equilibrium, as it is estimated."""
+    ends = _ends(where)
+    if not ends:
+        return [low for low, _ in _equilibrium_spans(bound, where)]
+    flows = where.equilibria.flows
+    seconds = [(i.low + i.high) / 2 if i.at is None else i.at for i in ends if i.sure]
+    return [_of_strategy(bound, where, k, flows) for k in seconds]
+
+
+def _equilibrium_spans(bound: EquilibriumBound, where: Where) -> list[Span]:
+    """Flows of the bound's strategy at each equilibrium, from the fewest to the most with 95 %.
+
+    Of a game of one group and two strategies these are the mixes in which nobody gains if the
+    lead ends within its interval. Elsewhere, and without an interval, the equilibria of the means.
+    """
+    ends, flows = _ends(where), where.equilibria.flows
+    mixes = [mixes_between(i.low, i.high, flows) for i in ends]
+    spans = [sorted(_of_strategy(bound, where, k, flows) for k in pair) for pair in mixes]
+    if spans:
+        return [(low, high) for low, high in spans]
     index = where.measures.strategies.index(bound.strategy)
     groups = where.measures.group_names
     chosen = [i for i, name in enumerate(groups) if bound.group in (None, name)]
-    counts = [sum(state[i][index] for i in chosen) for state in states]
-    top = min(bound.max, sum(where.measures.group_sizes))
-    nearest = min(counts, key=lambda count: abs(2 * count - bound.min - top))
-    return float(nearest), where.equilibria.summary()
+    states = [v.state for v in where.equilibria.equilibria]
+    counts = [float(sum(state[i][index] for i in chosen)) for state in states]
+    return [(count, count) for count in counts]
+
+
+def _ends(where: Where) -> tuple[CrossingInterval, ...]:
+    ends = where.equilibria.ends
+    return () if ends is None else ends.intervals
+
+
+def _of_strategy(bound: EquilibriumBound, where: Where, second: float, flows: int) -> float:
+    """Flows of the second strategy as flows of the bound's."""
+    return second if bound.strategy == where.measures.strategies[1] else flows - second
 
 
 def _count_limits(bound: EquilibriumBound | EquilibriumCountBound) -> Limits:
@@ -259,7 +300,7 @@ READINGS: dict[type, Reading] = {
     LossBound: Reading(_loss, _share_limits, _loss_words),
     RatioBound: Reading(_ratio, lambda b: (b.min, b.max, ""), _ratio_words),
     CrossingBound: Reading(_crossing, _crossing_limits, _crossing_words),
-    EquilibriumBound: Reading(_equilibrium, _count_limits, _equilibrium_words),
+    EquilibriumBound: Reading(_equilibrium, _count_limits, _equilibrium_words, _equilibrium_spans),
     EquilibriumCountBound: Reading(
         _equilibrium_count,
         lambda b: (float(b.min), float(b.max), "mixes"),

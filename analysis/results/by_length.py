@@ -99,7 +99,7 @@ def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, R
     for strategy in strategies:
         mask = trial.flow_mask(strategy)
         bytes_read = np.where(mask[table["flow"]], table["bytes"], 0).astype(np.float64)
-        total = np.cumsum(np.bincount(column, bytes_read, minlength=len(t_ns)))
+        total = np.cumsum(np.bincount(column, bytes_read, minlength=len(t_ns))).astype(np.float64)
         found[strategy] = Received(t_ns.astype(np.float64), total, int(mask.sum()))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,8 @@ class Comparison:
         first: Mean of the first run.
         second: Mean of the second run.
         change: Second less first.
-        p_adjusted: Its p value, adjusted (Holm) for the number of comparisons.
+        p_adjusted: Its p value, adjusted (Holm) for the number of comparisons; None where neither
+            run varies, so that nothing can be tested.
     """
 
     setting: str
@@ -52,12 +53,12 @@ class Comparison:
     first: Estimate
     second: Estimate
     change: MeanDifference
-    p_adjusted: float
+    p_adjusted: float | None
 
     @property
     def differs(self) -> bool:
         """Whether the difference is more than chance, all comparisons considered."""
-        return self.p_adjusted < SIGNIFICANCE
+        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -159,7 +160,7 @@ def compare_runs(
             "be distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
     tested = [t for cells, mix in known for t in _test(runs, cells, mix)]
-    adjusted = holm([t.change.p for t in tested])
+    adjusted = _adjusted([t.change.p for t in tested])
     return RunComparison(
         first=runs[0].run.manifest.run,
         second=runs[1].run.manifest.run,
@@ -257,7 +258,13 @@ def _test(
             yield _Tested(cells, mix, metric, strategy, (means[0], means[1]), change)
 
 
-def _comparison(tested: _Tested, p_adjusted: float) -> Comparison:
+def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's values of those that there are."""
+    known = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(known) for p in p_values]
+
+
+def _comparison(tested: _Tested, p_adjusted: float | None) -> Comparison:
     return Comparison(
         setting=tested.cells[0].setting.label,
         against=tested.cells[1].setting.label,

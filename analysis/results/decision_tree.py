@@ -11,6 +11,7 @@ from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
 from ..measures import RunMeasures
+from ..metrics.welch import welch
 from .sweep import pure_cell
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 FEATURES = ("rate (Mbit/s)", "base RTT (ms)", "buffer (MB)", "buffer (BDP)")
 DEPTH = 3
 LEAST_SETTINGS = 8
+NEITHER = "neither"
+"""Class of the settings in which the two differ by no more than their repetitions do."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Decision:
 
     Attributes:
         tree: scikit-learn's classifier.
-        classes: The congestion controls, in the classifier's order.
+        classes: The congestion controls, and `neither`, in the classifier's order.
         settings: How many settings it was fitted to.
         accuracy: Share of these settings that it gets right.
     """
@@ -51,11 +54,16 @@ def features(setting: Setting) -> tuple[float, ...]:
 def decide(measures: RunMeasures) -> Decision | None:
     """Fit a tree to which of the first two congestion controls has more goodput alone.
 
+    One wins only where it is more than the spread of the repetitions that sets them apart: where
+    the 95 % interval of the difference (Welch) leaves out zero. Otherwise neither wins. Without
+    repetitions nobody knows the spread, so such settings are left out.
+
     Args:
         measures: The run's measures.
 
     Returns:
-        The tree; None with fewer than 8 settings that have both, or if one always wins.
+        The tree; None with fewer than 8 settings that have both with repetitions, or if all
+        fall into one class.
 
     Source: Cao et al., IMC 2019, figure 6 (scikit-learn's CART).
     """
@@ -73,10 +81,10 @@ def fit(rows: NDArray[np.float64], winners: Sequence[str]) -> Decision | None:
 
     Args:
         rows: Features, shape (n, len(FEATURES)).
-        winners: The better congestion control of each row.
+        winners: The better congestion control of each row, or `neither`.
 
     Returns:
-        The tree; None if one always wins.
+        The tree; None if all rows are of one class.
     """
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 - slow to import
 
@@ -90,11 +98,16 @@ def fit(rows: NDArray[np.float64], winners: Sequence[str]) -> Decision | None:
 
 
 def _winner(measures: RunMeasures, setting: Setting) -> str | None:
-    means = {}
-    for strategy in measures.strategies[:2]:
-        cell = pure_cell(measures, setting, strategy)
-        estimate = None if cell is None else cell.estimate("per_flow_throughput", strategy)
-        if estimate is None:
-            return None
-        means[strategy] = estimate.mean
-    return max(means, key=lambda name: means[name])
+    """The better one beyond the spread, or neither; None where there is no spread to go by."""
+    names = measures.strategies[:2]
+    cells = [pure_cell(measures, setting, name) for name in names]
+    values = [
+        [] if cell is None else [t.value("per_flow_throughput", name) for t in cell.trials]
+        for cell, name in zip(cells, names, strict=True)
+    ]
+    change = welch(values[0], values[1]) if len(names) == 2 else None
+    if change is None:
+        return None
+    if abs(change.difference) <= (change.half_width or 0.0):
+        return NEITHER
+    return names[1] if change.difference > 0 else names[0]

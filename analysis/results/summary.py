@@ -74,7 +74,10 @@ class SummaryRow:
         equilibrium: Whether the mix is an equilibrium; None where mixes are missing.
         epsilon_equilibrium: The same for an epsilon-equilibrium.
         gain_of_fair_share: The largest gain of a switch, as a share of the fair share.
-        probability: How often the mix is an equilibrium in resampled trials; None: not known.
+        probability: How probably the mix is the equilibrium (one group, two strategies), by where
+            the lead ends; None: not known.
+        resampled_share: How often it is an equilibrium in resampled trials, which is no
+            probability; None: not repeated.
     """
 
     setting: str
@@ -96,9 +99,10 @@ class SummaryRow:
     epsilon_equilibrium: bool | None
     gain_of_fair_share: float | None
     probability: float | None
+    resampled_share: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: an estimate is `mean`, `n` and `ci95` (half width), or None."""
+        """Plain data for JSON; an estimate as `estimate_dict` has it."""
         row: dict[str, Any] = {
             "setting": self.setting,
             "rate_bps": self.rate_bps,
@@ -122,6 +126,7 @@ class SummaryRow:
             "epsilon_equilibrium": self.epsilon_equilibrium,
             "gain_of_fair_share": self.gain_of_fair_share,
             "probability": self.probability,
+            "resampled_share": self.resampled_share,
         }
 
 
@@ -197,7 +202,8 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         equilibrium=TRUTH[verdict.equilibrium],
         epsilon_equilibrium=TRUTH[verdict.epsilon_equilibrium],
         gain_of_fair_share=None if verdict.gain is None else verdict.gain / equilibria.fair_share,
-        probability=equilibria.frequency.get(cell.state),
+        probability=equilibria.probability(cell.state),
+        resampled_share=equilibria.resampled.get(cell.state),
     )
 
 
@@ -221,8 +227,9 @@ def _estimates(estimates: Mapping[str, Estimate | None]) -> dict[str, Any]:
     return {name: estimate_dict(estimate) for name, estimate in estimates.items()}
 
 
-def estimate_dict(estimate: Estimate | None) -> dict[str, float | int | None] | None:
-    """An estimate as plain data."""
+def estimate_dict(estimate: Estimate | None) -> dict[str, Any] | None:
+    """An estimate as plain data: `mean`, `n`, `ci95` (half width), and `points` in its place."""
     if estimate is None:
         return None
-    return {"mean": estimate.mean, "n": estimate.n, "ci95": estimate.half_width}
+    plain: dict[str, Any] = {"mean": estimate.mean, "n": estimate.n, "ci95": estimate.half_width}
+    return plain | ({"points": list(estimate.points)} if estimate.points else {})

@@ -22,6 +22,8 @@ UNTESTED = (
     "no mix has two valid trials in both, so a difference cannot be distinguished from chance; "
     "set `trials: 2` or more in the scenario and run again\n"
 )
+UNVARIED = "no spread"
+"""Stands for p where neither run varies."""
 Row = TypeVar("Row", "Comparison", "ShareComparison")
 
 
@@ -81,7 +83,7 @@ def _shares_text(runs: RunComparison, everything: bool) -> str:
 def _tests_text(runs: RunComparison, everything: bool) -> str:
     if not runs.comparisons:
         return UNTESTED
-    shown = _most(runs.comparisons, lambda c: c.change.p, everything)
+    shown = _most(runs.comparisons, _chance, everything)
     table = Table(title=f"{runs.second} minus {runs.first}" + _few(shown, runs.comparisons))
     for name in ("setting", "mix", "metric"):
         table.add_column(name)
@@ -89,8 +91,9 @@ def _tests_text(runs: RunComparison, everything: bool) -> str:
         table.add_column(name, justify="right")
     _add_sections(table, shown, _test_cells)
     differing = sum(each.differs for each in runs.comparisons)
+    tested = sum(each.p_adjusted is not None for each in runs.comparisons)
     text = as_text(table)
-    text += f"* {differing} of {len(runs.comparisons)} differ by more than chance: Welch's test, "
+    text += f"* {differing} of {tested} differ by more than chance: Welch's test, "
     text += "p adjusted for their number (Holm), below 0.05; ± is half of the 95 % interval\n"
     return text + _left_out_text(runs.left_out)
 
@@ -146,12 +149,26 @@ def _setting(each: Comparison | ShareComparison | ShareSummary) -> str:
 def _test_cells(each: Comparison) -> list[str]:
     factor, unit = DISPLAY[each.unit]
     name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
-    half = each.change.half_width * factor
+    half = each.change.half_width
+    interval = "" if half is None else f" ±{half * factor:.2g}"
     return [
         each.mix,
         f"{name} ({unit})" if unit else name,
         f"{each.first.mean * factor:.4g} (n {each.first.n})",
         f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.change.difference * factor:+.3g} ±{half:.2g}",
-        f"{each.p_adjusted:.2g}{' *' if each.differs else ''}",
+        f"{each.change.difference * factor:+.3g}{interval}",
+        _p_text(each),
     ]
+
+
+def _p_text(each: Comparison) -> str:
+    if each.p_adjusted is None:
+        return UNVARIED
+    return f"{each.p_adjusted:.2g}{' *' if each.differs else ''}"
+
+
+def _chance(each: Comparison) -> float:
+    """Which rows come first: p; what does not vary by whether it differs at all."""
+    if each.change.p is None:
+        return 0.0 if each.change.difference else 1.0
+    return each.change.p

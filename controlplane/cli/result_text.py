@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow
 
+VERDICTS = {"met": "met   ", "missed": "MISSED", "undecided": "UNDECIDED"}
+
 
 def result_text(results: RunResults) -> str:
     """The results as a person reads them."""
@@ -25,6 +27,7 @@ def result_text(results: RunResults) -> str:
         text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
     if any(row.trials_unconverged for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
+    text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
     text += "".join(f"{_bound_line(bound)}\n" for bound in results.acceptance)
     if results.report is not None:
         text += f"report: {results.report}\n"
@@ -95,13 +98,17 @@ def _number(estimate: Estimate | None, scale: float, digits: int, unit: str = ""
     if estimate is None:
         return "-"
     text = f"{estimate.mean * scale:.{digits}f}"
+    if estimate.points:
+        text += f" ({', '.join(f'{p * scale:.{digits}f}' for p in estimate.points)})"
     if estimate.half_width is not None:
         text += f" ±{estimate.half_width * scale:.{digits}f}"
     return text + unit
 
 
 def _bound_line(bound: AcceptanceResult) -> str:
-    verdict = "met   " if bound.passed else "MISSED"
+    verdict = VERDICTS[bound.verdict]
     value = "not measured" if bound.value is None else f"{bound.value:.4g} {bound.unit}"
     said = f"{verdict} {bound.setting}: {bound.description}: {value.rstrip()}"
-    return f"{said} (allowed {bound.allowed})"
+    open_to = " or ".join(f"{low:g} to {high:g}" for low, high in bound.spans if low < high)
+    interval = f", 95 %: {open_to}" if open_to else ""
+    return f"{said}{interval} (allowed {bound.allowed})"

@@ -105,10 +105,23 @@ def export(
 def equilibria_text(setting: SettingEquilibria) -> str:
     """The equilibria of one setting."""
     lines = [f"{setting.setting.label}: {setting.summary()}"]
-    kinds = {"equilibria": setting.equilibria, "epsilon-equilibria": setting.epsilon_equilibria}
+    lines += [f"  {line}" for line in _trials_text(setting)]
+    kinds = {
+        "equilibria of the means": setting.equilibria,
+        "epsilon-equilibria": setting.epsilon_equilibria,
+    }
     for kind, verdicts in kinds.items():
         states = ", ".join(setting.text(verdict.state) for verdict in verdicts) or "none"
         lines.append(f"  {kind}: {states}")
     if setting.missing_count:
         lines.append(f"  {setting.missing_count} of {setting.state_count} mixes not measured")
     return "\n".join(lines)
+
+
+def _trials_text(setting: SettingEquilibria) -> list[str]:
+    """A line for each repetition alone, where there are several."""
+    return [
+        f"equilibria of repetition {trial.repetition + 1} ({trial.mixes} mixes): "
+        + (", ".join(map(setting.text, trial.states)) or "none decided")
+        for trial in setting.by_trial
+    ]

@@ -421,7 +421,14 @@ class CrossingBound(Place):
 
 
 class EquilibriumBound(Place):
-    """Flows of one strategy at the equilibrium that is closest to the allowed range.
+    """Flows of one strategy at the equilibrium, judged on all that the measurement leaves open.
+
+    With one flow group and two strategies the measurement gives an interval for where the lead
+    in throughput (or utility) ends, with 95 % confidence, and with it a range of mixes. The bound
+    is met if this whole range is allowed, for every equilibrium that there is; it is missed if
+    the range of one equilibrium is allowed nowhere; otherwise it is undecided, which is not
+    met: more repetitions make the range narrower. In other games, and where the mixes are too
+    few for an interval, every equilibrium of the means must be allowed.
 
     Attributes:
         strategy: Whose flows.

@@ -39,6 +39,13 @@ class RunResults:
         return self.summary.rows
 
     @property
+    def headlines(self) -> dict[str, str]:
+        """Label of a setting -> where its mix settles; empty if the run cannot say."""
+        if not self.summary.seeks_equilibria:
+            return {}
+        return {each.setting.label: each.summary() for each in self.summary.equilibria}
+
+    @property
     def acceptance(self) -> list[AcceptanceResult]:
         """The verdict on each acceptance bound."""
         return self.summary.acceptance
@@ -60,6 +67,7 @@ class RunResults:
             "run_dir": str(self.run_dir),
             "exit_code": self.exit_code,
             "rows": [row.to_dict() for row in self.rows],
+            "headlines": self.headlines,
             "acceptance": [result.to_dict() for result in self.acceptance],
             "report": str(self.report) if self.report else None,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,20 @@ PerFlow = Callable[[Setting, str, int], float]
 """(setting, strategy, flows of the second strategy) -> throughput of one flow in bit/s."""
 
 
-def made(raw: dict[str, Any], per_flow: PerFlow, totals: dict[str, float] | None = None):
-    """Measures of a scenario (keys over BASE), every setting and mix, one trial each."""
+def made(
+    raw: dict[str, Any], per_flow: PerFlow, totals: dict[str, float] | None = None,
+    factors: Sequence[float] = (1.0,),
+):  # fmt: skip
+    """Measures of a scenario (keys over BASE), every setting and mix.
+
+    There is a trial for each of `factors`, which multiplies its throughputs.
+    """
     scenario = Scenario.model_validate({**BASE, **raw})
     trials = [
-        _trial(scenario, setting, mix, per_flow, totals or {})
+        _trial(scenario, setting, mix, per_flow, totals or {}, (number, factor))
         for setting, _ in scenario_settings(scenario)
         for mix in scenario_mixes(scenario)
+        for number, factor in enumerate(factors)
     ]
     manifest = Manifest.model_construct(run="made", applied={}, status="complete")
     run = FinishedRun(Path("made"), manifest, scenario, None, tuple(t.trial for t in trials), ())
@@ -42,15 +49,16 @@ def made(raw: dict[str, Any], per_flow: PerFlow, totals: dict[str, float] | None
 
 def _trial(
     scenario: Scenario, setting: Setting, mix: tuple[GroupMix, ...], per_flow: PerFlow,
-    totals: dict[str, float],
+    totals: dict[str, float], repetition: tuple[int, float],
 ) -> TrialMeasures:  # fmt: skip
     flows = [(g.group, s) for g in mix for s, n in g.counts.items() for _ in range(n)]
     second = sum(g.counts[scenario.strategies[1]] for g in mix)
-    rates = np.array([per_flow(setting, s, second) for _, s in flows])
+    number, factor = repetition
+    rates = factor * np.array([per_flow(setting, s, second) for _, s in flows])
     mixed = "_".join(str(g.counts[scenario.strategies[1]]) for g in mix)
     record = TrialRecord.model_construct(
-        id=f"{setting.label}-k{mixed}-r0-a0", setting=setting, mix=mix, repetition=0, attempt=0,
-        valid=True, duration_ns=scenario.longest.ns,
+        id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
+        attempt=0, valid=True, duration_ns=scenario.longest.ns,
     )  # fmt: skip
     return TrialMeasures(
         trial=SealedTrial(Path("nowhere"), record),

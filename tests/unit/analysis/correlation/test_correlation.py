@@ -162,14 +162,18 @@ def test_bbr_path() -> None:
     assert flight == pytest.approx(1.5)
 
 
-def _prediction(measured: float, given: float, low: float, high: float) -> KPrediction:
+def _prediction(
+    measured: float, given: float, low: float, high: float, mix: int = 1, repetition: int = 0
+) -> KPrediction:
     predicted = {"measured": given, "synchronised": low, "desynchronised": high}
-    return KPrediction("t", "s", measured, dict.fromkeys(predicted, 0.8), predicted)
+    return KPrediction(
+        f"s-k{mix}-r{repetition}-a0", "s", measured, dict.fromkeys(predicted, 0.8), predicted
+    )
 
 
 def test_judge_k() -> None:
     # Errors of the measured k 0.01, 0.02, 0.03; of the bounds 0.1 more, and 0.01 less.
-    rows = [_prediction(0.5, 0.5 + e, 0.6 + e, 0.49 + e) for e in (0.01, 0.02, 0.03)]
+    rows = [_prediction(0.5, 0.5 + e / 100, 0.6 + e / 100, 0.49 + e / 100, e) for e in (1, 2, 3)]
     found = judge_k(rows)
     assert found is not None
     assert found.errors["measured"].mean == pytest.approx(0.02)
@@ -177,8 +181,20 @@ def test_judge_k() -> None:
     assert found.gains["desynchronised"].mean == pytest.approx(-0.01)
     assert found.answer("synchronised") == "better"
     assert found.answer("desynchronised") == "worse"
-    assert "over 3 trials" in found.text()
+    assert "over 3 mixes (3 trials)" in found.text()
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_mix_is_one_observation() -> None:
+    # Errors 0.01 and 0.03 in three trials each of one mix, 0.06 in one of another: the means
+    # 0.02 and 0.06 have the mean 0.04 (over the seven trials it would be 0.026).
+    errors = [(1, 0.01)] * 3 + [(1, 0.03)] * 3 + [(2, 0.06)]
+    rows = [_prediction(0.5, 0.5 + e, 0.9, 0.1, mix, r) for r, (mix, e) in enumerate(errors)]
+    found = judge_k(rows)
+    assert found is not None
+    assert found.errors["measured"].mean == pytest.approx(0.04)
+    assert found.errors["measured"].n == 2
+    assert "over 2 mixes (7 trials)" in found.text()
 
 
 def test_trials_that_cannot_tell_are_left_out() -> None:

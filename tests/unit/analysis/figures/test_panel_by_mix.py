@@ -17,7 +17,7 @@ from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
-from tests.support.drawn import colour, containers, half_widths, legend_of, lines_of, points
+from tests.support.drawn import colour, containers, half_widths, legend_of, lines_of, points, spans
 from tests.unit.analysis.made_measures import made
 
 FIVE: dict[str, Any] = {
@@ -66,9 +66,14 @@ def test_fair_share_and_equilibria() -> None:
     for ax, best in zip(panels(draw({})).values(), BEST.values(), strict=True):
         drawn = lines_of(ax)
         assert points(drawn["fair share of the rate"]) == ([0, 10], [0, 100])
-        mark = drawn["measured equilibrium"]
+        mark = drawn["equilibrium of the means"]
         assert points(mark)[0] == [int(best)] * 2
         assert (mark.get_linestyle(), colour(mark)) == ("-", "#009e73")
+        # The lead is 0.1 (best - k) Mbit/s without noise: it ends at `best` itself.
+        ((low, high, label),) = spans(ax)
+        assert label == "where the lead ends, 95 %"
+        assert low <= best <= high
+        assert high - low <= 0.2
 
 
 def test_published_mixes_and_equilibria() -> None:

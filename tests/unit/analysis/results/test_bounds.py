@@ -79,16 +79,18 @@ def test_what_was_not_measured_is_not_passed() -> None:
     assert "not measured" in found.detail
 
 
-def test_several_equilibria_count_by_the_nearest() -> None:
+def test_every_equilibrium_must_be_allowed() -> None:
     # Whoever is alone loses: both pure mixes are equilibria.
     def herd(setting: Setting, strategy: str, second: int) -> float:
         return (5 if second == 1 else 40) * MBIT
 
     (low,) = judged({"metric": "equilibrium", "strategy": "cubic", "max": 0}, herd)
     (high,) = judged({"metric": "equilibrium", "strategy": "cubic", "min": 2}, herd)
-    assert (low.value, high.value) == (0, 2)
-    assert low.passed
-    assert high.passed
+    # Each bound is judged on the equilibrium that is furthest from what it allows.
+    assert (low.value, high.value) == (2, 0)
+    assert (low.verdict, high.verdict) == ("missed", "missed")
+    (both,) = judged({"metric": "equilibrium", "strategy": "cubic", "max": 2}, herd)
+    assert both.verdict == "met"
     (count,) = judged({"metric": "equilibrium_count", "min": 1, "max": 1}, herd)
     assert (count.value, count.passed) == (2, False)
 
@@ -116,6 +118,42 @@ def test_flows_on_the_shortest_base_rtts() -> None:
     (nobody,) = judged(order, flows=TWO_RTTS)
     assert (nobody.value, nobody.passed) == (None, False)
     assert "no cubic flow" in nobody.detail
+
+
+TEN: dict[str, Any] = {"flows": [{"name": "main", "count": 10, "base_rtt": "40ms"}]}
+
+
+def ending(lead_at_zero: float, noise: float = 0.0) -> Any:
+    """A lead of BBR that ends at so many BBR flows, with a zigzag from mix to mix."""
+
+    def per_flow(setting: Setting, strategy: str, second: int) -> float:
+        lead = 0.2 * (lead_at_zero - second) + noise * (-1) ** second
+        return (10 + (lead if strategy == "bbr" else 0)) * MBIT
+
+    return per_flow
+
+
+@pytest.mark.parametrize(
+    ("limits", "noise", "verdict"),
+    [
+        ({"min": 3, "max": 5}, 0.0, "met"),  # the lead ends at 6.3 BBR flows: 4 CUBIC flows
+        ({"max": 2}, 0.0, "missed"),
+        ({"min": 3, "max": 5}, 0.4, "undecided"),  # half a flow's lead is within the zigzag
+        ({"min": 1, "max": 9}, 0.4, "met"),
+        ({"max": 4}, 0.4, "undecided"),
+    ],
+)
+def test_an_equilibrium_is_judged_on_its_interval(
+    limits: dict[str, int], noise: float, verdict: str
+) -> None:
+    bound = {"metric": "equilibrium", "strategy": "cubic", **limits}
+    (found,) = judged(bound, ending(6.3, noise), **TEN)
+    assert found.verdict == verdict
+    assert found.passed is (verdict == "met")
+    assert found.value == pytest.approx(3.7, abs=0.8 if noise else 0.05)
+    ((low, high),) = found.spans
+    assert low <= 4 <= high
+    assert (low < high) is (noise > 0)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,13 @@ def test_welch() -> None:
     same, other = welch([2, 2], [2, 2]), welch([2, 2], [3, 3])
     assert same is not None
     assert other is not None
-    assert (same.p, other.p, other.half_width) == (1.0, 0.0, 0.0)
+    # Nothing varies, so nothing says what chance does: no p, whatever the difference.
+    assert (same.difference, same.p, same.half_width) == (0.0, None, None)
+    assert (other.difference, other.p, other.half_width) == (1.0, None, None)
+    # With spread on one side there is a test: (2, 2) against (3, 4), v = 1, t = 3, p = 0.205.
+    one = welch([2, 2], [3, 4])
+    assert one is not None
+    assert one.p == pytest.approx(0.205, abs=0.001)
 
 
 def test_holm() -> None:

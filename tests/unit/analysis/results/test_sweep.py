@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from nashbed.analysis.figures.model_lines import predicted_shares
 from nashbed.analysis.metrics.goodput_gain import goodput_gain
-from nashbed.analysis.results.decision_tree import FEATURES, decide, fit
+from nashbed.analysis.results.decision_tree import NEITHER, FEATURES, decide, fit
 from nashbed.analysis.results.sweep import lines, place_of
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
@@ -67,10 +67,23 @@ def test_goodput_gain() -> None:
 
 
 def test_decision_tree() -> None:
-    measures = made(GRID, by_path)
+    measures = made(GRID, by_path, factors=(1.0, 1.001))
     found = decide(measures)
     assert found is not None
     assert (found.settings, found.accuracy, found.classes) == (16, 1.0, ("bbr", "cubic"))
+
+
+def test_a_winner_only_beyond_the_spread() -> None:
+    def near(setting: Setting, strategy: str, second: int) -> float:
+        """1 % apart at 10 Mbit/s, far apart elsewhere."""
+        if setting.rate_bps == 10**7:
+            return 1e6 if strategy == "bbr" else 1.01e6
+        return by_path(setting, strategy, second)
+
+    found = decide(made(GRID, near, factors=(1.0, 1.05)))
+    assert found is not None
+    assert NEITHER in found.classes
+    assert decide(made(GRID, by_path)) is None  # one trial each: nobody knows the spread
 
 
 def test_a_tree_by_hand() -> None:
