@@ -20,7 +20,7 @@ from .errors import NotMeasuredError
 from .metrics import METRICS
 from .metrics.interval import Estimate, estimate
 from .metrics.registry import metric_named
-from .metrics.throughput_drift import CONVERGED_WITHIN
+from .metrics.throughput_drift import SETTLED_WITHIN
 from .state import State, mix_state
 
 FloatArray = NDArray[np.float64]
@@ -53,10 +53,16 @@ class TrialMeasures:
     missing: Mapping[str, str]
 
     @property
-    def converged(self) -> bool | None:
-        """Whether who gets what had settled in the window (None: not measured)."""
+    def settled(self) -> bool | None:
+        """Whether who gets what was steady at the end (None: not measured).
+
+        The record of a trial of eight ProbeRTT cycles and more says so; a shorter one is judged by
+        its drift.
+        """
+        if self.trial.record.steadiness is not None:
+            return self.trial.record.steadiness.settled
         drift = self.total.get("throughput_drift")
-        return None if drift is None else drift <= CONVERGED_WITHIN
+        return None if drift is None else abs(drift) <= SETTLED_WITHIN
 
     def flow_mask(self, strategy: str | None = None, group: int | None = None) -> NDArray[np.bool_]:
         """Which flows run a strategy and are of a group (None: any), shape (F,)."""
@@ -118,9 +124,9 @@ class Cell:
         return estimate(values, possible=metric_named(metric).possible)
 
     @property
-    def unconverged(self) -> int:
-        """How many repetitions had not settled in the measured window."""
-        return sum(trial.converged is False for trial in self.trials)
+    def unsettled(self) -> int:
+        """How many repetitions had not settled at their end."""
+        return sum(trial.settled is False for trial in self.trials)
 
     def flow_range(self, metric: str, strategy: str) -> tuple[float, float] | None:
         """Smallest and largest value of one flow of a strategy in any repetition."""

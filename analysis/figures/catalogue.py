@@ -161,6 +161,16 @@ def _run_sketches(
 ) -> Iterator[_Sketch]:
     for line in lines(measures.run.settings):
         yield from _line_sketches(measures, line, equilibria)
+    yield _Sketch(
+        "equilibrium_by_length",
+        "",
+        "",
+        "Where the mix settles, by the length of the trials and by who starts first",
+        f"Flows running {measures.strategies[0]} where the other's lead ends, by throughput from "
+        "the warm-up to the length in question; every long trial holds the shorter ones. A trial "
+        "that ended because it was steady counts as if it had gone on so. Thick: 95 % interval.",
+        lambda: equilibrium_by_length.draw(measures, lines(measures.run.settings)),
+    )
     first, second = measures.strategies[:2]
     yield _Sketch(
         "goodput_gain",

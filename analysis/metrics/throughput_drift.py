@@ -1,4 +1,4 @@
-"""Convergence: how much the rolling mean of who gets what still moves in the window."""
+"""How much who gets what still moves within the measured window."""
 
 from __future__ import annotations
 
@@ -10,62 +10,56 @@ from ..align.data import TrialData
 from .per_flow_throughput import check_cover
 from .registry import Metric, register
 
-CONVERGED_WITHIN = 0.15
-"""Largest drift, as a share of the rate, of a trial that counts as converged.
+SETTLED_WITHIN = 0.15
+"""Largest drift of a trial that counts as settled, where it is too short for its record to tell.
 
-BBR probes every 10 s and CUBIC's cycle lasts seconds, so some drift is in every trial: up to 0.12
-in 180 s windows of ten flows at 100 Mbit/s, 40 ms, 2 BDP; 0.24 and more in 24 s at 5 BDP.
+BBR probes every 10 s and CUBIC's cycle lasts seconds, so that half a minute drifts in any case.
 """
 
 
-def rolling_mean(
+def drift(
     t_ns: NDArray[np.int64],
     interval_bytes: NDArray[np.float64],
     interval_ns: int,
     window_ns: tuple[int, int],
-    length_ns: int,
-) -> NDArray[np.float64]:
-    """Mean rate in bit/s over every stretch of a length that fits into the window.
+) -> float:
+    """Mean rate in the second half of a window less that in the first, relative to the whole mean.
 
-    Bytes are taken as spread evenly over their interval. Stretches begin at the window's
-    start and at every end of an interval after it.
+    Bytes are taken as spread evenly over their interval.
 
     Args:
         t_ns: Ends of the intervals, increasing, shape (K,).
         interval_bytes: Bytes in each interval, shape (K,).
         interval_ns: Length of the first interval; the others last from the end before.
         window_ns: The window (from, to).
-        length_ns: Length of a stretch, at most the window's.
 
     Returns:
-        Means in order of time, shape (stretches,), at least one.
+        The drift, unit 1, -2 to 2; 0 where nothing arrived.
     """
     edges = np.concatenate(([t_ns[0] - interval_ns], t_ns)).astype(np.float64)
-    total = np.concatenate(([0.0], np.cumsum(interval_bytes)))
+    total = np.concatenate(([0.0], np.cumsum(interval_bytes))) * 8 * NS_PER_S
     low, high = window_ns
-    inside = t_ns[(t_ns > low) & (t_ns <= high - length_ns)].astype(np.float64)
-    starts = np.concatenate(([float(low)], inside))
-    gained = np.interp(starts + length_ns, edges, total) - np.interp(starts, edges, total)
-    means: NDArray[np.float64] = gained * (8 * NS_PER_S / length_ns)
-    return means
-
-
-def drift(means: NDArray[np.float64], rate_bps: float) -> float:
-    """Largest less smallest rolling mean, as a share of the rate (unit 1)."""
-    return float(np.ptp(means)) / rate_bps
+    begin, middle, end = np.interp([low, (low + high) / 2, high], edges, total)
+    if end == begin:
+        return 0.0
+    return float(2 * (end - 2 * middle + begin) / (end - begin))
 
 
 def _of_trial(trial: TrialData) -> float:
     goodput = trial.need_goodput()
-    check_cover(goodput, trial.window_ns)
+    if trial.spans_ns is None:
+        check_cover(goodput, trial.window_ns)
     mine = np.array(trial.strategy)
-    drifts = []
-    for strategy in dict.fromkeys(trial.strategy):
-        together = goodput.bytes[mine == strategy].sum(axis=0)
-        half = trial.length_ns // 2
-        grid = goodput.t_ns, together, goodput.interval_ns, trial.window_ns
-        drifts.append(drift(rolling_mean(*grid, half), trial.rate_bps))
-    return max(drifts)
+    drifts = [
+        drift(
+            goodput.t_ns,
+            goodput.bytes[mine == strategy].sum(axis=0),
+            goodput.interval_ns,
+            trial.window_ns,
+        )
+        for strategy in dict.fromkeys(trial.strategy)
+    ]
+    return max(drifts, key=abs)
 
 
 METRIC = register(
@@ -74,9 +68,10 @@ METRIC = register(
         title="Drift of the throughput",
         unit="1",
         scope="trial",
-        definition="Largest less smallest moving average of a congestion control's throughput over "
-        "half of the window, divided by the rate; the largest of any congestion control. Up "
-        f"to {CONVERGED_WITHIN:.2f} a trial counts as converged.",
+        definition="Mean throughput of a congestion control in the second half of the window, less "
+        "that in the first half, relative to its own mean; the largest of any congestion control. "
+        "The record of a trial of 82 s and more says whether it was settled at its end; a shorter "
+        f"one counts as settled up to {SETTLED_WITHIN:.2f}.",
         source="nashbed",
         compute=_of_trial,
     )

@@ -237,7 +237,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Js
     return {
         "mix": equilibria.text(cell.state),
         "n": len(cell.trials),
-        "unconverged": cell.unconverged,
+        "unsettled": cell.unsettled,
         "throughput": [_throughput(measures, cell, s) for s in measures.strategies],
         "delay": _shown(cell, "mean_queueing_delay"),
         "p95": _shown(cell, "p95_queueing_delay"),
@@ -319,14 +319,14 @@ def _gate_names(trials: Sequence[SealedTrial]) -> list[str]:
 
 def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> Json:
     record = trial.record
-    converged = {t.trial.id: t.converged for t in measures.trials}
+    settled = {t.trial.id: t.settled for t in measures.trials}
     gates = {gate.name: gate for gate in record.gates}
     state = mix_state(record.mix, measures.strategies)
     return {
         "id": trial.id,
         "mix": state_text(state, measures.strategies, measures.group_names),
         "valid": record.valid,
-        "converged": converged.get(trial.id),
+        "settled": settled.get(trial.id),
         "gates": [_gate(gates.get(name)) for name in names],
         "reasons": record.invalid_reasons,
     }

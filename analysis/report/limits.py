@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
 
 from ..measures import RunMeasures
-from ..metrics.throughput_drift import CONVERGED_WITHIN
 from ..nash.of_run import SettingEquilibria
 
 LONG_ENOUGH_BDP = 8
@@ -25,7 +24,7 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         *_testbed(measures),
         *_completeness(measures, equilibria),
         *_repetitions(measures),
-        *_convergence(measures),
+        *_settling(measures),
         *_telemetry(measures),
     ]
     return [
@@ -82,15 +81,15 @@ def _repetitions(measures: RunMeasures) -> list[str]:
     return []
 
 
-def _convergence(measures: RunMeasures) -> list[str]:
-    moving = sum(trial.converged is False for trial in measures.trials)
+def _settling(measures: RunMeasures) -> list[str]:
+    moving = sum(trial.settled is False for trial in measures.trials)
     sentences = []
     if moving:
         sentences.append(
-            f"{moving} of {len(measures.trials)} valid trials had not converged: the throughput of "
-            "a congestion control, averaged over half of the window, still moved by more than "
-            f"{CONVERGED_WITHIN:.0%} of the rate. Their means depend on the window. Longer trials "
-            "would help."
+            f"{moving} of {len(measures.trials)} valid trials had not settled (~): at their end "
+            "the throughput of a congestion control still moved, by more than 3 % of itself, or "
+            "15 % in trials of less than 82 s. Their means depend on the window. Longer trials "
+            "would help; `duration: {until: settled}` ends them when they need no more."
         )
     return [*sentences, *_too_short(measures)]
 

@@ -106,7 +106,7 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
     totals = zip(measures.strategies, strategy_totals(state), strict=True)
     row |= {f"flows_{name}": count for name, count in totals}
     row |= {"repetition": record.repetition, "attempt": record.attempt, "valid": record.valid}
-    row |= {"counted": measured is not None, "converged": None if measured is None else measured.converged}
+    row |= {"counted": measured is not None, "settled": None if measured is None else measured.settled}
     return row | {
         name: None if measured is None else measured.total.get(name)
         for name, metric in METRICS.items()
@@ -136,7 +136,7 @@ def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
     common = {
         name: row[name]
         for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "kernel", "mix",
-                     "trials_valid", "trials_invalid", "trials_unconverged", "equilibrium",
+                     "trials_valid", "trials_invalid", "trials_unsettled", "equilibrium",
                      "epsilon_equilibrium", "gain_of_fair_share", "probability", "resampled_share")
     }  # fmt: skip
     rows = []

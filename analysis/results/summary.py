@@ -66,7 +66,7 @@ class SummaryRow:
         counts: Strategy -> flows.
         trials_valid: Valid trials.
         trials_invalid: Trials that are not valid, repeated attempts counted.
-        trials_unconverged: Valid trials whose throughput still drifted.
+        trials_unsettled: Valid trials whose throughput still drifted.
         per_flow_throughput: Strategy -> mean throughput of a flow in bit/s.
         queue_occupancy: Strategy -> mean bytes in the queue.
         trial_metrics: Metric of a trial -> estimate, in the order of `TRIAL_METRICS`.
@@ -90,7 +90,7 @@ class SummaryRow:
     counts: dict[str, int]
     trials_valid: int
     trials_invalid: int
-    trials_unconverged: int
+    trials_unsettled: int
     per_flow_throughput: dict[str, Estimate | None]
     queue_occupancy: dict[str, Estimate | None]
     trial_metrics: dict[str, Estimate | None]
@@ -114,7 +114,7 @@ class SummaryRow:
             "counts": self.counts,
             "trials_valid": self.trials_valid,
             "trials_invalid": self.trials_invalid,
-            "trials_unconverged": self.trials_unconverged,
+            "trials_unsettled": self.trials_unsettled,
             "per_flow_throughput": _estimates(self.per_flow_throughput),
             "queue_occupancy": _estimates(self.queue_occupancy),
             **_estimates(self.trial_metrics),
@@ -194,7 +194,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         counts=dict(zip(names, strategy_totals(cell.state), strict=True)),
         trials_valid=len(cell.trials),
         trials_invalid=_invalid(measures, cell),
-        trials_unconverged=cell.unconverged,
+        trials_unsettled=cell.unsettled,
         per_flow_throughput={s: cell.estimate("per_flow_throughput", s) for s in names},
         queue_occupancy={s: cell.estimate("queue_occupancy", s) for s in names},
         trial_metrics={name: cell.estimate(name) for name in TRIAL_METRICS},

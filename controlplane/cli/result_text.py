@@ -25,7 +25,7 @@ def result_text(results: RunResults) -> str:
     if results.summary.seeks_equilibria:
         text += "★ equilibrium   ε nobody gains more than "
         text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
-    if any(row.trials_unconverged for row in results.rows):
+    if any(row.trials_unsettled for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
     text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
     text += "".join(f"{_bound_line(bound)}\n" for bound in results.acceptance)
@@ -62,7 +62,7 @@ def _differ_beyond_buffer(rows: Sequence[SummaryRow]) -> bool:
 
 def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> list[str]:
     invalid = f" ({row.trials_invalid} invalid)" if row.trials_invalid else ""
-    moving = f" ~{row.trials_unconverged}" if row.trials_unconverged else ""
+    moving = f" ~{row.trials_unsettled}" if row.trials_unsettled else ""
     return [
         row.setting if several else row.buffer,
         row.mix,

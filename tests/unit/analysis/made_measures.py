@@ -58,7 +58,7 @@ def _trial(
     mixed = "_".join(str(g.counts[scenario.strategies[1]]) for g in mix)
     record = TrialRecord.model_construct(
         id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
-        attempt=0, valid=True, duration_ns=scenario.longest.ns,
+        attempt=0, valid=True, steadiness=None, duration_ns=scenario.longest.ns,
     )  # fmt: skip
     return TrialMeasures(
         trial=SealedTrial(Path("nowhere"), record),

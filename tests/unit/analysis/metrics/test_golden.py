@@ -27,7 +27,7 @@ from nashbed.analysis.metrics.registry import register
 from nashbed.analysis.metrics.retransmits import increase, retransmit_share
 from nashbed.analysis.metrics.rtt import peak_rtt, rtt_series
 from nashbed.analysis.metrics.rtt_order import rtt_order
-from nashbed.analysis.metrics.throughput_drift import drift, rolling_mean
+from nashbed.analysis.metrics.throughput_drift import drift
 from nashbed.analysis.metrics.throughput_share import shares
 from nashbed.analysis.metrics.utilisation import utilisation
 
@@ -59,16 +59,16 @@ def test_per_flow_throughput() -> None:
     assert found.tolist() == [16000.0, 2000.0]
 
 
-def test_rolling_mean_and_drift() -> None:
-    # 1 s intervals of 1000, 1000, 3000, 3000 B; window 0 to 4 s, stretches of 2 s: starting at
-    # 0, 1 and 2 s they hold 2000, 4000 and 6000 B = 8, 16 and 24 kbit/s.
+def test_drift_is_relative_to_its_own_mean() -> None:
+    # 1 s intervals of 1000, 1000, 3000, 3000 B: 1000 B/s, then 3000 B/s, on average 2000 B/s.
     t = np.array([1, 2, 3, 4]) * S
-    means = rolling_mean(t, np.array([1000.0, 1000, 3000, 3000]), S, (0, 4 * S), 2 * S)
-    assert means.tolist() == [8000.0, 16000.0, 24000.0]
-    assert drift(means, 32000.0) == 0.5
-    # Cut intervals count in proportion: from 0.5 s, 500 + 1000 + 1500 B.
-    cut = rolling_mean(t, np.array([1000.0, 1000, 3000, 3000]), S, (S // 2, 5 * S // 2), 2 * S)
-    assert cut.tolist() == [12000.0]
+    sizes = np.array([1000.0, 1000, 3000, 3000])
+    assert drift(t, sizes, S, (0, 4 * S)) == 1.0
+    assert drift(t, sizes / 1000, S, (0, 4 * S)) == 1.0
+    assert drift(t, sizes[::-1], S, (0, 4 * S)) == -1.0
+    # Cut intervals count in proportion: 500 + 500 B, then 500 + 1500 B.
+    assert drift(t, sizes, S, (S // 2, 5 * S // 2)) == pytest.approx(2000 / 3000)
+    assert drift(t, np.zeros(4), S, (0, 4 * S)) == 0.0
 
 
 def test_throughput_share() -> None:
