@@ -55,9 +55,9 @@ ASSUMPTIONS = (
     ),
     Assumption(
         "delay",
-        "BBR meets the mean queue (7), (8)",
+        "BBR meets the mean queue (7)",
         "BBR has its throughput times R + Q_d in flight, its packets meet the mean queue",
-        "(7), (8)",
+        "(7)",
         "B",
     ),
     Assumption(

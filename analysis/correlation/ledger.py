@@ -69,7 +69,7 @@ class LedgerEntry:
         alone: Bound -> the points by which BBR's share moves when the measured value replaces
             the assumed one, everything else as assumed.
         last: Bound -> the same when everything else has been replaced before; empty for what
-            follows from others, or if something could not be measured.
+            follows from others, or if all of them together could not be measured or solved.
         null: What chance gives, mean over trials; None where that is no question.
     """
 

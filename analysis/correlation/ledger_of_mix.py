@@ -48,10 +48,11 @@ def _filled(measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequenc
     independent = {key: value for key, value in measured.items() if not _BY_KEY[key].derived}
     everything = replace(Inputs(), **independent)
     missing = tuple(a.key for a in ASSUMPTIONS if not a.derived and a.key not in held)
+    replaced = None if missing else solved(x, everything)
     entries = []
     for key, each in held.items():
         alone = {b: _moved(x, assumed[b], key, measured[key]) for b in BOUNDS}
-        whole = not missing and key in independent
+        whole = replaced is not None and not replaced.why and key in independent
         last = {b: _restored(x, everything, key, assumed[b]) for b in BOUNDS} if whole else {}
         entries.append(_entry(_BY_KEY[key], each, alone, last))
     return Ledger(
@@ -60,7 +61,7 @@ def _filled(measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequenc
         question=question,
         share=share,
         predicted={bound: solved(x, inputs) for bound, inputs in assumed.items()},
-        replaced=None if missing else solved(x, everything),
+        replaced=replaced,
         missing=missing,
         entries=tuple(entries),
     )

@@ -114,9 +114,11 @@ def draw_min_rtt(
 
 def mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> None:
     """Grey where any flow is in ProbeRTT."""
+    probing = samples.probing.any(axis=0)
+    ax.grid(visible=False, axis="x")
     ax.fill_between(
-        samples.t_ns / NS_PER_S, 0, 1, where=samples.probing.any(axis=0).tolist(), color=MUTED,
-        alpha=0.25, linewidth=0, transform=ax.get_xaxis_transform(), label=label,
+        samples.t_ns / NS_PER_S, 0, 1, where=probing.tolist(), color=MUTED, alpha=0.4,
+        linewidth=1.0, transform=ax.get_xaxis_transform(), label=label, zorder=0.5,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ class Inputs:
     Attributes:
         flight: BBR's bytes in flight by its throughput times RTT+ (equations 6 and 7).
         delay: BBR's bytes in flight by lambda_b (R + Q_d): 1 if its packets meet the mean queue and
-            none is lost (equations 7 and 8).
+            none is lost (equation 7).
         rtt_plus: RTT+ by R + b_cmin/C, with b_cmin CUBIC's least in BBR's windows of 10 s
             (equation 9).
         seen: CUBIC's least in those windows by its least after a loss; the model has one b_cmin.

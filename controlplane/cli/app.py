@@ -32,7 +32,7 @@ COMMANDS = (
     LazyCommand(
         "compare", "results", "Show what differs between two runs, and where by more than chance."
     ),
-    LazyCommand("export", "results", "Write flat tables of a run: trials, flows and mixes."),
+    LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
     LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),

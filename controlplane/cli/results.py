@@ -88,9 +88,10 @@ def export(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Write flat tables of a run: trials, flows, mixes and the ledger of the model's assumptions.
+    """Write flat tables of a run: trials, flows, mixes, ledger.
 
-    analysis/README.md describes their columns.
+    The ledger is that of the assumptions of Mishra's model. analysis/README.md describes the
+    columns.
     """
     from nashbed.analysis.results.export import export_run  # noqa: PLC0415 - slow to import
 

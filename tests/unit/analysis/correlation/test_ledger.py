@@ -92,6 +92,7 @@ def test_without_a_solution() -> None:
     entry = next(e for e in found.entries if e.assumption.key == "flight")
     cost = entry.alone["synchronised"]
     assert cost.solved is None
+    assert all(entry.last == {} for entry in found.entries)
     assert "more than it keeps" in cost.why
     assert cost.points == pytest.approx(-100 * share_of_bbr_with(X, Inputs()))
     assert found.left_over is None
