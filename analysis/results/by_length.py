@@ -74,7 +74,7 @@ def equilibria_by_length(
         (strategy_totals(cell.state)[1], trial)
         for cell in measures.cells(setting)
         for trial in cell.trials
-        if min(strategy_totals(cell.state)) > 0
+        if min(strategy_totals(cell.state)) > 0 and trial.trial.has("goodput")
     ]
     longest_s = max((t.trial.record.duration_ns / NS_PER_S for _, t in trials), default=0.0)
     received = [(k, trial, _received(trial, measures.strategies)) for k, trial in trials]
