@@ -16,6 +16,8 @@ from .units import Rate, Size
 MAX_LANES = CONSTANTS.lanes_max
 PACKET_BUFFER_BYTES = 2500
 """A packet buffer of DPDK with its headers."""
+SMALL_PAGE_BYTES = 4096
+"""What a packet buffer takes without huge pages: none lies across the end of a page."""
 BASE_MEMORY_BYTES = 560 * 10**6
 """The data plane's tables, registers and rings of packets on their way."""
 MIB = 2**20

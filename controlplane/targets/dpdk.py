@@ -9,7 +9,7 @@ from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, Done, Hello
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities
-from ..contract.testbed import BASE_MEMORY_BYTES, PACKET_BUFFER_BYTES, DataPlane
+from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
 from .base import Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config, launcher
 from .host import DataPlaneHost
@@ -104,6 +104,6 @@ def replay_config(spec: Path, bottleneck: BottleneckProgram) -> dict[str, Any]:
         "spec": str(spec),
         "huge_pages": False,
         "queue_packets": buffers,
-        "memory_mb": (BASE_MEMORY_BYTES + buffers * PACKET_BUFFER_BYTES) // 2**20,
+        "memory_mb": (BASE_MEMORY_BYTES + buffers * SMALL_PAGE_BYTES) // 2**20,
         "bottleneck": bottleneck.model_dump(),
     }

@@ -19,7 +19,7 @@ from ..contract.testbed import (
     BASE_MEMORY_BYTES,
     MAX_LANES,
     MIB,
-    PACKET_BUFFER_BYTES,
+    SMALL_PAGE_BYTES,
     DataPlane,
 )
 from ..contract.units import PACKET_BYTES, Size, bytes_in_flight
@@ -30,7 +30,7 @@ from .host import DataPlaneSite, GuestHost, TargetHost
 
 TCP = 6
 MAX_BUFFER_BYTES = 512 * MIB
-"""A full queue of this takes 0.9 GB of packet buffers, for each trial that runs."""
+"""A full queue of this takes 5.8 GB of packet buffers, for each trial that runs."""
 LEAST_PACKETS = 8192
 """Packet buffers of a guest whose queue and delay lines hold next to nothing."""
 PROBE_PACKETS = 65536
@@ -186,7 +186,7 @@ def smallest_dataplane() -> DataPlane:
 def _sized(packets: int, flows: int) -> DataPlane:
     """Cores are no matter of a guest, which has one processor, and no huge pages."""
     packets = min(packets, CONSTANTS.queue_packets_max)
-    memory_bytes = BASE_MEMORY_BYTES + packets * PACKET_BUFFER_BYTES
+    memory_bytes = BASE_MEMORY_BYTES + packets * SMALL_PAGE_BYTES
     return DataPlane(
         core=0,
         service_core=0,

@@ -15,8 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram
 from nashbed.controlplane.contract.messages import Hello, read_message
 from nashbed.controlplane.contract.records import POSTCARD
+from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.targets.dataplane import dataplane_config
+from nashbed.controlplane.targets.virtual import guest_dataplane
 from tests.conformance.packets import tcp, tcp_key
 from tests.conformance.virtual import program
 from tests.support.control import Client
@@ -51,6 +55,23 @@ def test_its_clock_is_the_guests_and_starts_at_0(guest: Library) -> None:
         assert answer["ports"]["senders"] == {"driver": "virtual", "device": "nb0"}
         client.call("shutdown")
         assert guest.end() == ""
+
+
+@pytest.mark.slow
+def test_a_deep_queue_finds_its_memory(tmp_path: Path) -> None:
+    """250 MB are 40 BDP and more of 500 Mbit/s and 80 ms: 0.7 million packet buffers."""
+    lane = LaneProgram(
+        lane=0,
+        bottleneck=BottleneckProgram(
+            rate_bps=500_000_000, limit=Limit(unit="bytes", value=250_000_000)
+        ),
+        delays=(GroupDelay(40 * MS, 40 * MS, 0, 1),),
+        flows=(FlowEntry(flow=0, src="10.64.0.1", dst="10.65.0.1", sport=10000, dport=5001),),
+    )
+    config = dataplane_config(guest_dataplane(lane))
+    with library(tmp_path, **config) as made, Client(made.socket) as client:
+        client.call("shutdown")
+        assert made.end() == ""
 
 
 def test_another_driver_is_refused(tmp_path: Path) -> None:
