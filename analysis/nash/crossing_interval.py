@@ -9,8 +9,9 @@ At every place a parabola is fitted to the neighbouring mixes, near ones weighte
 lead there, its standard error, and from the spread of the trials about it their noise. Where the
 means of the mixes are further from it than their trials explain, that counts as noise too.
 
-The interval is made of the places at which a test does not tell the lead from zero (Fieller's set). So it is
-wide where the lead is flat, it may be open to an end of the line, and there may be several.
+The interval is made of the places at which a test does not tell the lead from zero (Fieller's
+set). So it is wide where the lead is flat, it may be open to an end of the line, and there may be
+several.
 
 A crossing lies at most half a flow from where no flow gains by switching: see `mixes_between`.
 
