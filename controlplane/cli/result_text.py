@@ -109,6 +109,6 @@ def _bound_line(bound: AcceptanceResult) -> str:
     verdict = VERDICTS[bound.verdict]
     value = "not measured" if bound.value is None else f"{bound.value:.4g} {bound.unit}"
     said = f"{verdict} {bound.setting}: {bound.description}: {value.rstrip()}"
-    open_to = " or ".join(f"{low:g} to {high:g}" for low, high in bound.spans if low < high)
+    open_to = " or ".join(f"{s.low:g} to {s.high:g}" for s in bound.spans if s.low < s.high)
     interval = f", 95 %: {open_to}" if open_to else ""
     return f"{said}{interval} (allowed {bound.allowed})"

@@ -127,7 +127,20 @@ def test_an_equilibrium_is_judged_on_its_interval(
     assert found.verdict == verdict
     assert found.passed is (verdict == "met")
     assert found.value == pytest.approx(3.7, abs=0.1)
-    assert found.spans == ((2.0 if noise else 3.0, 4.0),)
+    assert found.spans == ((2.0 if noise else 3.0, 4.0, True),)
+
+
+def test_an_equilibrium_that_may_be_leaves_a_bound_undecided() -> None:
+    """BBR leads everywhere, but around the middle hardly: the dip may be below zero."""
+
+    def dip(setting: Setting, strategy: str, second: int) -> float:
+        lead = {9: -0.06, 10: -0.1, 11: -0.06}.get(second, 0.3 + 0.05 * (-1) ** second)
+        return (10 + (lead if strategy == "bbr" else 0)) * MBIT
+
+    twenty: dict[str, Any] = {"flows": [{"name": "main", "count": 20, "base_rtt": "40ms"}]}
+    (found,) = judged({"metric": "equilibrium", "strategy": "cubic", "max": 1}, dip, **twenty)
+    assert [span.sure for span in found.spans] == [False, True]
+    assert (found.value, found.verdict) == (0, "undecided")
 
 
 @pytest.mark.parametrize(
