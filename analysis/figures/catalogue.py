@@ -235,10 +235,10 @@ def _line_sketches(
         "",
         name,
         f"Where the mix settles, by buffer, {line.title}",
-        "Bars with caps: where the lead per flow ends, with its 95 % interval. Markers: each "
-        "equilibrium of the measured means; small circles: the equilibria of each repetition's "
-        "trials alone. Thick: mixes in which no flow gains more than the scenario's epsilon. "
-        "Grey: the range between the two bounds of Mishra's model.",
+        "Bars with caps: where the lead per flow ends, with its 95 % interval. Beside them each "
+        "equilibrium of the measured means and, as small circles, the equilibria of each "
+        "repetition's trials alone. Thick: mixes in which no flow gains more than the scenario's "
+        "epsilon. Grey: the range between the two bounds of Mishra's model.",
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
     )
     yield _Sketch(

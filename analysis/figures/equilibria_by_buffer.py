@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from ..measures import RunMeasures
 from ..models.band import equilibrium_band
@@ -19,6 +20,9 @@ from ..text import trials_text
 from .against_setting import axis_of, set_scale
 from .model_lines import ask
 from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
+
+STEP_POINTS = 5
+"""Between the interval, the equilibria of the means and those of one repetition, to the right."""
 
 
 def draw(
@@ -74,7 +78,7 @@ def _draw_equilibria(
     n = trials_text([len(c.trials) for c in cells])
     if not exact:
         return
-    ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4,
+    ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4, transform=_beside(ax, 1),
             color=colour_of(first, measures.strategies),
             marker=marker_of(first, measures.strategies),
             label=f"equilibrium of the means ({n} per mix)")  # fmt: skip
@@ -99,7 +103,7 @@ def _draw_intervals(
     above = [(total - i.low) - m for m, (_, i) in zip(middle, found, strict=True)]
     ax.errorbar([x for x, _ in found], middle, yerr=np.maximum([below, above], 0),
                 color=colour_of(first, measures.strategies), linestyle="none", marker="_",
-                capsize=3.5, elinewidth=1.3, zorder=5,
+                capsize=3.5, elinewidth=1.3, markersize=9, zorder=5,
                 label="where the lead ends, 95 %")  # fmt: skip
 
 
@@ -114,10 +118,17 @@ def _draw_each_trial(
         for state in trial.states
     ]
     if found:
-        ax.plot(*zip(*found, strict=True), linestyle="none", marker="o", markersize=3,
+        ax.plot(*zip(*found, strict=True), linestyle="none", marker="o", markersize=3.5,
+                transform=_beside(ax, 2),
                 markerfacecolor="none", markeredgewidth=0.7, alpha=0.7, zorder=3,
                 color=colour_of(measures.strategies[0], measures.strategies),
                 label="equilibrium of one repetition")  # fmt: skip
+
+
+def _beside(ax: Axes, steps: int) -> Transform:
+    """Some points to the right of where the data are, so that marks do not hide each other."""
+    figure = ax.figure
+    return ax.transData + ScaledTranslation(steps * STEP_POINTS / 72, 0, figure.dpi_scale_trans)
 
 
 def _draw_band(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:

@@ -308,7 +308,7 @@ def _acceptance(result: AcceptanceResult) -> Json:
         "range": result.allowed,
         "passed": result.passed,
         "verdict": result.verdict,
-        "spans": " or ".join(f"{low:g} to {high:g}" for low, high in result.spans if low < high),
+        "spans": " or ".join(f"{s.low:g} to {s.high:g}" for s in result.spans if s.low < s.high),
         "detail": result.detail,
     }
 

@@ -32,7 +32,8 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         "Throughput is goodput: payload that reached the application. The fair share is a share "
         "of the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
         "Equilibria are those of the measured means. A switch that gains less than the "
-        "uncertainty of the means could go either way.",
+        "uncertainty of the means could go either way. The headline's interval says how far the "
+        "mix may be off by chance, not how far by what all trials share.",
     ]
 
 
@@ -75,8 +76,8 @@ def _repetitions(measures: RunMeasures) -> list[str]:
     counts = [len(c.trials) for s in measures.run.settings for c in measures.cells(s)]
     if counts and max(counts) < 2:
         return [
-            "There is one trial per mix. So there are no intervals, and how much another trial "
-            "would differ is not known."
+            "There is one trial per mix. So the means have no intervals. How much another trial "
+            "would differ is known only from how neighbouring mixes differ."
         ]
     return []
 

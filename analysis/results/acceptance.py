@@ -34,7 +34,7 @@ class AcceptanceResult:
             the bounds nor beyond them.
         passed: Whether it is met.
         spans: What was judged, where it is not the value: the lowest and highest value that the
-            measurement leaves open for each equilibrium.
+            measurement leaves open for each equilibrium, and whether there surely is one.
         detail: Number of trials, or why there is no value.
     """
 
@@ -96,7 +96,7 @@ def _result(
     reading = reading_of(bound)
     limits = reading.limits(bound)
     low, high, unit = limits
-    judged = spans or ([] if value is None else [(value, value)])
+    judged = spans or ([] if value is None else [Span(value, value)])
     verdict = _verdict(judged, limits)
     return AcceptanceResult(
         metric=bound.metric,
@@ -115,12 +115,12 @@ def _result(
 
 
 def _verdict(spans: Sequence[Span], limits: Limits) -> Verdict:
-    """Met if every span is within the limits, missed if one is beyond them or there is none."""
+    """Met if every span is within the limits, missed if one is surely beyond or there is none."""
     low, high, _ = limits
     top = math.inf if high is None else high
-    if not spans or any(most < low or least > top for least, most in spans):
+    if not spans or any(s.sure and (s.high < low or s.low > top) for s in spans):
         return "missed"
-    return "met" if all(low <= least and most <= top for least, most in spans) else "undecided"
+    return "met" if all(low <= s.low and s.high <= top for s in spans) else "undecided"
 
 
 def _allowed(low: float, high: float | None, unit: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from nashbed.controlplane.contract.scenario import (
     AcceptanceBound,
@@ -32,8 +32,22 @@ from ..text import rate_text
 
 Value = tuple[float | None, str]
 """A value in its shown unit (None: there is none), and where it comes from."""
-Span = tuple[float, float]
-"""Lowest and highest value that the measurement leaves open for one thing."""
+
+
+class Span(NamedTuple):
+    """What the measurement leaves open for one thing.
+
+    Attributes:
+        low: Lowest value.
+        high: Highest value.
+        sure: Whether the thing surely is there.
+    """
+
+    low: float
+    high: float
+    sure: bool = True
+
+
 Limits = tuple[float, float | None, str]
 """Smallest and largest allowed value (None: no bound), and their unit."""
 
@@ -227,7 +241,7 @@ def _estimates(bound: EquilibriumBound, where: Where) -> list[float]:
     """Flows of the bound's strategy at each equilibrium, as it is estimated."""
     ends = _ends(where)
     if not ends:
-        return [low for low, _ in _equilibrium_spans(bound, where)]
+        return [span.low for span in _equilibrium_spans(bound, where)]
     flows = where.equilibria.flows
     seconds = [(i.low + i.high) / 2 if i.at is None else i.at for i in ends if i.sure]
     return [_of_strategy(bound, where, k, flows) for k in seconds]
@@ -240,16 +254,19 @@ def _equilibrium_spans(bound: EquilibriumBound, where: Where) -> list[Span]:
     lead ends within its interval. Elsewhere, and without an interval, the equilibria of the means.
     """
     ends, flows = _ends(where), where.equilibria.flows
-    mixes = [mixes_between(i.low, i.high, flows) for i in ends]
-    spans = [sorted(_of_strategy(bound, where, k, flows) for k in pair) for pair in mixes]
+    spans = []
+    for end in ends:
+        pair = mixes_between(end.low, end.high, flows)
+        low, high = sorted(_of_strategy(bound, where, k, flows) for k in pair)
+        spans.append(Span(low, high, end.sure))
     if spans:
-        return [(low, high) for low, high in spans]
+        return spans
     index = where.measures.strategies.index(bound.strategy)
     groups = where.measures.group_names
     chosen = [i for i, name in enumerate(groups) if bound.group in (None, name)]
     states = [v.state for v in where.equilibria.equilibria]
     counts = [float(sum(state[i][index] for i in chosen)) for state in states]
-    return [(count, count) for count in counts]
+    return [Span(count, count) for count in counts]
 
 
 def _ends(where: Where) -> tuple[CrossingInterval, ...]:

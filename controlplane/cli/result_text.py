@@ -28,7 +28,7 @@ def result_text(results: RunResults) -> str:
     if any(row.trials_unsettled for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
     text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
-    text += "".join(f"{_bound_line(bound)}\n" for bound in results.acceptance)
+    text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.report is not None:
         text += f"report: {results.report}\n"
     return text + f"run directory: {results.run_dir}\n"
@@ -105,10 +105,11 @@ def _number(estimate: Estimate | None, scale: float, digits: int, unit: str = ""
     return text + unit
 
 
-def _bound_line(bound: AcceptanceResult) -> str:
+def bound_line(bound: AcceptanceResult) -> str:
+    """One bound: its verdict, what was measured and what is allowed."""
     verdict = VERDICTS[bound.verdict]
     value = "not measured" if bound.value is None else f"{bound.value:.4g} {bound.unit}"
     said = f"{verdict} {bound.setting}: {bound.description}: {value.rstrip()}"
-    open_to = " or ".join(f"{low:g} to {high:g}" for low, high in bound.spans if low < high)
+    open_to = " or ".join(f"{s.low:g} to {s.high:g}" for s in bound.spans if s.low < s.high)
     interval = f", 95 %: {open_to}" if open_to else ""
     return f"{said}{interval} (allowed {bound.allowed})"

@@ -232,7 +232,8 @@ class Played:
     def error(self) -> float | None:
         """Estimate less truth in flows, absolute; None without an estimate."""
         true = self.truth.crossings[0]
-        errors = [abs(i.at - true) for i in self.ends.intervals if i.at is not None]
+        sure = [i.at for i in self.ends.intervals if i.sure and i.at is not None]
+        errors = [abs(at - true) for at in sure]
         return float(np.mean(errors)) if errors else None
 
     @property

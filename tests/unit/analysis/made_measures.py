@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,21 @@ def made(
     manifest = Manifest.model_construct(run="made", applied={}, status="complete")
     run = FinishedRun(Path("made"), manifest, scenario, None, tuple(t.trial for t in trials), ())
     return RunMeasures(run, tuple(trials), ())
+
+
+def with_repetition(first: RunMeasures, second: RunMeasures) -> RunMeasures:
+    """Measures of two repetitions, made apart."""
+    again = [
+        replace(t, trial=SealedTrial(t.trial.path, _numbered(t.trial.record, 1)))
+        for t in second.trials
+    ]
+    trials = (*first.trials, *again)
+    return RunMeasures(replace(first.run, trials=tuple(t.trial for t in trials)), trials, ())
+
+
+def _numbered(record: TrialRecord, repetition: int) -> TrialRecord:
+    name = record.id.replace("-r0-", f"-r{repetition}-")
+    return record.model_copy(update={"repetition": repetition, "id": name})
 
 
 def _trial(

@@ -7,7 +7,6 @@ from itertools import groupby
 import numpy as np
 import pytest
 from nashbed.analysis.campaign.campaign import Campaign, Game, Rules, TrialRequest
-from nashbed.analysis.campaign.certainty import Noise, pooled_noise, unclear
 from nashbed.analysis.campaign.of_scenario import start_of
 from nashbed.analysis.campaign.speculation import bracket, fill
 from nashbed.analysis.models.published_mixes import read_mixes
@@ -131,25 +130,6 @@ def test_two_groups_and_three_strategies_end() -> None:
     run(campaign, [oracle])
     result = campaign.result(0)
     assert result.equilibria or none_exists(result)
-
-
-def test_noise_is_pooled_within_states() -> None:
-    """Two states, two repetitions of one flow each: deviations 1 and 1 of their means."""
-    one = {((1, 0),): [np.array([[1.0, np.nan]]), np.array([[3.0, np.nan]])]}
-    two = {((0, 1),): [np.array([[np.nan, 5.0]]), np.array([[np.nan, 7.0]])]}
-    # Sums of squares 2 and 2, one degree of freedom each: variance 2, in fair shares of 2: 0.5.
-    noise = pooled_noise([(one, 2.0), (two, 2.0)])
-    assert noise.freedom == 2
-    assert noise.deviation == pytest.approx(np.sqrt(0.5))
-
-
-def test_small_gains_are_clear_within_epsilon() -> None:
-    samples = {((1, 1),): [np.array([[1.0, 1.0]])] * 2}
-    samples[(2, 0),] = [np.array([[1.01, np.nan]])] * 2
-    samples[(0, 2),] = [np.array([[np.nan, 1.01]])] * 2
-    noise = Noise(0.02, 30)
-    assert unclear(((1, 1),), samples, noise, 1.0, epsilon=0.1) == set()
-    assert unclear(((1, 1),), samples, noise, 1.0, epsilon=0.0) == set(samples)
 
 
 def test_published_panels(record_property) -> None:

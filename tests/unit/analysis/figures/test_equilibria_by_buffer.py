@@ -12,8 +12,8 @@ from nashbed.analysis.models.band import equilibrium_band
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
-from tests.support.drawn import band, legend_of, lines_of, points, unlabelled_lines
-from tests.unit.analysis.made_measures import made
+from tests.support.drawn import band, containers, legend_of, lines_of, points, unlabelled_lines
+from tests.unit.analysis.made_measures import made, with_repetition
 
 BUFFERS: dict[str, Any] = {
     "flows": [{"name": "main", "count": 10, "base_rtt": "40ms"}],
@@ -34,6 +34,20 @@ def draw(raw: dict[str, Any]) -> tuple[Any, Figure | None]:
     return measures, equilibria_by_buffer.draw(measures, line, found)
 
 
+def draw_repeated() -> Figure:
+    """Two repetitions; in the second the lead ends at two BBR flows fewer."""
+
+    def earlier(setting: Setting, strategy: str, second: int) -> float:
+        return settles(setting, strategy, second + 2)
+
+    measures = with_repetition(made(BUFFERS, settles), made(BUFFERS, earlier))
+    (line,) = lines(measures.run.settings)
+    found = {e.setting.label: e for e in equilibria_of_measures(measures)}
+    figure = equilibria_by_buffer.draw(measures, line, found)
+    assert figure is not None
+    return figure
+
+
 def test_equilibria_at_their_buffers() -> None:
     _, figure = draw({})
     assert figure is not None
@@ -46,6 +60,36 @@ def test_equilibria_at_their_buffers() -> None:
     assert ax.get_ylabel() == "cubic flows at the equilibrium, of 10"
     assert ax.get_ylim() == pytest.approx((-0.3, 10.3))
     assert ax.get_xscale() == "log"
+
+
+def test_where_the_lead_ends_with_its_interval() -> None:
+    measures, figure = draw({})
+    assert figure is not None
+    (ax,) = figure.axes
+    bars = containers(ax)["where the lead ends, 95 %"]
+    x, middle = points(bars.lines[0])
+    assert x == [1, 5, 20]
+    # The lead of BBR is 0.1 (best - k) Mbit/s, so it ends at `best` BBR flows.
+    # Behind 9 no mix has flows of both, so 9.5 is where it never ends: no CUBIC flow.
+    assert middle == pytest.approx([0, 3.5, 6.5], abs=0.1)
+    ends = [tuple(segment[:, 1]) for segment in bars.lines[2][0].get_segments()]
+    for (low, high), each in zip(ends, equilibria_of_measures(measures), strict=True):
+        assert each.ends is not None
+        (interval,) = each.ends.intervals
+        assert (low, high) == pytest.approx((10 - interval.high, 10 - interval.low))
+        assert low <= 10 - BEST[each.setting.buffer_bdp] <= high
+
+
+def test_each_repetition_has_circles_of_its_own() -> None:
+    found = draw_repeated()
+    (ax,) = found.axes
+    line = lines_of(ax)["equilibrium of one repetition"]
+    assert line.get_markerfacecolor() == "none"
+    pairs = sorted(zip(*points(line), strict=True))
+    # The second repetition settles two BBR flows earlier: two CUBIC flows more.
+    assert pairs == [(1, 1), (1, 3), (5, 4), (5, 6), (20, 7), (20, 9)]
+    means = lines_of(ax)["equilibrium of the means (n = 2 trials per mix)"]
+    assert points(means) == ([1, 5, 20], [2, 5, 8])
 
 
 def test_epsilon_equilibria_are_bars() -> None:

@@ -69,11 +69,12 @@ def test_fair_share_and_equilibria() -> None:
         mark = drawn["equilibrium of the means"]
         assert points(mark)[0] == [int(best)] * 2
         assert (mark.get_linestyle(), colour(mark)) == ("-", "#009e73")
-        # The lead is 0.1 (best - k) Mbit/s without noise: it ends at `best` itself.
+        # The lead is 0.1 (best - k) Mbit/s: it ends at `best` itself. A straight lead times
+        # k (10 - k) is no parabola, which ten flows show.
         ((low, high, label),) = spans(ax)
         assert label == "where the lead ends, 95 %"
         assert low <= best <= high
-        assert high - low <= 0.2
+        assert high - low <= 2
 
 
 def test_published_mixes_and_equilibria() -> None:
@@ -104,7 +105,8 @@ def test_published_mixes_and_equilibria() -> None:
         assert "mixes" not in each
     assert "settles" not in found[4]
     assert legend_of(figure) == [
-        MEASURED, "mixes", "measured equilibrium", "settles", "fair share of the rate",
+        MEASURED, "mixes", "where the lead ends, 95 %", "equilibrium of the means", "settles",
+        "fair share of the rate",
     ]  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from nashbed.analysis.metrics.rtt_order import rtt_order
 from nashbed.analysis.metrics.throughput_drift import drift
 from nashbed.analysis.metrics.throughput_share import shares
 from nashbed.analysis.metrics.utilisation import utilisation
+from nashbed.analysis.text import with_interval
 
 S = 1_000_000_000
 
@@ -246,6 +247,30 @@ def test_estimate() -> None:
     single = estimate([5.0, float("nan")])
     assert single is not None
     assert (single.mean, single.n, single.half_width) == (5.0, 1, None)
+
+
+def test_points_stand_for_an_interval_that_cannot_be() -> None:
+    # Losses of 0.7 and 3.1 %: 1.9 +- 12.706 x 1.2, far below zero.
+    found = estimate([0.031, 0.007], possible=(0, 1))
+    assert found is not None
+    assert (found.mean, found.n, found.half_width) == (pytest.approx(0.019), 2, None)
+    assert found.points == (0.007, 0.031)
+    assert with_interval(found.scaled(100)) == ("1.90", "(0.700, 3.10)")
+
+
+@pytest.mark.parametrize(
+    ("values", "half"),
+    [
+        ([0.019, 0.0191], 12.7062 * 0.00005),  # it is possible
+        ([0.0, 0.0, 0.0, 0.01], 3.1824 * 0.0025),  # from four on
+        ([0.0, 0.0], 0.0),  # nothing varies
+    ],
+)
+def test_other_intervals_stay(values: list[float], half: float) -> None:
+    found = estimate(values, possible=(0, 1))
+    assert found is not None
+    assert found.half_width == pytest.approx(half, rel=1e-4)
+    assert found.points == ()
     assert estimate([]) is None
 
 

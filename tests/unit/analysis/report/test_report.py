@@ -117,7 +117,11 @@ def test_repetitions_give_intervals_and_a_bootstrap(tmp_path: Path) -> None:
     assert row["per_flow_throughput"]["cubic"]["ci95"] > 0
     chances = [r["probability"] for r in rows_of(run)]
     assert all(0 <= chance <= 1 for chance in chances)
-    assert "How often" in text_of(build_report(run, PAGE))
+    assert all(0 <= r["resampled_share"] <= 1 for r in rows_of(run))
+    text = text_of(build_report(run, PAGE))
+    assert "Resampled" in text
+    assert "Probability" in text
+    assert "By each trial alone: 1: " in text
 
 
 ACCEPTANCE: list[dict[str, Any]] = [

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from nashbed.analysis.results import summary as summaries
-from nashbed.controlplane.cli.result_text import result_text
+from nashbed.analysis.results.acceptance import AcceptanceResult
+from nashbed.analysis.results.bounds import Span
+from nashbed.controlplane.cli.result_text import bound_line, result_text
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.study.results import RunResults, results_of_run
@@ -73,6 +75,9 @@ def test_the_text_for_a_person(results: RunResults, run_dir: Path) -> None:
     assert throughput is not None
     assert f"{throughput.mean / 1e6:.2f}" in text
     assert "met    b2bdp: mean queueing delay" in text
+    (headline,) = results.headlines.values()
+    assert f"settles b2bdp: {headline}\n" in text
+    assert results.to_dict()["headlines"] == {"b2bdp": headline}
     assert text.endswith(f"report: {results.report}\nrun directory: {run_dir}\n")
 
 
@@ -87,6 +92,18 @@ def test_a_missed_bound(tmp_path: Path) -> None:
     text = result_text(results)
     assert "MISSED b2bdp: mean queueing delay 1us to 2us" in text
     assert "report:" not in text
+
+
+def test_a_bound_that_is_undecided_shows_its_interval() -> None:
+    bound = AcceptanceResult(
+        metric="equilibrium", setting="b2bdp", description="cubic flows at the equilibrium",
+        value=3.7, low=3, high=5, unit="flows", allowed="3 to 5 flows", verdict="undecided",
+        passed=False, spans=(Span(2, 4),), detail="",
+    )  # fmt: skip
+    assert bound_line(bound) == (
+        "UNDECIDED b2bdp: cubic flows at the equilibrium: 3.7 flows, 95 %: 2 to 4 "
+        "(allowed 3 to 5 flows)"
+    )
 
 
 @pytest.mark.slow

@@ -1,0 +1,111 @@
+"""What a setting says of its equilibria: the headline, each repetition, what is not certain."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from nashbed.analysis.nash.of_run import SettingEquilibria, equilibria_of_measures
+from nashbed.analysis.results.summary import summary_rows
+from nashbed.controlplane.cli.results import equilibria_text
+from nashbed.controlplane.contract.trial import Setting
+from tests.unit.analysis.made_measures import PerFlow, made, with_repetition
+
+TEN: dict[str, Any] = {"flows": [{"name": "main", "count": 10, "base_rtt": "40ms"}], "trials": 2}
+
+
+def ending(at: float, slope: float = 0.2) -> PerFlow:
+    """BBR's lead ends at so many BBR flows."""
+
+    def per_flow(setting: Setting, strategy: str, second: int) -> float:
+        return 1e7 + (slope * 1e6 * (at - second) if strategy == "bbr" else 0.0)
+
+    return per_flow
+
+
+def repeated(first: float, second: float, raw: dict[str, Any] = TEN, slope: float = 0.2):
+    """A run of two repetitions whose leads end at different places."""
+    return with_repetition(made(raw, ending(first, slope)), made(raw, ending(second, slope)))
+
+
+def only(measures) -> SettingEquilibria:
+    (found,) = equilibria_of_measures(measures)
+    return found
+
+
+def test_the_headline_is_an_interval() -> None:
+    found = only(repeated(6.4, 6.2))
+    assert found.ends is not None
+    (interval,) = found.ends.intervals
+    assert interval.at == pytest.approx(6.3, abs=0.1)
+    assert found.summary().startswith("3.7 cubic + 6.3 bbr (95 %: ")
+    plain = found.to_dict()
+    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+    (said,) = plain["headline"]["intervals"]
+    assert (said["strategy"], said["sure"]) == ("bbr", True)
+    assert said["low"] <= 6.3 <= said["high"]
+    counts = [mix["main"]["bbr"] for mix in said["mixes"]]
+    assert counts[0] <= 6 <= counts[1]
+    assert plain["headline"]["confidence"] == 0.95
+
+
+def test_each_repetition_alone() -> None:
+    found = only(repeated(8.5, 4.5))
+    assert [(t.repetition, t.states, t.mixes) for t in found.by_trial] == [
+        (0, (((2, 8),),), 11), (1, (((6, 4),),), 11),
+    ]  # fmt: skip
+    assert [v.state for v in found.equilibria] == [((4, 6),)]  # of the means: between the two
+    each = found.to_dict()["each_trial"]
+    assert [t["equilibria"] for t in each] == [
+        [{"main": {"cubic": 2, "bbr": 8}}], [{"main": {"cubic": 6, "bbr": 4}}]
+    ]  # fmt: skip
+    text = equilibria_text(found)
+    assert "equilibria of repetition 1 (11 mixes): 2 cubic + 8 bbr" in text
+    assert "equilibria of repetition 2 (11 mixes): 6 cubic + 4 bbr" in text
+    assert only(made(TEN, ending(6.3))).by_trial == ()
+
+
+def test_repetitions_that_ran_out_are_said() -> None:
+    # Leads that end four flows apart: two repetitions do not clear the gains of the neighbours.
+    unclear = only(repeated(8.5, 4.5, slope=1.0))
+    assert unclear.unclear
+    assert unclear.exhausted == 2
+    assert unclear.summary().endswith("; undecided after 2 repetitions, which ran out")
+    assert unclear.to_dict()["headline"]["repetitions_ran_out"] is True
+    clear = only(repeated(6.5, 6.5 + 1e-6))
+    assert (clear.unclear, clear.exhausted) == ((), 0)
+    assert "undecided" not in clear.summary()
+    # More repetitions were allowed: they did not run out, the run is only not at its end.
+    more = only(repeated(8.5, 4.5, {**TEN, "trials": 5}, slope=1.0))
+    assert more.unclear
+    assert more.exhausted == 0
+
+
+def test_what_hides_the_equilibrium_is_in_the_headline() -> None:
+    raw = {**TEN, "trials": 1, "sweep": {"mixes": [2, 5, 8]}}
+    few = only(made(raw, ending(6.3)))
+    assert few.summary() == "undecided: 8 of 11 mixes not measured"
+    assert few.to_dict()["headline"]["without_interval"].startswith("3 mixes with both are too few")
+    decided = only(made({**raw, "sweep": {"mixes": [5, 6, 7]}}, ending(6.3)))
+    assert decided.summary() == (
+        "4 cubic + 6 bbr; 8 mixes undecided; no interval: 3 mixes with both are too few for an "
+        "interval (it takes 4)"
+    )
+
+
+def test_probability_by_where_the_lead_ends() -> None:
+    measures = repeated(6.5, 6.1)
+    found = equilibria_of_measures(measures)
+    rows = summary_rows(measures, found)
+    stated = [row.probability for row in rows]
+    assert all(p is not None and 0 <= p <= 1 for p in stated)
+    assert stated.index(max(stated)) == 6
+    assert sum(stated) == pytest.approx(1, abs=0.05)
+    assert {row.resampled_share for row in rows} != {None}
+    groups = [{"name": "a", "count": 1, "base_rtt": "10ms"}, {"name": "b", "count": 1,
+              "base_rtt": "50ms"}]  # fmt: skip
+    several = made({"flows": groups}, ending(1.0), factors=(1.0, 1.01))
+    rows = summary_rows(several, equilibria_of_measures(several))
+    assert {row.probability for row in rows} == {None}
+    assert None not in {row.resampled_share for row in rows}

@@ -1,0 +1,17 @@
+"""What the page says that a run does not show."""
+
+from __future__ import annotations
+
+from nashbed.analysis.report.limits import _too_short
+from tests.unit.analysis.made_measures import made
+
+
+def test_convergence_times_have_their_authors() -> None:
+    measures = made(
+        {"sweep": {"buffer": ["1bdp", "8bdp", "32bdp"]}}, lambda setting, strategy, k: 1e7
+    )
+    (said,) = _too_short(measures)
+    assert said.startswith("60 s may be too short at 32 BDP")
+    assert "169 s to converge at 8 BDP and 488 s at 32 BDP" in said
+    assert "Sarpkaya, Srivastava, Fund and Panwar 2025" in said
+    assert _too_short(made({"sweep": {"buffer": ["1bdp"]}}, lambda setting, name, k: 1e7)) == []
