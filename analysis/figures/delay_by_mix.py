@@ -13,6 +13,7 @@ from ..state import strategy_totals
 from ..text import shown, trials_text
 from .estimates import draw_estimates
 from .style import INK, MUTED, NARROW, legend_below, new_figure
+from .unsettled import mark_unsettled
 
 LINES = (
     ("mean_queueing_delay", "-", "o", "mean over packets"),
@@ -38,6 +39,8 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure | None:
     ]
     if not any(drawn):
         return None
+    unsettled = [c for c in measures.cells(setting) if c.unsettled]
+    mark_unsettled(ax, [sum(strategy_totals(c.state)[1:]) for c in unsettled])
     full_s = measures.applied_buffer(setting) * 8 / measures.applied_rate(setting)
     ax.axhline(
         shown(full_s, "s"), color=INK, linewidth=1.0, linestyle=(0, (5, 3)), label="full queue"

@@ -20,6 +20,7 @@ from ..text import trials_text
 from .against_setting import axis_of, set_scale
 from .model_lines import ask
 from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
+from .unsettled import mark_unsettled
 
 STEP_POINTS = 5
 """Between the interval, the equilibria of the means and those of one repetition, to the right."""
@@ -51,6 +52,7 @@ def draw(
     _draw_intervals(ax, points, measures)
     _draw_each_trial(ax, points, measures)
     _draw_references(ax, measures, line, axis)
+    mark_unsettled(ax, [x for x, each in points if each.unsettled])
     total = sum(measures.group_sizes)
     first = measures.strategies[0]
     ax.set(

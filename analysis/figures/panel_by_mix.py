@@ -24,6 +24,7 @@ from .against_setting import axis_of
 from .estimates import draw_estimates
 from .model_lines import PAYLOAD_PART
 from .style import GOOD, INK, MUTED, WIDE, colour_of
+from .unsettled import mark_unsettled
 
 METRIC = "per_flow_throughput"
 MARKER = "o"
@@ -85,6 +86,7 @@ def _draw_measured(
     ax: Axes, measures: RunMeasures, setting: Setting, cells: Sequence[Cell], label: str
 ) -> None:
     second, rate = measures.strategies[1], measures.applied_rate(setting)
+    mark_unsettled(ax, [strategy_totals(cell.state)[1] for cell in cells if cell.unsettled])
     known = [
         (strategy_totals(cell.state)[1], each.scaled(100 / rate))
         for cell in cells

@@ -18,6 +18,7 @@ from ..text import shown, trials_text
 from .estimates import draw_estimates
 from .model_lines import goodput_of_share, predicted_shares
 from .style import GOOD, INK, WIDE, colour_of, legend_below, marker_of, new_figure
+from .unsettled import mark_unsettled
 
 METRIC = "per_flow_throughput"
 BOUNDS = ("mishra-synchronised", "mishra-desynchronised")
@@ -69,6 +70,7 @@ def _draw_strategy(
         return
     colour = colour_of(strategy, measures.strategies)
     style = "-" if line else "none"
+    mark_unsettled(ax, [_position(c) for c, _ in known if c.unsettled])
     marker = marker_of(strategy, measures.strategies)
     draw_estimates(
         ax,

@@ -62,6 +62,8 @@ class SettingEquilibria:
             game is no line (one group, two strategies).
         by_trial: The equilibria of each repetition alone, where there are several.
         unclear: Mixes whose further repetition could change the verdict on an equilibrium.
+        trials: Trials of the measured mixes with flows of several strategies.
+        unsettled: How many of them had not settled.
         exhausted: Repetitions after which these are still not clear; 0: clear, or not all done.
     """
 
@@ -82,6 +84,8 @@ class SettingEquilibria:
     by_trial: tuple[TrialEquilibria, ...] = ()
     unclear: tuple[State, ...] = ()
     exhausted: int = 0
+    trials: int = 0
+    unsettled: int = 0
 
     @property
     def equilibria(self) -> list[Verdict]:
@@ -129,6 +133,8 @@ class SettingEquilibria:
         """What is not certain about the equilibria, in words; undecided mixes among it."""
         has_interval = self.ends is not None and bool(self.ends.intervals)
         notes = []
+        if self.unsettled:
+            notes.append(f"~ {self.unsettled} of {self.trials} trials had not settled")
         if not self.equilibria and self.undecided:
             missing = f"{self.missing_count} of {self.state_count} mixes not measured"
             notes.append(f"undecided: {missing}")
@@ -156,6 +162,8 @@ class SettingEquilibria:
             "fair_share_bps": self.fair_share,
             "summary": self.summary(),
             "headline": self._headline_dict(),
+            "trials": self.trials,
+            "trials_unsettled": self.unsettled,
             "equilibria": [self._verdict_dict(v) for v in self.equilibria],
             "epsilon_equilibria": [self._verdict_dict(v) for v in self.epsilon_equilibria],
             "undecided": [self._counts(v.state) for v in self.undecided],
@@ -341,7 +349,10 @@ def _of_setting(
     epsilon = spec.epsilon.fraction
     verdicts = tuple(judge_all(table, epsilon))
     states = _unclear(table, verdicts, noise, epsilon)
+    mixed = [c for c in measures.cells(setting) if sum(n > 0 for n in strategy_totals(c.state)) > 1]
     return SettingEquilibria(
+        trials=sum(len(cell.trials) for cell in mixed),
+        unsettled=sum(cell.unsettled for cell in mixed),
         setting=setting,
         strategies=table.strategies,
         groups=table.groups,
