@@ -16,6 +16,10 @@ PROBE_RTT_CYCLE_NS = 10_200_000_000
 of the phase itself (bbr_min_rtt_win_sec and bbr_probe_rtt_mode_ms of Linux's tcp_bbr.c)."""
 
 
+LEAST_SETTLED_CYCLES = 16
+"""Eight until it can be told whether shares are steady, and as many in which they must be."""
+
+
 class StaggeredStart(ContractModel):
     """One flow after the other, in the order of the mix.
 
@@ -98,7 +102,8 @@ class SettledDuration(ContractModel):
     """A trial that ends when every strategy's share is steady.
 
     What is looked at is the second half of the trial so far, in whole ProbeRTT cycles: its first
-    half against its second one, for every strategy relative to its own throughput.
+    half against its second one, for every strategy relative to its own throughput. The trial ends
+    when that has been steady at every cycle of the second half of the trial.
 
     Attributes:
         until: `settled`.
@@ -119,11 +124,11 @@ class SettledDuration(ContractModel):
             raise ValueError(
                 f"at_least: {self.at_least} is longer than at_most ({self.at_most}); swap them"
             )
-        least = 8 * PROBE_RTT_CYCLE_NS
+        least = LEAST_SETTLED_CYCLES * PROBE_RTT_CYCLE_NS
         if self.at_most.ns < least:
             raise ValueError(
                 f"at_most: {self.at_most} is too short to tell; write at least {Duration(least)}, "
-                "eight ProbeRTT cycles"
+                f"{LEAST_SETTLED_CYCLES} ProbeRTT cycles"
             )
         if not 0 < self.within.ppb < 10**9:
             raise ValueError(f"within: {self.within} is out of range; write e.g. 3%")

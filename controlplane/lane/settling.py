@@ -1,4 +1,8 @@
-"""A trial's progress, cycle by cycle, until its shares are steady."""
+"""A trial's progress, cycle by cycle, until its shares have been steady for half of it.
+
+A share that drifts slowly looks steady now and then, and gets a chance to at every cycle. Only one
+that looks steady at many cycles in a row is.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +31,18 @@ class Settling:
         self._rules = SteadinessRules(duration.within.fraction, self._cycle_ns)
         self._before: dict[Kind, int] = defaultdict(int)
         self._cycles: dict[Kind, list[int]] = defaultdict(list)
+        self._unsteady_at = 0
         self.steadiness: Steadiness | None = None
 
     @property
     def cycles_left(self) -> int:
         """Cycles that the longest trial still has."""
-        made = len(next(iter(self._cycles.values()), ()))
-        return self._duration.at_most.ns // self._cycle_ns - made
+        return self._duration.at_most.ns // self._cycle_ns - self._made
+
+    @property
+    def _made(self) -> int:
+        """Cycles so far."""
+        return len(next(iter(self._cycles.values()), ()))
 
     def take(self, progress: SinkProgress) -> bool:
         """Take a report in; returns whether the trial may end."""
@@ -43,5 +52,9 @@ class Settling:
         for kind, total in totals.items():
             self._cycles[kind].append(total - self._before[kind])
         self._before = totals
-        self.steadiness = judge_steadiness(self._cycles, self._rules)
-        return self.steadiness.settled and progress.t_ns >= self._duration.at_least.ns
+        found = judge_steadiness(self._cycles, self._rules)
+        if not found.settled:
+            self._unsteady_at = self._made
+        held = 2 * self._unsteady_at < self._made
+        self.steadiness = found.model_copy(update={"settled": held})
+        return held and progress.t_ns >= self._duration.at_least.ns

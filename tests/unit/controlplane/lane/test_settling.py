@@ -26,15 +26,27 @@ def report(cycle: int, cycle_ns: int, rates: tuple[int, int, int]) -> SinkProgre
 
 
 def test_steady_flows_end_it_after_the_least_time(testbed: Testbed) -> None:
-    watched, cycle_ns = settling(testbed, "{until: settled, at_least: 120s, at_most: 200s}")
+    watched, cycle_ns = settling(testbed, "{until: settled, at_least: 180s, at_most: 200s}")
     assert cycle_ns == 10_210_000_000
     assert watched.cycles_left == 19
-    ended = [watched.take(report(k, cycle_ns, (100, 200, 50))) for k in range(1, 13)]
-    # Ten cycles are steady, but only the twelfth ends beyond 120 s.
-    assert ended == [False] * 11 + [True]
+    ended = [watched.take(report(k, cycle_ns, (100, 200, 50))) for k in range(1, 19)]
+    # It has been steady for half of sixteen cycles, but only the eighteenth ends beyond 180 s.
+    assert ended == [False] * 17 + [True]
     assert watched.steadiness is not None
-    assert watched.steadiness.window_ns == (6 * cycle_ns, 12 * cycle_ns)
-    assert watched.cycles_left == 7
+    assert watched.steadiness.window_ns == (10 * cycle_ns, 18 * cycle_ns)
+    assert watched.cycles_left == 1
+
+
+def test_one_cycle_that_drifts_counts_until_it_is_half_of_the_trial_ago(testbed: Testbed) -> None:
+    watched, cycle_ns = settling(testbed, "{until: settled, at_least: 60s, at_most: 900s}")
+    ended, total = [], [0, 0, 0]
+    for k in range(1, 61):
+        surge = 90 if k == 12 else 0
+        total = [total[0] + 100, total[1] + 100, total[2] + 50 + surge]
+        ended.append(watched.take(SinkProgress(t_ns=k * cycle_ns, bytes=tuple(total))))
+    first = ended.index(True) + 1
+    # The surge is in the second half of the second half from cycle 12 on, and out of it by 24.
+    assert 24 <= first <= 48
 
 
 def test_flows_that_change_places_do_not_end_it(testbed: Testbed) -> None:
