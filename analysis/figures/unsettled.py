@@ -13,7 +13,7 @@ EXPLAINED = f"{MARK}  trials that had not settled"
 
 
 def mark_unsettled(ax: Axes, places: Iterable[float]) -> None:
-    """Write the mark above the axes at every place, and what it means into the legend.
+    """Write the mark along the foot of the axes, and what it means into the legend.
 
     Args:
         ax: The axes.
@@ -21,7 +21,7 @@ def mark_unsettled(ax: Axes, places: Iterable[float]) -> None:
     """
     marked = sorted(set(places))
     for x in marked:
-        ax.text(x, 1.0, MARK, transform=ax.get_xaxis_transform(), ha="center", va="bottom",
+        ax.text(x, 0.0, MARK, transform=ax.get_xaxis_transform(), ha="center", va="bottom",
                 color=MUTED, fontsize=8, clip_on=False)  # fmt: skip
     if marked:
         ax.plot([], [], linestyle="none", label=EXPLAINED)
