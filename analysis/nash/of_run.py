@@ -133,8 +133,6 @@ class SettingEquilibria:
         """What is not certain about the equilibria, in words; undecided mixes among it."""
         has_interval = self.ends is not None and bool(self.ends.intervals)
         notes = []
-        if self.unsettled:
-            notes.append(f"~ {self.unsettled} of {self.trials} trials had not settled")
         if not self.equilibria and self.undecided:
             missing = f"{self.missing_count} of {self.state_count} mixes not measured"
             notes.append(f"undecided: {missing}")
@@ -146,6 +144,8 @@ class SettingEquilibria:
             notes.append(f"undecided after {self.exhausted} repetitions, which ran out")
         if self.ends is not None and self.ends.problem and self.equilibria:
             notes.append(f"no interval: {self.ends.problem}")
+        if self.unsettled:
+            notes.append(f"~ {self.unsettled} of {self.trials} trials had not settled")
         return notes
 
     def to_dict(self) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class Steadiness(ContractModel):
     drifts: tuple[StrategyDrift, ...]
 
 
-class Span(ContractModel):
+class FlowSpan(ContractModel):
     """When the flows of a strategy and group really ran, in ns after t0.
 
     Attributes:
@@ -214,7 +214,7 @@ class TrialRecord(ContractModel):
     warmup_ns: int
     window_ns: tuple[int, int]
     window: WindowSpec = "after_warmup"
-    spans: tuple[Span, ...] = ()
+    spans: tuple[FlowSpan, ...] = ()
     steadiness: Steadiness | None = None
     postcards: str
     started_utc: str

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ..contract.course import SettledDuration
 from ..contract.messages import SenderReport, SinkReport
 from ..contract.scenario import Scenario
-from ..contract.trial import Span, Steadiness
+from ..contract.trial import FlowSpan, Steadiness
 from ..plan.flows import TrialFlow
 
 
@@ -37,7 +37,9 @@ def _known(moments: Iterable[int | None]) -> list[int]:
     return [moment for moment in moments if moment is not None] or [0]
 
 
-def spans(flows: Sequence[TrialFlow], sender: SenderReport, sink: SinkReport) -> tuple[Span, ...]:
+def spans(
+    flows: Sequence[TrialFlow], sender: SenderReport, sink: SinkReport
+) -> tuple[FlowSpan, ...]:
     """When the flows of each strategy and group really ran, in order of appearance.
 
     Args:
@@ -54,12 +56,12 @@ def spans(flows: Sequence[TrialFlow], sender: SenderReport, sink: SinkReport) ->
 
 def _span(
     group: int, strategy: str, mine: Sequence[int], sender: SenderReport, sink: SinkReport
-) -> Span:
+) -> FlowSpan:
     starts = [t for i in mine if (t := sender.flows[i].start_ns) is not None]
     ends = [t for i in mine if (t := sender.flows[i].end_ns) is not None]
     firsts = [t for i in mine if (t := sink.flows[i].first_byte_ns) is not None]
     lasts = [t for i in mine if (t := sink.flows[i].last_byte_ns) is not None]
-    return Span(
+    return FlowSpan(
         group=group,
         strategy=strategy,
         start_ns=min(starts, default=None),

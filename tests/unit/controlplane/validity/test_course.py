@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.contract.trial import Span, Steadiness
+from nashbed.controlplane.contract.trial import FlowSpan, Steadiness
 from nashbed.controlplane.plan.attempt import make_attempt
 from nashbed.controlplane.validity.course import measured_window, spans
 from tests.unit.controlplane.conftest import plan_of, scenario_with
@@ -43,9 +43,9 @@ def test_each_strategy_has_its_own_span(testbed: Testbed) -> None:
     trial = next(t for t in plan_of(scenario, testbed).trials if t.key.startswith("b2bdp-k01"))
     flows = make_attempt(scenario, trial, 0, 0, Path("/nowhere")).flows
     assert spans(flows, sender(SENT), sink()) == (
-        Span(group=0, strategy="cubic", start_ns=300, first_byte_ns=340, last_byte_ns=1400,
+        FlowSpan(group=0, strategy="cubic", start_ns=300, first_byte_ns=340, last_byte_ns=1400,
              end_ns=1300),
-        Span(group=0, strategy="bbr", start_ns=10, first_byte_ns=20, last_byte_ns=1050,
+        FlowSpan(group=0, strategy="bbr", start_ns=10, first_byte_ns=20, last_byte_ns=1050,
              end_ns=1010),
     )  # fmt: skip
 
