@@ -168,7 +168,9 @@ def _run_sketches(
         "Where the mix settles, by the length of the trials and by who starts first",
         f"Flows running {measures.strategies[0]} where the other's lead ends, by throughput from "
         "the warm-up to the length in question; every long trial holds the shorter ones. A trial "
-        "that ended because it was steady counts as if it had gone on so. Thick: 95 % interval.",
+        "that ended because it was steady counts as if it had gone on so. Points: by the straight "
+        "line between neighbouring mixes. Dashed: by the second half of the trials alone. Thick: "
+        "95 % interval, with mixes enough for one.",
         lambda: equilibrium_by_length.draw(measures, lines(measures.run.settings)),
     )
     first, second = measures.strategies[:2]

@@ -12,13 +12,17 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..results.bounds import matches
-from ..results.by_length import EquilibriumAtLength, equilibria_by_length
+from ..results.by_length import (
+    EquilibriumAtLength,
+    equilibria_by_length,
+    equilibrium_at_the_end,
+)
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..text import buffer_text
 from .style import INK, WIDE
 
 COLUMNS = 4
-ROW_HEIGHT, MARGIN = 1.75, 0.75
+ROW_HEIGHT, MARGIN = 1.9, 0.9
 """Inches: of a row of axes, and of the scale and the legend below the last."""
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")
 MARKERS = ("s", "o", "^", "D")
@@ -96,13 +100,19 @@ def _draw_line(
     total = sum(measures.group_sizes)
     start = setting.start if setting.start is not None else measures.run.scenario.start
     colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-    known = [(p.seconds, i) for p in points for i in p.ends.intervals[:1] if i.at is not None]
-    for seconds, interval in known:
-        ax.plot([seconds, seconds], [total - interval.high, total - interval.low], color=colour,
-                alpha=0.35, linewidth=4, solid_capstyle="butt", zorder=2)  # fmt: skip
-    ax.plot([s for s, _ in known], [total - (i.at or 0.0) for _, i in known], color=colour,
-            marker=marker, markersize=3.5, linewidth=1.1, label=start_text(start),
-            zorder=3)  # fmt: skip
+    for point in points:
+        for interval in point.ends.intervals:
+            ax.plot([point.seconds, point.seconds], [total - interval.high, total - interval.low],
+                    color=colour, alpha=0.35, linewidth=4, solid_capstyle="butt",
+                    zorder=2)  # fmt: skip
+    at_the_end = equilibrium_at_the_end(measures, setting)
+    if at_the_end is not None:
+        ax.axhline(total - at_the_end, color=colour, linestyle=(number * 4.0, (4, 4)),
+                   linewidth=1.2, label=f"{start_text(start)}: second half alone",
+                   zorder=2)  # fmt: skip
+    known = [(p.seconds, total - p.at) for p in points if p.at is not None]
+    ax.plot([s for s, _ in known], [flows for _, flows in known], color=colour, marker=marker,
+            markersize=3.5, linewidth=1.1, label=start_text(start), zorder=3)  # fmt: skip
 
 
 def _draw_published(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
@@ -136,4 +146,4 @@ def _draw_legend(figure: Figure, axes: Sequence[Axes]) -> None:
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         entries |= dict(zip(labels, handles, strict=True))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=3)
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)

@@ -15,6 +15,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from ..measures import RunMeasures, TrialMeasures
+from ..metrics.crossing import crossings
 from ..nash.crossing_interval import LeadEnds, ends_of_leads
 from ..state import strategy_totals
 
@@ -50,10 +51,13 @@ class EquilibriumAtLength:
 
     Attributes:
         seconds: The length.
-        ends: Where the second strategy's lead ends.
+        at: Flows of the second strategy where its mean lead ends, between neighbouring mixes; None
+            where it does not end between the measured ones.
+        ends: The same with its interval, if there are mixes or repetitions enough for one.
     """
 
     seconds: float
+    at: float | None
     ends: LeadEnds
 
 
@@ -70,14 +74,8 @@ def equilibria_by_length(
         setting: The setting.
         lengths_s: Lengths in seconds; those beyond the longest trial are left out.
     """
-    trials = [
-        (strategy_totals(cell.state)[1], trial)
-        for cell in measures.cells(setting)
-        for trial in cell.trials
-        if min(strategy_totals(cell.state)) > 0 and trial.trial.has("goodput")
-    ]
-    longest_s = max((t.trial.record.duration_ns / NS_PER_S for _, t in trials), default=0.0)
-    received = [(k, trial, _received(trial, measures.strategies)) for k, trial in trials]
+    received = _received_by_mix(measures, setting)
+    longest_s = max((t.trial.record.duration_ns / NS_PER_S for _, t, _ in received), default=0.0)
     warmup_ns = measures.run.scenario.warmup.ns
     found = []
     for seconds in lengths_s:
@@ -85,11 +83,53 @@ def equilibria_by_length(
             leads: dict[int, list[float]] = {}
             for k, trial, rates in received:
                 leads.setdefault(k, []).append(_lead(trial, rates, warmup_ns, seconds * NS_PER_S))
-            ends = ends_of_leads(
-                {k: np.array(v) for k, v in leads.items()}, sum(measures.group_sizes)
-            )
-            found.append(EquilibriumAtLength(seconds, ends))
+            found.append(_at_length(seconds, leads, sum(measures.group_sizes)))
     return found
+
+
+def equilibrium_at_the_end(measures: RunMeasures, setting: Setting) -> float | None:
+    """The same from the second half of the trials alone, which no longer holds their beginning.
+
+    Args:
+        measures: The run's measures; one group, two strategies.
+        setting: The setting.
+
+    Returns:
+        Flows of the second strategy where its mean lead ends; None where it does not between the
+        measured mixes.
+    """
+    leads: dict[int, list[float]] = {}
+    for k, trial, received in _received_by_mix(measures, setting):
+        end_ns = trial.trial.record.duration_ns
+        steady = trial.trial.record.steadiness
+        window_ns = (end_ns / 2, end_ns) if steady is None else steady.window_ns
+        first, second = (each.rate(*window_ns) for each in received.values())
+        leads.setdefault(k, []).append(second - first)
+    return _mean_end(leads)
+
+
+def _mean_end(leads: Mapping[int, Sequence[float]]) -> float | None:
+    means = {k: float(np.mean(values)) for k, values in leads.items()}
+    return next((c.at for c in crossings(dict.fromkeys(means, 0.0), means)), None)
+
+
+def _received_by_mix(
+    measures: RunMeasures, setting: Setting
+) -> list[tuple[int, TrialMeasures, Mapping[str, Received]]]:
+    """Flows of the second strategy, and what was received, of every trial with both."""
+    return [
+        (strategy_totals(cell.state)[1], trial, _received(trial, measures.strategies))
+        for cell in measures.cells(setting)
+        for trial in cell.trials
+        if min(strategy_totals(cell.state)) > 0 and trial.trial.has("goodput")
+    ]
+
+
+def _at_length(
+    seconds: float, leads: Mapping[int, Sequence[float]], flows: int
+) -> EquilibriumAtLength:
+    ends = ends_of_leads({k: np.array(values) for k, values in leads.items()}, flows)
+    return EquilibriumAtLength(seconds, _mean_end(leads), ends)
 
 
 def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, Received]:

@@ -57,7 +57,7 @@ def result_table(results: RunResults) -> Table:
 
 def _differ_beyond_buffer(rows: Sequence[SummaryRow]) -> bool:
     """Whether settings differ by more than their buffer."""
-    return len({(row.rate_bps, row.base_rtt_ns, row.kernel) for row in rows}) > 1
+    return len({row.setting for row in rows}) > len({row.buffer for row in rows})
 
 
 def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> list[str]:

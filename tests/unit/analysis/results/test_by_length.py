@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.figures import equilibrium_by_length
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
-from nashbed.analysis.results.by_length import equilibria_by_length
+from nashbed.analysis.results.by_length import equilibria_by_length, equilibrium_at_the_end
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -73,6 +73,11 @@ def test_the_lead_is_averaged_from_the_warm_up_to_the_length(tmp_path: Path) -> 
     # The warm-up is 10 s: of T - 10 s, 100 s have the early lead, and all the rest the late one.
     expected = [EARLY, *((100 * EARLY + (t - 110) * LATE) / (t - 10) for t in (120, 240, 480))]
     assert ends == pytest.approx(expected, abs=BIAS)
+
+
+def test_the_second_half_has_forgotten_the_first(tmp_path: Path) -> None:
+    found = measures(tmp_path)
+    assert equilibrium_at_the_end(found, first_setting(found)) == pytest.approx(LATE, abs=1e-3)
 
 
 def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
