@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,11 +18,9 @@ from ..results.by_length import (
 )
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..text import buffer_text
-from .style import INK, WIDE
+from .small_multiples import name_scales, shared_legend, small_multiples
+from .style import INK
 
-COLUMNS = 4
-ROW_HEIGHT, MARGIN = 1.9, 0.9
-"""Inches: of a row of axes, and of the scale and the legend below the last."""
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7")
 MARKERS = ("s", "o", "^", "D")
 PUBLISHED_S = 120.0
@@ -62,21 +59,16 @@ def _draw_panels(
     measures: RunMeasures,
     found: dict[str, list[tuple[Setting, list[EquilibriumAtLength]]]],
 ) -> Figure:
-    columns = min(len(found), COLUMNS)
-    rows = -(-len(found) // columns)
-    figure = Figure(figsize=(WIDE, MARGIN + rows * ROW_HEIGHT), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat)
+    figure, axes = small_multiples(len(found))
     starts = _starts(found)
-    for ax, settings in zip(axes, found.values(), strict=False):
+    for ax, settings in zip(axes, found.values(), strict=True):
         first = settings[0][0]
         for setting, points in settings:
             _draw_line(ax, measures, setting, points, starts.index(_label(setting.start)))
         _draw_published(ax, measures, first)
         ax.set_title(buffer_text(first, measures.applied_buffer(first)), fontsize="medium", pad=3)
-    for spare in axes[len(found) :]:
-        spare.remove()
-    _name_axes(axes[: len(found)], measures, columns)
-    _draw_legend(figure, axes[: len(found)])
+    _name_axes(axes, measures)
+    shared_legend(figure, axes, columns=2)
     return figure
 
 
@@ -126,24 +118,10 @@ def _draw_published(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
                         label=series.label, zorder=4)  # fmt: skip
 
 
-def _name_axes(axes: Sequence[Axes], measures: RunMeasures, columns: int) -> None:
+def _name_axes(axes: Sequence[Axes], measures: RunMeasures) -> None:
     first, total = measures.strategies[0], sum(measures.group_sizes)
     ticks = (60, 120, 240, 480, 900)
     axes[0].set(xscale="log", ylim=(-0.03 * total, 1.03 * total))
     axes[0].set_xticks(ticks, [str(t) for t in ticks])
     axes[0].minorticks_off()
-    for ax in axes:
-        ax.tick_params(labelsize=8)
-    for ax in axes[-columns:]:
-        ax.tick_params(labelbottom=True)
-        ax.set_xlabel("length of the trials (s)", fontsize=8)
-    for ax in axes[::columns]:
-        ax.set_ylabel(f"{first} flows at the\nequilibrium, of {total}", fontsize=8)
-
-
-def _draw_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    entries: dict[str, Any] = {}
-    for ax in axes:
-        handles, labels = ax.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=2)
+    name_scales(axes, "length of the trials (s)", f"{first} flows at the\nequilibrium, of {total}")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.scenario import ReferenceSeries
@@ -23,14 +21,12 @@ from ..text import buffer_text, trials_text
 from .against_setting import axis_of
 from .estimates import draw_estimates
 from .model_lines import PAYLOAD_PART
-from .style import GOOD, INK, MUTED, WIDE, colour_of
+from .small_multiples import name_scales, shared_legend, small_multiples
+from .style import GOOD, INK, MUTED, colour_of
 from .unsettled import mark_unsettled
 
 METRIC = "per_flow_throughput"
 MARKER = "o"
-COLUMNS = 4
-ROW_HEIGHT, MARGIN = 1.75, 0.75
-"""Inches: of a row of axes, and of the scale and the legend below the last."""
 TOP = 105.0
 """Upper end of the axis of shares, in per cent."""
 
@@ -57,7 +53,7 @@ def draw(
     if len(settings) < LEAST_POINTS or len({cell.state for cell in cells}) < LEAST_POINTS:
         return None
     label = f"measured ({trials_text([len(cell.trials) for cell in cells])} per mix)"
-    figure, axes = _small_multiples(len(settings))
+    figure, axes = small_multiples(len(settings))
     for ax, setting in zip(axes, settings, strict=True):
         _draw_measured(ax, measures, setting, measured[setting.label], label)
         _draw_published(ax, measures, setting)
@@ -67,19 +63,8 @@ def draw(
         buffer = buffer_text(setting, measures.applied_buffer(setting))
         ax.set_title(buffer, fontsize="medium", pad=3)
     _name_axes(axes, measures)
-    _draw_legend(figure, axes)
+    shared_legend(figure, axes, columns=3)
     return figure
-
-
-def _small_multiples(count: int) -> tuple[Figure, list[Axes]]:
-    """As many axes of one size, with shared scales, row by row."""
-    columns = min(count, COLUMNS)
-    rows = -(-count // columns)
-    figure = Figure(figsize=(WIDE, MARGIN + rows * ROW_HEIGHT), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).flat)
-    for spare in axes[count:]:
-        spare.remove()
-    return figure, axes[:count]
 
 
 def _draw_measured(
@@ -167,26 +152,12 @@ def _draw_fair_share(ax: Axes, measures: RunMeasures) -> None:
 
 
 def _name_axes(axes: Sequence[Axes], measures: RunMeasures) -> None:
-    """Scales, with numbers below the lowest axes of each column, and titles at the edges."""
+    """Scales and their titles."""
     second, total = measures.strategies[1], sum(measures.group_sizes)
     axes[0].set(xlim=(-0.03 * total, 1.03 * total), ylim=(0, TOP), yticks=range(0, 101, 25))
     axes[0].xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
-    last_row = (len(axes) - 1) // COLUMNS * COLUMNS
-    for ax in axes:
-        ax.tick_params(labelsize=8)
-    for ax in axes[-COLUMNS:]:
-        ax.tick_params(labelbottom=True)
-    for ax in axes[last_row:]:
-        ax.set_xlabel(f"flows running {second}, of {total}", fontsize=8)
-    for ax in axes[::COLUMNS]:
-        ax.set_ylabel(f"goodput of all {second} flows\n(% of the link rate)", fontsize=8)
-
-
-def _draw_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend of all axes, the points first."""
-    entries: dict[str, Any] = {}
-    for ax in axes:
-        handles, labels = ax.get_legend_handles_labels()
-        entries |= dict(zip(labels, handles, strict=True))
-    labels = sorted(entries, key=lambda label: not isinstance(entries[label], ErrorbarContainer))
-    figure.legend([entries[label] for label in labels], labels, loc="outside lower center", ncols=3)
+    name_scales(
+        axes,
+        f"flows running {second}, of {total}",
+        f"goodput of all {second} flows\n(% of the link rate)",
+    )
