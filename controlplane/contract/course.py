@@ -16,8 +16,8 @@ PROBE_RTT_CYCLE_NS = 10_200_000_000
 of the phase itself (bbr_min_rtt_win_sec and bbr_probe_rtt_mode_ms of Linux's tcp_bbr.c)."""
 
 
-LEAST_SETTLED_CYCLES = 16
-"""Eight until it can be told whether shares are steady, and as many in which they must be."""
+LEAST_SETTLED_CYCLES = 15
+"""Seven in which it cannot be told yet whether shares are steady, and eight in which they are."""
 
 
 class StaggeredStart(ContractModel):

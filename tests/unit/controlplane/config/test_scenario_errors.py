@@ -199,7 +199,7 @@ def message(text: str) -> str:
         (
             "duration: 400ms",
             "duration: {until: settled, at_least: 2s, at_most: 80s}",
-            "s.yaml:7: duration.at_most: 80s is too short to tell; write at least 163.2s, 16 "
+            "s.yaml:7: duration.at_most: 80s is too short to tell; write at least 153s, 15 "
             "ProbeRTT cycles",
         ),
         (

@@ -30,7 +30,7 @@ def test_steady_flows_end_it_after_the_least_time(testbed: Testbed) -> None:
     assert cycle_ns == 10_210_000_000
     assert watched.cycles_left == 19
     ended = [watched.take(report(k, cycle_ns, (100, 200, 50))) for k in range(1, 19)]
-    # It has been steady for half of sixteen cycles, but only the eighteenth ends beyond 180 s.
+    # It has been steady for half of fifteen cycles, but only the eighteenth ends beyond 180 s.
     assert ended == [False] * 17 + [True]
     assert watched.steadiness is not None
     assert watched.steadiness.window_ns == (10 * cycle_ns, 18 * cycle_ns)
