@@ -218,7 +218,9 @@ def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held
 def _of_cubic(question: Question, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
     """Against BBR's mean bytes in the queue."""
     least = _mean(cubic.b_min)
-    yield "least_share", _held(least / (least + bbr), cubic.share_min)
+    with np.errstate(divide="ignore", invalid="ignore"):  # nobody may have anything in the queue
+        share = float(np.divide(least, least + bbr))
+    yield "least_share", _held(share, cubic.share_min)
     keeps = _mean(cubic.cuts)
     yield "keeps", _held(CUBIC_KEEPS, cubic.cuts)
     losing = _mean(cubic.shares)

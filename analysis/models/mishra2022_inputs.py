@@ -83,6 +83,7 @@ def share_of_bbr_with(x: float, inputs: Inputs) -> float:
 
     Source: equations 7 to 20 of Mishra, Tiu, Leong, IMC 2022.
     """
+    _refuse_nothing(inputs)
     least = _least(x, inputs)
     kept = inputs.k * inputs.largest * (1 + 1 / x)
     if least < 0:
@@ -97,6 +98,16 @@ def share_of_bbr_with(x: float, inputs: Inputs) -> float:
     return _share(root, x, inputs)
 
 
+def _refuse_nothing(inputs: Inputs) -> None:
+    """Refuse inputs of which one is nothing at all, so that equations lose their meaning."""
+    if min(inputs.flight, inputs.rtt_plus) <= 0:
+        raise NoSolutionError("BBR would have nothing in flight", edge=0)
+    if min(inputs.delay, inputs.full, inputs.queue) <= 0:
+        raise NoSolutionError("there would be no queue", edge=0)
+    if inputs.k * inputs.largest <= 0:
+        raise NoSolutionError("CUBIC would keep nothing of its window", edge=1)
+
+
 def _least(x: float, inputs: Inputs) -> float:
     """CUBIC's least queue b_cmin in BDP.
 
@@ -105,7 +116,10 @@ def _least(x: float, inputs: Inputs) -> float:
     """
     queue = inputs.full * x / inputs.queue
     gain = inputs.flight * inputs.rtt_plus / inputs.delay
-    return ((queue + 1) / gain - 1) / inputs.seen
+    windows_least = (queue + 1) / gain - 1
+    if inputs.seen <= 0 < windows_least:
+        raise NoSolutionError("CUBIC's least in BBR's windows would not be 0", edge=0)
+    return windows_least / inputs.seen if inputs.seen > 0 else min(windows_least, 0.0)
 
 
 def _share(held: float, x: float, inputs: Inputs) -> float:

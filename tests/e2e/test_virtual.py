@@ -226,3 +226,20 @@ def test_two_flows_behind_two_bdp_never_leave_the_link_idle(virtual: Nashbed) ->
     inside = (cards["kind"] == 0) & (cards["dequeue_ns"] > 3 * S) & (cards["dequeue_ns"] <= 13 * S)
     sent = cards["packet_bytes"][inside].astype(np.int64).sum() * 8
     assert sent == pytest.approx(10 * record["applied"]["rate_bps"], abs=2 * 1514 * 8)
+
+
+def test_the_quickstart_ends_with_its_report(virtual: Nashbed) -> None:
+    configs = Path(__file__).parents[2] / "configs"
+    out = virtual.call(
+        "run", str(configs / "scenarios" / "quickstart.yaml"),
+        "--testbed", str(configs / "testbeds" / "virtual.yaml"),
+        "--out", str(virtual.results), "--json",
+    )  # fmt: skip
+    run_dir = Path(json.loads(out)["run_dir"])
+    assert all(record["valid"] for record in records(run_dir).values())
+    page = (run_dir / "report" / "index.html").read_text()
+    summary = json.loads((run_dir / "report" / "summary.json").read_text())
+    assert len(summary["equilibria"]) == 2
+    for setting in summary["equilibria"]:
+        assert setting["headline"]
+    assert "Throughput" in page

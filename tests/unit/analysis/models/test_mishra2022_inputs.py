@@ -70,3 +70,26 @@ def test_without_a_solution_it_says_why(inputs: dict[str, float], why: str, edge
 def test_the_edge_is_where_the_share_ends() -> None:
     # CUBIC's least is what it keeps at m + 1 = 2.8; (7) is 4 = flight (1 + m): BBR has nothing.
     assert share_of_bbr_with(3, Inputs(flight=4 / 2.8 + 1e-9)) == pytest.approx(0, abs=1e-6)
+
+
+ANY = st.just(0.0) | st.floats(1e-6, 3)
+
+
+@given(
+    st.floats(1, 100),
+    st.builds(
+        Inputs, ANY, ANY, ANY, ANY, ANY, ANY, ANY, ANY, st.floats(0, 1), st.floats(0, 1), ANY
+    ),
+)
+def test_whatever_was_measured_there_is_a_share_or_a_reason(x: float, inputs: Inputs) -> None:
+    try:
+        assert 0 <= share_of_bbr_with(x, inputs) <= 1
+    except NoSolutionError as error:
+        assert error.edge in (0, 1)
+
+
+def test_a_queue_that_cubic_leaves_empty_in_every_window_of_bbr() -> None:
+    # (9) with b_cmin = 0: R + Q = 2 R+ = 2 R has no room for the queue of 4 BDP.
+    with pytest.raises(NoSolutionError, match="would not be 0") as caught:
+        share_of_bbr_with(4, Inputs(seen=0.0))
+    assert caught.value.edge == 0
