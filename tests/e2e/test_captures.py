@@ -71,13 +71,13 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     # Every data packet is in both captures and in the postcards: tcpdump keeps up at this rate.
     assert [m for m in found.mismatches if m.capture_ns is None] == []
     # Frames are sent when their time has come, never before it: no packet is seen early. The
-    # hosts' own path takes some tens of microseconds; half a millisecond on a busy machine.
+    # hosts' own path takes some tens of microseconds, and milliseconds on a busy machine.
     assert found.difference_ns.min() > 0
-    assert found.bias_ns < 500_000
+    assert found.bias_ns < 5_000_000
     # The delays themselves span a queue of 2 BDP = 40 ms; the two agree far better than that.
     assert np.ptp(found.sojourn_ns) > 10_000_000
     low, high = np.percentile(found.difference_ns, (10, 90))
-    assert high - low < 2_000_000
+    assert high - low < 10_000_000
     (alignment,) = found.alignments
     # Both clocks of this machine are disciplined together: CLOCK_MONOTONIC and CLOCK_REALTIME
     # differ by a step of the latter, if by anything.

@@ -45,7 +45,7 @@ def test_the_wire_rate_is_the_applied_rate(nashbed: Nashbed, rate: str) -> None:
     assert sent == pytest.approx(record["applied"]["rate_bps"], rel=1e-6)
     assert busy_ns > 5 * S
     # Departures are scheduled times; that packets really left then is the lateness's matter.
-    assert record["lateness"]["p99_ns"] < 20_000_000
+    assert record["lateness"]["p99_ns"] < 100_000_000
 
 
 RTTS_MS = (5, 40)
