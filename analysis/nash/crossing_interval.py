@@ -147,10 +147,10 @@ def lead_ends(table: PayoffTable) -> LeadEnds | None:
         table: What was measured; uneven repetitions and few mixes are allowed.
 
     Returns:
-        The intervals, or why there is none; None if the game is no line (several groups, or
-        more or fewer than two strategies).
+        The intervals, or why there is none; None if the game is no line (several groups, a
+        single flow, or more or fewer than two strategies).
     """
-    if len(table.sizes) != 1 or len(table.strategies) != 2:
+    if len(table.sizes) != 1 or len(table.strategies) != 2 or table.sizes[0] < 2:
         return None
     n = table.sizes[0]
     leads = {
