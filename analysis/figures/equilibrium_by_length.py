@@ -11,11 +11,7 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..results.bounds import matches
-from ..results.by_length import (
-    EquilibriumAtLength,
-    equilibria_by_length,
-    equilibrium_at_the_end,
-)
+from ..results.by_length import EquilibriaByLength, equilibria_by_length, lengths_of
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
 from ..text import buffer_text
 from .small_multiples import name_scales, shared_legend, small_multiples
@@ -46,25 +42,26 @@ def draw(measures: RunMeasures, sweep: Sequence[SweepLine]) -> Figure | None:
     for line in sweep:
         for setting in line.settings if line.axis == "buffer" else ():
             by_buffer.setdefault(setting.buffer_label, []).append(setting)
-    found = {
-        label: [(s, equilibria_by_length(measures, s)) for s in settings]
-        for label, settings in by_buffer.items()
-    }
-    if not any(len(points) >= LEAST_POINTS for each in found.values() for _, points in each):
+    settings = [setting for each in by_buffer.values() for setting in each]
+    if not any(len(lengths_of(measures, setting)) >= LEAST_POINTS for setting in settings):
         return None
+    found = {
+        label: [(setting, equilibria_by_length(measures, setting)) for setting in each]
+        for label, each in by_buffer.items()
+    }
     return _draw_panels(measures, found)
 
 
 def _draw_panels(
     measures: RunMeasures,
-    found: dict[str, list[tuple[Setting, list[EquilibriumAtLength]]]],
+    found: dict[str, list[tuple[Setting, EquilibriaByLength]]],
 ) -> Figure:
     figure, axes = small_multiples(len(found))
     starts = _starts(found)
     for ax, settings in zip(axes, found.values(), strict=True):
         first = settings[0][0]
-        for setting, points in settings:
-            _draw_line(ax, measures, setting, points, starts.index(_label(setting.start)))
+        for setting, by_length in settings:
+            _draw_line(ax, measures, setting, by_length, starts.index(_label(setting.start)))
         _draw_published(ax, measures, first)
         ax.set_title(buffer_text(first, measures.applied_buffer(first)), fontsize="medium", pad=3)
     _name_axes(axes, measures)
@@ -72,7 +69,7 @@ def _draw_panels(
     return figure
 
 
-def _starts(found: dict[str, list[tuple[Setting, list[EquilibriumAtLength]]]]) -> list[str]:
+def _starts(found: dict[str, list[tuple[Setting, EquilibriaByLength]]]) -> list[str]:
     labels = [_label(setting.start) for each in found.values() for setting, _ in each]
     return list(dict.fromkeys(labels))
 
@@ -85,24 +82,23 @@ def _draw_line(
     ax: Axes,
     measures: RunMeasures,
     setting: Setting,
-    points: Sequence[EquilibriumAtLength],
+    by_length: EquilibriaByLength,
     number: int,
 ) -> None:
     """Flows of the first strategy where the second one's lead ends, with its interval."""
     total = sum(measures.group_sizes)
     start = setting.start if setting.start is not None else measures.run.scenario.start
     colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-    for point in points:
+    for point in by_length.points:
         for interval in point.ends.intervals:
             ax.plot([point.seconds, point.seconds], [total - interval.high, total - interval.low],
                     color=colour, alpha=0.35, linewidth=4, solid_capstyle="butt",
                     zorder=2)  # fmt: skip
-    at_the_end = equilibrium_at_the_end(measures, setting)
-    if at_the_end is not None:
-        ax.axhline(total - at_the_end, color=colour, linestyle=(number * 4.0, (4, 4)),
+    if by_length.at_the_end is not None:
+        ax.axhline(total - by_length.at_the_end, color=colour, linestyle=(number * 4.0, (4, 4)),
                    linewidth=1.2, label=f"{start_text(start)}: second half alone",
                    zorder=2)  # fmt: skip
-    known = [(p.seconds, total - p.at) for p in points if p.at is not None]
+    known = [(p.seconds, total - p.at) for p in by_length.points if p.at is not None]
     ax.plot([s for s, _ in known], [flows for _, flows in known], color=colour, marker=marker,
             markersize=3.5, linewidth=1.1, label=start_text(start), zorder=3)  # fmt: skip
 

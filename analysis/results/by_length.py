@@ -61,9 +61,38 @@ class EquilibriumAtLength:
     ends: LeadEnds
 
 
-def equilibria_by_length(
+@dataclass(frozen=True)
+class EquilibriaByLength:
+    """What trials of every length say.
+
+    Attributes:
+        points: At each length.
+        at_the_end: Flows of the second strategy where its mean lead ends in the second half of the
+            trials alone, which no longer holds their beginning; None where it does not end between
+            the measured mixes.
+    """
+
+    points: tuple[EquilibriumAtLength, ...]
+    at_the_end: float | None
+
+
+def lengths_of(
     measures: RunMeasures, setting: Setting, lengths_s: Sequence[float] = LENGTHS_S
-) -> list[EquilibriumAtLength]:
+) -> list[float]:
+    """The lengths in seconds that the longest trial of a setting holds beyond its warm-up.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+        lengths_s: Lengths to choose from.
+    """
+    trials = [trial for _, trial in _mixed_trials(measures, setting)]
+    longest_s = max((t.trial.record.duration_ns / NS_PER_S for t in trials), default=0.0)
+    warmup_s = measures.run.scenario.warmup.seconds
+    return [s for s in lengths_s if warmup_s < s <= longest_s * (1 + 1e-3)]
+
+
+def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaByLength:
     """The equilibrium of a setting against the length of its trials.
 
     Throughput is that from the warm-up to the length in question. A trial that was ended because its
@@ -72,34 +101,26 @@ def equilibria_by_length(
     Args:
         measures: The run's measures; one group, two strategies.
         setting: The setting.
-        lengths_s: Lengths in seconds; those beyond the longest trial are left out.
     """
-    received = _received_by_mix(measures, setting)
-    longest_s = max((t.trial.record.duration_ns / NS_PER_S for _, t, _ in received), default=0.0)
+    received = [
+        (k, trial, _received(trial, measures.strategies))
+        for k, trial in _mixed_trials(measures, setting)
+    ]
     warmup_ns = measures.run.scenario.warmup.ns
-    found = []
-    for seconds in lengths_s:
-        if warmup_ns / NS_PER_S < seconds <= max(longest_s, 1.0) * (1 + 1e-3):
-            leads: dict[int, list[float]] = {}
-            for k, trial, rates in received:
-                leads.setdefault(k, []).append(_lead(trial, rates, warmup_ns, seconds * NS_PER_S))
-            found.append(_at_length(seconds, leads, sum(measures.group_sizes)))
-    return found
+    points = []
+    for seconds in lengths_of(measures, setting):
+        leads: dict[int, list[float]] = {}
+        for k, trial, rates in received:
+            leads.setdefault(k, []).append(_lead(trial, rates, warmup_ns, seconds * NS_PER_S))
+        points.append(_at_length(seconds, leads, sum(measures.group_sizes)))
+    return EquilibriaByLength(tuple(points), _at_the_end(received))
 
 
-def equilibrium_at_the_end(measures: RunMeasures, setting: Setting) -> float | None:
-    """The same from the second half of the trials alone, which no longer holds their beginning.
-
-    Args:
-        measures: The run's measures; one group, two strategies.
-        setting: The setting.
-
-    Returns:
-        Flows of the second strategy where its mean lead ends; None where it does not between the
-        measured mixes.
-    """
+def _at_the_end(
+    received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, Received]]],
+) -> float | None:
     leads: dict[int, list[float]] = {}
-    for k, trial, received in _received_by_mix(measures, setting):
+    for k, trial, received in received_by_mix:
         end_ns = trial.trial.record.duration_ns
         steady = trial.trial.record.steadiness
         window_ns = (end_ns / 2, end_ns) if steady is None else steady.window_ns
@@ -113,12 +134,10 @@ def _mean_end(leads: Mapping[int, Sequence[float]]) -> float | None:
     return next((c.at for c in crossings(dict.fromkeys(means, 0.0), means)), None)
 
 
-def _received_by_mix(
-    measures: RunMeasures, setting: Setting
-) -> list[tuple[int, TrialMeasures, Mapping[str, Received]]]:
-    """Flows of the second strategy, and what was received, of every trial with both."""
+def _mixed_trials(measures: RunMeasures, setting: Setting) -> list[tuple[int, TrialMeasures]]:
+    """Every trial with flows of both strategies, with the number of the second one's."""
     return [
-        (strategy_totals(cell.state)[1], trial, _received(trial, measures.strategies))
+        (strategy_totals(cell.state)[1], trial)
         for cell in measures.cells(setting)
         for trial in cell.trials
         if min(strategy_totals(cell.state)) > 0 and trial.trial.has("goodput")

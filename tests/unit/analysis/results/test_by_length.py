@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.figures import equilibrium_by_length
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
-from nashbed.analysis.results.by_length import equilibria_by_length, equilibrium_at_the_end
+from nashbed.analysis.results.by_length import equilibria_by_length
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -66,7 +66,7 @@ def first_setting(found: RunMeasures) -> Setting:
 
 def test_the_lead_is_averaged_from_the_warm_up_to_the_length(tmp_path: Path) -> None:
     found = measures(tmp_path)
-    by_length = equilibria_by_length(found, first_setting(found))
+    by_length = equilibria_by_length(found, first_setting(found)).points
     # 900 s and more are beyond the trials.
     assert [point.seconds for point in by_length] == [60, 120, 240, 480]
     ends = [point.ends.intervals[0].at for point in by_length]
@@ -77,7 +77,8 @@ def test_the_lead_is_averaged_from_the_warm_up_to_the_length(tmp_path: Path) -> 
 
 def test_the_second_half_has_forgotten_the_first(tmp_path: Path) -> None:
     found = measures(tmp_path)
-    assert equilibrium_at_the_end(found, first_setting(found)) == pytest.approx(LATE, abs=1e-3)
+    by_length = equilibria_by_length(found, first_setting(found))
+    assert by_length.at_the_end == pytest.approx(LATE, abs=1e-3)
 
 
 def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
@@ -96,8 +97,8 @@ def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
         else trial
         for i, trial in enumerate(found.trials)
     )
-    whole = equilibria_by_length(found, first_setting(found))
-    cut = equilibria_by_length(replace(found, trials=short), first_setting(found))
+    whole = equilibria_by_length(found, first_setting(found)).points
+    cut = equilibria_by_length(replace(found, trials=short), first_setting(found)).points
     assert [p.ends.intervals[0].at for p in cut] == pytest.approx(
         [p.ends.intervals[0].at for p in whole], abs=BIAS
     )
