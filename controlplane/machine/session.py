@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.addresses import SENDERS_NETWORK, lane_network
+from ..contract.control import ControlFile
 from ..contract.errors import HostError, TargetError
 from ..contract.scenario import Hosts
 from ..contract.testbed import Nic, Testbed
@@ -146,6 +147,7 @@ class SessionRequest:
         window_bytes: Largest window that a flow may need: BDP and buffer.
         core: The core that everything of the session runs on, where it is one; None: any.
         hosts: What the hosts' kernels are told besides.
+        controls: Congestion controls that the hosts' kernel does not have of its own.
     """
 
     run_id: str
@@ -156,6 +158,7 @@ class SessionRequest:
     window_bytes: int
     core: int | None = None
     hosts: Hosts = NO_WISHES
+    controls: tuple[ControlFile, ...] = ()
 
 
 MakeSession = Callable[[SessionRequest], Session]
