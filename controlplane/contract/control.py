@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,3 +27,29 @@ class ControlFile:
     name: str
     source: Path
     digest: str
+
+
+def control_digest(source: Path, headers: Path) -> str:
+    """SHA-256 of what a control is made of, in hexadecimal.
+
+    Args:
+        source: Its C file.
+        headers: The folder of the macro layer (hosts/cc), of which every header counts but those
+            of the programs beside it (`load`, `sim`).
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    total = hashlib.sha256()
+    for path in (source, *_headers(headers)):
+        name = path.name if path == source else path.relative_to(headers).as_posix()
+        content = path.read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()
+
+
+def _headers(folder: Path) -> list[Path]:
+    programs = {"load", "sim"}
+    headers = folder.rglob("*.h")
+    return sorted(path for path in headers if path.relative_to(folder).parts[0] not in programs)
