@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""A congestion control as an eBPF object: compile_bpf.py CLANG SOURCE.c NAME.bpf.o [DEPENDENCIES.d].
+"""A congestion control as an eBPF object: compile_bpf.py CLANG NAME.c NAME.bpf.o [NAME.d].
 
 The build and `nashbed cc check` run it. The object keeps BTF and its line numbers, which the kernel
 and its verifier's messages need, and loses DWARF.
@@ -38,10 +38,15 @@ def command(clang: str, source: Path, output: str, dependencies: list[str]) -> l
     return [
         *(clang, "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"),
         *("-Wno-unused-function", f"-D__TARGET_ARCH_{machine}", f"-I/usr/include/{multiarch}"),
-        *(f"-I{here}", f'-DCC_NAME="{source.stem}"', f"-fdebug-prefix-map={here}=hosts/cc"),
+        *(f"-I{here}", f'-DCC_NAME="{source.stem}"', *_paths(here)),
         *files,
         *("-c", str(source.resolve()), "-o", output),
     ]
+
+
+def _paths(here: Path) -> list[str]:
+    """The same source makes the same bytes wherever it lies."""
+    return [f"-fdebug-prefix-map={here}=hosts/cc", "-fdebug-compilation-dir=."]
 
 
 if __name__ == "__main__":

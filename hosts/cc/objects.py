@@ -22,7 +22,7 @@ def main() -> int:
     """Copy every object of a build folder."""
     built = sorted(Path(sys.argv[1]).glob("*.bpf.o"))
     if not built:
-        print(f"no eBPF objects in {sys.argv[1]}: clang is missing (apt-get install clang llvm)")
+        sys.stderr.write(f"no objects in {sys.argv[1]}: install clang and llvm\n")
         return 4
     for old in OBJECTS.glob("*.bpf.o"):
         old.unlink()
@@ -31,7 +31,7 @@ def main() -> int:
     names = [path.name.removesuffix(".bpf.o") for path in built]
     digests = {name: control_digest(HERE / f"{name}.c", HERE) for name in names}
     (OBJECTS / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
-    print(f"{len(names)} objects: {', '.join(names)}")
+    sys.stdout.write(f"{len(names)} objects: {', '.join(names)}\n")
     return 0
 
 
