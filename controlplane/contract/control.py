@@ -67,11 +67,24 @@ def read_control(source: Path, headers: Path) -> ControlFile:
         name = control_name(str(source))
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    digest = hashlib.sha256()
+    return ControlFile(name, source, control_digest(source, headers))
+
+
+def control_digest(source: Path, headers: Path) -> str:
+    """SHA-256 of what a control is made of, wherever that stands, in hexadecimal.
+
+    Args:
+        source: The control's file.
+        headers: The folder of cc.h.
+
+    Raises:
+        ConfigError: A file cannot be read.
+    """
+    total = hashlib.sha256()
     for place, file in sorted(control_sources(source, headers).items()):
         content = _content(file)
-        digest.update(f"{place}\0{len(content)}\0".encode() + content)
-    return ControlFile(name, source, digest.hexdigest())
+        total.update(f"{place}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()
 
 
 def control_sources(source: Path, headers: Path) -> dict[str, Path]:

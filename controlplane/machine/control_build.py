@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import shutil
+import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +15,10 @@ from ..contract.control import ControlFile, control_sources
 from ..contract.errors import ConfigError, HostError
 from . import command
 from .kernels import kernel_cache
-from .paths import BUILT_CONTROLS, CONTROLS, ROOT
+from .paths import BPF_COMPILER, BUILT_CONTROLS, CONTROLS
 
 OBJECT = ".bpf.o"
 PACKAGES = "`apt install clang llvm libbpf-dev`"
-ARCHITECTURES = {"x86_64": "x86", "aarch64": "arm64"}
-"""What uname calls a machine -> what libbpf's headers call it."""
 COMPILE_TIMEOUT_S = 120.0
 OLDEST_CLANG, NEWEST_CLANG = 14, 30
 
@@ -104,7 +102,7 @@ def _compiled(control: ControlFile) -> tuple[Path, str]:
     """The object of the user's own control, from the cache if it is there."""
     clang = require_clang()
     version = _version(clang)
-    recipe = "\0".join([control.digest, version, *_flags(control)])
+    recipe = f"{control.digest}\0{version}\0{BPF_COMPILER.read_text()}"
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     place = control_cache() / key / f"{control.name}{OBJECT}"
     if not place.is_file():
@@ -131,12 +129,8 @@ def compile_object(control: ControlFile, clang: str, place: Path) -> None:
         raise HostError(f"{place.parent}: cannot be written: {error.strerror}") from error
     with work as folder:
         made = Path(folder) / place.name
-        source = control.source.resolve()
-        args = [clang, *_flags(control), "-c", str(source), "-o", str(made)]
-        run_compiler(control, args)
-        strip = shutil.which(Path(clang).name.replace("clang", "llvm-strip"))
-        if strip is not None:  # BTF stays; DWARF is for nobody
-            command.run([strip, "-g", str(made)])
+        script = [sys.executable, str(BPF_COMPILER), clang]
+        run_compiler(control, [*script, str(control.source.resolve()), str(made)])
         made.replace(place)
 
 
@@ -152,21 +146,6 @@ def _words(text: str, most: int = 20) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     more = [f"({len(lines) - most} more lines)"] if len(lines) > most else []
     return "\n".join([*lines[:most], *more])
-
-
-def _flags(control: ControlFile) -> list[str]:
-    machine = platform.machine()
-    if machine not in ARCHITECTURES:
-        raise HostError(f"{control.name}: eBPF objects are made on x86_64 and aarch64 alone")
-    return [
-        *("-g", "-O2", "-Wall", "-target", "bpf", "-mcpu=v3", "-fno-color-diagnostics"),
-        f"-D__TARGET_ARCH_{ARCHITECTURES[machine]}",
-        f'-DCC_NAME="{control.name}"',
-        *(f"-I{CONTROLS}", f"-I/usr/include/{machine}-linux-gnu"),
-        # The same bytes wherever the file and the checkout are.
-        f"-ffile-prefix-map={control.source.resolve().parent}=.",
-        f"-ffile-prefix-map={ROOT}=nashbed",
-    ]
 
 
 def control_cache() -> Path:

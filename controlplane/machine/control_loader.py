@@ -13,7 +13,7 @@ from typing import Any
 from ..contract.control import ControlFile
 from ..contract.errors import HostError, NashbedError
 from ..contract.messages import ControlRefused, ControlRegistered, read_message
-from .control_build import ControlObject, object_of
+from .control_build import object_of
 from .paths import CONTROL_LOADER, built
 from .process import Process, json_event
 from .state import StateFile
