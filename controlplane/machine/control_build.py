@@ -53,9 +53,7 @@ def object_of(control: ControlFile) -> ControlObject:
         HostError: There is no compiler, or the object of a shipped one is not of its sources.
     """
     path, made_by = _shipped(control) if is_shipped(control) else _compiled(control)
-    return ControlObject(
-        control.name, path, hashlib.sha256(path.read_bytes()).hexdigest(), made_by
-    )
+    return ControlObject(control.name, path, hashlib.sha256(path.read_bytes()).hexdigest(), made_by)
 
 
 def require_object_at_hand(control: ControlFile) -> None:

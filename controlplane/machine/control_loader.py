@@ -48,9 +48,8 @@ class RegisteredControls:
         except NashbedError as error:
             self.close()
             raise (self._refusal() or error) from error
-        self._registered = [
-            read_message(ControlRegistered, said, NAME, HostError) for said in self._of("registered")
-        ]
+        said = self._of("registered")
+        self._registered = [read_message(ControlRegistered, s, NAME, HostError) for s in said]
 
     @property
     def maps(self) -> dict[str, int]:

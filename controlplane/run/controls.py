@@ -27,9 +27,7 @@ FOLDER = "controls"
 """Of a run directory: a folder for each control of the user's own, with what it includes."""
 
 
-def controls_of(
-    scenario: Loaded[Scenario], testbed: Loaded[Testbed]
-) -> tuple[ControlFile, ...]:
+def controls_of(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> tuple[ControlFile, ...]:
     """The controls that a scenario needs and the hosts' kernel does not have.
 
     Raises:
@@ -121,9 +119,7 @@ def _as_it_was(folder: Path, name: str, facts: ControlFacts) -> ControlFile:
     return control
 
 
-def with_objects(
-    manifest: Manifest, testbed: Testbed, controls: Sequence[ControlFile]
-) -> Manifest:
+def with_objects(manifest: Manifest, testbed: Testbed, controls: Sequence[ControlFile]) -> Manifest:
     """Add what this machine's kernel is given as controls.
 
     Raises:
