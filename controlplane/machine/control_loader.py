@@ -104,7 +104,7 @@ def try_loading(made: ControlObject) -> None:
     for event in filter(None, map(json_event, done.out.splitlines())):
         if event.get("event") == "refused":
             refused = read_message(ControlRefused, event, NAME, HostError)
-            kind = HostError if refused.reason in ("not_permitted", "kernel") else ConfigError
+            kind = HostError if refused.reason == "not_permitted" else ConfigError
             raise kind(refusal_text(made.name, refused))
     if done.code != 0:
         words = done.err.strip().splitlines() or [f"exit code {done.code}"]

@@ -16,7 +16,8 @@ from . import command
 from .control_build import run_compiler
 from .paths import CONTROL_SIMULATOR, CONTROLS, built
 
-TIMEOUT_S = 120.0
+TIMEOUT_S = 60.0
+"""A simulation takes a second or less."""
 COMPILERS = ("cc", "gcc", "clang")
 NAME = "nashbed-cc-sim"
 _HINTS = {
@@ -98,13 +99,19 @@ def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:
             more than one flow.
 
     Raises:
-        ConfigError: A control crashes.
+        ConfigError: A control crashes, or does not return.
         HostError: The simulator is not built, or fails.
     """
     args = [str(built(CONTROL_SIMULATOR)), *where.options, *flows]
-    done = command.attempt(args, timeout_s=TIMEOUT_S)
+    who = ", ".join(dict.fromkeys(Path(flow).stem for flow in flows))
+    try:
+        done = command.attempt(args, timeout_s=TIMEOUT_S)
+    except command.CommandTimeout as error:
+        raise ConfigError(
+            f"{who}: the simulation does not end within {TIMEOUT_S:g} s; a loop without an end?"
+        ) from error
     if done.code < 0:
-        raise ConfigError(f"{', '.join(flows)}: {_crash(-done.code)}")
+        raise ConfigError(f"{who}: {_crash(-done.code)}")
     if done.code != 0:
         words = done.err.strip().splitlines() or [f"exit code {done.code}"]
         raise HostError(f"{NAME}: {words[-1]}")
