@@ -106,7 +106,7 @@ def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:
     who = ", ".join(dict.fromkeys(Path(flow).stem for flow in flows))
     try:
         done = command.attempt(args, timeout_s=TIMEOUT_S)
-    except command.CommandTimeout as error:
+    except command.CommandTimeoutError as error:
         raise ConfigError(
             f"{who}: the simulation does not end within {TIMEOUT_S:g} s; a loop without an end?"
         ) from error
