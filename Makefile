@@ -163,6 +163,10 @@ virtual: packages venv dpdk-internal ## build what runs in virtual time, with it
 p4: ## compile p4src again (what has its compiler on PATH)
 	@$(PYTHON) p4src/build.py
 
+.PHONY: cc
+cc: venv build ## commit the eBPF objects of the congestion controls (clang)
+	$(BIN)/python hosts/cc/objects.py $(HOSTS_BUILD)/cc
+
 .PHONY: rtl
 rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)
 	$(BIN)/pytest -q tests/rtl

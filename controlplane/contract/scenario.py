@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from .control import SUFFIX as CONTROL_SUFFIX
+from .control import control_name
 from .course import (
     OffsetStart,
     OrderedStart,
@@ -44,6 +46,20 @@ KernelRelease = Annotated[
     str, BeforeValidator(_quoted), Field(pattern=r"^[0-9]+(\.[0-9]+)*$", max_length=32)
 ]
 """The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
+
+
+def _strategy_name(value: Any) -> Any:
+    """A control that is written as the path of its file has the file's name from here on."""
+    is_path = isinstance(value, str) and value.endswith(CONTROL_SUFFIX)
+    return control_name(value) if is_path else value
+
+
+Strategy = Annotated[
+    StrategyName,
+    BeforeValidator(_strategy_name),
+    WithJsonSchema({"type": "string", "pattern": r"^([a-z0-9][a-z0-9_-]{0,14}|.*\.c)$"}),
+]
+"""A congestion control, written by its name or as the path of its C file."""
 
 
 class Bottleneck(ContractModel):
@@ -529,7 +545,9 @@ class Scenario(ContractModel):
             cubic], gap: 5s}`, `{offsets: {cubic: 3.84s}}` or `{random: 10s}`.
         start_jitter: Each flow starts up to this much later, at random from the seed (with
             `iperf3` they do not).
-        strategies: Congestion controls; a mix counts the flows of the second one.
+        strategies: Congestion controls, by name or, of one's own, by the path of its C file
+            relative to this one: `./mycc.c` is `mycc` from there on. A mix counts the flows of the
+            second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 900s}`.
         warmup: Time at the beginning of a trial that is not measured.
@@ -556,7 +574,7 @@ class Scenario(ContractModel):
     hosts: Hosts = Hosts()
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
-    strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
+    strategies: Annotated[tuple[Strategy, ...], Field(min_length=2, max_length=8)]
     duration: SettledDuration | Duration
     warmup: Duration
     window: WindowSpec = "after_warmup"
