@@ -7,15 +7,15 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..contract.control import ControlFile
+from ..contract.control import ControlFile, control_sources
 from ..contract.errors import ConfigError, HostError
 from . import command
 from .kernels import GuestKernel, make_command
-from .paths import CC
+from .paths import CONTROLS
 
 TOOLS = ("make", "gcc", "ld")
 MAKE_TIMEOUT_S = 300.0
@@ -23,11 +23,10 @@ MAKE_TIMEOUT_S = 300.0
 
 _MODULES = "modules"
 _UNFINISHED = ".unfinished-"
-_HEADERS = "cc"
 _NAME_DIGITS = 12
-_KBUILD = f"""\
-obj-m := {{name}}.o
-ccflags-y := -I$(src)/{_HEADERS} -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"{{name}}\\"
+_KBUILD = """\
+obj-m := {name}.o
+ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"{name}\\"
 """
 _COMPILER = re.compile(r"(?m)^(?P<file>[^\s:]+):(?P<place>[\d:]+): (?:fatal )?error: (?P<what>.+)$")
 _LINKER = re.compile(r'(?m)^ERROR: modpost: "(?P<symbol>\w+)" .* undefined!')
@@ -90,12 +89,12 @@ def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
     for left in module.parent.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(left, ignore_errors=True)
     work = module.parent / f"{_UNFINISHED}{os.getpid()}-{time.monotonic_ns()}"
-    make = ["make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
+    make = ["env", "LC_ALL=C", "make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
     try:
-        _lay_out(work, control)
+        sources = _lay_out(work, control)
         done = command.attempt(make, timeout_s=MAKE_TIMEOUT_S)
         if done.code != 0:
-            raise _failure(kernel, control, done.err + done.out)
+            raise _failure(kernel, control, work, sources, done.err + done.out)
         (work / f"{control.name}.ko").rename(module)
     except OSError as error:
         raise HostError(f"{error.filename}: {error.strerror}") from error
@@ -103,24 +102,34 @@ def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _lay_out(work: Path, control: ControlFile) -> None:
-    """Make the folder that kbuild works in."""
+def _lay_out(work: Path, control: ControlFile) -> dict[Path, Path]:
+    """Make the folder that kbuild works in; each copy of a source, and what it is a copy of."""
     work.mkdir()
-    shutil.copyfile(control.source, work / f"{control.name}.c")
-    (work / _HEADERS).symlink_to(CC)
     (work / "Kbuild").write_text(_KBUILD.format(name=control.name))
+    sources: dict[Path, Path] = {}
+    for place, file in control_sources(control.source, CONTROLS).items():
+        own = file == control.source.resolve()
+        copy = work / (f"{control.name}.c" if own else place)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+        sources[copy] = control.source if own else file
+    return sources
 
 
-def _failure(kernel: GuestKernel, control: ControlFile, output: str) -> ConfigError | HostError:
+def _failure(
+    kernel: GuestKernel,
+    control: ControlFile,
+    work: Path,
+    sources: Mapping[Path, Path],
+    output: str,
+) -> ConfigError | HostError:
     """What went wrong, by what make and its programs have written."""
-    where = f"for the kernel {kernel.release} of virtual time"
+    where = f"as a module of the kernel {kernel.release} of virtual time"
     if compiler := _COMPILER.search(output):
-        name = Path(compiler["file"]).name
-        path = control.source if name == f"{control.name}.c" else CC / name
-        return ConfigError(f"{path}:{compiler['place']}: {compiler['what']} ({where})")
+        # Releases differ in whether they name files from the folder that they work in.
+        named = sources.get(work / compiler["file"], compiler["file"])
+        return ConfigError(f"{named}:{compiler['place']}: {compiler['what']} ({where})")
     if linker := _LINKER.search(output):
-        return ConfigError(
-            f"{control.source}: {linker['symbol']} is not offered to modules ({where})"
-        )
+        return ConfigError(f"{control.source}: {linker['symbol']} is not there ({where})")
     words = output.strip().splitlines() or ["no output"]
     return HostError(f"{control.source}: not built {where}: {words[-1].strip()}")

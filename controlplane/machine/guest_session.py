@@ -80,7 +80,7 @@ class GuestSession(Session):
         self._log_numbers = itertools.count()
 
     def open(self) -> None:
-        """Check the machine, build modules, remove what dead sessions left, make the scratch folder.
+        """Check the machine, build modules, remove what dead sessions left, make the scratch.
 
         Raises:
             HostError: The machine cannot run guests, or cannot build a module.

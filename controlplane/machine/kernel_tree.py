@@ -1,4 +1,4 @@
-"""What is kept of a kernel's tree: enough to build modules for it, as distributions keep headers."""
+"""What is kept of a kernel's tree: enough to build modules, as distributions keep headers."""
 
 from __future__ import annotations
 
