@@ -6,7 +6,7 @@
  * Between two acknowledgements tp->delivered is constant. A segment sent then had at most what the
  * second found in flight (rs->prior_in_flight), which is what the table says of it: exact for the last
  * one sent, too much by those that followed it for the others. Where acknowledgements outnumber the
- * table, one row stands for up to 1/256 of what is in flight.
+ * table, one row stands for up to 1/256 of what is in flight, delivered or lost.
  */
 #ifndef NASHBED_CC_BBR_HISTORY_H
 #define NASHBED_CC_BBR_HISTORY_H
@@ -35,13 +35,21 @@ bbr_history_mark(struct bbr_history *h, const struct tcp_sock *tp)
 	h->lost = tp->lost;
 }
 
+/* Whether what was sent since the last acknowledgement needs a row of its own. */
+CC_INLINE bool
+bbr_history_has_moved(const struct bbr_history *h, const struct bbr_sent *newest, u32 inflight)
+{
+	return h->delivered - newest->delivered + h->lost - newest->lost >
+	       inflight / (BBR_HISTORY / 2);
+}
+
 /* An acknowledgement has arrived: what was sent since the last one becomes a row, or part of the newest. */
 CC_INLINE void
 bbr_history_add(struct bbr_history *h, u32 prior_in_flight)
 {
 	u32 i = (h->rows - 1) % BBR_HISTORY;
 
-	if (!h->rows || h->delivered - h->sent[i].delivered > prior_in_flight / (BBR_HISTORY / 2)) {
+	if (!h->rows || bbr_history_has_moved(h, &h->sent[i], prior_in_flight)) {
 		i = h->rows++ % BBR_HISTORY;
 		h->sent[i].delivered = h->delivered;
 		h->sent[i].lost = h->lost;
