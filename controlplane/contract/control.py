@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-CONTROL_NAME = re.compile(r"[a-z][a-z0-9_-]{0,14}")
+CONTROL_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 """A control's name, which is its file's stem: the kernel keeps 15 characters."""
 
-SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa-default", "vivace")
+SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa_default", "vivace")
 """The names of the controls in hosts/cc, apart from the template and the positive control."""
 
 

@@ -116,11 +116,8 @@ flow_send(struct sim_flow *flow, u64 now_ns, sim_transmit transmit, void *networ
 	u32 sequence;
 
 	while (flow->next_send_ns <= now_ns) {
-		if (tcp_packets_in_flight(tp) >= tp->snd_cwnd) {
-			flow->was_limited = true;
-			tp->is_cwnd_limited = 1;
-			return;
-		}
+		if (tcp_packets_in_flight(tp) >= tp->snd_cwnd)
+			break;
 		if (next_lost(flow, &sequence)) {
 			tp->retrans_out++;
 			segment_at(flow, sequence)->retransmitted = true;
@@ -130,6 +127,10 @@ flow_send(struct sim_flow *flow, u64 now_ns, sim_transmit transmit, void *networ
 			sequence = new_segment(flow);
 		}
 		transmit_one(flow, sequence, now_ns, transmit, network);
+	}
+	if (tcp_packets_in_flight(tp) >= tp->snd_cwnd) { /* as tcp_write_xmit has it */
+		flow->was_limited = true;
+		tp->is_cwnd_limited = 1;
 	}
 }
 
