@@ -1,4 +1,4 @@
-"""`nashbed cc` as a person calls it: the whole way for files that are right, one line for others."""
+"""`nashbed cc` as a person calls it: all the way for a file that is right, else one message."""
 
 from __future__ import annotations
 

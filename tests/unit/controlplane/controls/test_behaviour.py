@@ -52,7 +52,9 @@ def test_numbers_by_hand() -> None:
 
 def test_one_that_never_sends() -> None:
     found = [behaviour_on(path, silent) for path in panel()]
-    with pytest.raises(ConfigError, match="^mycc: never sends: on no simulated path it takes 0.1%"):
+    with pytest.raises(
+        ConfigError, match=r"^mycc: never sends: on no simulated path it takes 0\.1%"
+    ):
         require_sending("mycc", found)
     require_sending("mycc", [*found, behaviour_on(panel()[0], known)])
 

@@ -18,8 +18,8 @@ from nashbed.controlplane.machine.control_checks import (
     optmem,
     release,
     require_controls,
+    require_free_names,
 )
-from nashbed.controlplane.machine.state import StateFile, own_state
 
 
 def written(folder: Path, text: str) -> Path:
@@ -91,12 +91,16 @@ def test_all_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ]  # fmt: skip
 
 
-def test_what_a_run_has_registered_is_not_the_kernels(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_loader_holds_is_not_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = {
+        7: ["/x/build/hosts/cc/nashbed-cc", "/x/bbr3.bpf.o", "/y/mycc.bpf.o"],
+        8: ["vi", "/x/cubic.bpf.o"],
+        9: [],
+    }
     there = ("reno", "cubic", "mycc", "bbr3")
     monkeypatch.setattr(control_checks, "available_congestion_controls", lambda: there)
-    assert kernels_own_controls(tmp_path) == there
-    state = own_state("ab12", tmp_path).model_copy(update={"controls": ("mycc",)})
-    StateFile(state, tmp_path)
-    assert kernels_own_controls(tmp_path) == ("reno", "cubic", "bbr3")
+    monkeypatch.setattr(control_checks, "command_lines", lambda: running)
+    assert kernels_own_controls() == ("reno", "cubic")
+    require_free_names([ControlFile("other", Path("other.c"), "")])
+    with pytest.raises(HostError, match=r"^bbr3: is registered by nashbed-cc \(pid 7\)"):
+        require_free_names([ControlFile("bbr3", Path("bbr3.c"), "")])

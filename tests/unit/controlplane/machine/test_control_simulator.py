@@ -66,5 +66,5 @@ def test_what_does_not_compile(tmp_path: Path) -> None:
 
 def test_what_is_no_control(tmp_path: Path) -> None:
     (tmp_path / "no.so").write_text("")
-    with pytest.raises(HostError, match="^nashbed-cc-sim: .*no.so"):
+    with pytest.raises(HostError, match=r"^nashbed-cc-sim: .*no\.so"):
         simulate(PATH, [str(tmp_path / "no.so")])
