@@ -10,10 +10,10 @@ from pathlib import Path
 
 from .errors import ConfigError
 
-CONTROL_NAME = re.compile(r"[a-z][a-z0-9_-]{0,14}")
+CONTROL_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 """A control's name, which is its file's stem: the kernel keeps 15 characters."""
 
-SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa-default", "vivace")
+SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa_default", "vivace")
 """The names of the controls in hosts/cc, apart from the template and the positive control."""
 
 SUFFIX = ".c"
@@ -47,7 +47,7 @@ def control_name(file: str) -> str:
     name = Path(file).stem
     if not CONTROL_NAME.fullmatch(name):
         raise ValueError(
-            f"{file}: a control has the name of its file, at most 15 of a-z, 0-9, _ and - of which "
+            f"{file}: a control has the name of its file, at most 15 of a-z, 0-9 and _ of which "
             "the first is a letter; rename the file"
         )
     return name

@@ -157,6 +157,24 @@ MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
 for each group, or a mapping strategy -> count (one group, any number of strategies)."""
 
 
+class PairMixes(ContractModel):
+    """Mixes of two strategies at a time, of one flow group: a game of every pair.
+
+    Attributes:
+        pairs: `all`: each strategy against each other one; `first`: each against the first.
+        second: How many flows run the later strategy of a pair; left out: every number.
+    """
+
+    pairs: Literal["all", "first"]
+    second: tuple[Count, ...] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> PairMixes:
+        if self.second is not None and len(set(self.second)) < max(len(self.second), 1):
+            raise ValueError("second: is empty, or lists a number twice")
+        return self
+
+
 class Sweep(ContractModel):
     """What is varied. Every combination is a setting; every setting runs every mix.
 
@@ -167,7 +185,8 @@ class Sweep(ContractModel):
         random_loss: Random losses in place of every flow group's.
         kernel: Guest kernels in place of the scenario's.
         start: Starts in place of the scenario's.
-        mixes: `all`, or the mixes to run.
+        mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
+            or the mixes to run.
     """
 
     buffer: tuple[Buffer, ...] | None = None
@@ -176,13 +195,13 @@ class Sweep(ContractModel):
     random_loss: tuple[Share, ...] | None = None
     kernel: tuple[KernelRelease, ...] | None = None
     start: tuple[StartSpec, ...] | None = None
-    mixes: Literal["all"] | tuple[MixSpec, ...] = "all"
+    mixes: Literal["all"] | PairMixes | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
         for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "start", "mixes"):
             values = getattr(self, key)
-            if values is not None and len(values) == 0:
+            if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
             if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):
                 raise ValueError(f"{key}: a value is listed twice; remove one of them")
@@ -610,7 +629,7 @@ class Scenario(ContractModel):
         Args:
             any_decided: Whether there is a verdict on any of its mixes.
         """
-        return self.sweep.mixes == "all" or any_decided
+        return not isinstance(self.sweep.mixes, tuple) or any_decided
 
     @property
     def smallest_buffer_bytes(self) -> int:
@@ -779,10 +798,21 @@ def _check_buffers(scenario: Scenario) -> None:
 def _check_mixes(scenario: Scenario) -> None:
     if scenario.sweep.mixes == "all":
         return
+    if isinstance(scenario.sweep.mixes, PairMixes):
+        _check_pairs(scenario, scenario.sweep.mixes)
+        return
     for i, mix in enumerate(scenario.sweep.mixes):
         problem = mix_problem(scenario, mix)
         if problem:
             raise ValueError(f"sweep.mixes.{i}: {problem}")
+
+
+def _check_pairs(scenario: Scenario, mixes: PairMixes) -> None:
+    if len(scenario.flows) != 1:
+        raise ValueError("sweep.mixes: pairs need a scenario with one flow group")
+    most, flows = max(mixes.second or (0,)), scenario.flows[0].count
+    if most > flows:
+        raise ValueError(f"sweep.mixes.second: {most} flows, but the group has {flows}")
 
 
 def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:

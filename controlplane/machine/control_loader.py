@@ -7,13 +7,13 @@ program that started it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from ..contract.control import ControlFile
-from ..contract.errors import HostError, NashbedError
+from ..contract.errors import ConfigError, HostError, NashbedError
 from ..contract.messages import ControlRefused, ControlRegistered, read_message
-from .control_build import object_of
+from . import command
+from .control_build import ControlObject, object_of
 from .paths import CONTROL_LOADER, built
 from .process import Process, json_event
 from .state import StateFile
@@ -30,19 +30,16 @@ class RegisteredControls:
     Args:
         controls: Those that its kernel does not have.
         state: File that lists the process as ours.
-        log: Where its standard error goes.
 
     Raises:
         HostError: The kernel refuses one.
     """
 
-    def __init__(
-        self, controls: Sequence[ControlFile], state: StateFile | None, log: Path | None
-    ) -> None:
+    def __init__(self, controls: Sequence[ControlFile], state: StateFile | None = None) -> None:
         self._names = {str(made.path): made.name for made in map(object_of, controls)}
         self._said: list[dict[str, Any]] = []
         args = [str(built(CONTROL_LOADER)), *self._names]
-        self._process = Process(NAME, args, state, log, self._keep)
+        self._process = Process(NAME, args, state, read_event=self._keep)
         try:
             self._process.wait_event("ready", READY_TIMEOUT_S)
         except NashbedError as error:
@@ -53,8 +50,8 @@ class RegisteredControls:
 
     @property
     def maps(self) -> dict[str, int]:
-        """The id of the map with each control's state, by the control's name."""
-        return {each.name: each.state_map for each in self._registered}
+        """The id of the map with its state, by the name of each control that keeps one."""
+        return {each.name: each.state_map for each in self._registered if each.state_map}
 
     @property
     def pid(self) -> int:
@@ -64,7 +61,7 @@ class RegisteredControls:
     def require_held(self) -> None:
         """Raise HostError when the process has ended, and the controls with it."""
         if self._process.poll() is not None:
-            names = ", ".join(self.maps)
+            names = ", ".join(each.name for each in self._registered)
             raise self._process.failure(f"ended in mid-trial, and with it went {names}")
 
     def close(self) -> None:
@@ -90,3 +87,25 @@ class RegisteredControls:
             name = self._names.get(refused.object, refused.object)
             return HostError(refusal_text(name, refused))
         return None
+
+
+def try_loading(made: ControlObject) -> None:
+    """Register a control with this machine's kernel and unregister it at once.
+
+    Args:
+        made: Its eBPF object.
+
+    Raises:
+        ConfigError: The kernel refuses it; the verifier's answer in a few lines.
+        HostError: This user may not register one, or nashbed-cc fails.
+    """
+    args = [str(built(CONTROL_LOADER)), "--check", str(made.path)]
+    done = command.attempt(args, timeout_s=READY_TIMEOUT_S)
+    for event in filter(None, map(json_event, done.out.splitlines())):
+        if event.get("event") == "refused":
+            refused = read_message(ControlRefused, event, NAME, HostError)
+            kind = HostError if refused.reason == "not_permitted" else ConfigError
+            raise kind(refusal_text(made.name, refused))
+    if done.code != 0:
+        words = done.err.strip().splitlines() or [f"exit code {done.code}"]
+        raise HostError(f"{NAME}: {words[-1]}")

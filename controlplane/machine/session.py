@@ -225,8 +225,7 @@ class LocalSession(Session):
     def _register_controls(self) -> None:
         """Give the kernel the controls that it does not have; it forgets them with the process."""
         if self._controls:
-            log = self._run_dir / "controls.log"
-            self._registered = RegisteredControls(self._controls, self._state, log)
+            self._registered = RegisteredControls(self._controls, self._state)
 
     @property
     def control_maps(self) -> Mapping[str, int]:

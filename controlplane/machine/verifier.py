@@ -12,9 +12,19 @@ _SOURCE = re.compile(r"^; (?P<text>.*?)(?: @ (?P<file>[^\s@]+):(?P<line>\d+))?$"
 _INSTRUCTION = re.compile(r"^\d+: (?:\([0-9a-f]{2}\) |R\d|.*\bR\d+(?:_\w+)?=)")
 _NOISE = re.compile(
     r"^(?:processed \d+ insns|verification time|stack depth|from \d+ to \d+|peak_states|libbpf:"
-    r"|-- (?:BEGIN|END) |mark_precise:|last_idx|regs=|parent |func#|Live regs|Global function"
+    r"|-- (?:BEGIN|END) |mark_precise:|last_idx|regs=|parent |func#|func '|Live regs|Global function"
     r"|arg#|frame\d+:|R\d+(?:_\w+)?=|\s*$)"
 )
+_HINTS = {
+    "or_null'": "the pointer may be NULL: test it before it is used",
+    "no write support": "of a socket a control writes nothing but by cc_set_*",
+    "too large": "it follows every path, a million instructions at most: fewer branches in loops, "
+    "or a function of CC_MATH",
+    "infinite loop": "a loop needs a constant bound",
+    "same insn cannot be used with different pointers": "wrap the read in cc_keep()",
+    "stack": "512 bytes of local variables at most",
+}
+"""Words of the verifier -> what to do."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class Refusal:
     """Why the verifier refuses a program.
 
     Attributes:
-        reason: Its own words.
+        reason: Its own words; empty: it gives none.
         text: The line of C that the refused instruction came from; empty: not known.
         place: File and line of that, such as "mine.c:33"; empty where the kernel does not say.
         instruction: The instruction; empty: not known.
@@ -34,13 +44,8 @@ class Refusal:
     instruction: str = ""
 
 
-def read_refusal(log: Sequence[str], message: str = "") -> Refusal:
-    """Find the reason and the source line in the verifier's log.
-
-    Args:
-        log: The log, or its end.
-        message: What is said where the log has no reason.
-    """
+def read_refusal(log: Sequence[str]) -> Refusal:
+    """Find the reason and the source line in the verifier's log, or in its end."""
     reason, text, place, instruction = "", "", "", ""
     for line in map(str.strip, log):
         if source := _SOURCE.match(line):
@@ -50,7 +55,7 @@ def read_refusal(log: Sequence[str], message: str = "") -> Refusal:
             instruction = line
         elif not _NOISE.match(line):
             reason = line
-    return Refusal(reason or message, text, place, instruction)
+    return Refusal(reason, text, place, instruction)
 
 
 def refusal_text(name: str, refused: ControlRefused) -> str:
@@ -60,19 +65,18 @@ def refusal_text(name: str, refused: ControlRefused) -> str:
         name: The control.
         refused: What nashbed-cc says.
     """
-    if refused.reason == "name_taken":
-        return f"{name}: the kernel has a congestion control of this name; rename the file"
-    if refused.reason == "not_permitted":
-        return f"{name}: registering it is not permitted ({refused.message}); run it as root"
-    if refused.reason == "not_a_control":
-        return f"{name}: is no congestion control ({refused.message}); it ends in CC_REGISTER(...)"
     if refused.reason == "verifier":
         return f"{name}: the verifier refuses it: {refusal_line(refused)}"
-    return f"{name}: the kernel refuses it: {refused.message}"
+    rename = "; rename the file" if refused.reason == "name_taken" else ""
+    return f"{name}: {refused.message}{rename}"
 
 
 def refusal_line(refused: ControlRefused) -> str:
-    """Reason and place of the verifier's refusal in one line."""
-    why = read_refusal(refused.log, refused.message)
+    """Reason, place and remedy of the verifier's refusal in one line."""
+    why = read_refusal(refused.log)
+    if not why.reason:
+        return "it does not say why; is each of its functions in CC_REGISTER?"
     at = f", at {why.place}" if why.place else ""
-    return f"{why.reason}{at}" + (f": `{why.text}`" if why.text else "")
+    text = f": `{why.text}`" if why.text else ""
+    hints = [hint for words, hint in _HINTS.items() if words in why.reason]
+    return f"{why.reason}{at}{text}" + "".join(f" ({hint})" for hint in hints[:1])

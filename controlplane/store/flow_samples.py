@@ -53,10 +53,10 @@ def read_flow_samples(path: Path, t0_ns: int) -> NDArray[Any]:
 def write_flow_samples(folder: Path, records: NDArray[Any]) -> int:
     """Write the table of a trial in `folder`; returns its number of rows."""
     columns: dict[str, Any] = {name: records[name] for name in FLOW_SAMPLES.schema.names}
-    for name in _BBR_COLUMNS:
+    for name, kind in _BBR_COLUMNS.items():
         values = records[name] / BBR_GAIN_UNIT if name in _BBR_GAINS else records[name].copy()
         missing = records["has_bbr"] == 0
         if name == "bbr_mode":
             missing |= records[name] == 0
-        columns[name] = pa.array(values, _BBR_COLUMNS[name], mask=missing)
+        columns[name] = pa.array(values, kind, mask=missing)
     return write_table(folder, FLOW_SAMPLES, [columns])
