@@ -65,7 +65,7 @@ CONTROLS_OF_THE_KERNEL = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
 
 def test_controls_are_in_a_guests_kernel_when_it_is_ready(tmp_path: Path) -> None:
-    names = ("mine", "copy-of-mine")
+    names = ("mine", "copy_of_mine")
     controls = with_controls(tmp_path, *names)
     session = GuestSession(guests.session_request(tmp_path, controls=controls))
     try:

@@ -164,18 +164,18 @@ def test_the_golden_trial(virtual: Nashbed) -> None:
 
 def test_a_control_of_ones_own_competes(virtual: Nashbed) -> None:
     """Halving and one more packet a round trip, against CUBIC: both fill the link, and it tells."""
-    control = virtual.folder / "my-own.c"
+    control = virtual.folder / "my_own.c"
     shutil.copy(CONTROLS / "mine.c", control)
     scenario = virtual.scenario("", duration="10s", warmup="2s", count=4, mixes="[0, 2]")
-    text = scenario.read_text().replace("[cubic, bbr]", "[cubic, ./my-own.c]")
+    text = scenario.read_text().replace("[cubic, bbr]", "[cubic, ./my_own.c]")
     scenario.write_text(text)
     run_dir = virtual.run(scenario, "virtual")
     assert all(record["valid"] for record in records(run_dir).values())
     (mixed,) = (name for name in records(run_dir) if "-k02-" in name)
     flows = table(run_dir, mixed, "flows")
-    assert sorted(flows["cc"]) == ["cubic", "cubic", "my-own", "my-own"]
+    assert sorted(flows["cc"]) == ["cubic", "cubic", "my_own", "my_own"]
     samples = table(run_dir, mixed, "flow_samples")
-    own = np.isin(samples["flow"], flows["flow"][flows["cc"] == "my-own"])
+    own = np.isin(samples["flow"], flows["flow"][flows["cc"] == "my_own"])
     assert set(samples["bbr_mode"][own & (samples["t_ns"] > S)]) == {1.0, 2.0}
     assert samples["bbr_bw_bps"][own & (samples["t_ns"] > S)].min() > 0
     assert np.isnan(samples["bbr_mode"][~own]).all()

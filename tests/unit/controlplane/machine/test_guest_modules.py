@@ -39,17 +39,17 @@ def builds(kernel: GuestKernel) -> int:
 
 
 def test_a_module_is_built_once_for_each_state_of_its_control(tmp_path: Path) -> None:
-    kernel, control = kernel_in(tmp_path / "k"), control_in(tmp_path, "copa-default")
+    kernel, control = kernel_in(tmp_path / "k"), control_in(tmp_path, "copa_default")
     module = module_of(kernel, control)
-    assert module == kernel.folder / "modules" / f"copa-default-{control.digest[:12]}.ko"
+    assert module == kernel.folder / "modules" / f"copa_default-{control.digest[:12]}.ko"
     assert module.read_text().splitlines() == [
-        "obj-m := copa-default.o",
-        'ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"copa-default\\"',
+        "obj-m := copa_default.o",
+        'ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"copa_default\\"',
         '#include "cc.h"',
     ]
     assert module_of(kernel, control) == module
     assert builds(kernel) == 1
-    changed = module_of(kernel, control_in(tmp_path, "copa-default", '#include "cc.h"\nint x;\n'))
+    changed = module_of(kernel, control_in(tmp_path, "copa_default", '#include "cc.h"\nint x;\n'))
     assert "int x;" in changed.read_text()
     assert builds(kernel) == 2
     assert sorted(module.parent.iterdir()) == sorted([module, changed])
