@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls in the simulator (hosts/cc/sim): virtual time, so the same numbers each time."""
+"""Congestion controls in the simulator (hosts/cc/sim): virtual time, the same numbers each time."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class SimRun:
         return [one for one in self.samples if one.flow == flow and one.time_ns >= since]
 
 
-def simulate(  # noqa: PLR0913 - a simulation has this many settings
+def simulate(
     path: SimPath,
     controls: Sequence[str],
     *,

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+/* Copa as its paper has it, with the mode that competes with flows that fill the queue. */
+#define COPA_COMPETES true
+#include "copa.h"
