@@ -27,6 +27,8 @@ from . import (
     equilibrium_by_length,
     heat_map,
     model_assumptions,
+    pair_equilibria,
+    pair_lines,
     panel_by_mix,
     queue_over_time,
     rtt_alone,
@@ -35,6 +37,7 @@ from . import (
     synchronisation,
     tap_delay,
     throughput_by_mix,
+    tournament,
 )
 from .style import house_style, save
 
@@ -244,6 +247,16 @@ def _line_sketches(
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
     )
     yield _Sketch(
+        "pair_equilibria",
+        "",
+        name,
+        f"Where each settles against {measures.strategies[0]}, by buffer, {line.title}",
+        f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
+        "control, two at a time. Several points at one buffer are several equilibria; the line "
+        "goes through their mean.",
+        lambda: pair_equilibria.draw(measures, line, equilibria),
+    )
+    yield _Sketch(
         "panel_by_mix",
         "",
         name,
@@ -279,7 +292,9 @@ def _setting_sketches(
     measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
 ) -> Iterator[_Sketch]:
     label = setting.label
-    if sum(bool(cell.trials) for cell in measures.cells(setting)) > 1:
+    if equilibria.table.pairs:
+        yield from _pair_sketches(measures, setting, equilibria)
+    elif sum(bool(cell.trials) for cell in measures.cells(setting)) > 1:
         yield from _by_mix_sketches(measures, setting, equilibria)
     yield _Sketch(
         "share_against_share",
@@ -290,6 +305,34 @@ def _setting_sketches(
         "every flow is on the dashed line (Little's law; equation (5) of Mishra et al. 2022). A "
         "flow to the right of the line meets a longer queue than average.",
         lambda: share_against_share.draw(measures, setting),
+    )
+
+
+def _pair_sketches(
+    measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
+) -> Iterator[_Sketch]:
+    """What is drawn of mixes of two controls at a time."""
+    first = measures.strategies[0]
+    yield _Sketch(
+        "pair_lines",
+        setting.label,
+        "",
+        f"Each against {first}: per-flow throughput by mix",
+        f"Above: goodput of a flow of the other congestion control, by how many flows run it; "
+        f"below: that of a {first} flow beside it. Dashed: the fair share. Where the two are "
+        "equal, no flow gains by switching. Bars: 95 % interval over repetitions, if there are "
+        "any.",
+        lambda: pair_lines.draw(measures, setting),
+    )
+    yield _Sketch(
+        "tournament",
+        setting.label,
+        "",
+        "Each against each: who is left where the mix settles",
+        "Share of the flows that run the control of the row, at the equilibrium of a mix with "
+        "that of the column. 100 %: every flow switches to it; 'or': several equilibria. Right: "
+        "the mean over the opponents. It says who is adopted, not who is fair.",
+        lambda: tournament.draw(equilibria.pairs),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ..state import State
-from .game import Deviation, Payoffs, PayoffTable, deviations
+from .game import Deviation, Payoffs, PayoffTable
 
 Answer = Literal["yes", "no", "undecided"]
 
@@ -61,7 +61,7 @@ def judge(table: PayoffTable, state: State, epsilon: float = 0.0) -> Verdict:
         state: The state.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
-    return _judge(table.means, state, epsilon * table.fair_share)
+    return _judge(table, table.means, state, epsilon * table.fair_share)
 
 
 def judge_all(table: PayoffTable, epsilon: float = 0.0) -> list[Verdict]:
@@ -72,11 +72,13 @@ def judge_all(table: PayoffTable, epsilon: float = 0.0) -> list[Verdict]:
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
     means = table.means
-    return [_judge(means, state, epsilon * table.fair_share) for state in table.states]
+    return [_judge(table, means, state, epsilon * table.fair_share) for state in table.states]
 
 
-def _judge(means: dict[State, Payoffs], state: State, allowed: float) -> Verdict:
-    gains = [(gain_of(means, state, move), move) for move in deviations(state)]
+def _judge(
+    table: PayoffTable, means: dict[State, Payoffs], state: State, allowed: float
+) -> Verdict:
+    gains = [(gain_of(means, state, move), move) for move in table.moves(state)]
     known = [(gain, move) for gain, move in gains if gain is not None]
     unknown = {move.to for gain, move in gains if gain is None}
     if state not in means:

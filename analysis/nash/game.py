@@ -52,6 +52,8 @@ class PayoffTable:
         samples: State -> one payoff array for each valid repetition, shape (n, G, S).
         fair_share: What gains are related to, in the unit of the utility.
         unit: Unit of the utility.
+        pairs: Whether it is a game of each pair of strategies: a flow of a mix of two switches
+            between these alone.
     """
 
     strategies: tuple[str, ...]
@@ -60,6 +62,7 @@ class PayoffTable:
     samples: Mapping[State, NDArray[np.float64]]
     fair_share: float
     unit: str = "bit/s"
+    pairs: bool = False
 
     @property
     def means(self) -> dict[State, Payoffs]:
@@ -69,15 +72,23 @@ class PayoffTable:
     @property
     def state_count(self) -> int:
         """Number of states of the game, measured or not."""
+        if self.pairs:
+            return len(self.samples)
         more = len(self.strategies) - 1
         return prod(comb(size + more, more) for size in self.sizes)
 
     @property
     def states(self) -> list[State]:
-        """Every state of the game, measured or not; of a huge game only the measured ones."""
-        if self.state_count > MAX_LISTED:
+        """Every state of the game, measured or not; of a huge one or of pairs the measured ones."""
+        if self.pairs or self.state_count > MAX_LISTED:
             return sorted(self.samples, reverse=True)
         return all_states(self.sizes, len(self.strategies))
+
+    def moves(self, state: State) -> Iterator[Deviation]:
+        """Every single flow's switch out of a state that the game knows."""
+        for move in deviations(state):
+            if not self.pairs or _is_of_pair(state, move):
+                yield move
 
 
 def all_states(sizes: Sequence[int], strategies: int) -> list[State]:
@@ -116,11 +127,36 @@ def deviations(state: State) -> Iterator[Deviation]:
                 yield Deviation(group, leaves, joins, _moved(state, group, leaves, joins))
 
 
+def _is_of_pair(state: State, move: Deviation) -> bool:
+    """Whether a switch leads to no third strategy."""
+    present = sum(count > 0 for count in state[move.group])
+    return present == 1 or state[move.group][move.joins] > 0
+
+
 def _moved(state: State, group: int, leaves: int, joins: int) -> State:
     counts = list(state[group])
     counts[leaves] -= 1
     counts[joins] += 1
     return (*state[:group], tuple(counts), *state[group + 1 :])
+
+
+def pair_table(table: PayoffTable, first: int, second: int) -> PayoffTable:
+    """The game of two strategies of one group: its states without flows of any other.
+
+    Args:
+        table: What was measured, of one group.
+        first: The pair's first strategy, as an index.
+        second: Its second one.
+    """
+    pair = [first, second]
+    (size,) = table.sizes
+    samples: dict[State, Payoffs] = {}
+    for state, values in table.samples.items():
+        counts = (state[0][first], state[0][second])
+        if sum(counts) == size:
+            samples[(counts,)] = values[:, :, pair]
+    names = (table.strategies[first], table.strategies[second])
+    return PayoffTable(names, table.groups, table.sizes, samples, table.fair_share, table.unit)
 
 
 def two_strategy_table(

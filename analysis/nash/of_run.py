@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.scenario import Equilibrium
+from nashbed.controlplane.contract.scenario import Equilibrium, PairMixes
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
@@ -20,6 +20,7 @@ from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
 from .headline import headline_text
+from .pairs import PairEquilibria, equilibria_of_pairs, pairs_text
 from .utility import Utility, throughput, utility_of, utility_text
 
 
@@ -65,6 +66,7 @@ class SettingEquilibria:
         trials: Trials of the measured mixes with flows of several strategies.
         unsettled: How many of them had not settled.
         exhausted: Repetitions after which these are still not clear; 0: clear, or not all done.
+        pairs: Of more than two strategies (one group): the game of each pair that was measured.
     """
 
     setting: Setting
@@ -86,6 +88,7 @@ class SettingEquilibria:
     exhausted: int = 0
     trials: int = 0
     unsettled: int = 0
+    pairs: tuple[PairEquilibria, ...] = ()
 
     @property
     def equilibria(self) -> list[Verdict]:
@@ -126,6 +129,8 @@ class SettingEquilibria:
 
     def summary(self) -> str:
         """The headline: where the mix settles with its interval, and what is not certain."""
+        if self.table.pairs:
+            return "; ".join([pairs_text(self.pairs), *self.notes()])
         states = [self.text(v.state) for v in self.equilibria]
         return headline_text(states, self.strategies, self.flows, self.ends, self.notes())
 
@@ -133,7 +138,9 @@ class SettingEquilibria:
         """What is not certain about the equilibria, in words; undecided mixes among it."""
         has_interval = self.ends is not None and bool(self.ends.intervals)
         notes = []
-        if not self.equilibria and self.undecided:
+        if self.table.pairs:
+            pass  # each pair says of itself what is not certain
+        elif not self.equilibria and self.undecided:
             missing = f"{self.missing_count} of {self.state_count} mixes not measured"
             notes.append(f"undecided: {missing}")
         elif self.undecided and not has_interval:
@@ -166,6 +173,7 @@ class SettingEquilibria:
             "trials_unsettled": self.unsettled,
             "equilibria": [self._verdict_dict(v) for v in self.equilibria],
             "epsilon_equilibria": [self._verdict_dict(v) for v in self.epsilon_equilibria],
+            "pairs": [pair.to_dict() for pair in self.pairs],
             "undecided": [self._counts(v.state) for v in self.undecided],
             "mixes": self.state_count,
             "mixes_not_measured": self.missing_count,
@@ -264,6 +272,8 @@ def _table(
         measures.group_sizes,
         {state: np.stack(list(values.values())) for state, values in samples.items()},
         measures.fair_share(setting),
+        pairs=isinstance(measures.run.scenario.sweep.mixes, PairMixes)
+        and len(measures.strategies) > 2,
     )
 
 
@@ -370,6 +380,7 @@ def _of_setting(
         by_trial=by_trial,
         unclear=states,
         exhausted=_exhausted(table, states, measures.run.scenario.trials),
+        pairs=equilibria_of_pairs(table),
     )
 
 
@@ -377,7 +388,7 @@ def _unclear(
     table: PayoffTable, verdicts: Sequence[Verdict], noise: Noise, epsilon: float
 ) -> tuple[State, ...]:
     """Mixes whose repetition could change the verdict on an equilibrium; none without noise."""
-    if noise.freedom == 0:
+    if noise.freedom == 0 or table.pairs:
         return ()
     states: set[State] = set()
     for verdict in verdicts:

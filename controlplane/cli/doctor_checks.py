@@ -18,6 +18,7 @@ from ..machine.paths import DATAPLANE, DEFAULT_TESTBED, FLOWS, P4SRC, PROBE, bui
 from ..machine.state import read_states
 from ..targets.bmv2.bindings import load_bindings
 from .doctor_check import DoctorCheck
+from .doctor_controls import ebpf_checks
 from .doctor_virtual import virtual_time_checks
 
 AF_XDP = 44
@@ -47,6 +48,7 @@ def examine() -> list[DoctorCheck]:
         _huge_pages(),
         _cores(),
         _af_xdp(),
+        *ebpf_checks(),
         *virtual,
         *p4_checks(),
         _optional("clang-format", "the C format check of `make check`"),

@@ -10,7 +10,8 @@ import typer
 from ..config import load_scenario, load_testbed
 from ..machine.preflight import check_host
 from ..plan.resources import resources_of
-from ..run.planning import plan_run, require_congestion_controls
+from ..run.controls import controls_of, require_strategies
+from ..run.planning import plan_run
 from ..run.runner import ActiveRun, execute, needed_disk_bytes, new_run, resumed_run
 from ..study import adaptive
 from ..study.results import results_of_run
@@ -43,7 +44,7 @@ def run(
     """Run every trial of a scenario, and show the results."""
     loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     plan = plan_run(loaded, bed, adaptive.expect)
-    check_host(bed.model, out, needed_disk_bytes(plan))
+    check_host(bed.model, out, needed_disk_bytes(plan), controls_of(loaded, bed))
     return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
 
 
@@ -54,8 +55,9 @@ def resume(run_dir: RunFolder, no_report: NoReport = False, as_json: AsJson = Fa
     Finished trials are kept.
     """
     resumed = resumed_run(run_dir, adaptive.make_chooser)
-    require_congestion_controls(resumed.scenario, resumed.testbed.model)
-    check_host(resumed.testbed.model, run_dir, needed_disk_bytes(resumed.plan, resumed.work))
+    bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
+    require_strategies(resumed.scenario, bed, resumed.controls)
+    check_host(bed, run_dir, needed, resumed.controls)
     return _finish(resumed, no_report, as_json)
 
 

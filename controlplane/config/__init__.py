@@ -1,11 +1,13 @@
 """YAML files -> contract models, with errors that name file, line, key and remedy."""
 
+from .controls import find_controls
 from .load import Loaded, load_scenario, load_testbed, parse_scenario, parse_testbed
 from .needs import (
     available_congestion_controls,
     check_strategies,
     check_utility,
     configured_congestion_controls,
+    takes_modules,
 )
 
 __all__ = [
@@ -14,8 +16,10 @@ __all__ = [
     "check_strategies",
     "check_utility",
     "configured_congestion_controls",
+    "find_controls",
     "load_scenario",
     "load_testbed",
     "parse_scenario",
     "parse_testbed",
+    "takes_modules",
 ]

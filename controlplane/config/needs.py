@@ -7,18 +7,20 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..contract.control import SHIPPED_CONTROLS
 from ..contract.errors import ConfigError, HostError
 from ..contract.functions import load_function
 from ..contract.scenario import Scenario, UserUtility
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
-_NAMES = """bbr bbr2 bbr3 bic brutal cdg copa cubic dctcp highspeed htcp hybla illinois lp nv
-prague reno scalable vegas veno vivace westwood yeah"""
+_NAMES = """bbr bic brutal cdg cubic dctcp highspeed htcp hybla illinois lp nv prague reno
+scalable vegas veno westwood yeah"""
 KNOWN = frozenset(_NAMES.split())
 """Names of Linux congestion controls: distinguishes a spelling mistake from a missing module."""
 
 _BUILT_IN = re.compile(r"^CONFIG_TCP_CONG_(\w+)=y", re.MULTILINE)
+_MODULES = re.compile(r"^CONFIG_MODULES=y", re.MULTILINE)
 _SYMBOLS = {"HSTCP": "highspeed"}
 """Configuration symbol -> name of the congestion control, where they differ."""
 
@@ -44,12 +46,25 @@ def configured_congestion_controls(configuration: Path) -> tuple[str, ...]:
     Raises:
         HostError: The file cannot be read.
     """
-    try:
-        symbols = _BUILT_IN.findall(configuration.read_text())
-    except OSError as error:
-        raise HostError(f"{configuration}: cannot be read ({error.strerror})") from error
+    symbols = _BUILT_IN.findall(_configuration(configuration))
     named = {_SYMBOLS.get(symbol, symbol.lower()) for symbol in symbols if symbol != "ADVANCED"}
     return tuple(sorted(named | {"reno"}))
+
+
+def takes_modules(configuration: Path) -> bool:
+    """Whether a kernel that is built with a configuration loads modules.
+
+    Raises:
+        HostError: The file cannot be read.
+    """
+    return _MODULES.search(_configuration(configuration)) is not None
+
+
+def _configuration(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise HostError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def check_strategies(
@@ -58,7 +73,8 @@ def check_strategies(
     """Refuse strategies that the hosts' kernel cannot run.
 
     Args:
-        strategies: The scenario's strategies.
+        strategies: The scenario's strategies, without those that come from a file
+            (`find_controls`).
         where: File name for messages.
         available: What the kernel has.
         loadable: Whether it may load more: this machine's can, a guest's has what is built in.
@@ -96,6 +112,7 @@ def _problem(strategy: str, available: Sequence[str], loadable: bool) -> str:
         return f"the guests' kernel has no {strategy!r} ({has})"
     if strategy in KNOWN:
         return f"this kernel has no {strategy!r}; try `modprobe tcp_{strategy}` ({has})"
-    close = difflib.get_close_matches(strategy, [*available, *sorted(KNOWN)], n=1)
+    names = [*available, *SHIPPED_CONTROLS, *sorted(KNOWN)]
+    close = difflib.get_close_matches(strategy, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{strategy!r} is not a known congestion control; {hint}({has})"

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from .errors import ConfigError
 
 CONTROL_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 """A control's name, which is its file's stem: the kernel keeps 15 characters."""
 
 SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa_default", "vivace")
 """The names of the controls in hosts/cc, apart from the template and the positive control."""
+
+SUFFIX = ".c"
+"""Of a control's file: a strategy that ends in it is a path."""
+
+_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -21,7 +29,8 @@ class ControlFile:
     Attributes:
         name: What flows ask for by TCP_CONGESTION.
         source: The C file.
-        digest: SHA-256 of the file and of the headers of hosts/cc, in hexadecimal.
+        digest: SHA-256 of the file and of all that it includes by name in quotes, headers of
+            hosts/cc among them, in hexadecimal.
     """
 
     name: str
@@ -29,27 +38,102 @@ class ControlFile:
     digest: str
 
 
-def control_digest(source: Path, headers: Path) -> str:
-    """SHA-256 of what a control is made of, in hexadecimal.
-
-    Args:
-        source: Its C file.
-        headers: The folder of the macro layer (hosts/cc), of which every header counts but those
-            of the programs beside it (`load`, `sim`).
+def control_name(file: str) -> str:
+    """The name of the control in a file.
 
     Raises:
-        OSError: A file cannot be read.
+        ValueError: The kernel could not have a control of this name.
+    """
+    name = Path(file).stem
+    if not CONTROL_NAME.fullmatch(name):
+        raise ValueError(
+            f"{file}: a control has the name of its file, at most 15 of a-z, 0-9 and _ of which "
+            "the first is a letter; rename the file"
+        )
+    return name
+
+
+def read_control(source: Path, headers: Path) -> ControlFile:
+    """The control in a C file.
+
+    Args:
+        source: The file.
+        headers: The folder of cc.h.
+
+    Raises:
+        ConfigError: There is no such file, it cannot be read, or its name is no control's.
+    """
+    try:
+        name = control_name(str(source))
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    return ControlFile(name, source, control_digest(source, headers))
+
+
+def control_digest(source: Path, headers: Path) -> str:
+    """SHA-256 of what a control is made of, wherever that stands, in hexadecimal.
+
+    Args:
+        source: The control's file.
+        headers: The folder of cc.h.
+
+    Raises:
+        ConfigError: A file cannot be read.
     """
     total = hashlib.sha256()
-    for path in (source, *_headers(headers)):
-        name = path.name if path == source else path.relative_to(headers).as_posix()
-        content = path.read_bytes()
-        total.update(f"{name}\0{len(content)}\0".encode())
-        total.update(content)
+    for place, file in sorted(control_sources(source, headers).items()):
+        content = _content(file)
+        total.update(f"{place}\0{len(content)}\0".encode() + content)
     return total.hexdigest()
 
 
-def _headers(folder: Path) -> list[Path]:
-    programs = {"load", "sim"}
-    headers = folder.rglob("*.h")
-    return sorted(path for path in headers if path.relative_to(folder).parts[0] not in programs)
+def control_sources(source: Path, headers: Path) -> dict[str, Path]:
+    """A control's file and all that it includes by name in quotes, by where each of them stands.
+
+    That is relative to the control's own folder, or else to the folder of cc.h.
+
+    Args:
+        source: The control's file.
+        headers: The folder of cc.h.
+
+    Raises:
+        ConfigError: A file cannot be read, or stands in neither folder.
+    """
+    folders = (source.parent.resolve(), headers.resolve())
+    found: dict[str, Path] = {}
+    waiting = [source.resolve()]
+    while waiting:
+        file = waiting.pop()
+        place = _place(file, folders, source)
+        if place not in found:
+            found[place] = file
+            waiting += _included(file, folders[1])
+    return found
+
+
+def _included(file: Path, headers: Path) -> Iterator[Path]:
+    """The files that a file includes; one that is not found is for the compiler to name."""
+    for name in _INCLUDE.findall(_content(file)):
+        for folder in (file.parent, headers):
+            if (path := folder / name.decode(errors="replace")).is_file():
+                yield path.resolve()
+                break
+
+
+def _place(file: Path, folders: tuple[Path, ...], source: Path) -> str:
+    for folder in folders:
+        if file.is_relative_to(folder):
+            return str(file.relative_to(folder))
+    raise ConfigError(
+        f"{source}: includes {file}, which is not in its folder; move it there: a run keeps a copy "
+        "of what it was made of"
+    )
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        raise ConfigError(f"{file}: no such file; `nashbed cc new NAME` writes one") from error
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error

@@ -28,6 +28,25 @@ class GuestKernelFacts(ContractModel):
     binary_digest: str
 
 
+class ControlFacts(ContractModel):
+    """A congestion control that the hosts' kernel did not have of its own.
+
+    Attributes:
+        source: Its C file: relative to the run directory, or (of a shipped one) to the checkout.
+        shipped: Whether it is one of hosts/cc.
+        digest: SHA-256 of that file and what it includes.
+        object_digest: SHA-256 of the eBPF object that the kernel was given; empty before the first
+            trial, and in virtual time.
+        object_from: What made that object.
+    """
+
+    source: str
+    shipped: bool
+    digest: str
+    object_digest: str = ""
+    object_from: str = ""
+
+
 class Manifest(ContractModel):
     """The record of a run.
 
@@ -46,6 +65,7 @@ class Manifest(ContractModel):
         kernel: Kernel release and version.
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
+        controls: Name -> congestion control that the hosts' kernel did not have of its own.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
@@ -69,6 +89,7 @@ class Manifest(ContractModel):
     git: dict[str, str]
     kernel: str
     guest_kernels: dict[str, GuestKernelFacts] = Field(default_factory=dict)
+    controls: dict[str, ControlFacts] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str
     clocksource: str

@@ -799,3 +799,72 @@ def _problem(error: ValidationError) -> str:
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= LONGEST_VALUE else type(value).__name__
+
+
+# The loader of congestion controls, and their simulator.
+
+
+class ControlRegistered(Message):
+    """A congestion control that the kernel has taken.
+
+    Attributes:
+        name: Its name.
+        object: The object file.
+        state_map: Id of the map with its state of each socket.
+        state_bytes: Size of that.
+    """
+
+    name: str
+    object: str
+    state_map: Count
+    state_bytes: Count
+
+
+class ControlRefused(Message):
+    """A congestion control that the kernel does not take.
+
+    Attributes:
+        object: The object file.
+        reason: Why, in one word.
+        message: Why, in a line.
+        log: The verifier's last lines.
+    """
+
+    object: str
+    reason: Literal["verifier", "name_taken", "not_a_control", "not_permitted", "kernel"]
+    message: str
+    log: tuple[str, ...] = ()
+
+
+class SimulatedFlow(Message):
+    """What a flow of the simulator got.
+
+    Attributes:
+        flow: Its number.
+        control: Its congestion control.
+        throughput_bps: What it delivered after the warm-up.
+        sent: Segments that it sent.
+        lost: Those of them that were lost.
+        mean_rtt_us: Mean round-trip time.
+    """
+
+    flow: Count
+    control: str
+    throughput_bps: Finite
+    sent: Count
+    lost: Count
+    mean_rtt_us: Finite
+
+
+class SimulatedPath(Message):
+    """What a simulation says of its bottleneck.
+
+    Attributes:
+        utilisation: Share of the link that was used.
+        mean_queue_bytes: Mean length of the queue.
+        drops: Segments that the queue dropped.
+    """
+
+    utilisation: Finite
+    mean_queue_bytes: Finite
+    drops: Count

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from .control import SUFFIX as CONTROL_SUFFIX
+from .control import control_name
 from .course import (
     OffsetStart,
     OrderedStart,
@@ -44,6 +46,20 @@ KernelRelease = Annotated[
     str, BeforeValidator(_quoted), Field(pattern=r"^[0-9]+(\.[0-9]+)*$", max_length=32)
 ]
 """The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
+
+
+def _strategy_name(value: Any) -> Any:
+    """A control that is written as the path of its file has the file's name from here on."""
+    is_path = isinstance(value, str) and value.endswith(CONTROL_SUFFIX)
+    return control_name(value) if is_path else value
+
+
+Strategy = Annotated[
+    StrategyName,
+    BeforeValidator(_strategy_name),
+    WithJsonSchema({"type": "string", "pattern": r"^([a-z0-9][a-z0-9_-]{0,14}|.*\.c)$"}),
+]
+"""A congestion control, written by its name or as the path of its C file."""
 
 
 class Bottleneck(ContractModel):
@@ -141,6 +157,24 @@ MixSpec = Count | tuple[Count, ...] | dict[StrategyName, Count]
 for each group, or a mapping strategy -> count (one group, any number of strategies)."""
 
 
+class PairMixes(ContractModel):
+    """Mixes of two strategies at a time, of one flow group: a game of every pair.
+
+    Attributes:
+        pairs: `all`: each strategy against each other one; `first`: each against the first.
+        second: How many flows run the later strategy of a pair; left out: every number.
+    """
+
+    pairs: Literal["all", "first"]
+    second: tuple[Count, ...] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> PairMixes:
+        if self.second is not None and len(set(self.second)) < max(len(self.second), 1):
+            raise ValueError("second: is empty, or lists a number twice")
+        return self
+
+
 class Sweep(ContractModel):
     """What is varied. Every combination is a setting; every setting runs every mix.
 
@@ -151,7 +185,8 @@ class Sweep(ContractModel):
         random_loss: Random losses in place of every flow group's.
         kernel: Guest kernels in place of the scenario's.
         start: Starts in place of the scenario's.
-        mixes: `all`, or the mixes to run.
+        mixes: `all`; `{pairs: all}` or `{pairs: first}`, which have two strategies at a time;
+            or the mixes to run.
     """
 
     buffer: tuple[Buffer, ...] | None = None
@@ -160,13 +195,13 @@ class Sweep(ContractModel):
     random_loss: tuple[Share, ...] | None = None
     kernel: tuple[KernelRelease, ...] | None = None
     start: tuple[StartSpec, ...] | None = None
-    mixes: Literal["all"] | tuple[MixSpec, ...] = "all"
+    mixes: Literal["all"] | PairMixes | tuple[MixSpec, ...] = "all"
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
         for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "start", "mixes"):
             values = getattr(self, key)
-            if values is not None and len(values) == 0:
+            if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
             if isinstance(values, tuple) and len({str(v) for v in values}) != len(values):
                 raise ValueError(f"{key}: a value is listed twice; remove one of them")
@@ -529,7 +564,9 @@ class Scenario(ContractModel):
             cubic], gap: 5s}`, `{offsets: {cubic: 3.84s}}` or `{random: 10s}`.
         start_jitter: Each flow starts up to this much later, at random from the seed (with
             `iperf3` they do not).
-        strategies: Congestion controls; a mix counts the flows of the second one.
+        strategies: Congestion controls, by name or, of one's own, by the path of its C file
+            relative to this one: `./mycc.c` is `mycc` from there on. A mix counts the flows of the
+            second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
             sending), or `{until: settled, at_least: 60s, at_most: 900s}`.
         warmup: Time at the beginning of a trial that is not measured.
@@ -556,7 +593,7 @@ class Scenario(ContractModel):
     hosts: Hosts = Hosts()
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
-    strategies: Annotated[tuple[StrategyName, ...], Field(min_length=2, max_length=8)]
+    strategies: Annotated[tuple[Strategy, ...], Field(min_length=2, max_length=8)]
     duration: SettledDuration | Duration
     warmup: Duration
     window: WindowSpec = "after_warmup"
@@ -592,7 +629,7 @@ class Scenario(ContractModel):
         Args:
             any_decided: Whether there is a verdict on any of its mixes.
         """
-        return self.sweep.mixes == "all" or any_decided
+        return not isinstance(self.sweep.mixes, tuple) or any_decided
 
     @property
     def smallest_buffer_bytes(self) -> int:
@@ -761,10 +798,21 @@ def _check_buffers(scenario: Scenario) -> None:
 def _check_mixes(scenario: Scenario) -> None:
     if scenario.sweep.mixes == "all":
         return
+    if isinstance(scenario.sweep.mixes, PairMixes):
+        _check_pairs(scenario, scenario.sweep.mixes)
+        return
     for i, mix in enumerate(scenario.sweep.mixes):
         problem = mix_problem(scenario, mix)
         if problem:
             raise ValueError(f"sweep.mixes.{i}: {problem}")
+
+
+def _check_pairs(scenario: Scenario, mixes: PairMixes) -> None:
+    if len(scenario.flows) != 1:
+        raise ValueError("sweep.mixes: pairs need a scenario with one flow group")
+    most, flows = max(mixes.second or (0,)), scenario.flows[0].count
+    if most > flows:
+        raise ValueError(f"sweep.mixes.second: {most} flows, but the group has {flows}")
 
 
 def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:

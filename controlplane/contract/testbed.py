@@ -234,6 +234,8 @@ class Testbed(ContractModel):
         virtual: The machine of each trial, with target virtual.
         switch: The switch that is the bottleneck, with targets bmv2 and tofino.
         ports: The data plane's ports; none with target virtual.
+        controls: Folder with congestion controls of the user's own, a C file each, that scenarios
+            name by their files' stems; relative to this file.
         capture: Hardware taps; without them `telemetry.capture: both` captures in software.
         capacity: What it can carry at once; left out: as its calibration measured, or assumed.
             With target virtual: one trial for each core, at any rate.
@@ -248,6 +250,7 @@ class Testbed(ContractModel):
     virtual: Guest = Guest()
     switch: Switch | None = None
     ports: Ports | None = None
+    controls: Annotated[str, Field(min_length=1)] | None = None
     capture: TapFiles | None = None
     capacity: Capacity = ASSUMED_CAPACITY
 

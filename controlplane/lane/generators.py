@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ..contract.course import SettledDuration
 from ..contract.errors import HostError
@@ -153,11 +153,18 @@ class Generators:
     def _start(self, role: str) -> ManagedProcess:
         attempt = self._attempt
         config = attempt.folder / f"{role}.json"
-        config.write_text(json.dumps(generator_config(role, attempt)) + "\n")
+        content = generator_config(role, attempt) | self._control_states(role)
+        config.write_text(json.dumps(content) + "\n")
         side: Side = "snd" if role == "sender" else "rcv"
         process = self._session.start_flows(side, config, attempt.lane)
         self._processes[role] = process
         return process
+
+    def _control_states(self, role: str) -> dict[str, Any]:
+        """Where the sender reads what controls of ours tell of themselves."""
+        maps = self._session.control_maps if role == "sender" else {}
+        states = [{"cc": name, "map_id": number} for name, number in maps.items()]
+        return {"control_states": states} if states else {}
 
     def _await_end(self, role: str, report: type[Report], end_ns: int) -> Report:
         process = self._processes[role]

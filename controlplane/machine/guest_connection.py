@@ -100,6 +100,10 @@ class GuestConnection:
         """The guest's CLOCK_MONOTONIC at the end of the last `run`."""
         return self._now_ns
 
+    def insert_module(self, path: Path) -> None:
+        """Insert a module into the guest's kernel, for as long as the guest lives."""
+        self._ask(Done, "insert", path=str(path))
+
     def configure_host(
         self,
         side: Side,

@@ -24,9 +24,10 @@ from .guest_checks import check_guests
 from .guest_connection import STANDSTILL_S, GuestClock, GuestConnection, StandstillTimeout
 from .guest_kernel import GuestSettings, KernelProcess
 from .guest_losses import INTERFACES, guest_losses
+from .guest_modules import module_of
 from .guest_process import GuestProcess
 from .guest_scratch import guests_folder, open_scratch
-from .kernels import find_kernel
+from .kernels import GuestKernel, find_kernel
 from .layout import SIDES, Side
 from .log import LOG
 from .paths import FLOWS, PROBE, built
@@ -79,10 +80,20 @@ class GuestSession(Session):
         self._log_numbers = itertools.count()
 
     def open(self) -> None:
-        """Check the machine, remove what dead sessions left, make the scratch folder."""
+        """Check the machine, build modules, remove what dead sessions left, make the scratch.
+
+        Raises:
+            HostError: The machine cannot run guests, or cannot build a module.
+            ConfigError: A congestion control does not compile.
+        """
         check_guests(self._testbed)
+        self._modules(find_kernel(self._testbed.virtual.kernel))
         request = self._request
         self._state = open_scratch(guests_folder(), request.run_id, request.folder)
+
+    def _modules(self, kernel: GuestKernel) -> list[Path]:
+        """The modules of the session's congestion controls; building them takes no virtual time."""
+        return [module_of(kernel, control) for control in self._request.controls]
 
     def boot(self, config: Path, seed: int, kernel: str) -> ManagedProcess:
         """Start a fresh guest, and end the one before it.
@@ -104,8 +115,10 @@ class GuestSession(Session):
         boot_config.write_text(json.dumps(content, indent=1) + "\n")
         control_socket = Path(content["control_socket"])
         control_socket.unlink(missing_ok=True)
+        guest_kernel = find_kernel(kernel or self._testbed.virtual.kernel)
+        modules = self._modules(guest_kernel)
         settings = GuestSettings(
-            kernel=find_kernel(kernel or self._testbed.virtual.kernel),
+            kernel=guest_kernel,
             seed=seed,
             config=boot_config,
             scratch=self.scratch,
@@ -114,16 +127,20 @@ class GuestSession(Session):
         )
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
-            self._connect(self._kernel, control_socket)
+            self._connect(self._kernel, control_socket, modules)
         except BaseException:
             self._end_guest()
             raise
         return self._kernel
 
-    def _connect(self, kernel: KernelProcess, control_socket: Path) -> None:
+    def _connect(
+        self, kernel: KernelProcess, control_socket: Path, modules: Sequence[Path]
+    ) -> None:
         kernel.wait_event("ready", READY_TIMEOUT_S)
         patience = StandstillTimeout(self._progress, self._standstill_s)
         self._connection = GuestConnection(kernel, control_socket, patience)
+        for module in modules:
+            self._connection.insert_module(module)
         for side in SIDES:
             own, network = sender_address, RECEIVERS_NETWORK
             if side == "rcv":

@@ -18,10 +18,12 @@ from . import command
 from .facts import utc_now
 from .kernel_config import compiler_of, fragment_settings, not_in_effect
 from .kernel_source import KernelSource, find_source, knows_release
+from .kernel_tree import keep_tree
 from .kernels import (
     BINARY,
     DEFAULT_KERNEL,
     RECORD,
+    TREE,
     GuestKernel,
     KernelRecord,
     built_kernels,
@@ -225,15 +227,16 @@ class _Build:
                 self._show("compiling", min(done, ABOUT_FILES), ABOUT_FILES)
 
         self._show("compiling", 0, ABOUT_FILES)
-        follow(["nice", *self._make(f"-j{self._jobs}", "linux")], self._log, on_line)
+        follow(["nice", *self._make(f"-j{self._jobs}", "linux", "modules")], self._log, on_line)
         if not (self._tree / "linux").is_file():
             raise InternalError(f"no program `linux` after the build; its output: {self._log}")
 
     def _keep(self, release: str) -> GuestKernel:
-        """Put the program and what is to be known of it into the cache, in one step."""
+        """Put the program, and what its modules need, into the cache in one step."""
         finished = self._work / "finished"
         finished.mkdir()
         shutil.copy(self._tree / "linux", finished / BINARY)
+        keep_tree(self._tree, finished / TREE)
         record = KernelRecord(
             release=release,
             package=self._package,

@@ -23,6 +23,7 @@ DEFAULT_KERNEL = "6.1"
 """Debian 12's own; where it is not built, the newest that is."""
 
 BINARY = "linux"
+TREE = "tree"
 RECORD = "kernel.json"
 
 RECIPE = ("edits.py", "kernel.config", "nashbed_kern.c", "nashbed_user.c", "nashbed_virtual.h")
@@ -48,6 +49,16 @@ class GuestKernel:
     digest: str
     binary: Path
     binary_digest: str
+
+    @property
+    def folder(self) -> Path:
+        """Where everything of it is."""
+        return self.binary.parent
+
+    @property
+    def tree(self) -> Path:
+        """What modules for it are built with."""
+        return self.folder / TREE
 
 
 class KernelRecord(BaseModel):
@@ -171,7 +182,7 @@ def _is_current(kernel: GuestKernel) -> bool:
 
 def _none_built(wanted: str) -> str:
     """The one line that says what to do."""
-    remedy = f"run `{_make(wanted)}`"
+    remedy = f"run `{make_command(wanted)}`"
     old = [k for k in _all_kernels() if is_of_release(k.release, wanted)]
     if old:
         return (
@@ -182,14 +193,14 @@ def _none_built(wanted: str) -> str:
     return f"no {which} for virtual time is built: {remedy}"
 
 
-def _make(release: str) -> str:
+def make_command(release: str) -> str:
     """The command that builds a release; packages are named after its first two numbers."""
     numbers = release_numbers(release)[:2]
     return f"make virtual KERNEL={'.'.join(map(str, numbers))}" if numbers else "make virtual"
 
 
 def _require_unchanged(kernel: GuestKernel) -> None:
-    remedy = f"remove {kernel.binary.parent} and run `{_make(kernel.release)}`"
+    remedy = f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
     try:
         status = kernel.binary.stat()
     except OSError as error:

@@ -10,12 +10,4 @@ def local_session(request: SessionRequest) -> Session:
     """A session on this machine: in virtual time, or with network namespaces as hosts."""
     if request.testbed.is_virtual:
         return GuestSession(request)
-    return LocalSession(
-        request.run_id,
-        request.folder,
-        request.testbed,
-        request.lanes,
-        request.groups,
-        request.window_bytes,
-        request.hosts,
-    )
+    return LocalSession(request)

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+from ..contract.control import ControlFile
 from ..contract.errors import HostError
 from ..contract.testbed import Testbed
 from . import cleanup
+from .control_build import object_of
 from .forwarder import TESTPMD
 from .guest_checks import check_guests
-from .paths import DATAPLANE, FLOWS, built
+from .paths import CONTROL_LOADER, DATAPLANE, FLOWS, built
 
 MEMINFO = Path("/proc/meminfo")
 TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
 SPARE_BYTES = 200_000_000
 
 
-def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
+def check_host(
+    testbed: Testbed, folder: Path, needed_bytes: int, controls: Sequence[ControlFile] = ()
+) -> None:
     """Check everything that a run needs of the machine, before its run directory is made.
 
     Args:
         testbed: The testbed.
         folder: Where the run writes.
         needed_bytes: How much it may write.
+        controls: Congestion controls that the hosts' kernel does not have.
 
     Raises:
+        ConfigError: A control of the user's own does not compile.
         HostError: Something is missing; the message says what to do.
     """
     if testbed.is_virtual:
@@ -37,6 +44,10 @@ def check_host(testbed: Testbed, folder: Path, needed_bytes: int) -> None:
         require_huge_pages(testbed)
         built(DATAPLANE)
         built(FLOWS)
+        if controls:
+            built(CONTROL_LOADER)
+        for control in controls:
+            object_of(control)
     require_disk(folder, needed_bytes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
 from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
+from .control_loader import RegisteredControls
 from .forwarder import forwarder_command, forwarder_event
 from .layout import Layout, Side, make_layout
 from .log import LOG
@@ -129,6 +130,11 @@ class Session(ABC):
     def clock(self) -> Clock:
         """The clock that the hosts' programs go by."""
 
+    @property
+    def control_maps(self) -> Mapping[str, int]:
+        """Congestion control -> id of the eBPF map with its state, where this machine has it."""
+        return {}
+
     @abstractmethod
     def close(self) -> None:
         """Give everything back. Safe to call twice, and after a failed open."""
@@ -166,23 +172,23 @@ MakeSession = Callable[[SessionRequest], Session]
 
 
 class LocalSession(Session):
-    """This machine, with network namespaces as hosts."""
+    """This machine, with network namespaces as hosts.
 
-    def __init__(
-        self,
-        run_id: str,
-        run_dir: Path,
-        testbed: Testbed,
-        lanes: int,
-        groups: int,
-        window_bytes: int,
-        hosts: Hosts = NO_WISHES,
-    ) -> None:
-        self._run_id = run_id
-        self._run_dir = run_dir
-        self._testbed = testbed
-        self.layout: Layout = make_layout(run_id, testbed, os.cpu_count() or 1, lanes, groups)
-        self._sysctls = host_sysctls(window_bytes, hosts)
+    Args:
+        request: What is needed.
+    """
+
+    def __init__(self, request: SessionRequest) -> None:
+        self._run_id = request.run_id
+        self._run_dir = request.folder
+        self._testbed = request.testbed
+        self._controls = request.controls
+        cores = os.cpu_count() or 1
+        self.layout: Layout = make_layout(
+            request.run_id, request.testbed, cores, request.lanes, request.groups
+        )
+        self._sysctls = host_sysctls(request.window_bytes, request.hosts)
+        self._registered: RegisteredControls | None = None
         self._state: StateFile | None = None
         self._processes: list[ManagedProcess] = []
         self._switch: ManagedProcess | None = None
@@ -214,6 +220,17 @@ class LocalSession(Session):
         self._raise_shield()
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
+        self._register_controls()
+
+    def _register_controls(self) -> None:
+        """Give the kernel the controls that it does not have; it forgets them with the process."""
+        if self._controls:
+            self._registered = RegisteredControls(self._controls, self._state)
+
+    @property
+    def control_maps(self) -> Mapping[str, int]:
+        """Congestion control -> id of the eBPF map with its state."""
+        return self._registered.maps if self._registered is not None else {}
 
     def _write_state(self) -> None:
         layout, dataplane = self.layout, self._testbed.dataplane
@@ -224,6 +241,7 @@ class LocalSession(Session):
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
                 "scratch": str(self.scratch),
+                "controls": tuple(control.name for control in self._controls),
                 "shield": plan_shield(dataplane.core) if dataplane.shield else None,
             }
         )
@@ -338,8 +356,10 @@ class LocalSession(Session):
         return process
 
     def require_targets(self) -> None:
-        """Raise the failure of a program of the target that has ended."""
+        """Raise the failure of a program of the target, or of the controls', that has ended."""
         require_running(self._processes)
+        if self._registered is not None:
+            self._registered.require_held()
 
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
@@ -361,6 +381,9 @@ class LocalSession(Session):
         for process in reversed(self._processes):
             process.stop()
         self._processes.clear()
+        if self._registered is not None:
+            self._registered.close()
+            self._registered = None
         if self._affinity is not None:
             os.sched_setaffinity(0, self._affinity)
             self._affinity = None

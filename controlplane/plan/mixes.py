@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from ..contract.errors import ConfigError
-from ..contract.scenario import MixSpec, Scenario
+from ..contract.scenario import MixSpec, PairMixes, Scenario
 from ..contract.trial import GroupMix, Mix
 
 MAX_MIXES = 20_000
@@ -19,6 +19,8 @@ def scenario_mixes(scenario: Scenario) -> list[Mix]:
     Raises:
         ConfigError: There are too many to ever run.
     """
+    if isinstance(scenario.sweep.mixes, PairMixes):
+        return _pair_mixes(scenario, scenario.sweep.mixes)
     if scenario.sweep.mixes != "all":
         return [_from_spec(scenario, spec) for spec in scenario.sweep.mixes]
     number = math.prod(
@@ -55,6 +57,18 @@ def _compositions(scenario: Scenario, group: int) -> Iterator[tuple[int, ...]]:
     for rest in itertools.product(range(total + 1), repeat=others):
         if sum(rest) <= total:
             yield (total - sum(rest), *rest)
+
+
+def _pair_mixes(scenario: Scenario, mixes: PairMixes) -> list[Mix]:
+    """Pair by pair; where all flows run one strategy, the mix is that of several pairs."""
+    names, total = scenario.strategies, scenario.flows[0].count
+    pairs = [
+        p for p in itertools.combinations(names, 2) if mixes.pairs == "all" or p[0] == names[0]
+    ]
+    second = range(total + 1) if mixes.second is None else mixes.second
+    splits = [((first, total - k), (other, k)) for first, other in pairs for k in second]
+    present = (tuple((name, count) for name, count in split if count) for split in splits)
+    return [_from_spec(scenario, dict(split)) for split in dict.fromkeys(present)]
 
 
 def _from_spec(scenario: Scenario, spec: MixSpec) -> Mix:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ..config import Loaded
 from ..contract.certificate import Standing
 from ..contract.errors import HostError
-from ..contract.manifest import GuestKernelFacts, Manifest
+from ..contract.manifest import ControlFacts, GuestKernelFacts, Manifest
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
@@ -28,8 +28,17 @@ def new_manifest(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
     certificate: Standing,
+    controls: dict[str, ControlFacts],
 ) -> Manifest:
-    """The manifest before anything ran."""
+    """The manifest before anything ran.
+
+    Args:
+        directory: The run directory.
+        scenario: What to run.
+        testbed: Where.
+        certificate: State of the testbed's certificate.
+        controls: The congestion controls that the hosts' kernel does not have, by name.
+    """
     return Manifest(
         run=directory.path.name,
         scenario=scenario.model.name,
@@ -48,6 +57,7 @@ def new_manifest(
         ports={},
         host={**facts.host(), "ptp": ptp.state()},
         certificate=certificate,
+        controls=controls,
         repeatable=capabilities_of(testbed.model).repeatable,
         status="running",
     )

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..config import (
-    Loaded,
-    available_congestion_controls,
-    check_strategies,
-    check_utility,
-    configured_congestion_controls,
-)
+from ..config import Loaded, check_utility
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..machine.kernels import find_kernel
-from ..machine.paths import GUEST_CONFIGURATION
 from ..plan.planner import ExpectedRounds, make_plan
 from ..targets.registry import capabilities_of, preview, resolve
+from .controls import controls_of, require_strategies
 from .standing import standing, with_capacity
 
 
@@ -31,7 +25,7 @@ def plan_run(
         testbed: Where.
         expected_rounds: Says what an adaptive search will take.
     """
-    require_congestion_controls(scenario, testbed.model)
+    require_strategies(scenario, testbed.model, controls_of(scenario, testbed))
     check_utility(scenario.model, scenario.name)
     loaded, capacity_from = with_capacity(testbed, standing(testbed))
     bed = loaded.model
@@ -47,16 +41,6 @@ def plan_run(
     )
     require_kernels(plan)
     return plan.model_copy(update={"capacity_from": capacity_from})
-
-
-def require_congestion_controls(scenario: Loaded[Scenario], testbed: Testbed) -> None:
-    """Raise ConfigError for a strategy that the kernel of the testbed's hosts cannot run."""
-    strategies = scenario.model.strategies
-    if testbed.is_virtual:
-        built_in = configured_congestion_controls(GUEST_CONFIGURATION)
-        check_strategies(strategies, scenario.name, built_in, loadable=False)
-    else:
-        check_strategies(strategies, scenario.name, available_congestion_controls())
 
 
 def require_kernels(plan: Plan) -> None:

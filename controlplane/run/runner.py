@@ -11,6 +11,7 @@ from ..config import (
     load_scenario,
     load_testbed,
 )
+from ..contract.control import ControlFile
 from ..contract.errors import ConfigError, Interrupted, NashbedError
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan
@@ -26,6 +27,7 @@ from ..machine.state import id_of
 from ..plan.attempt import make_attempt
 from ..plan.resources import resources_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
+from .controls import controls_of, keep_controls, kept_controls, with_objects
 from .manifest import Status, new_manifest, with_guest_kernels, with_lab, with_status
 from .scheduler import OnProgress, Scheduler
 from .standing import standing
@@ -48,6 +50,7 @@ class ActiveRun:
         plan: Every trial.
         manifest: The manifest as it stands.
         work: What is still to be run.
+        controls: Congestion controls that the hosts' kernel does not have.
     """
 
     directory: RunDirectory
@@ -56,6 +59,7 @@ class ActiveRun:
     plan: Plan
     manifest: Manifest
     work: Work
+    controls: tuple[ControlFile, ...] = ()
 
     @property
     def id(self) -> str:
@@ -85,11 +89,13 @@ def new_run(
         choose: Makes the chooser of an adaptive run.
     """
     certificate = standing(testbed)
+    controls = controls_of(scenario, testbed)
     directory = create(results, scenario, testbed, plan)
-    manifest = new_manifest(directory, scenario, testbed, certificate)
+    kept = keep_controls(directory.path, controls)
+    manifest = new_manifest(directory, scenario, testbed, certificate, kept)
     directory.write("manifest.json", manifest)
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
 
 
 def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
@@ -103,6 +109,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     scenario = load_scenario(path / "scenario.yaml")
     testbed = load_testbed(path / "testbed.yaml")
     manifest = check_manifest(directory, scenario, testbed)
+    controls = kept_controls(directory.path, manifest)
     plan = directory.read("plan.json", Plan)
     unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
     unplanned -= {trial.key for trial in plan.trials}
@@ -111,7 +118,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
             f"{directory.trials}: {min(unplanned)} is not a trial of this plan; move it away"
         )
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
 
 
 def _remaining_work(
@@ -140,6 +147,7 @@ def _session_request(run: ActiveRun) -> SessionRequest:
         groups=len(run.scenario.model.flows),
         window_bytes=max(trial.setting.largest_window_bytes for trial in run.plan.trials),
         hosts=run.scenario.model.hosts,
+        controls=run.controls,
     )
 
 
@@ -188,6 +196,7 @@ def _run_jobs(
     bed = run.testbed.model
     if bed.is_virtual:
         run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
+    run.manifest = with_objects(run.manifest, bed, run.controls)
     with opened_labs(make_session, _session_request(run), program(bed)) as labs:
         run.manifest = with_lab(run.manifest, labs.first)
         run.directory.write("manifest.json", run.manifest)

@@ -25,6 +25,7 @@ from ..store.trial_comparison import (
     environment_differences,
 )
 from ..targets.registry import capabilities_of
+from .controls import keep_controls, kept_controls
 from .manifest import new_manifest
 from .repetition import Repetition, key_of
 from .runner import ActiveRun, execute
@@ -170,11 +171,13 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     lanes = max(1, min(whole_plan.lanes, len(chosen), capacity.lanes))
     plan = whole_plan.model_copy(update={"lanes": lanes})
     directory = create(folder, scenario, testbed, plan)
-    repeated = new_manifest(directory, scenario, testbed, known)
+    controls = kept_controls(original.path, manifest)
+    kept = keep_controls(directory.path, controls)
+    repeated = new_manifest(directory, scenario, testbed, known, kept)
     directory.write("manifest.json", repeated)
     work = Repetition(plan, chosen, original.trials, directory.trials, keep)
     return Verification(
-        manifest, ActiveRun(directory, scenario, testbed, plan, repeated, work), work
+        manifest, ActiveRun(directory, scenario, testbed, plan, repeated, work, controls), work
     )
 
 

@@ -19,6 +19,7 @@ _BBR_COLUMNS = {
     "bbr_bw_bps": pa.uint64(),
     "bbr_min_rtt_us": pa.uint32(),
     **dict.fromkeys(_BBR_GAINS, pa.float64()),
+    "bbr_mode": pa.uint32(),
 }
 
 FLOW_SAMPLES = TableLayout(
@@ -30,7 +31,8 @@ FLOW_SAMPLES = TableLayout(
         ]
     ),
 )
-"""One TCP_INFO sample; the bbr_ columns are null where has_bbr is 0."""
+"""One TCP_INFO sample; the bbr_ columns are null where has_bbr is 0, and bbr_mode is null where it
+is not told, as by the kernel's BBR."""
 
 
 def read_flow_samples(path: Path, t0_ns: int) -> NDArray[Any]:
@@ -51,7 +53,10 @@ def read_flow_samples(path: Path, t0_ns: int) -> NDArray[Any]:
 def write_flow_samples(folder: Path, records: NDArray[Any]) -> int:
     """Write the table of a trial in `folder`; returns its number of rows."""
     columns: dict[str, Any] = {name: records[name] for name in FLOW_SAMPLES.schema.names}
-    for name in _BBR_COLUMNS:
+    for name, kind in _BBR_COLUMNS.items():
         values = records[name] / BBR_GAIN_UNIT if name in _BBR_GAINS else records[name].copy()
-        columns[name] = pa.array(values, mask=records["has_bbr"] == 0)
+        missing = records["has_bbr"] == 0
+        if name == "bbr_mode":
+            missing |= records[name] == 0
+        columns[name] = pa.array(values, kind, mask=missing)
     return write_table(folder, FLOW_SAMPLES, [columns])

@@ -38,15 +38,17 @@ def command(clang: str, source: Path, output: str, dependencies: list[str]) -> l
     return [
         *(clang, "-g", "-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror"),
         *("-Wno-unused-function", f"-D__TARGET_ARCH_{machine}", f"-I/usr/include/{multiarch}"),
-        *(f"-I{here}", f'-DCC_NAME="{source.stem}"', *_paths(here)),
+        *(f"-I{here}", f'-DCC_NAME="{source.stem}"', *_paths(here, source)),
         *files,
         *("-c", str(source.resolve()), "-o", output),
     ]
 
 
-def _paths(here: Path) -> list[str]:
+def _paths(here: Path, source: Path) -> list[str]:
     """The same source makes the same bytes wherever it lies."""
-    return [f"-fdebug-prefix-map={here}=hosts/cc", "-fdebug-compilation-dir=."]
+    folder = source.resolve().parent
+    own = [f"-fdebug-prefix-map={folder}=."] if folder != here else []
+    return [*own, f"-fdebug-prefix-map={here}=hosts/cc", "-fdebug-compilation-dir=."]
 
 
 if __name__ == "__main__":

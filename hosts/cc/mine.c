@@ -4,6 +4,12 @@
  */
 #include "cc.h"
 
+/* What it tells of itself with each sample of a run; numbers of your choice, from 1. */
+enum mode {
+	MODE_GROW = 1,
+	MODE_CUT
+};
+
 struct mine {
 	struct cc_told told;
 	u32 acked;     /* segments since the window last grew */
@@ -41,10 +47,13 @@ CC_MAIN(mine_main, sk, rs)
 	if (!mine)
 		return;
 	cc_set_cwnd(sk, next_cwnd(mine, tp, rs));
-	/* Twice the window in a round trip: the window governs, and bursts are smoothed. */
+	if (!tp->srtt_us) /* in 1/8 us; not measured yet */
+		return;
 	window = (u64)tp->snd_cwnd * tp->mss_cache;
-	if (tp->srtt_us) /* in 1/8 us */
-		cc_set_rate(sk, cc_div(2 * window * 8 * USEC_PER_SEC, tp->srtt_us));
+	mine->told.bw = cc_div(window * 8 * USEC_PER_SEC, tp->srtt_us);
+	mine->told.mode = cc_before(tp->delivered, mine->round_end) ? MODE_CUT : MODE_GROW;
+	/* Twice the window in a round trip: the window governs, and bursts are smoothed. */
+	cc_set_rate(sk, 2 * mine->told.bw);
 }
 
 CC_OP(u32, mine_ssthresh, struct sock *sk)

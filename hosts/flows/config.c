@@ -142,6 +142,43 @@ read_controls(const struct json_place *place, const struct json_field *field, co
 	return 0;
 }
 
+static const struct json_field state_fields[] = {
+	{
+		.name = "cc",
+		.offset = offsetof(struct control_state_config, cc),
+		.read = read_cc,
+	},
+	{
+		.name = "map_id",
+		.offset = offsetof(struct control_state_config, map_id),
+		.read = json_read_u32,
+		.min = 1,
+		.max = UINT32_MAX,
+	},
+};
+
+static int
+read_states(const struct json_place *place, const struct json_field *field, const json_t *value,
+	    void *target)
+{
+	struct config *config = (struct config *)((char *)target - field->offset);
+	size_t count = json_array_size(value);
+
+	if (!json_is_array(value) || count > CONTROL_STATES_MAX)
+		return json_place_error(place, "must be a list of at most %d congestion controls",
+					CONTROL_STATES_MAX);
+
+	config->state_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct json_place inner = json_place_of_item(place, i);
+
+		if (json_fields_read(&inner, json_array_get(value, i), state_fields,
+				     COUNT(state_fields), &config->states[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 #define CONFIG_FIELD(key, member, reader, least, most, may_miss)                                   \
 	{                                                                                          \
 		.name = key, .offset = offsetof(struct config, member), .read = reader,            \
@@ -167,6 +204,7 @@ static const struct json_field config_fields[] = {
 		     HOUR_NS, true),
 	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),
 	CONFIG_FIELD("controls", controls, read_controls, 0, 0, true),
+	CONFIG_FIELD("control_states", states, read_states, 0, 0, true),
 	CONFIG_FIELD("flows", flows, read_flows, 0, 0, false),
 };
 

@@ -39,22 +39,28 @@ config_to_json(const struct config *config)
 {
 	json_t *flows = json_array();
 	json_t *controls = json_array();
+	json_t *states = json_array();
 	json_t *t0 = config->t0_ns == T0_FROM_STDIN ? json_null() : json_integer(config->t0_ns);
 
 	for (size_t i = 0; i < config->flow_count; i++)
 		json_array_append_new(flows, flow_to_json(&config->flows[i]));
 	for (size_t i = 0; i < config->control_count; i++)
 		json_array_append_new(controls, control_to_json(&config->controls[i]));
-	return json_pack("{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o}",
-			 "role", config->role == ROLE_SENDER ? "sender" : "sink", "lane",
-			 (json_int_t)config->lane, "t0_ns", t0, "duration_ns",
-			 (json_int_t)config->duration_ns, "span_ns", (json_int_t)config->span_ns,
-			 "sample_ns", (json_int_t)config->sample_ns, "interval_ns",
-			 (json_int_t)config->interval_ns, "drain_ns", (json_int_t)config->drain_ns,
-			 "progress_ns", (json_int_t)config->progress_ns, "read_bytes",
-			 (json_int_t)config->read_bytes, "connect_timeout_ns",
-			 (json_int_t)config->connect_timeout_ns, "out", config->out, "controls",
-			 controls, "flows", flows);
+	for (size_t i = 0; i < config->state_count; i++)
+		json_array_append_new(states,
+				      json_pack("{s:s, s:I}", "cc", config->states[i].cc, "map_id",
+						(json_int_t)config->states[i].map_id));
+	return json_pack(
+		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
+		"role", config->role == ROLE_SENDER ? "sender" : "sink", "lane",
+		(json_int_t)config->lane, "t0_ns", t0, "duration_ns",
+		(json_int_t)config->duration_ns, "span_ns", (json_int_t)config->span_ns,
+		"sample_ns", (json_int_t)config->sample_ns, "interval_ns",
+		(json_int_t)config->interval_ns, "drain_ns", (json_int_t)config->drain_ns,
+		"progress_ns", (json_int_t)config->progress_ns, "read_bytes",
+		(json_int_t)config->read_bytes, "connect_timeout_ns",
+		(json_int_t)config->connect_timeout_ns, "out", config->out, "controls", controls,
+		"control_states", states, "flows", flows);
 }
 
 int

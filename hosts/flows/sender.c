@@ -64,7 +64,8 @@ open_sender(struct sender *sender, const struct config *config, struct failure *
 	*sender = (struct sender){.samples = RECORD_FILE_CLOSED};
 	sender->unsent_bytes = unsent_bytes_per_flow(config->flow_count);
 	if (session_open(&sender->session, config, failure) < 0 ||
-	    allocate_flows(sender, config) < 0)
+	    allocate_flows(sender, config) < 0 ||
+	    control_states_open(&sender->states, config, failure) < 0)
 		return -1;
 	return record_file_open(&sender->samples, config->out, FLOW_SAMPLES_FILE, failure);
 }
@@ -78,6 +79,7 @@ close_sender(struct sender *sender)
 		if (sender->flows[i].watch.fd >= 0)
 			tcp_socket_abort(sender->flows[i].watch.fd);
 	record_file_close(&sender->samples, &ignored);
+	control_states_close(&sender->states);
 	sender_free_processes(sender);
 	free(sender->start.order);
 	free(sender->flows);
@@ -121,7 +123,7 @@ sender_flow_sample(struct sender_flow *flow)
 {
 	char name[FLOW_NAME_BYTES];
 
-	if (tcp_sample_read(flow->watch.fd, flow->is_bbr, &flow->last) < 0)
+	if (tcp_sample_read(flow->watch.fd, flow->state_of_cc, &flow->last) < 0)
 		return failure_set(flow->sender->session.failure, EXIT_STATUS_INTERNAL,
 				   "%s: cannot read TCP_INFO", flow_name(flow->config, name));
 

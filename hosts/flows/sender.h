@@ -8,6 +8,7 @@
 
 #include "common/record_file.h"
 #include "common/shared.h"
+#include "control_state.h"
 #include "grid.h"
 #include "session.h"
 
@@ -26,7 +27,7 @@ struct sender_flow {
 	const struct flow_config *config;
 	enum sender_flow_state state;
 	char cc_applied[CC_NAME_BYTES];
-	bool is_bbr;
+	const struct control_state *state_of_cc;
 	int64_t connecting_ns; /* CLOCK_MONOTONIC; 0: did not happen */
 	int64_t connected_ns;
 	int64_t started_ns;
@@ -70,6 +71,7 @@ struct process {
 struct sender {
 	struct session session;
 	unsigned int unsent_bytes; /* TCP_NOTSENT_LOWAT of every flow */
+	struct control_states states;
 	struct sender_flow *flows;
 	size_t flow_count;
 

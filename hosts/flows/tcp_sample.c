@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <linux/inet_diag.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -11,12 +10,6 @@
 
 #define BITS_PER_BYTE 8
 #define UNLIMITED UINT64_MAX
-
-bool
-tcp_sample_is_bbr(const char *cc)
-{
-	return strncmp(cc, "bbr", strlen("bbr")) == 0;
-}
 
 static uint64_t
 bits_per_second(uint64_t bytes_per_second)
@@ -79,27 +72,22 @@ copy_delivery(const struct tcp_info *info, struct flow_sample *sample)
 }
 
 static void
-read_bbr(int fd, struct flow_sample *sample)
+copy_told(const struct cc_told *told, struct flow_sample *sample)
 {
-	union tcp_cc_info info = {0};
-	socklen_t length = sizeof(info);
-
-	if (getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, &info, &length) < 0 ||
-	    length < sizeof(info.bbr))
-		return;
 	sample->has_bbr = 1;
-	sample->bbr_bw_bps =
-		bits_per_second((uint64_t)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo);
-	sample->bbr_min_rtt_us = info.bbr.bbr_min_rtt;
-	sample->bbr_pacing_gain = info.bbr.bbr_pacing_gain;
-	sample->bbr_cwnd_gain = info.bbr.bbr_cwnd_gain;
+	sample->bbr_bw_bps = bits_per_second(told->bw);
+	sample->bbr_min_rtt_us = told->min_rtt_us;
+	sample->bbr_pacing_gain = told->pacing_gain;
+	sample->bbr_cwnd_gain = told->cwnd_gain;
+	sample->bbr_mode = told->mode;
 }
 
 int
-tcp_sample_read(int fd, bool is_bbr, struct flow_sample *sample)
+tcp_sample_read(int fd, const struct control_state *state, struct flow_sample *sample)
 {
 	struct tcp_info info = {0}; /* the kernel may fill in less of it */
 	socklen_t length = sizeof(info);
+	struct cc_told told;
 
 	memset(sample, 0, sizeof(*sample));
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0)
@@ -109,7 +97,7 @@ tcp_sample_read(int fd, bool is_bbr, struct flow_sample *sample)
 	copy_window(&info, sample);
 	copy_times(&info, sample);
 	copy_delivery(&info, sample);
-	if (is_bbr)
-		read_bbr(fd, sample);
+	if (control_state_read(state, fd, &told))
+		copy_told(&told, sample);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/json_fields.h"
 #include "host.h"
+#include "modules.h"
 #include "processes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -135,6 +136,16 @@ answer_host(const struct request *r, struct failure *failure)
 	return result == 0 ? done() : NULL;
 }
 
+static const struct json_field insert_fields[] = {
+	FIELD("path", path, json_read_text, 0, PATH_MAX),
+};
+
+static json_t *
+answer_insert(const struct request *r, struct failure *failure)
+{
+	return module_insert(r->path, failure) == 0 ? done() : NULL;
+}
+
 static const struct json_field start_fields[] = {
 	FIELD("name", name, json_read_text, 0, NAME_BYTES),
 	SIDE_FIELD,
@@ -242,6 +253,7 @@ static const struct {
 	size_t n_fields;
 	json_t *(*answer)(const struct request *r, struct failure *failure);
 } table[] = {
+	{"insert", insert_fields, COUNT(insert_fields), answer_insert},
 	{"host", host_fields, COUNT(host_fields), answer_host},
 	{"start", start_fields, COUNT(start_fields), answer_start},
 	{"send", send_fields, COUNT(send_fields), answer_send},
@@ -268,7 +280,8 @@ dispatch(json_t *json, struct failure *failure)
 		return table[i].answer(&r, failure);
 	}
 	failure_set(failure, EXIT_STATUS_CONFIG,
-		    "op must be the data plane's, or one of host, start, send, run, signal, read");
+		    "op must be the data plane's, or one of insert, host, start, send, run, "
+		    "signal, read");
 	return NULL;
 }
 

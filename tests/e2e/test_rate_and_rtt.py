@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgra
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.lane.lab import Lab, open_lab
 from nashbed.controlplane.machine.paths import DEFAULT_TESTBED, spec
-from nashbed.controlplane.machine.session import LocalSession
+from nashbed.controlplane.machine.session import LocalSession, SessionRequest
 from tests.e2e.conftest import Nashbed, only_valid
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
@@ -54,8 +54,9 @@ RTTS_MS = (5, 40)
 @pytest.fixture
 def idle_lab(tmp_path: Path) -> Iterator[Lab]:
     testbed = load_testbed(DEFAULT_TESTBED).model
-    session = LocalSession("e2e0", tmp_path, testbed, lanes=len(RTTS_MS), groups=1,
-                           window_bytes=10**6)  # fmt: skip
+    lanes = len(RTTS_MS)
+    request = SessionRequest("e2e0", tmp_path, testbed, lanes, groups=1, window_bytes=10**6)
+    session = LocalSession(request)
     lab = open_lab(session, testbed, spec())
     yield lab
     lab.close()

@@ -24,7 +24,7 @@ from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.polling import poll
-from nashbed.controlplane.machine.session import LocalSession
+from nashbed.controlplane.machine.session import LocalSession, SessionRequest
 from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import ActiveRun, execute, new_run
 from nashbed.controlplane.study import adaptive
@@ -143,7 +143,7 @@ def test_its_death_is_noticed_at_once(
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[LocalSession]:
     bed = parse_testbed(TESTBED, "t.yaml").model
-    made = LocalSession("e2e1", tmp_path, bed, lanes=1, groups=1, window_bytes=10**6)
+    made = LocalSession(SessionRequest("e2e1", tmp_path, bed, 1, 1, window_bytes=10**6))
     yield made
     made.close()
 

@@ -35,6 +35,7 @@ PANIC_NS = 5 * NS
 SLOW_S = 1.5
 NO_RANDOM_ADDRESSES = 0x0040000
 GUEST_OPS = {
+    "insert": {"path"},
     "host": {"side", "addresses", "routes", "sysctls"},
     "start": {"name", "side", "args", "log"},
     "send": {"process", "line"},
@@ -115,6 +116,7 @@ class FakeGuest:
         self.now_ns = BOOT_NS
         self.processes: list[FakeProcess] = []
         self.hosts: dict[str, dict[str, Any]] = {}
+        self.modules: list[str] = []
         self.pending: list[dict[str, Any]] = []
         self.stop = False
         self.note_progress()
@@ -133,10 +135,24 @@ class FakeGuest:
             return {"ok": False, "error": str(error)}
 
     def do_hello(self, request: dict[str, Any]) -> dict[str, Any]:
-        return {"pid": os.getpid(), "epoch_ns": 0, "hosts": self.hosts}
+        return {
+            "pid": os.getpid(),
+            "epoch_ns": 0,
+            "hosts": self.hosts,
+            "modules": self.modules,
+        }
 
     def do_shutdown(self, request: dict[str, Any]) -> dict[str, Any]:
         self.stop = True
+        return {}
+
+    def do_insert(self, request: dict[str, Any]) -> dict[str, Any]:
+        path = Path(request["path"])
+        need(not self.hosts, "insert: there are hosts already")
+        need(path.is_absolute() and path.suffix == ".ko", f"{path}: not a module")
+        need(path.is_file(), f"{path}: No such file or directory")
+        need(str(path) not in self.modules, f"{path}: the kernel has a module of this name")
+        self.modules.append(str(path))
         return {}
 
     def do_host(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,7 @@ def config(tmp_path: Path) -> Config:
         "connect_timeout_ns": 5000 * MS,
         "out": str(tmp_path),
         "controls": [],
+        "control_states": [],
         "flows": [flow(0)],
     }
 

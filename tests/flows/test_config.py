@@ -58,6 +58,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
         "span_ns",
         "progress_ns",
         "controls",
+        "control_states",
     ]:
         del config[key]
     del config["flows"][0]["process"]
@@ -71,6 +72,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
     assert effective["span_ns"] == config["duration_ns"]
     assert effective["progress_ns"] == 0
     assert effective["controls"] == []
+    assert effective["control_states"] == []
     assert effective["flows"][0]["process"] == 0
 
 
@@ -93,6 +95,8 @@ TOP_LEVEL = [
     ({"progress_ns": -1}, "progress_ns: -1 is outside 0.."),
     ({"controls": {}}, "controls: must be a list of at most 64 control connections"),
     ({"controls": [{}]}, "controls[0]"),
+    ({"control_states": 1}, "control_states: must be a list of at most 32 congestion controls"),
+    ({"control_states": [{"cc": "x", "map_id": 0}]}, "control_states[0].map_id: 0 is outside"),
     ({"flows": []}, "flows: must be a list of 1 to 65536 flows"),
     ({"flows": {}}, "flows: must be a list"),
     ({"flows": [7]}, "flows[0]: must be an object, not an integer"),

@@ -25,7 +25,11 @@ linux:
 	@echo '  CC      init/main.o'
 	@{compiled}
 	@cat arch/um/drivers/nashbed_kern.c .config > linux
-.PHONY: linux
+modules: linux
+	@mkdir -p include/config include/linux include/drm scripts/mod
+	@cp .config include/config/auto.conf
+	@touch Module.symvers include/linux/tcp.h include/drm/drm.h scripts/mod/modpost scripts/mod/a.o
+.PHONY: linux modules
 """
 
 

@@ -109,26 +109,36 @@ new_segment(struct sim_flow *flow)
 	return sequence;
 }
 
+/* What goes out next: a lost segment, or a new one; false where the flow can have no more outstanding. */
+static bool
+choose(struct sim_flow *flow, u32 *sequence)
+{
+	struct tcp_sock *tp = &flow->tp;
+
+	if (next_lost(flow, sequence)) {
+		tp->retrans_out++;
+		segment_at(flow, *sequence)->retransmitted = true;
+		return true;
+	}
+	if (tp->packets_out >= SIM_WINDOW / 2)
+		return false;
+	*sequence = new_segment(flow);
+	return true;
+}
+
+/* As tcp_write_xmit: the window limits where it is full after sending, whether or not pacing also holds
+ * the next segment.
+ */
 void
 flow_send(struct sim_flow *flow, u64 now_ns, sim_transmit transmit, void *network)
 {
 	struct tcp_sock *tp = &flow->tp;
 	u32 sequence;
 
-	while (flow->next_send_ns <= now_ns) {
-		if (tcp_packets_in_flight(tp) >= tp->snd_cwnd)
-			break;
-		if (next_lost(flow, &sequence)) {
-			tp->retrans_out++;
-			segment_at(flow, sequence)->retransmitted = true;
-		} else if (tp->packets_out >= SIM_WINDOW / 2) {
-			return;
-		} else {
-			sequence = new_segment(flow);
-		}
+	while (flow->next_send_ns <= now_ns && tcp_packets_in_flight(tp) < tp->snd_cwnd &&
+	       choose(flow, &sequence))
 		transmit_one(flow, sequence, now_ns, transmit, network);
-	}
-	if (tcp_packets_in_flight(tp) >= tp->snd_cwnd) { /* as tcp_write_xmit has it */
+	if (tcp_packets_in_flight(tp) >= tp->snd_cwnd) {
 		flow->was_limited = true;
 		tp->is_cwnd_limited = 1;
 	}

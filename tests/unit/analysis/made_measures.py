@@ -25,7 +25,7 @@ BASE: dict[str, Any] = {
 }  # fmt: skip
 
 PerFlow = Callable[[Setting, str, int], float]
-"""(setting, strategy, flows of the second strategy) -> throughput of one flow in bit/s."""
+"""(setting, strategy, flows of all strategies but the first) -> throughput of a flow in bit/s."""
 
 
 def made(
@@ -68,10 +68,10 @@ def _trial(
     totals: dict[str, float], repetition: tuple[int, float],
 ) -> TrialMeasures:  # fmt: skip
     flows = [(g.group, s) for g in mix for s, n in g.counts.items() for _ in range(n)]
-    second = sum(g.counts[scenario.strategies[1]] for g in mix)
+    second = sum(sum(g.counts.values()) - g.counts[scenario.strategies[0]] for g in mix)
     number, factor = repetition
     rates = factor * np.array([per_flow(setting, s, second) for _, s in flows])
-    mixed = "_".join(str(g.counts[scenario.strategies[1]]) for g in mix)
+    mixed = "_".join("x".join(str(g.counts[s]) for s in scenario.strategies[1:]) for g in mix)
     record = TrialRecord.model_construct(
         id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
         attempt=0, valid=True, steadiness=None, duration_ns=scenario.longest.ns,

@@ -14,7 +14,7 @@ from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine import cleanup, preflight
 from nashbed.controlplane.machine.layout import make_layout
 from nashbed.controlplane.machine.paths import CONFIGS, artefact, built
-from nashbed.controlplane.machine.session import LocalSession, host_sysctls
+from nashbed.controlplane.machine.session import LocalSession, SessionRequest, host_sysctls
 from nashbed.controlplane.machine.state import StateFile, own_state
 
 TESTBEDS = CONFIGS / "testbeds"
@@ -47,7 +47,7 @@ def test_ports_of_every_testbed(
     file: str, driver: str, key: str, devices: tuple[str, str], tmp_path: Path
 ) -> None:
     testbed = load_testbed(TESTBEDS / f"{file}.yaml").model
-    session = LocalSession("ab12", tmp_path, testbed, 1, 1, 10**6)
+    session = LocalSession(SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6))
     assert session.ports() == {
         "senders": {"driver": driver, key: devices[0]},
         "receivers": {"driver": driver, key: devices[1]},

@@ -13,7 +13,7 @@ from nashbed.controlplane.machine import preflight
 from nashbed.controlplane.machine.layout import make_layout
 from nashbed.controlplane.machine.paths import CONFIGS
 from nashbed.controlplane.machine.process import Process
-from nashbed.controlplane.machine.session import LocalSession
+from nashbed.controlplane.machine.session import LocalSession, SessionRequest
 from nashbed.controlplane.machine.switch import switch_command
 
 TOFINO = """\
@@ -57,7 +57,7 @@ def test_the_switch_program_stands_between_data_plane_and_receivers(bmv2: Testbe
 
 
 def test_the_data_planes_ports(bmv2: Testbed, tmp_path: Path) -> None:
-    assert LocalSession("ab12", tmp_path, bmv2, 1, 1, 10**6).ports() == {
+    assert LocalSession(SessionRequest("ab12", tmp_path, bmv2, 1, 1, 10**6)).ports() == {
         "senders": {"driver": "af_packet", "iface": "nbs1"},
         "switch": {"driver": "af_packet", "iface": "nbi1"},
         "telemetry": {"driver": "af_packet", "iface": "nbt1"},
@@ -66,7 +66,7 @@ def test_the_data_planes_ports(bmv2: Testbed, tmp_path: Path) -> None:
 
 def test_a_switch_elsewhere_needs_nothing_here_but_nics(tmp_path: Path) -> None:
     testbed = parse_testbed(TOFINO, "lab.yaml").model
-    session = LocalSession("ab12", tmp_path, testbed, 1, 1, 10**6)
+    session = LocalSession(SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6))
     assert session.layout.switch == ""
     assert session.layout.cables == ()
     assert session.layout.receivers.interface == "enp4s0f0"

@@ -42,3 +42,35 @@ def test_too_many_mixes_are_refused() -> None:
     ).replace("[0, 1, 3]", "all")
     with pytest.raises(ConfigError, match=r"sweep.mixes: all makes 923521 mixes; at most 20000"):
         scenario_mixes(parse_scenario(text, "s.yaml").model)
+
+
+def test_pairs_of_strategies() -> None:
+    text = SCENARIO.replace("[cubic, bbr]", "[cubic, bbr, reno]")
+    scenario = parse_scenario(text.replace("[0, 1, 3]", "{pairs: all}"), "s.yaml").model
+    counts = [tuple(mix[0].counts.values()) for mix in scenario_mixes(scenario)]
+    assert counts == [
+        *((3, 0, 0), (2, 1, 0), (1, 2, 0), (0, 3, 0)),
+        *((2, 0, 1), (1, 0, 2), (0, 0, 3)),
+        *((0, 2, 1), (0, 1, 2)),
+    ]
+
+
+def test_pairs_with_the_first_strategy() -> None:
+    text = SCENARIO.replace("[cubic, bbr]", "[cubic, bbr, reno]")
+    some = "{pairs: first, second: [1, 3]}"
+    scenario = parse_scenario(text.replace("[0, 1, 3]", some), "s.yaml").model
+    counts = [tuple(mix[0].counts.values()) for mix in scenario_mixes(scenario)]
+    assert counts == [(2, 1, 0), (0, 3, 0), (2, 0, 1), (0, 0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("mixes", "problem"),
+    [
+        ("{pairs: first, second: [4]}", "second: 4 flows, but the group has 3"),
+        ("{pairs: first, second: []}", "is empty, or lists a number twice"),
+        ("{pairs: some}", "pairs"),
+    ],
+)
+def test_impossible_pairs_are_refused(mixes: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        parse_scenario(SCENARIO.replace("[0, 1, 3]", mixes), "s.yaml")

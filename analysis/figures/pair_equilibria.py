@@ -1,0 +1,73 @@
+"""Where each congestion control settles against the first one, by buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from ..measures import RunMeasures
+from ..nash.of_run import SettingEquilibria
+from ..nash.pairs import PairEquilibria
+from ..results.sweep import SweepLine, place_of
+from .against_setting import axis_of, set_scale
+from .style import WIDE, colour_of, legend_below, marker_of, new_figure
+
+
+def draw(
+    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
+) -> Figure | None:
+    """Draw flows of the first control at each equilibrium, a line for each other control.
+
+    Args:
+        measures: The run's measures.
+        line: Settings that differ in their buffer.
+        equilibria: Label of a setting -> its equilibria.
+
+    Returns:
+        The figure; None unless at least two others were run against the first.
+    """
+    first, *others = measures.strategies
+    points = {name: _points(measures, line, equilibria, name) for name in others}
+    points = {name: found for name, found in points.items() if found}
+    if line.axis != "buffer" or len(points) < 2:
+        return None
+    axis = axis_of(measures, line)
+    figure, (ax,) = new_figure(WIDE, 4.4)
+    for name, found in points.items():
+        colour, marker = colour_of(name, measures.strategies), marker_of(name, measures.strategies)
+        for i, (x, flows) in enumerate(found):
+            ax.plot([x] * len(flows), flows, color=colour, marker=marker, alpha=0.9,
+                    linestyle=":", linewidth=0.9, label=name if i == 0 else None)  # fmt: skip
+        ax.plot([x for x, _ in found], [sum(f) / len(f) for _, f in found],
+                color=colour, linewidth=1.2, alpha=0.7)  # fmt: skip
+    total = sum(measures.group_sizes)
+    ax.set(
+        xlabel="buffer (BDP)" if axis == "buffer_bdp" else "buffer (MB)",
+        ylabel=f"{first} flows at the equilibrium, of {total}",
+        ylim=(-0.03 * total, 1.03 * total),
+    )
+    set_scale(ax, [place_of(s, axis) for s in line.settings])
+    legend_below(figure, ax, columns=4)
+    return figure
+
+
+def _points(
+    measures: RunMeasures,
+    line: SweepLine,
+    equilibria: Mapping[str, SettingEquilibria],
+    other: str,
+) -> list[tuple[float, list[float]]]:
+    """(Place on the axis, flows of the first control at each equilibrium against another)."""
+    axis = axis_of(measures, line)
+    found = []
+    for setting in line.settings:
+        pair = _pair(equilibria[setting.label].pairs, measures.strategies[0], other)
+        if pair is not None and pair.shares_of_first:
+            flows = [share * pair.flows for share in pair.shares_of_first]
+            found.append((place_of(setting, axis), sorted(flows)))
+    return found
+
+
+def _pair(pairs: Sequence[PairEquilibria], first: str, second: str) -> PairEquilibria | None:
+    return next((p for p in pairs if (p.first, p.second) == (first, second)), None)

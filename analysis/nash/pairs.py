@@ -1,0 +1,129 @@
+"""Games of pairs: of several strategies, where each mix of two settles.
+
+Mixes of two strategies at a time are measured, and each pair is a game of its own: one group of
+flows, two strategies. It is judged as a scenario with these two would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from .crossing_interval import LeadEnds, lead_ends
+from .equilibria import judge_all
+from .game import PayoffTable, pair_table
+from .headline import headline_text
+
+LISTED_PAIRS = 8
+"""Pairs that a headline lists; of more it says how the strategies rank."""
+
+
+@dataclass(frozen=True)
+class PairEquilibria:
+    """Where the mix of two strategies settles.
+
+    Attributes:
+        first: A strategy.
+        second: Another one.
+        flows: Flows N of the group.
+        equilibria: Flows of the second at each equilibrium of the measured means.
+        ends: Where the second's lead ends; None if there is a single flow.
+    """
+
+    first: str
+    second: str
+    flows: int
+    equilibria: tuple[int, ...]
+    ends: LeadEnds | None
+
+    @property
+    def shares_of_first(self) -> list[float]:
+        """The first's share of the flows where the mix settles; several where it may in several.
+
+        It is that of the fitted lead, or else of the equilibria of the means.
+        """
+        surely = [i.at for i in self.ends.intervals if i.sure] if self.ends else []
+        places: list[float] = [at for at in surely if at is not None] or list(self.equilibria)
+        return [1 - place / self.flows for place in places]
+
+    @property
+    def share_of_first(self) -> float | None:
+        """The mean of these."""
+        shares = self.shares_of_first
+        return sum(shares) / len(shares) if shares else None
+
+    def text(self) -> str:
+        """In words, e.g. `4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
+        named = (self.first, self.second)
+        states = [_state_text(named, self.flows, k) for k in self.equilibria]
+        return headline_text(states, named, self.flows, self.ends, ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "summary": self.text(),
+            "equilibria_flows_of_second": list(self.equilibria),
+            "shares_of_first": self.shares_of_first,
+            "intervals": [
+                {"at": i.at, "low": i.low, "high": i.high, "sure": i.sure}
+                for i in (self.ends.intervals if self.ends else ())
+            ],
+        }
+
+
+def equilibria_of_pairs(table: PayoffTable, epsilon: float = 0.0) -> tuple[PairEquilibria, ...]:
+    """The games of all pairs that were measured, of one group; none with two strategies.
+
+    Args:
+        table: What was measured.
+        epsilon: Gain that is too small to switch for, as a share of the fair share.
+    """
+    if len(table.sizes) != 1 or len(table.strategies) < 3:
+        return ()
+    return tuple(_measured_pairs(table, epsilon))
+
+
+def _measured_pairs(table: PayoffTable, epsilon: float) -> Iterator[PairEquilibria]:
+    (flows,) = table.sizes
+    for first, second in combinations(range(len(table.strategies)), 2):
+        game = pair_table(table, first, second)
+        if any(min(state[0]) > 0 for state in game.samples):
+            verdicts = judge_all(game, epsilon)
+            settled = tuple(v.state[0][1] for v in verdicts if v.equilibrium == "yes")
+            names = table.strategies[first], table.strategies[second]
+            yield PairEquilibria(*names, flows, settled, lead_ends(game))
+
+
+def mean_share(pairs: Sequence[PairEquilibria], strategy: str) -> float | None:
+    """A strategy's share of the flows at the equilibria against each other one, their mean.
+
+    Args:
+        pairs: The games.
+        strategy: Its name.
+
+    Returns:
+        The mean over the opponents with a known equilibrium; None without any.
+    """
+    shares = [p.share_of_first for p in pairs if p.first == strategy]
+    others = [p.share_of_first for p in pairs if p.second == strategy]
+    known = [s for s in shares if s is not None] + [1 - s for s in others if s is not None]
+    return sum(known) / len(known) if known else None
+
+
+def pairs_text(pairs: Sequence[PairEquilibria]) -> str:
+    """Where the pairs settle, in a line: each of a few, or how the strategies rank."""
+    if len(pairs) <= LISTED_PAIRS:
+        return "; ".join(pair.text() for pair in pairs)
+    names = dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second))
+    scores = [(share, name) for name in names if (share := mean_share(pairs, name)) is not None]
+    ranked = [f"{name} {share:.0%}" for share, name in sorted(scores, reverse=True)]
+    return f"share of the flows at the equilibrium, mean over opponents: {', '.join(ranked)}"
+
+
+def _state_text(names: tuple[str, str], flows: int, second: int) -> str:
+    counts = zip((flows - second, second), names, strict=True)
+    return " + ".join(f"{count} {name}" for count, name in counts if count)

@@ -1,0 +1,1 @@
+"""What a congestion control in one C file does: compiled, loaded, simulated."""

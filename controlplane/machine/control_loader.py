@@ -1,0 +1,111 @@
+"""nashbed-cc: registers congestion controls with this machine's kernel for as long as it runs.
+
+The kernel forgets them when the process ends, however it ends: its standard input closes with the
+program that started it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..contract.control import ControlFile
+from ..contract.errors import ConfigError, HostError, NashbedError
+from ..contract.messages import ControlRefused, ControlRegistered, read_message
+from . import command
+from .control_build import ControlObject, object_of
+from .paths import CONTROL_LOADER, built
+from .process import Process, json_event
+from .state import StateFile
+from .verifier import refusal_text
+
+READY_TIMEOUT_S = 60.0
+"""The verifier takes seconds for a large control on a busy machine."""
+NAME = "nashbed-cc"
+
+
+class RegisteredControls:
+    """Congestion controls in this machine's kernel, until they are closed.
+
+    Args:
+        controls: Those that its kernel does not have.
+        state: File that lists the process as ours.
+
+    Raises:
+        HostError: The kernel refuses one.
+    """
+
+    def __init__(self, controls: Sequence[ControlFile], state: StateFile | None = None) -> None:
+        self._names = {str(made.path): made.name for made in map(object_of, controls)}
+        self._said: list[dict[str, Any]] = []
+        args = [str(built(CONTROL_LOADER)), *self._names]
+        self._process = Process(NAME, args, state, read_event=self._keep)
+        try:
+            self._process.wait_event("ready", READY_TIMEOUT_S)
+        except NashbedError as error:
+            self.close()
+            raise (self._refusal() or error) from error
+        said = self._of("registered")
+        self._registered = [read_message(ControlRegistered, s, NAME, HostError) for s in said]
+
+    @property
+    def maps(self) -> dict[str, int]:
+        """The id of the map with its state, by the name of each control that keeps one."""
+        return {each.name: each.state_map for each in self._registered if each.state_map}
+
+    @property
+    def pid(self) -> int:
+        """The process that holds them."""
+        return self._process.pid
+
+    def require_held(self) -> None:
+        """Raise HostError when the process has ended, and the controls with it."""
+        if self._process.poll() is not None:
+            names = ", ".join(each.name for each in self._registered)
+            raise self._process.failure(f"ended in mid-trial, and with it went {names}")
+
+    def close(self) -> None:
+        """Unregister them. Safe to call twice."""
+        self._process.stop()
+
+    def _keep(self, line: str) -> dict[str, Any] | None:
+        """The event in a line; a refusal is an error of the process."""
+        event = json_event(line)
+        if event is not None:
+            self._said.append(event)
+            if event.get("event") == "refused":
+                return {"event": "error", "error": event.get("message")}
+        return event
+
+    def _of(self, kind: str) -> list[dict[str, Any]]:
+        return [said for said in self._said if said.get("event") == kind]
+
+    def _refusal(self) -> HostError | None:
+        """What the kernel does not take, and why; None: that is not what went wrong."""
+        for said in self._of("refused"):
+            refused = read_message(ControlRefused, said, NAME, HostError)
+            name = self._names.get(refused.object, refused.object)
+            return HostError(refusal_text(name, refused))
+        return None
+
+
+def try_loading(made: ControlObject) -> None:
+    """Register a control with this machine's kernel and unregister it at once.
+
+    Args:
+        made: Its eBPF object.
+
+    Raises:
+        ConfigError: The kernel refuses it; the verifier's answer in a few lines.
+        HostError: This user may not register one, or nashbed-cc fails.
+    """
+    args = [str(built(CONTROL_LOADER)), "--check", str(made.path)]
+    done = command.attempt(args, timeout_s=READY_TIMEOUT_S)
+    for event in filter(None, map(json_event, done.out.splitlines())):
+        if event.get("event") == "refused":
+            refused = read_message(ControlRefused, event, NAME, HostError)
+            kind = HostError if refused.reason == "not_permitted" else ConfigError
+            raise kind(refusal_text(made.name, refused))
+    if done.code != 0:
+        words = done.err.strip().splitlines() or [f"exit code {done.code}"]
+        raise HostError(f"{NAME}: {words[-1]}")
