@@ -182,12 +182,21 @@ begin_round(struct copa *copa, const struct tcp_sock *tp)
 
 /* ------------------------------------------------------------------- each acknowledgement */
 
+/* Within a round, what was meant for the other direction would overshoot (mvfst): without this two
+ * flows of a long path may never share alike, each swinging with a velocity of hundreds.
+ */
+CC_INLINE void
+turn_at_once(struct copa *copa, const struct tcp_sock *tp, bool up)
+{
+	turn(copa, up);
+	begin_round(copa, tp);
+}
+
 CC_INLINE void
 leave_slow_start(struct copa *copa, const struct tcp_sock *tp)
 {
 	copa->slow_start = false;
-	turn(copa, false);
-	begin_round(copa, tp);
+	turn_at_once(copa, tp, false);
 }
 
 CC_INLINE void
@@ -202,7 +211,7 @@ move_window(struct copa *copa, const struct tcp_sock *tp, u32 acked)
 	if (copa->slow_start) /* doubles in a round trip */
 		step = (u64)acked * WINDOW_UNIT;
 	else if (below != copa->up && copa->velocity > 1)
-		turn(copa, below); /* within a round: what was meant for the other way (mvfst) */
+		turn_at_once(copa, tp, below);
 	if (below)
 		copa->window += cc_is_cwnd_limited(tp) ? step : 0;
 	else
