@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -128,24 +129,23 @@ def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     control = own_control(nashbed, "killed")
     scenario = with_control(nashbed, control, WIDE_GATES + "trials: 2\n", duration="60s")
     args = ["run", str(scenario), "--testbed", "embedded", "--out", str(nashbed.results)]
-    seen = 0
-    for _ in range(KILLS):
+    for kill in range(KILLS):
         process = nashbed.start(*args)
-        time.sleep(moments.uniform(0.5, 4.0))
+        if kill % 2:  # else at any moment of its start
+            wait_until(lambda: "killed" in held_controls(), 60)
+        time.sleep(moments.uniform(0.0, 3.0))
         assert process.poll() is None, process.communicate()
-        seen += "killed" in held_controls()
         process.kill()
         process.communicate()
-        wait_until_gone("killed", before)
+        wait_until(lambda: "killed" not in held_controls() and kernels_own_controls() == before)
         if begun := sorted(nashbed.results.glob("*/manifest.json")):
             args = ["resume", str(begun[0].parent)]
     nashbed.call("doctor", "--clean")
-    assert seen > KILLS // 3, "most kills came before the control was registered"
 
 
-def wait_until_gone(name: str, before: tuple[str, ...]) -> None:
-    """Wait for the kernel to have the controls that it had before."""
-    deadline = time.monotonic() + GONE_S
-    while name in held_controls() or kernels_own_controls() != before:
+def wait_until(condition: Callable[[], bool], timeout_s: float = GONE_S) -> None:
+    """Wait for something to be so."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
         assert time.monotonic() < deadline, (kernels_own_controls(), held_controls())
         time.sleep(0.02)
