@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +119,22 @@ def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed
                         str(nashbed.results), code=4)  # fmt: skip
     assert "refused: the verifier refuses it: R0 invalid mem access 'map_value_or_null'" in said
     assert "refused.c:" in said
+
+
+def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed) -> None:
+    before = kernels_own_controls()
+    scenario = with_control(nashbed, own_control(nashbed, "orphan"), duration="4s")
+    process = nashbed.start("run", str(scenario), "--testbed", "embedded", "--out",
+                            str(nashbed.results), "--no-report")  # fmt: skip
+    wait_until(lambda: any(nashbed.results.glob("*/trials/.*/sender.json")), 60)
+    os.kill(held_controls()["orphan"], signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert "nashbed-cc ended in mid-trial, and with it went orphan" in said
+    assert kernels_own_controls() == before
+    (run_dir,) = nashbed.run_dirs()
+    nashbed.call("resume", str(run_dir), "--no-report")
+    only_valid(run_dir)
 
 
 @pytest.mark.slow
