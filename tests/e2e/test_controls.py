@@ -7,6 +7,8 @@ import os
 import random
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +139,39 @@ def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed)
     only_valid(run_dir)
 
 
+HOLDER = """
+import sys, time
+from pathlib import Path
+from nashbed.controlplane.contract.control import read_control
+from nashbed.controlplane.machine.control_loader import RegisteredControls
+from nashbed.controlplane.machine.paths import CONTROLS
+RegisteredControls([read_control(Path(sys.argv[1]), CONTROLS)])
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_thirty_kills_of_what_holds_a_control(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    moments = random.Random(seed)
+    before = kernels_own_controls()
+    shutil.copyfile(CONTROL_TEMPLATE, tmp_path / "held.c")
+    for kill in range(KILLS):
+        holder = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(tmp_path / "held.c")], stdout=subprocess.PIPE
+        )
+        assert holder.stdout is not None
+        if kill % 2:
+            assert holder.stdout.readline() == b"ready\n"
+            assert "held" in held_controls()
+        time.sleep(moments.uniform(0.0, 1.0))
+        holder.kill()
+        holder.communicate()
+        wait_until(lambda: "held" not in held_controls() and kernels_own_controls() == before)
+
+
 @pytest.mark.slow
 def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     # The moments are random but told, so that a failure can be repeated.
@@ -150,7 +185,7 @@ def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     for kill in range(KILLS):
         process = nashbed.start(*args)
         if kill % 2:  # else at any moment of its start
-            wait_until(lambda: "killed" in held_controls(), 60)
+            wait_until(lambda p=process: p.poll() is not None or "killed" in held_controls(), 60)
         time.sleep(moments.uniform(0.0, 3.0))
         assert process.poll() is None, process.communicate()
         process.kill()
