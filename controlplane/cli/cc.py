@@ -46,7 +46,7 @@ def list_controls(as_json: AsJson = False) -> int:
 
 @app.command(epilog="Example: nashbed cc new mycc")
 def new(
-    name: Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9, _ and -.")],
+    name: Annotated[str, typer.Argument(help="Its name, at most 15 of a-z, 0-9 and _.")],
     as_json: AsJson = False,
 ) -> int:
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""

@@ -27,7 +27,12 @@
 #define PACKETS_DEFAULT 2 /* 1/delta in default mode: delta = 0.5 (section 2) */
 #define PACKETS_MOST 4096
 #define SAME_DIRECTION 3 /* round trips until velocity doubles (section 2.1) */
-#define PACING_GAIN 2	 /* section 2.1: no bursts, and the window governs */
+/* More than 30 % of 20 segments or more lost: the window is cut to 70 % (genericCC). */
+#define HEAVY_LOSS_PERCENT 30
+#define HEAVY_LOSS_SEGMENTS 20
+#define HEAVY_LOSS_CUT_PERCENT 70
+
+#define PACING_GAIN 2 /* section 2.1: no bursts, and the window governs */
 
 enum copa_mode {
 	COPA_SLOW_START = 1,
@@ -45,8 +50,9 @@ struct copa {
 	u64 window_at_round_start;
 	u32 round_start; /* tp->delivered then */
 	u32 velocity;
-	u32 same;    /* rounds in a row that went as the one before */
-	u32 packets; /* 1/delta */
+	u32 same;	 /* rounds in a row that went as the one before */
+	u32 packets;	 /* 1/delta */
+	u32 acked, lost; /* since losses were judged last */
 	bool up, slow_start, competitive, lost_in_round, measured;
 };
 CC_STATE(struct copa)
@@ -153,6 +159,20 @@ choose_velocity(struct copa *copa)
 		copa->velocity = (u32)max_t(u64, min_t(u64, 2ULL * copa->velocity, most), 1);
 }
 
+/* A queue that overflows for good is not emptied by its delay alone. */
+CC_INLINE void
+judge_losses(struct copa *copa)
+{
+	u64 all = (u64)copa->acked + copa->lost;
+
+	if (all < HEAVY_LOSS_SEGMENTS)
+		return;
+	if ((u64)copa->lost * 100 > all * HEAVY_LOSS_PERCENT)
+		copa->window = copa->window * HEAVY_LOSS_CUT_PERCENT / 100;
+	copa->acked = 0;
+	copa->lost = 0;
+}
+
 CC_INLINE void
 begin_round(struct copa *copa, const struct tcp_sock *tp)
 {
@@ -162,12 +182,21 @@ begin_round(struct copa *copa, const struct tcp_sock *tp)
 
 /* ------------------------------------------------------------------- each acknowledgement */
 
+/* Within a round, what was meant for the other direction would overshoot (mvfst): without this two
+ * flows of a long path may never share alike, each swinging with a velocity of hundreds.
+ */
+CC_INLINE void
+turn_at_once(struct copa *copa, const struct tcp_sock *tp, bool up)
+{
+	turn(copa, up);
+	begin_round(copa, tp);
+}
+
 CC_INLINE void
 leave_slow_start(struct copa *copa, const struct tcp_sock *tp)
 {
 	copa->slow_start = false;
-	turn(copa, false);
-	begin_round(copa, tp);
+	turn_at_once(copa, tp, false);
 }
 
 CC_INLINE void
@@ -182,7 +211,7 @@ move_window(struct copa *copa, const struct tcp_sock *tp, u32 acked)
 	if (copa->slow_start) /* doubles in a round trip */
 		step = (u64)acked * WINDOW_UNIT;
 	else if (below != copa->up && copa->velocity > 1)
-		turn(copa, below); /* within a round: what was meant for the other way (mvfst) */
+		turn_at_once(copa, tp, below);
 	if (below)
 		copa->window += cc_is_cwnd_limited(tp) ? step : 0;
 	else
@@ -223,6 +252,16 @@ apply(struct sock *sk, struct copa *copa)
 	tell(copa, rate);
 }
 
+CC_INLINE void
+count(struct copa *copa, const struct rate_sample *rs)
+{
+	copa->acked += rs->acked_sacked;
+	if (rs->losses <= 0)
+		return;
+	copa->lost += (u32)rs->losses;
+	copa->lost_in_round = true;
+}
+
 /* -------------------------------------------------------------------- what the kernel calls */
 
 CC_OP(void, copa_init, struct sock *sk)
@@ -249,19 +288,21 @@ CC_MAIN(copa_main, sk, rs)
 
 	if (!copa)
 		return;
-	if (rs->losses > 0)
-		copa->lost_in_round = true;
+	count(copa, rs);
 	if (rs->rtt_us > 0 && !rs->is_ack_delayed)
 		measure(copa, tp, (u32)rs->rtt_us);
 	if (!copa->measured)
 		return;
 	if (rs->prior_mstamp && !cc_before(rs->prior_delivered, copa->round_start)) {
 		choose_delta(copa);
+		judge_losses(copa);
 		if (!copa->slow_start)
 			choose_velocity(copa);
 		begin_round(copa, tp);
 	}
-	if (rs->acked_sacked > 0)
+	if (copa->slow_start && rs->losses > 0)
+		leave_slow_start(copa, tp);
+	if (rs->acked_sacked > 0 && (rs->rtt_us > 0 || copa->slow_start))
 		move_window(copa, tp, rs->acked_sacked);
 	apply(sk, copa);
 }
