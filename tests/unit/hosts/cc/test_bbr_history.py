@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BBR's history of what was in flight, against the truth: a program in C compares (hosts/cc/test)."""
+"""BBR's history of what was in flight, against the truth: hosts/cc/test compares."""
 
 from __future__ import annotations
 
 import subprocess
 
 import pytest
-
 from tests.support.cc_sim import CC
 
 PROGRAM = CC / "test" / "test-bbr-history"
