@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
 from tests.support.cc_sim import (
     FRAME_BYTES,
     MSS_BYTES,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCC Vivace in the simulator: what its paper (NSDI 2018) says that it does, from its own record."""
+"""PCC Vivace in the simulator: what its paper (NSDI 2018) says it does, from its own record."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-
 from tests.support.cc_sim import SimPath, SimSample, needs_simulator, simulate
 
 pytestmark = needs_simulator
