@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from ..contract.control import ControlFile, read_control
 from ..contract.errors import ConfigError
 from ..machine.control_build import find_clang, is_shipped, object_of, require_object_at_hand
-from ..machine.control_checks import kernel_problems, kernels_own_controls
+from ..machine.control_checks import held_controls, kernel_problems, kernels_own_controls
 from ..machine.control_loader import try_loading
 from ..machine.control_simulator import Simulation, compile_for_simulator, simulate
 from ..machine.log import ShowStep
@@ -67,10 +69,10 @@ def check_control(source: Path, show: ShowStep) -> ControlVerdict:
         raise ConfigError(f"{source}: the kernel has {control.name!r} of its own; rename the file")
     with tempfile.TemporaryDirectory(prefix="nashbed-cc-") as folder:
         shared = Path(folder) / f"{control.name}.so"
-        show("compiling", 0, len(panel()))
+        show(f"compiling {control.name}", 0, len(panel()))
         compile_for_simulator(control, shared)
         object_from, loads, skipped = _loaded(control)
-        found = _simulated(shared, show)
+        found = _simulated(control, shared, show)
     require_sending(control.name, found)
     return ControlVerdict(control, object_from, loads, skipped, tuple(found))
 
@@ -84,11 +86,13 @@ def _loaded(control: ControlFile) -> tuple[str, bool | None, str]:
     problems = kernel_problems()
     if problems:
         return made.made_by, None, problems[0]
+    if control.name in held_controls():
+        return made.made_by, None, "a nashbed-cc that is running has registered this name"
     try_loading(made)
     return made.made_by, True, ""
 
 
-def _simulated(shared: Path, show: ShowStep) -> list[ControlBehaviour]:
+def _simulated(control: ControlFile, shared: Path, show: ShowStep) -> list[ControlBehaviour]:
     """What the control does on each path."""
 
     def run(case: SimulatedCase) -> Simulation:
@@ -96,7 +100,8 @@ def _simulated(shared: Path, show: ShowStep) -> list[ControlBehaviour]:
         return simulate(case.where, names)
 
     paths, found = panel(), []
-    for done, path in enumerate(paths):
-        show(f"simulating {path.rate}, {path.base_rtt}", done, len(paths))
-        found.append(behaviour_on(path, run))
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        for done, each in enumerate(pool.map(lambda path: behaviour_on(path, run), paths)):
+            found.append(each)
+            show(f"simulating {control.name}", done + 1, len(paths))
     return found

@@ -83,7 +83,9 @@ def attempt(
         raise HostError(f"{args[0]}: not installed; `make setup` installs it") from error
     except subprocess.TimeoutExpired as error:
         LOG.error("command %s: no end within %s s", shlex.join(args), timeout_s)
-        raise CommandTimeoutError(f"`{shlex.join(args)}` did not end within {timeout_s} s") from error
+        raise CommandTimeoutError(
+            f"`{shlex.join(args)}` did not end within {timeout_s} s"
+        ) from error
     taken = (time.monotonic() - started) * 1e3
     LOG.info("command %s -> %d (%.1f ms)", shlex.join(args), done.returncode, taken)
     for name, words in (("stdin", text), ("stdout", done.stdout), ("stderr", done.stderr)):

@@ -74,7 +74,7 @@ def _shipped(control: ControlFile) -> tuple[Path, str]:
         raise HostError(
             f"{control.name}: has no eBPF object here; {PACKAGES}, then `make build`, makes it"
         )
-    if committed_digests().get(control.name) != control.digest:
+    if committed_digests(committed.parent).get(control.name) != control.digest:
         raise HostError(
             f"{committed}: is not of {control.source.name} as it is now; {PACKAGES}, then "
             "`make build`, makes it again"
@@ -82,8 +82,8 @@ def _shipped(control: ControlFile) -> tuple[Path, str]:
     return committed, "committed"
 
 
-def committed_digests(folder: Path = CONTROLS / "objects") -> dict[str, str]:
-    """The digests of the sources that the committed objects were made of, by control."""
+def committed_digests(folder: Path) -> dict[str, str]:
+    """The digests of the sources that the objects in a folder were made of, by control."""
     try:
         content = json.loads((folder / "digests.json").read_text())
     except (OSError, ValueError):

@@ -10,8 +10,9 @@ from pathlib import Path
 from ..config import available_congestion_controls
 from ..contract.control import ControlFile
 from ..contract.errors import HostError, NashbedError
-from .control_build import require_object_at_hand
-from .state import STATE_DIR, read_states
+from .control_build import OBJECT, require_object_at_hand
+from .paths import CONTROL_LOADER
+from .procfs import command_lines
 
 FIRST_RELEASE = (6, 10)
 """The first kernel whose eBPF controls see each acknowledgement's rate sample (cong_control)."""
@@ -25,10 +26,32 @@ LEAST_OPTMEM_BYTES = 16384
 """A control's state beside its socket counts against this: at most 6.4 kB, and the kernel's own."""
 
 
-def kernels_own_controls(folder: Path = STATE_DIR) -> tuple[str, ...]:
-    """The controls of this machine's kernel, without those that runs of ours have registered."""
-    ours = {name for _, state in read_states(folder) if state for name in state.controls}
-    return tuple(name for name in available_congestion_controls() if name not in ours)
+def kernels_own_controls() -> tuple[str, ...]:
+    """The controls of this machine's kernel, without those that a nashbed-cc holds there."""
+    held = held_controls()
+    return tuple(name for name in available_congestion_controls() if name not in held)
+
+
+def held_controls() -> dict[str, int]:
+    """The controls that nashbed-cc has registered, whoever started it -> its process id."""
+    return {
+        Path(argument).name.removesuffix(OBJECT): pid
+        for pid, arguments in command_lines().items()
+        if arguments and Path(arguments[0]).name == CONTROL_LOADER.name
+        for argument in arguments[1:]
+        if argument.endswith(OBJECT)
+    }
+
+
+def require_free_names(controls: Sequence[ControlFile]) -> None:
+    """Raise HostError for a control that another program has registered under its name."""
+    held = held_controls()
+    for control in controls:
+        if control.name in held:
+            raise HostError(
+                f"{control.name}: is registered by nashbed-cc (pid {held[control.name]}), and a "
+                "name is of the whole machine; wait until that ends, or stop it"
+            )
 
 
 def require_controls(controls: Sequence[ControlFile]) -> None:

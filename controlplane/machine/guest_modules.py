@@ -28,6 +28,9 @@ _KBUILD = """\
 obj-m := {name}.o
 ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"{name}\\"
 """
+_ENGLISH = ("LC_MESSAGES=C", "LC_CTYPE=C")
+"""Instead of LC_ALL, which kbuild takes away."""
+
 _COMPILER = re.compile(r"(?m)^(?P<file>[^\s:]+):(?P<place>[\d:]+): (?:fatal )?error: (?P<what>.+)$")
 _LINKER = re.compile(r'(?m)^ERROR: modpost: "(?P<symbol>\w+)" .* undefined!')
 
@@ -89,12 +92,12 @@ def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
     for left in module.parent.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(left, ignore_errors=True)
     work = module.parent / f"{_UNFINISHED}{os.getpid()}-{time.monotonic_ns()}"
-    make = ["env", "LC_ALL=C", "make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
+    make = ["env", *_ENGLISH, "make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
     try:
         sources = _lay_out(work, control)
         done = command.attempt(make, timeout_s=MAKE_TIMEOUT_S)
         if done.code != 0:
-            raise _failure(kernel, control, work, sources, done.err + done.out)
+            raise _failure(kernel, control, work, sources, done.err)
         (work / f"{control.name}.ko").rename(module)
     except OSError as error:
         raise HostError(f"{error.filename}: {error.strerror}") from error
@@ -121,15 +124,20 @@ def _failure(
     control: ControlFile,
     work: Path,
     sources: Mapping[Path, Path],
-    output: str,
+    errors: str,
 ) -> ConfigError | HostError:
-    """What went wrong, by what make and its programs have written."""
+    """What went wrong, by what make and its programs have written to standard error."""
     where = f"as a module of the kernel {kernel.release} of virtual time"
-    if compiler := _COMPILER.search(output):
+    if compiler := _COMPILER.search(errors):
         # Releases differ in whether they name files from the folder that they work in.
         named = sources.get(work / compiler["file"], compiler["file"])
         return ConfigError(f"{named}:{compiler['place']}: {compiler['what']} ({where})")
-    if linker := _LINKER.search(output):
+    if linker := _LINKER.search(errors):
         return ConfigError(f"{control.source}: {linker['symbol']} is not there ({where})")
-    words = output.strip().splitlines() or ["no output"]
-    return HostError(f"{control.source}: not built {where}: {words[-1].strip()}")
+    return HostError(f"{control.source}: not built {where}: {_first_words(errors)}")
+
+
+def _first_words(errors: str) -> str:
+    """The first line that is no warning and not the continuation of one."""
+    lines = [line for line in errors.splitlines() if line.strip() and not line.startswith(" ")]
+    return next((line for line in lines if "warning" not in line.lower()), "make failed")

@@ -115,16 +115,15 @@ class GuestSession(Session):
         boot_config.write_text(json.dumps(content, indent=1) + "\n")
         control_socket = Path(content["control_socket"])
         control_socket.unlink(missing_ok=True)
-        guest_kernel = find_kernel(kernel or self._testbed.virtual.kernel)
-        modules = self._modules(guest_kernel)
         settings = GuestSettings(
-            kernel=guest_kernel,
+            kernel=find_kernel(kernel or self._testbed.virtual.kernel),
             seed=seed,
             config=boot_config,
             scratch=self.scratch,
             memory_bytes=self._memory_bytes,
             core=self._request.core,
         )
+        modules = self._modules(settings.kernel)
         self._kernel = KernelProcess(settings, self._opened, self._console)
         try:
             self._connect(self._kernel, control_socket, modules)

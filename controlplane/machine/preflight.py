@@ -12,6 +12,7 @@ from ..contract.errors import HostError
 from ..contract.testbed import Testbed
 from . import cleanup
 from .control_build import object_of
+from .control_checks import require_free_names
 from .forwarder import TESTPMD
 from .guest_checks import check_guests
 from .paths import CONTROL_LOADER, DATAPLANE, FLOWS, built
@@ -46,6 +47,7 @@ def check_host(
         built(FLOWS)
         if controls:
             built(CONTROL_LOADER)
+            require_free_names(controls)
         for control in controls:
             object_of(control)
     require_disk(folder, needed_bytes)

@@ -241,7 +241,6 @@ class LocalSession(Session):
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
                 "scratch": str(self.scratch),
-                "controls": tuple(control.name for control in self._controls),
                 "shield": plan_shield(dataplane.core) if dataplane.shield else None,
             }
         )

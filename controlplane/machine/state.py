@@ -80,7 +80,6 @@ class RunState(ContractModel):
         interfaces: Interfaces by namespace, removed first.
         processes: Running children.
         scratch: Directory of sockets and generated files.
-        controls: Congestion controls that the run registers with this machine's kernel.
         shield: The shield around the packet loop's core.
     """
 
@@ -92,7 +91,6 @@ class RunState(ContractModel):
     interfaces: tuple[tuple[str, str], ...] = ()
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
-    controls: tuple[str, ...] = ()
     shield: Shield | None = None
 
     def is_alive(self) -> bool:

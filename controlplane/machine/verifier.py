@@ -12,8 +12,8 @@ _SOURCE = re.compile(r"^; (?P<text>.*?)(?: @ (?P<file>[^\s@]+):(?P<line>\d+))?$"
 _INSTRUCTION = re.compile(r"^\d+: (?:\([0-9a-f]{2}\) |R\d|.*\bR\d+(?:_\w+)?=)")
 _NOISE = re.compile(
     r"^(?:processed \d+ insns|verification time|stack depth|from \d+ to \d+|peak_states|libbpf:"
-    r"|-- (?:BEGIN|END) |mark_precise:|last_idx|regs=|parent |func#|func '|Live regs|Global function"
-    r"|arg#|frame\d+:|R\d+(?:_\w+)?=|\s*$)"
+    r"|-- (?:BEGIN|END) |mark_precise:|last_idx|regs=|parent |func#|func '|Live regs"
+    r"|Global function|arg#|frame\d+:|R\d+(?:_\w+)?=|\s*$)"
 )
 _HINTS = {
     "or_null'": "the pointer may be NULL: test it before it is used",

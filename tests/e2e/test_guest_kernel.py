@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.errors import HostError, TargetError
+from nashbed.controlplane.contract.control import ControlFile, read_control
+from nashbed.controlplane.contract.errors import ConfigError, HostError, TargetError
 from nashbed.controlplane.machine.guest_checks import check_guests
 from nashbed.controlplane.machine.guest_scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.guest_session import GuestSession
+from nashbed.controlplane.machine.layout import SIDES
+from nashbed.controlplane.machine.paths import CONTROLS
 from nashbed.controlplane.machine.polling import poll
 from tests.support import guests
 
@@ -56,6 +59,49 @@ def test_a_guest_boots_and_its_clock_goes(session: GuestSession) -> None:
     session.clock.sleep(100.0)
     assert session.clock.now_ns() - began_ns >= 100 * 10**9
     assert set(session.host_losses().values()) == {0}
+
+
+CONTROLS_OF_THE_KERNEL = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+
+
+def test_controls_are_in_a_guests_kernel_when_it_is_ready(tmp_path: Path) -> None:
+    names = ("mine", "copy_of_mine")
+    controls = with_controls(tmp_path, *names)
+    session = GuestSession(guests.session_request(tmp_path, controls=controls))
+    try:
+        session.open()
+        for seed in (1, 2):
+            guests.boot(session, seed)
+            for side in SIDES:
+                assert set(names) <= set(session._guest.read(side, CONTROLS_OF_THE_KERNEL).split())
+    finally:
+        session.close()
+
+
+def test_a_control_whose_name_the_kernel_has_is_refused(tmp_path: Path) -> None:
+    controls = with_controls(tmp_path, "vegas")
+    session = GuestSession(guests.session_request(tmp_path, controls=controls))
+    try:
+        session.open()
+        with pytest.raises(TargetError, match=r"vegas-\w+\.ko: the kernel has .* of this name"):
+            guests.boot(session)
+        assert guests.left_of(str(session.scratch)) == []
+    finally:
+        session.close()
+
+
+def test_a_session_with_a_control_that_does_not_compile_does_not_open(tmp_path: Path) -> None:
+    (control,) = with_controls(tmp_path, "mine", more="int broken = missing;\n")
+    session = GuestSession(guests.session_request(tmp_path, controls=(control,)))
+    with pytest.raises(ConfigError, match=r"/mine\.c:\d+:14: 'missing' undeclared"):
+        session.open()
+
+
+def with_controls(folder: Path, *names: str, more: str = "") -> tuple[ControlFile, ...]:
+    """Controls that are the template under other names."""
+    for name in names:
+        (folder / f"{name}.c").write_text((CONTROLS / "mine.c").read_text() + more)
+    return tuple(read_control(folder / f"{name}.c", CONTROLS) for name in names)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED, HostError
 from nashbed.controlplane.machine.guest_checks import check_guests
 from nashbed.controlplane.machine.kernels import find_kernel
+from nashbed.controlplane.machine.paths import CONTROLS
 from tests.e2e.conftest import Nashbed, only_valid, records
 from tests.support import guests
 
@@ -158,6 +160,27 @@ def test_the_golden_trial(virtual: Nashbed) -> None:
         pytest.skip(f"no golden digests of kernel {kernel.release} ({kernel.digest[:12]})")
     run_dir = run(virtual, count=4, rtt="30ms", mixes="[1, 2]", duration="10s", rate="30mbit")
     assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]
+
+
+def test_a_control_of_ones_own_competes(virtual: Nashbed) -> None:
+    """Halving and one more packet a round trip, against CUBIC: both fill the link, and it tells."""
+    control = virtual.folder / "my_own.c"
+    shutil.copy(CONTROLS / "mine.c", control)
+    scenario = virtual.scenario("", duration="10s", warmup="2s", count=4, mixes="[0, 2]")
+    text = scenario.read_text().replace("[cubic, bbr]", "[cubic, ./my_own.c]")
+    scenario.write_text(text)
+    run_dir = virtual.run(scenario, "virtual")
+    assert all(record["valid"] for record in records(run_dir).values())
+    (mixed,) = (name for name in records(run_dir) if "-k02-" in name)
+    flows = table(run_dir, mixed, "flows")
+    assert sorted(flows["cc"]) == ["cubic", "cubic", "my_own", "my_own"]
+    samples = table(run_dir, mixed, "flow_samples")
+    own = np.isin(samples["flow"], flows["flow"][flows["cc"] == "my_own"])
+    assert set(samples["bbr_mode"][own & (samples["t_ns"] > S)]) == {1.0, 2.0}
+    assert samples["bbr_bw_bps"][own & (samples["t_ns"] > S)].min() > 0
+    assert np.isnan(samples["bbr_mode"][~own]).all()
+    answer = json.loads(virtual.call("verify", str(run_dir), "--all", "--json"))
+    assert answer["ok"] is True
 
 
 def spans(record: dict[str, Any]) -> dict[str, dict[str, int]]:

@@ -30,6 +30,8 @@ def say(event: str, **more: Any) -> None:
 
 
 def check(config: dict[str, Any]) -> None:
+    states = config.pop("control_states", [])
+    assert [set(state) for state in states] == [{"cc", "map_id"}] * len(states)
     assert set(config) == KEYS, sorted(config)
     assert config["t0_ns"] is None
     assert Path(config["out"]).is_absolute()

@@ -10,14 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import HostError, InternalError, TargetError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Guest, Testbed
 from nashbed.controlplane.contract.units import Size
+from nashbed.controlplane.machine import guest_session
 from nashbed.controlplane.machine.control_client import ControlClient
 from nashbed.controlplane.machine.guest_kernel import GuestSettings, kernel_command
 from nashbed.controlplane.machine.guest_scratch import guests_folder, open_scratch
 from nashbed.controlplane.machine.guest_session import GuestSession, guest_memory_bytes
+from nashbed.controlplane.machine.kernels import GuestKernel
 from nashbed.controlplane.machine.make_session import local_session
 from nashbed.controlplane.machine.polling import poll
 from nashbed.controlplane.machine.procfs import start_time
@@ -29,12 +32,17 @@ MakeSession = Callable[..., GuestSession]
 ROOT = Path(__file__).resolve().parents[4]
 
 
+def says_hello(session: GuestSession) -> dict[str, object]:
+    """What the stand-in tells of itself."""
+    client = ControlClient(session.scratch / "control.sock")
+    hello = client.call("hello")
+    client.close()
+    return hello
+
+
 def hosts_of(session: GuestSession) -> dict[str, dict[str, object]]:
     """How the stand-in's hosts were made."""
-    client = ControlClient(session.scratch / "control.sock")
-    hosts: dict[str, dict[str, object]] = client.call("hello")["hosts"]  # type: ignore[assignment]
-    client.close()
-    return hosts
+    return says_hello(session)["hosts"]  # type: ignore[return-value]
 
 
 def test_the_target_decides_what_session_it_is(tmp_path: Path) -> None:
@@ -55,6 +63,37 @@ def test_a_booted_guest_has_its_hosts_ready(session: GuestSession) -> None:
     assert hosts["snd"]["sysctls"] == session.sysctls
     shared = session.sysctls.keys() - hosts["rcv"]["sysctls"].keys()  # type: ignore[attr-defined]
     assert shared == {"net.ipv4.tcp_mem"}
+
+
+def test_modules_are_built_when_the_session_opens_and_inserted_into_each_guest(
+    make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controls = tuple(ControlFile(name, tmp_path / f"{name}.c", "d") for name in ("bbr3", "copa"))
+    asked: list[str] = []
+
+    def module_of(kernel: GuestKernel, control: ControlFile) -> Path:
+        asked.append(control.name)
+        (tmp_path / f"{control.name}.ko").touch()
+        return tmp_path / f"{control.name}.ko"
+
+    monkeypatch.setattr(guest_session, "module_of", module_of)
+    session = make_session(controls=controls)
+    assert asked == ["bbr3", "copa"]
+    for seed in (1, 2):
+        guests.boot(session, seed)
+        # The stand-in refuses a module once it has hosts.
+        assert says_hello(session)["modules"] == [str(tmp_path / f) for f in ("bbr3.ko", "copa.ko")]
+
+
+def test_a_refused_module_is_an_error_and_leaves_no_guest(
+    make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = ControlFile("copa", tmp_path / "copa.c", "d")
+    monkeypatch.setattr(guest_session, "module_of", lambda kernel, control: tmp_path / "gone.ko")
+    session = make_session(controls=(control,))
+    with pytest.raises(TargetError, match=r"^guest: insert: .*/gone\.ko: No such file"):
+        guests.boot(session)
+    assert guests.left_of(str(session.scratch)) == []
 
 
 def test_a_guest_has_the_socket_buffers_of_the_scenario(make_session: MakeSession) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BBRv2 in the simulator: what its draft and Google's v2alpha say that it does, from its own record."""
+"""BBRv2 in the simulator: what its draft and Google's v2alpha say, from its own record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import itertools
 from functools import cache
 
 import pytest
-
 from tests.support.bbr_phases import (
     CRUISE,
     DOWN,
@@ -91,8 +90,9 @@ def test_it_bears_one_percent_of_random_loss() -> None:
 
 
 def test_it_probes_less_than_bbr3_does() -> None:
-    """UP ends after an RTT with a queue, not when the bandwidth has stopped growing: less queue alone,
-    and less of a link shared with CUBIC.
+    """UP ends after an RTT with a queue, not when the bandwidth has stopped growing.
+
+    So there is less queue alone, and less of a link shared with CUBIC.
     """
     queue = {}
     share = {}

@@ -7,7 +7,6 @@ import itertools
 from functools import cache
 
 import pytest
-
 from tests.support.bbr_phases import (
     CRUISE,
     DOWN,

@@ -1,0 +1,29 @@
+"""The list of what is shipped."""
+
+from __future__ import annotations
+
+import pytest
+from nashbed.controlplane.contract.control import SHIPPED_CONTROLS
+from nashbed.controlplane.controls.shipped import first_sentence, shipped_controls
+from nashbed.controlplane.machine.paths import CONTROLS
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("/* SPDX-License-Identifier: X */\n/* BBR version 3.\n *\n * More. */\n", "BBR version 3"),
+        ("/* Copa (NSDI\n * 2018): a delay-based one. */ /* other */", "Copa (NSDI 2018)"),
+        ("/* SPDX-License-Identifier: X */\nint x;", ""),
+        ("/* No full stop */", "No full stop"),
+        ("/* draft-x.y of v1.2 is one. Two. */", "draft-x.y of v1.2 is one"),
+    ],
+)
+def test_a_title_is_the_first_sentence(text: str, sentence: str) -> None:
+    assert first_sentence(text) == sentence
+
+
+def test_every_shipped_one_that_is_here_has_a_title() -> None:
+    there = [name for name in SHIPPED_CONTROLS if (CONTROLS / f"{name}.c").is_file()]
+    controls = shipped_controls()
+    assert [control.name for control in controls] == there
+    assert all(control.title and control.real_time for control in controls)

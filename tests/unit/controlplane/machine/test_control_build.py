@@ -1,0 +1,106 @@
+"""The object of a control: which one is taken, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.contract.control import ControlFile, read_control
+from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.machine import control_build
+from nashbed.controlplane.machine.control_build import (
+    find_clang,
+    object_of,
+    require_object_at_hand,
+)
+from nashbed.controlplane.machine.paths import CONTROL_TEMPLATE, CONTROLS
+
+needs_clang = pytest.mark.skipif(find_clang() is None, reason="needs clang: `make setup`")
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ControlFile:
+    """A control that is shipped in a folder of its own, with neither object."""
+    folder = tmp_path / "cc"
+    (folder / "objects").mkdir(parents=True)
+    (folder / "bbr3.c").write_text("int bbr3;\n")
+    monkeypatch.setattr(control_build, "CONTROLS", folder)
+    monkeypatch.setattr(control_build, "BUILT_CONTROLS", tmp_path / "built")
+    return read_control(folder / "bbr3.c", folder)
+
+
+def commit(shipped: ControlFile, digest: str) -> Path:
+    folder = shipped.source.parent / "objects"
+    (folder / "digests.json").write_text(json.dumps({shipped.name: digest}))
+    (folder / "bbr3.bpf.o").write_bytes(b"committed")
+    return folder / "bbr3.bpf.o"
+
+
+def test_the_committed_object_is_taken_while_it_is_of_the_sources(shipped: ControlFile) -> None:
+    with pytest.raises(HostError, match="bbr3: has no eBPF object here; `apt install clang"):
+        object_of(shipped)
+    path = commit(shipped, shipped.digest)
+    made = object_of(shipped)
+    assert (made.name, made.path, made.made_by) == ("bbr3", path, "committed")
+    commit(shipped, "0" * 64)
+    with pytest.raises(HostError, match=r"bbr3\.bpf\.o: is not of bbr3\.c as it is now"):
+        require_object_at_hand(shipped)
+
+
+def test_what_meson_built_comes_first_unless_it_is_older(shipped: ControlFile) -> None:
+    commit(shipped, shipped.digest)
+    built = control_build.BUILT_CONTROLS / "bbr3.bpf.o"
+    built.parent.mkdir()
+    built.write_bytes(b"built")
+    changed_ns = shipped.source.stat().st_mtime_ns
+    os.utime(built, ns=(changed_ns, changed_ns))
+    assert object_of(shipped).made_by == "built by meson"
+    os.utime(built, ns=(changed_ns - 10**9, changed_ns - 10**9))
+    assert object_of(shipped).made_by == "committed"
+
+
+def own(folder: Path, text: str = "") -> ControlFile:
+    folder.mkdir(exist_ok=True)
+    (folder / "mycc.c").write_text(text or CONTROL_TEMPLATE.read_text())
+    return read_control(folder / "mycc.c", CONTROLS)
+
+
+@needs_clang
+def test_ones_own_is_compiled_once_and_alike_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = object_of(own(tmp_path / "one"))
+    assert made.path.read_bytes()[:4] == b"\x7fELF"
+    assert "clang" in made.made_by
+    monkeypatch.setattr(control_build, "compile_object", lambda *_: pytest.fail("in the cache"))
+    assert object_of(own(tmp_path / "two")) == made
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another-cache"))
+    assert object_of(own(tmp_path / "two")).digest == made.digest
+
+
+@needs_clang
+def test_what_does_not_compile_is_shown_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(
+        ConfigError, match=r"mycc\.c: does not compile\n.*mycc\.c:1:.*error"
+    ) as caught:
+        object_of(own(tmp_path / "own", "int x\n"))
+    assert "int x" in caught.value.message
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_without_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_clang.cache_clear()
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    try:
+        with pytest.raises(HostError, match=r"clang is not installed.*`apt install clang llvm lib"):
+            require_object_at_hand(own(tmp_path / "own"))
+    finally:
+        find_clang.cache_clear()

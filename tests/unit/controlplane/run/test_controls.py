@@ -1,0 +1,132 @@
+"""The controls of a run: kept with it, on the record, the same on resume, and told to the flows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.config import parse_scenario, parse_testbed
+from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.contract.manifest import Manifest
+from nashbed.controlplane.machine.control_build import ControlObject
+from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.plan.planner import make_plan
+from nashbed.controlplane.run import controls as run_controls
+from nashbed.controlplane.run.controls import controls_of, require_strategies
+from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, resumed_run
+from nashbed.controlplane.study.adaptive import make_chooser
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
+from tests.fakes.session import FakeSession
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+
+KERNELS = ("reno", "cubic", "bbr")
+
+
+@pytest.fixture(autouse=True)
+def _kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel with three controls of its own, and objects out of nothing."""
+
+    def made(control: ControlFile) -> ControlObject:
+        return ControlObject(control.name, Path("x.bpf.o"), "0" * 64, "a test")
+
+    monkeypatch.setattr(run_controls, "kernels_own_controls", lambda: KERNELS)
+    monkeypatch.setattr(run_controls, "object_of", made)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> ActiveRun:
+    """A run with a control of one's own that has a header of its own."""
+    own = tmp_path / "own"
+    (own / "parts").mkdir(parents=True)
+    (own / "mycc.c").write_text('#include "cc.h"\n#include "parts/more.h"\n')
+    (own / "parts" / "more.h").write_text("int more;\n")
+    text = SCENARIO.replace("[cubic, bbr]", "[cubic, ./mycc.c]").replace("[0, 1, 3]", "[1]")
+    scenario, bed = parse_scenario(text, str(own / "s.yaml")), parse_testbed(TESTBED, "t.yaml")
+    plan = make_plan(scenario.model, bed.model, dpdk_capabilities(bed.model.dataplane))
+    made = new_run(tmp_path / "results", scenario, bed, plan, make_chooser)
+    shutil.rmtree(own)  # what a run needs of it, it has
+    return made
+
+
+class SessionWithControls(FakeSession):
+    """One that has registered what it was asked for."""
+
+    def __init__(self, request: SessionRequest) -> None:
+        super().__init__()
+        self._controls = request.controls
+
+    @property
+    def control_maps(self) -> Mapping[str, int]:
+        return {control.name: 40 + i for i, control in enumerate(self._controls)}
+
+
+def carry_out(run: ActiveRun) -> None:
+    execute(run, lambda _: None, make_session=SessionWithControls, program=lambda _: Path("x"))
+
+
+def test_a_run_keeps_a_copy_and_a_record(run: ActiveRun) -> None:
+    folder = run.directory.path
+    assert sorted(p.name for p in (folder / "controls").rglob("*.[ch]")) == ["more.h", "mycc.c"]
+    facts = run.directory.read("manifest.json", Manifest).controls["mycc"]
+    assert facts.source == "controls/mycc/mycc.c"
+    assert not facts.shipped
+    assert facts.digest == run.controls[0].digest
+
+
+def test_the_flows_are_told_and_the_object_is_on_the_record(run: ActiveRun) -> None:
+    carry_out(run)
+    (trial,) = run.directory.trials.iterdir()
+    sender = json.loads((trial / "sender.json").read_text())
+    assert sender["control_states"] == [{"cc": "mycc", "map_id": 40}]
+    assert "control_states" not in json.loads((trial / "sink.json").read_text())
+    facts = run.directory.read("manifest.json", Manifest).controls["mycc"]
+    assert (facts.object_digest, facts.object_from) == ("0" * 64, "a test")
+    gates = json.loads((trial / "trial.json").read_text())["gates"]
+    assert [g["passed"] for g in gates if g["name"] == "congestion_control"] == [True]
+
+
+def test_a_run_goes_on_with_its_own_copy(run: ActiveRun) -> None:
+    again = resumed_run(run.directory.path, make_chooser)
+    assert [control.digest for control in again.controls] == [run.controls[0].digest]
+    assert again.controls[0].source == run.directory.path / "controls" / "mycc" / "mycc.c"
+
+
+@pytest.mark.parametrize("changed", ["mycc.c", "parts/more.h"])
+def test_a_changed_copy_is_refused(run: ActiveRun, changed: str) -> None:
+    path = run.directory.path / "controls" / "mycc" / changed
+    path.write_text(path.read_text() + "int changed;\n")
+    with pytest.raises(ConfigError, match=r"mycc\.c: mycc or a header of it was changed after the"):
+        resumed_run(run.directory.path, make_chooser)
+
+
+def test_another_object_is_refused(run: ActiveRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    carry_out(run)
+    (trial,) = run.directory.trials.iterdir()
+    shutil.rmtree(trial)
+    again = resumed_run(run.directory.path, make_chooser)
+    other = ControlObject("mycc", Path("x.bpf.o"), "1" * 64, "another compiler")
+    monkeypatch.setattr(run_controls, "object_of", lambda _: other)
+    with pytest.raises(HostError, match=r"mycc: the run began with another eBPF object \(a test\)"):
+        carry_out(again)
+
+
+def test_virtual_time_wants_a_kernel_that_takes_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mycc.c").write_text("int mine;\n")
+    text = SCENARIO.replace("[cubic, bbr]", "[cubic, ./mycc.c]")
+    scenario = parse_scenario(text, str(tmp_path / "s.yaml"))
+    bed = parse_testbed("name: virtual\ntarget: virtual\n", "t.yaml")
+    controls = controls_of(scenario, bed)
+    assert [control.name for control in controls] == ["mycc"]
+    configuration = tmp_path / "kernel.config"
+    monkeypatch.setattr(run_controls, "GUEST_CONFIGURATION", configuration)
+    configuration.write_text("CONFIG_TCP_CONG_CUBIC=y\n")
+    with pytest.raises(HostError, match="mycc: the guests' kernel takes no modules"):
+        require_strategies(scenario, bed.model, controls)
+    configuration.write_text("CONFIG_TCP_CONG_CUBIC=y\nCONFIG_MODULES=y\n")
+    require_strategies(scenario, bed.model, controls)
