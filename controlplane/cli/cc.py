@@ -13,16 +13,16 @@ from ..controls.check import check_control
 from ..controls.shipped import shipped_controls
 from ..machine.control_checks import kernels_own_controls
 from ..machine.paths import CONTROL_TEMPLATE
-from .cc_text import list_text, verdict_text
+from .cc_text import conformance_text, list_text, verdict_text
 from .console import step_display
-from .options import AsJson, answer, new_app
+from .options import AsJson, RunFolder, answer, new_app
 
 EPILOG = """Example, a control of your own against CUBIC: nashbed cc new mycc; nashbed cc check
 mycc.c; then write `strategies: [cubic, ./mycc.c]` in a scenario beside it, and nashbed run it."""
 
 app = new_app(
     "cc",
-    help="Congestion controls in one C file: list, write and check them.",
+    help="Congestion controls in one C file: list, write, check and compare them.",
     epilog=EPILOG,
     no_args_is_help=True,
 )
@@ -32,7 +32,7 @@ ControlSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.
 
 @app.callback()
 def _commands() -> None:
-    """Congestion controls in one C file: list, write and check them."""
+    """Congestion controls in one C file: list, write, check and compare them."""
 
 
 @app.command("list", epilog="Example: nashbed cc list --json")
@@ -68,6 +68,28 @@ def check(source: ControlSource, as_json: AsJson = False) -> int:
     with step_display() as show:
         verdict = check_control(source, show)
     answer(verdict.to_dict(), as_json, "" if as_json else verdict_text(verdict))
+    return EXIT_OK
+
+
+@app.command(epilog="Example: nashbed cc conform results/20260101T120000Z-a bbrk --to bbr")
+def conform(
+    run_dir: RunFolder,
+    control: Annotated[str, typer.Argument(help="A strategy of the run.")],
+    reference: Annotated[str, typer.Option("--to", help="The one to hold it against.")] = "bbr",
+    as_json: AsJson = False,
+) -> int:
+    """Show how alike two congestion controls of a run behave where each is alone.
+
+    The score is the share of their points (RTT and goodput over ten base RTTs) that lie in the
+    performance envelopes of both: two series of the same control score about 0.95. The run needs
+    settings in which all flows run the one, and the other.
+    """
+    from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.results.conformance import conformance_of_run  # noqa: PLC0415
+
+    found = conformance_of_run(measure_run(run_dir), control, reference)
+    text = "" if as_json else conformance_text(found)
+    answer([each.to_dict() for each in found], as_json, text)
     return EXIT_OK
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
@@ -12,6 +13,9 @@ from ..controls.check import ControlVerdict
 from ..controls.paths import LOSSES_PPM
 from ..controls.shipped import ShippedControl
 from .console import as_text
+
+if TYPE_CHECKING:
+    from nashbed.analysis.results.conformance import Conformance
 
 PPM_PER_PERCENT = 10_000
 COLUMNS = (
@@ -35,6 +39,24 @@ def list_text(controls: Sequence[ShippedControl]) -> str:
         table.add_row(control.name, control.title, control.real_time, control.virtual_time)
     more = "by name: strategies: [cubic, bbr3]; of your own: strategies: [cubic, ./mycc.c]"
     return f"{as_text(table)}{more}"
+
+
+def conformance_text(found: Sequence[Conformance]) -> str:
+    """How alike two controls behave, a row for each setting."""
+    first = found[0]
+    table = Table(title=f"{first.control} held against {first.reference}")
+    for name in ("setting", "points", "median RTT (ms)", "median goodput (Mbit/s)", "score"):
+        table.add_column(name, justify="left" if name == "setting" else "right")
+    for each in found:
+        row = each.to_dict()
+        table.add_row(
+            each.setting.label,
+            " / ".join(str(n) for n in row["points"]),
+            " / ".join(f"{rtt:.1f}" for rtt in row["median_rtt_ms"]),
+            " / ".join(f"{bps / 1e6:.2f}" for bps in row["median_goodput_bps"]),
+            f"{each.score:.3f}",
+        )
+    return as_text(table).rstrip()
 
 
 def verdict_text(verdict: ControlVerdict) -> str:

@@ -143,12 +143,15 @@ turn(struct copa *copa, bool up)
 	copa->velocity = 1;
 }
 
-/* Twice as fast after three round trips in one direction, but a window at most doubles in one. */
+/* Twice as fast after three round trips in one direction; but the window at most doubles or halves in
+ * a round trip (genericCC has the first).
+ */
 CC_INLINE void
 choose_velocity(struct copa *copa)
 {
 	bool up = copa->window > copa->window_at_round_start;
-	u64 most = cc_div(copa->window, (u64)copa->packets * WINDOW_UNIT);
+	u64 change = up ? copa->window : copa->window / 2;
+	u64 most = cc_div(change, (u64)copa->packets * WINDOW_UNIT);
 
 	if (up != copa->up) {
 		turn(copa, up);
@@ -192,10 +195,12 @@ turn_at_once(struct copa *copa, const struct tcp_sock *tp, bool up)
 	begin_round(copa, tp);
 }
 
+/* What the delay tells now is of the window a round trip ago, which was half of it. */
 CC_INLINE void
 leave_slow_start(struct copa *copa, const struct tcp_sock *tp)
 {
 	copa->slow_start = false;
+	copa->window = min(copa->window, copa->window_at_round_start);
 	turn_at_once(copa, tp, false);
 }
 
