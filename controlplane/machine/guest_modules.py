@@ -139,5 +139,5 @@ def _failure(
 
 def _first_words(errors: str) -> str:
     """The first line that is no warning and not the continuation of one."""
-    lines = [line for line in errors.splitlines() if line.strip() and not line.startswith(" ")]
+    lines = [line for line in errors.splitlines() if line.strip("* ") and line[0] != " "]
     return next((line for line in lines if "warning" not in line.lower()), "make failed")

@@ -12,6 +12,7 @@ PATTERNS = (
     *("arch/um/Makefile*", "arch/um/**/*.h", "arch/x86/Makefile*"),
     *("arch/x86/include/**/*.h", "arch/x86/um/**/*.h"),
     *("include/**/*.h", "include/config/auto.conf", "include/config/kernel.release"),
+    "include/generated/rustc_cfg",  # asked for since 6.13, with Rust or without
     *("scripts/*", "scripts/basic/fixdep", "scripts/mod/modpost"),
 )
 """Every header that a module may include, and what kbuild reads and runs for a module."""

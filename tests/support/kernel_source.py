@@ -26,9 +26,10 @@ linux:
 	@{compiled}
 	@cat arch/um/drivers/nashbed_kern.c .config > linux
 modules: linux
-	@mkdir -p include/config include/linux include/drm scripts/mod
+	@mkdir -p include/config include/linux include/drm include/generated scripts/mod
 	@cp .config include/config/auto.conf
 	@touch Module.symvers include/linux/tcp.h include/drm/drm.h scripts/mod/modpost scripts/mod/a.o
+	@touch include/generated/rustc_cfg
 .PHONY: linux modules
 """
 
