@@ -24,6 +24,10 @@ READY_TIMEOUT_S = 60.0
 NAME = "nashbed-cc"
 
 
+class ControlsLostError(HostError):
+    """The controls of a run are no longer registered: no attempt at a trial can go better."""
+
+
 class RegisteredControls:
     """Congestion controls in this machine's kernel, until they are closed.
 
@@ -59,10 +63,11 @@ class RegisteredControls:
         return self._process.pid
 
     def require_held(self) -> None:
-        """Raise HostError when the process has ended, and the controls with it."""
+        """Raise ControlsLostError when the process has ended, and the controls with it."""
         if self._process.poll() is not None:
             names = ", ".join(each.name for each in self._registered)
-            raise self._process.failure(f"ended in mid-trial, and with it went {names}")
+            problem = f"ended in mid-trial, and with it went {names}"
+            raise ControlsLostError(self._process.failure(problem).message)
 
     def close(self) -> None:
         """Unregister them. Safe to call twice."""

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from ..contract.errors import HostError, Interrupted
 from ..contract.plan import PlannedTrial
 from ..contract.trial import TrialRecord
+from ..machine.control_loader import ControlsLostError
 from ..machine.log import LOG
 from ..plan.resources import NO_RESOURCES, UNLIMITED_RESOURCES, Resources, demand_of
 from ..store.errors import DiskFullError
 from .load_limit import LoadLimit
 from .steps import OnStep, TrialStep
 from .work import Job, Work
+
+LASTING = (DiskFullError, ControlsLostError)
+"""Failures of a host that another attempt would meet again."""
 
 
 @dataclass
@@ -69,8 +73,8 @@ OnProgress = Callable[[Snapshot], None]
 class Scheduler:
     """Packs trials onto lanes by rate and packet memory.
 
-    A failed attempt (a flow that did not connect) counts like an invalid one. A dead target
-    or a full disk ends the run: every other trial would fail as well.
+    A failed attempt (a flow that did not connect) counts like an invalid one. A dead target,
+    a full disk or controls that are lost end the run: every other trial would fail as well.
 
     Args:
         first: The first jobs, started in this order as far as they fit.
@@ -169,7 +173,7 @@ class Scheduler:
 
     def _retries(self, job: Job, error: Exception) -> list[Job]:
         """The next attempt after a temporary failure of a host, unless it was the last one."""
-        temporary = isinstance(error, HostError) and not isinstance(error, DiskFullError)
+        temporary = isinstance(error, HostError) and not isinstance(error, LASTING)
         if not temporary or self.stop.is_set():
             return []
         return [retry for retry in self._work.ended(job, False) if retry.trial == job.trial]

@@ -128,7 +128,7 @@ def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed)
     scenario = with_control(nashbed, own_control(nashbed, "orphan"), duration="4s")
     process = nashbed.start("run", str(scenario), "--testbed", "embedded", "--out",
                             str(nashbed.results), "--no-report")  # fmt: skip
-    wait_until(lambda: any(nashbed.results.glob("*/trials/.*/sender.json")), 60)
+    wait_until(lambda: any("-a0: run\n" in log for log in logs(nashbed)), 60)
     os.kill(held_controls()["orphan"], signal.SIGKILL)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 4
@@ -194,6 +194,13 @@ def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
         if begun := sorted(nashbed.results.glob("*/manifest.json")):
             args = ["resume", str(begun[0].parent)]
     nashbed.call("doctor", "--clean")
+    for unfinished in nashbed.results.glob("*/trials/.*.tmp"):
+        shutil.rmtree(unfinished)  # which `resume` would do
+
+
+def logs(nashbed: Nashbed) -> list[str]:
+    """What runs have logged so far."""
+    return [path.read_text() for path in nashbed.results.glob("*/run.log")]
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float = GONE_S) -> None:

@@ -12,7 +12,11 @@ from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.machine import control_loader
 from nashbed.controlplane.machine.control_build import ControlObject
-from nashbed.controlplane.machine.control_loader import RegisteredControls, try_loading
+from nashbed.controlplane.machine.control_loader import (
+    ControlsLostError,
+    RegisteredControls,
+    try_loading,
+)
 from nashbed.controlplane.machine.state import StateFile, own_state
 
 FAKE = Path(__file__).resolve().parents[3] / "fakes" / "nashbed_cc.py"
@@ -54,7 +58,9 @@ def test_its_death_is_said(held: tuple[RegisteredControls, StateFile]) -> None:
     registered, _ = held
     os.kill(registered.pid, signal.SIGKILL)
     os.waitid(os.P_PID, registered.pid, os.WEXITED | os.WNOWAIT)
-    with pytest.raises(HostError, match="nashbed-cc ended in mid-trial, and with it went bbr3, my"):
+    with pytest.raises(
+        ControlsLostError, match="nashbed-cc ended in mid-trial, and with it went bbr3"
+    ):
         registered.require_held()
 
 

@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.machine.control_build import ControlObject
+from nashbed.controlplane.machine.control_loader import ControlsLostError
 from nashbed.controlplane.machine.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import controls as run_controls
@@ -112,6 +113,20 @@ def test_another_object_is_refused(run: ActiveRun, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(run_controls, "object_of", lambda _: other)
     with pytest.raises(HostError, match=r"mycc: the run began with another eBPF object \(a test\)"):
         carry_out(again)
+
+
+class SessionThatLosesThem(SessionWithControls):
+    """One whose nashbed-cc is dead."""
+
+    def require_targets(self) -> None:
+        raise ControlsLostError("nashbed-cc ended in mid-trial")
+
+
+def test_lost_controls_end_the_run_at_once(run: ActiveRun) -> None:
+    with pytest.raises(ControlsLostError):
+        execute(run, lambda _: None, SessionThatLosesThem, program=lambda _: Path("x"))
+    assert "b2bdp-k01-r0-a1" not in run.directory.log.read_text()
+    assert run.directory.read("manifest.json", Manifest).status == "failed"
 
 
 def test_virtual_time_wants_a_kernel_that_takes_modules(
