@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
-from ..models.measured import BBR
 from ..models.mishra2022 import CUBIC_KEEPS
 from ..models.mishra2022_inputs import Inputs
 from ..models.question import Question
 from .bbr_path import rtt_plus
 from .bbr_windows import BbrWindows
-from .competition import bbr_share, question_of
+from .competition import bbr_of, bbr_share, question_of
 from .cubic_losses import CubicLosses
 from .series import FlowSeries
 from .synchronisation import ShiftedNull
@@ -173,7 +172,7 @@ def hold_assumptions(
     if windows is not None:
         held |= dict(_of_bbr(question, windows))
     if cubic is not None and len(cubic.events_ns):
-        bbr = float(series.occupancy[measures.flow_mask(BBR)].sum(axis=0).mean())
+        bbr = float(series.occupancy[measures.flow_mask(bbr_of(measures))].sum(axis=0).mean())
         held |= dict(_of_cubic(question, cubic, bbr))
         if windows is not None and len(cubic.b_min):
             held["seen"] = _held(_mean(cubic.b_min), windows.least)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
 from ..metrics.rtt import US_PER_S
-from ..models.measured import BBR, CUBIC
+from ..models.measured import CUBIC
 from .bbr_path import MIN_RTT_WINDOW_NS, least_before
+from .competition import bbr_of
 from .cubic_losses import HEADER_BYTES
 from .series import FlowSeries
 
@@ -50,7 +51,7 @@ def bbr_windows(measures: TrialMeasures, series: FlowSeries, samples: Arrays) ->
     """
     low, high = measures.trial.record.window_ns
     count = (high - low) // MIN_RTT_WINDOW_NS - 1
-    mask = measures.flow_mask(BBR)
+    mask = measures.flow_mask(bbr_of(measures))
     if count < 1 or not mask.any():
         return None
     starts = low + MIN_RTT_WINDOW_NS * np.arange(1, count + 2)

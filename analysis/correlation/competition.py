@@ -1,4 +1,8 @@
-"""A trial as the models see it: CUBIC against BBR at one bottleneck and one base RTT."""
+"""A trial as the models see it: CUBIC against BBR at one bottleneck and one base RTT.
+
+The models are of BBR's first version. Of a trial with a later one they are asked the same, so that
+the ledger says which of their assumptions that version does not keep.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,25 @@ from ..measures import TrialMeasures
 from ..models.measured import BBR, CUBIC
 from ..models.question import Question
 
+VERSIONS = (BBR, "bbr2", "bbr3")
+"""Of BBR: the kernel's, and those of hosts/cc."""
+
+
+def bbr_of(measures: TrialMeasures) -> str:
+    """The version of BBR that a trial's flows run; the first one if there is none or several."""
+    present = [name for name in VERSIONS if name in measures.strategy]
+    return present[0] if len(present) == 1 else BBR
+
 
 def bbr_share(measures: TrialMeasures) -> float | None:
     """BBR's aggregate share of the throughput, if it competes with CUBIC alone at one RTT."""
-    if set(measures.strategy) != {CUBIC, BBR} or len(set(measures.trial.setting.base_rtt_ns)) > 1:
+    version = bbr_of(measures)
+    one_rtt = len(set(measures.trial.setting.base_rtt_ns)) == 1
+    if set(measures.strategy) != {CUBIC, version} or not one_rtt:
         return None
     if "throughput_share" not in measures.per_flow:
         return None
-    share = float(measures.per_flow["throughput_share"][measures.flow_mask(BBR)].sum())
+    share = float(measures.per_flow["throughput_share"][measures.flow_mask(version)].sum())
     return share if np.isfinite(share) else None
 
 
@@ -27,5 +42,5 @@ def question_of(measures: TrialMeasures) -> Question:
         base_rtt_s=measures.trial.setting.base_rtt_ns[0] / NS_PER_S,
         buffer_bytes=measures.buffer_bytes,
         cubic=int(measures.flow_mask(CUBIC).sum()),
-        bbr=int(measures.flow_mask(BBR).sum()),
+        bbr=int(measures.flow_mask(bbr_of(measures)).sum()),
     )

@@ -11,10 +11,10 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.parquet import Arrays
 
 from ..measures import TrialMeasures
-from ..models.measured import BBR
 from .assumptions import Held, hold_assumptions
 from .bbr_path import flight_in_bdp, mean_min_rtt
 from .bbr_windows import BbrWindows, bbr_windows, frame_ratio
+from .competition import bbr_of
 from .cubic_losses import CubicLosses, cubic_losses
 from .series import FlowSeries, load_series
 
@@ -86,7 +86,7 @@ def correlate_trial(measures: TrialMeasures, scenario: Scenario) -> TrialCorrela
 def _bbr(
     measures: TrialMeasures, samples: Arrays | None, series: FlowSeries | None
 ) -> BbrPath | None:
-    mask = measures.flow_mask(BBR)
+    mask = measures.flow_mask(bbr_of(measures))
     if not mask.any() or samples is None:
         return None
     low, high = measures.trial.record.window_ns

@@ -21,7 +21,7 @@ _KNOWN = {
     "bbr2": "#882255",
     "bbr3": "#CC79A7",
     "copa": "#117733",
-    "copa_default": "#999933",
+    "copa_default": "#5FAF3F",
     "vivace": "#332288",
     "vegas": "#56B4E9",
     "dctcp": "#E69F00",

@@ -159,7 +159,7 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
         repetitions = f"up to {scenario.trials} of each mix that the search chose"
     return [
         ("Flows", groups),
-        ("Congestion controls", ", ".join(scenario.strategies)),
+        ("Congestion controls", ", ".join(_named(measures, s) for s in scenario.strategies)),
         ("Duration", f"{scenario.duration}, of which {scenario.warmup} warm-up"),
         ("Repetitions", repetitions),
         ("Utility of a flow", utility_text(scenario.equilibrium.utility)),
@@ -167,6 +167,14 @@ def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
         ("Postcards recorded", _telemetry(measures)),
         *_repeatable(measures),
     ]
+
+
+def _named(measures: RunMeasures, strategy: str) -> str:
+    """A congestion control, with the file that it was made of where that is not the kernel's."""
+    facts = measures.run.manifest.controls.get(strategy)
+    if facts is None:
+        return strategy
+    return f"{strategy} ({facts.source}, digest {facts.digest[:DIGEST_DIGITS]})"
 
 
 def _repeatable(measures: RunMeasures) -> list[tuple[str, str]]:

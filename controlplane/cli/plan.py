@@ -9,6 +9,7 @@ from ..contract.errors import EXIT_OK
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size
 from ..plan.trial_time import speed_ups
+from ..run.controls import controls_of
 from ..run.planning import plan_run, preview_run
 from ..run.standing import standing
 from ..study import adaptive
@@ -39,7 +40,10 @@ def plan(scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJso
     data = planned.model_dump(mode="json")
     data |= {"certificate": certificate.model_dump(mode="json")}
     data |= {"target": preview} if preview else {}
-    text = f"{plan_table(planned)}\n{certificate.detail}{preview_text(preview)}"
+    controls = {control.name: str(control.source) for control in controls_of(loaded, bed)}
+    data |= {"controls": controls} if controls else {}
+    files = "".join(f"{name}: {source}\n" for name, source in controls.items())
+    text = f"{plan_table(planned)}\n{files}{certificate.detail}{preview_text(preview)}"
     answer(data, as_json, text)
     return EXIT_OK
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -118,6 +123,55 @@ def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed
     assert "refused.c:" in said
 
 
+def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed) -> None:
+    before = kernels_own_controls()
+    scenario = with_control(nashbed, own_control(nashbed, "orphan"), duration="4s")
+    process = nashbed.start("run", str(scenario), "--testbed", "embedded", "--out",
+                            str(nashbed.results), "--no-report")  # fmt: skip
+    wait_until(lambda: any(nashbed.results.glob("*/trials/.*/sender.json")), 60)
+    os.kill(held_controls()["orphan"], signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 4
+    assert "nashbed-cc ended in mid-trial, and with it went orphan" in said
+    assert kernels_own_controls() == before
+    (run_dir,) = nashbed.run_dirs()
+    nashbed.call("resume", str(run_dir), "--no-report")
+    only_valid(run_dir)
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from nashbed.controlplane.contract.control import read_control
+from nashbed.controlplane.machine.control_loader import RegisteredControls
+from nashbed.controlplane.machine.paths import CONTROLS
+RegisteredControls([read_control(Path(sys.argv[1]), CONTROLS)])
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_thirty_kills_of_what_holds_a_control(tmp_path: Path) -> None:
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    moments = random.Random(seed)
+    before = kernels_own_controls()
+    shutil.copyfile(CONTROL_TEMPLATE, tmp_path / "held.c")
+    for kill in range(KILLS):
+        holder = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(tmp_path / "held.c")], stdout=subprocess.PIPE
+        )
+        assert holder.stdout is not None
+        if kill % 2:
+            assert holder.stdout.readline() == b"ready\n"
+            assert "held" in held_controls()
+        time.sleep(moments.uniform(0.0, 1.0))
+        holder.kill()
+        holder.communicate()
+        wait_until(lambda: "held" not in held_controls() and kernels_own_controls() == before)
+
+
 @pytest.mark.slow
 def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     # The moments are random but told, so that a failure can be repeated.
@@ -128,24 +182,23 @@ def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     control = own_control(nashbed, "killed")
     scenario = with_control(nashbed, control, WIDE_GATES + "trials: 2\n", duration="60s")
     args = ["run", str(scenario), "--testbed", "embedded", "--out", str(nashbed.results)]
-    seen = 0
-    for _ in range(KILLS):
+    for kill in range(KILLS):
         process = nashbed.start(*args)
-        time.sleep(moments.uniform(0.5, 4.0))
+        if kill % 2:  # else at any moment of its start
+            wait_until(lambda p=process: p.poll() is not None or "killed" in held_controls(), 60)
+        time.sleep(moments.uniform(0.0, 3.0))
         assert process.poll() is None, process.communicate()
-        seen += "killed" in held_controls()
         process.kill()
         process.communicate()
-        wait_until_gone("killed", before)
+        wait_until(lambda: "killed" not in held_controls() and kernels_own_controls() == before)
         if begun := sorted(nashbed.results.glob("*/manifest.json")):
             args = ["resume", str(begun[0].parent)]
     nashbed.call("doctor", "--clean")
-    assert seen > KILLS // 3, "most kills came before the control was registered"
 
 
-def wait_until_gone(name: str, before: tuple[str, ...]) -> None:
-    """Wait for the kernel to have the controls that it had before."""
-    deadline = time.monotonic() + GONE_S
-    while name in held_controls() or kernels_own_controls() != before:
+def wait_until(condition: Callable[[], bool], timeout_s: float = GONE_S) -> None:
+    """Wait for something to be so."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
         assert time.monotonic() < deadline, (kernels_own_controls(), held_controls())
         time.sleep(0.02)

@@ -18,7 +18,9 @@ def trial_of(seconds: int) -> Any:
     """One CUBIC flow (0) and one BBR flow (1), measured from 5 s on."""
     record = SimpleNamespace(window_ns=(5 * S, (5 + seconds) * S))
     masks = {"cubic": np.array([True, False]), "bbr": np.array([False, True])}
-    return SimpleNamespace(trial=SimpleNamespace(record=record), flow_mask=masks.__getitem__)
+    return SimpleNamespace(
+        trial=SimpleNamespace(record=record), strategy=tuple(masks), flow_mask=masks.__getitem__
+    )
 
 
 def series_of(seconds: int) -> FlowSeries:

@@ -88,6 +88,13 @@ def test_a_run_in_virtual_time_says_what_repeats_it(whole_run: Path, tmp_path: P
     assert "cd" * 32 in text
 
 
+def test_a_control_of_a_file_says_which(run_copy: Path) -> None:
+    facts = {"source": "hosts/cc/bbr3.c", "shipped": True, "digest": "cd" * 32}
+    edit_json(run_copy / "manifest.json", controls={"bbr": facts})
+    text = text_of(build_report(run_copy, PAGE))
+    assert "cubic, bbr (hosts/cc/bbr3.c, digest cdcdcdcdcdcdcdcd)" in text
+
+
 def test_delays_follow_littles_law(whole_run: Path) -> None:
     """Mean bytes in the queue = departure rate x mean stay, for every trial and flow."""
     for trial in measure_run(whole_run).trials:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.addresses import receiver_address, sender_address
+from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.machine import cleanup, preflight
+from nashbed.controlplane.machine import cleanup, namespaces, preflight
+from nashbed.controlplane.machine import session as session_module
 from nashbed.controlplane.machine.layout import make_layout
 from nashbed.controlplane.machine.paths import CONFIGS, artefact, built
 from nashbed.controlplane.machine.session import LocalSession, SessionRequest, host_sysctls
@@ -121,3 +124,52 @@ def test_a_damaged_state_file_is_not_guessed_at(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(HostError, match="the state file is damaged"):
         cleanup.remove_dead_runs(tmp_path)
+
+
+class HeldControls:
+    """A stand-in for nashbed-cc."""
+
+    def __init__(self, controls: Sequence[ControlFile], state: StateFile | None) -> None:
+        self.maps = {control.name: 40 for control in controls}
+        self.closed = False
+
+    def require_held(self) -> None:
+        if self.closed:
+            raise HostError("nashbed-cc ended in mid-trial")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_controls_are_held_from_open_to_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed
+) -> None:
+    made: list[HeldControls] = []
+
+    def register(controls: Sequence[ControlFile], state: StateFile | None) -> HeldControls:
+        made.append(HeldControls(controls, state))
+        return made[-1]
+
+    for module, name in (
+        (preflight, "check_before_cleanup"), (preflight, "require_huge_pages"),
+        (cleanup, "remove_dead_runs"), (cleanup, "remove_run"),
+        (namespaces, "refuse_foreign"), (namespaces, "create"),
+        (session_module, "raise_shield"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, lambda *_: [])
+    monkeypatch.setattr(session_module, "RegisteredControls", register)
+    monkeypatch.setattr(session_module, "STATE_DIR", tmp_path)
+    monkeypatch.setattr(session_module, "StateFile", lambda state: StateFile(state, tmp_path))
+    control = ControlFile("bbr3", Path("bbr3.c"), "")
+    request = SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6, controls=(control,))
+    session = LocalSession(request)
+    assert session.control_maps == {}
+    session.open()
+    assert session.control_maps == {"bbr3": 40}
+    session.require_targets()
+    made[0].close()
+    with pytest.raises(HostError, match="nashbed-cc ended in mid-trial"):
+        session.require_targets()
+    session.close()
+    assert session.control_maps == {}
+    session.require_targets()
