@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The kernel's own BBR, called through struct_ops: the positive control of the conformance
  * measurement (what the machinery itself changes, which should be nothing), and a start for variants
- * of BBR in a few lines. eBPF only. What it knows it tells by nobody: its state is in the kernel's.
+ * of BBR in a few lines. It tells nothing of itself: its state is the kernel's.
  */
+#ifndef __bpf__
+#error "bbrk calls functions of the running kernel: it is for eBPF only, not for virtual time"
+#endif
 #include "cc.h"
 
 #define KERNEL extern __attribute__((section(".ksyms")))
