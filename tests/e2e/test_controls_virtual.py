@@ -1,0 +1,105 @@
+"""The shipped congestion controls as modules of a guest's kernel: what each tells of itself.
+
+One flow alone at 20 Mbit/s, 20 ms, 2 BDP. Virtual time, so that the same numbers come out
+everywhere.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from nashbed.analysis.measures import measure_run
+from tests.e2e.conftest import Nashbed, records
+from tests.e2e.test_virtual import S, _kernel, table, virtual
+
+__all__ = ["_kernel", "virtual"]
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+
+RATE_BPS, RTT_S, FRAME_BYTES = 20e6, 0.02, 1514
+BDP = RATE_BPS * RTT_S / 8 / FRAME_BYTES
+"""In segments."""
+LEAST_SHARE = 0.9
+DOWN, CRUISE, UP, PROBE_RTT = 3, 4, 6, 7
+"""Modes of BBR (hosts/cc/README.md)."""
+
+Samples = dict[str, np.ndarray]
+
+
+def alone(tool: Nashbed, control: str) -> Samples:
+    """The samples of a flow, after it has filled its link; from the first second on."""
+    scenario = tool.scenario(
+        "telemetry: {tcp_info: 10ms}", rate="20mbit", rtt="20ms", duration="24s", warmup="4s",
+        count=1, mixes="[1]",
+    )  # fmt: skip
+    scenario.write_text(scenario.read_text().replace("[cubic, bbr]", f"[cubic, {control}]"))
+    run_dir = tool.run(scenario, "virtual")
+    ((name, record),) = records(run_dir).items()
+    assert record["valid"]
+    (trial,) = measure_run(run_dir).trials
+    assert trial.total["utilisation"] >= LEAST_SHARE
+    samples = table(run_dir, name, "flow_samples")
+    later = samples["t_ns"] > S
+    return {column: values[later] for column, values in samples.items()}
+
+
+def starts_of(samples: Samples, mode: int) -> list[float]:
+    """When the flow entered a mode, in seconds."""
+    inside = samples["bbr_mode"] == mode
+    entered = inside & ~np.concatenate([[False], inside[:-1]])
+    return [float(t) / S for t in samples["t_ns"][entered]]
+
+
+@pytest.mark.parametrize(
+    ("control", "down", "up"), [("bbr2", 0.75, 2.0), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
+)
+def test_bbr_probes_by_its_gains_and_every_five_seconds(
+    virtual: Nashbed, control: str, down: float, up: float
+) -> None:
+    samples = alone(virtual, control)
+    mode, pacing = samples["bbr_mode"], samples["bbr_pacing_gain"]
+    assert np.allclose(pacing[mode == DOWN], down, atol=0.01)
+    assert np.allclose(pacing[mode == CRUISE], 1)
+    assert np.allclose(pacing[mode == UP], 1.25)
+    assert np.allclose(samples["bbr_cwnd_gain"][mode == UP], up)
+    # The least RTT is that of the path, but for the time that frames take to be sent.
+    assert np.all(samples["bbr_min_rtt_us"] < 1.1 * RTT_S * 1e6)
+    probes = starts_of(samples, PROBE_RTT)
+    assert len(probes) >= 3
+    # 5 s, 200 ms and a round, and the time until half the BDP is in flight.
+    assert all(5.0 <= after - before <= 6.0 for before, after in pairwise(probes))
+    least = samples["cwnd_pkts"][mode == PROBE_RTT].min()
+    assert 0.4 * BDP <= least <= 0.6 * BDP
+
+
+@pytest.mark.parametrize("control", ["copa", "copa_default"])
+def test_copa_paces_at_twice_its_window_in_a_standing_rtt(virtual: Nashbed, control: str) -> None:
+    samples = alone(virtual, control)
+    ratio = samples["pacing_rate_bps"] / samples["bbr_bw_bps"]
+    # An acknowledgement may come between the two system calls of a sample.
+    assert np.isclose(ratio, 2, rtol=0.01).mean() > 0.99
+    assert set(samples["bbr_mode"]) <= ({2.0} if control == "copa_default" else {2.0, 3.0})
+    # 1/delta is 2: about as many segments wait, and the velocity adds some.
+    queued = samples["cwnd_pkts"].mean() - BDP
+    assert -2 <= queued <= 8
+
+
+def test_vivace_probes_five_per_cent_to_both_sides(virtual: Nashbed) -> None:
+    samples = alone(virtual, "vivace")
+    gains = np.unique(np.round(samples["bbr_pacing_gain"], 2))
+    assert set(gains) == {0.95, 1.0, 1.05}
+    high, low = starts_of(samples, 3), starts_of(samples, 4)
+    assert min(len(high), len(low)) >= 20
+    # Pairs: as often the one as the other.
+    assert abs(len(high) - len(low)) <= 0.1 * len(high) + 1
+
+
+def test_every_control_repeats_to_the_bit(virtual: Nashbed) -> None:
+    scenario = virtual.scenario("", rate="20mbit", duration="5s", warmup="1s", count=2, mixes="[1]")
+    text = scenario.read_text()
+    for control in ("bbr2", "vivace"):
+        scenario.write_text(text.replace("[cubic, bbr]", f"[cubic, {control}]"))
+        run_dir = virtual.run(scenario, "virtual")
+        assert "equal" in virtual.call("verify", str(run_dir), "--all")
