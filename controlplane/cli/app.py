@@ -36,7 +36,9 @@ COMMANDS = (
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
     LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),
-    LazyCommand("cc", "cc", "Congestion controls in one C file: list, write and check them."),
+    LazyCommand(
+        "cc", "cc", "Congestion controls in one C file: list, write, check and compare them."
+    ),
     LazyCommand("bench", "bench", "Measure speed and memory of this installation."),
 )
 

@@ -17,8 +17,8 @@ from .cc_text import conformance_text, list_text, verdict_text
 from .console import step_display
 from .options import AsJson, RunFolder, answer, new_app
 
-EPILOG = """Example, a control of your own against CUBIC: nashbed cc new mycc; nashbed cc check
-mycc.c; then write `strategies: [cubic, ./mycc.c]` in a scenario beside it, and nashbed run it."""
+EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
+./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
 
 app = new_app(
     "cc",
