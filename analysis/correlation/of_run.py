@@ -12,9 +12,10 @@ from nashbed.controlplane.store.errors import RunError
 
 from ..measures import RunMeasures
 from ..metrics.interval import Estimate, estimate
+from ..models.measured import BBR
 from ..models.mishra2022 import k_desynchronised, k_synchronised, outside, share_of_bbr
 from ..state import State, state_text
-from .competition import bbr_share, question_of
+from .competition import bbr_of, bbr_share, question_of
 from .cubic_losses import CubicLosses
 from .k_verdict import KPrediction, KVerdict, judge_k
 from .ledger import Ledger
@@ -127,10 +128,11 @@ def predictions(trial: TrialCorrelation) -> KPrediction | None:
 
     Returns:
         None where the model does not hold (several base RTTs, no CUBIC or BBR flow, another
-        congestion control, a buffer outside 1 to 100 BDP) or a value was not measured.
+        congestion control or version of BBR, a buffer outside 1 to 100 BDP) or a value was not
+        measured.
     """
     measures, cubic = trial.measures, trial.cubic
-    measured = bbr_share(measures)
+    measured = bbr_share(measures) if bbr_of(measures) == BBR else None
     if cubic is None or measured is None or not len(cubic.shares):
         return None
     question = question_of(measures)

@@ -15,6 +15,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..correlation.assumptions import ASSUMPTIONS
 from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
 from ..correlation.of_run import RunCorrelation
+from ..models.measured import CUBIC
 from ..state import strategy_totals
 from ..text import trials_text
 from .style import INK, MUTED, WIDE
@@ -53,12 +54,18 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
     ratios, points = figure.subplots(1, 2, sharey=True)
     for index, ledger in enumerate(ledgers):
         look = _look(index, len(ledgers))
-        count = strategy_totals(ledger.state)[run.measures.strategies.index("bbr")]
-        ratios.plot([], [], linestyle="none", label=f"{count} bbr", **look.style)
+        label = _others_of(ledger, run.measures.strategies)
+        ratios.plot([], [], linestyle="none", label=label, **look.style)
         for entry in ledger.entries:
             _draw_entry(ratios, points, entry, keys.index(entry.assumption.key), look)
     _label(figure, ratios, points, keys, ledgers)
     return figure
+
+
+def _others_of(ledger: Ledger, strategies: Sequence[str]) -> str:
+    """The flows beside CUBIC, e.g. `3 bbr2`."""
+    totals = zip(strategy_totals(ledger.state), strategies, strict=True)
+    return " + ".join(f"{count} {name}" for count, name in totals if count and name != CUBIC)
 
 
 def _chosen(ledgers: Sequence[Ledger]) -> list[Ledger]:

@@ -30,8 +30,11 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
         setting: The setting.
 
     Returns:
-        The figure; None with fewer than two mixes in which CUBIC lost.
+        The figure; None with fewer than two mixes in which CUBIC lost, or unless mixes are of
+        two congestion controls.
     """
+    if len(run.measures.strategies) != 2:
+        return None
     mixes = [m for m in mix_readings(run, setting) if m.readings["losing_share"] is not None]
     if len(mixes) < 2:
         return None

@@ -119,10 +119,13 @@ def _headline(findings: Findings) -> list[Json]:
     for equilibria in findings.summary.equilibria:
         setting = equilibria.setting
         near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
+        if equilibria.table.pairs:
+            near = []  # the pairs are listed, each with its interval
         lines.append(
             {
                 "setting": _setting_name(measures, setting),
                 "equilibria": equilibria.summary(),
+                "pairs": [pair.text() for pair in equilibria.pairs],
                 "each_trial": _each_trial(equilibria),
                 "near": "; ".join(equilibria.text(v.state) for v in near)
                 if len(near) <= 6
@@ -136,6 +139,8 @@ def _headline(findings: Findings) -> list[Json]:
 
 def _each_trial(equilibria: SettingEquilibria) -> str:
     """The equilibria of each repetition alone, in words; empty where there is only one."""
+    if equilibria.table.pairs:
+        return ""
     found = [
         f"{trial.repetition + 1}: " + (", ".join(map(equilibria.text, trial.states)) or "undecided")
         for trial in equilibria.by_trial

@@ -14,6 +14,7 @@ from tests.unit.analysis.figures.made_correlations import (
     measures_of_three,
     of_trials,
 )
+from tests.unit.analysis.made_measures import made
 
 KEYS = [assumption.key for assumption in ASSUMPTIONS]
 
@@ -77,3 +78,18 @@ def test_rows_that_were_not_measured_are_left_out() -> None:
 def test_no_ledger_is_no_figure() -> None:
     run = run_of_mixes({}, 1, 2)
     assert model_assumptions.draw(run, run.measures.run.settings[0]) is None
+
+
+def test_a_later_version_of_bbr_has_its_name() -> None:
+    measures = made(
+        {
+            "strategies": ["cubic", "bbr3"],
+            "flows": [{"name": "main", "count": 3, "base_rtt": "40ms"}],
+        },
+        lambda _, __, ___: 30e6,
+    )
+    mixed = next(t for t in measures.trials if t.state[0][1] == 2)
+    run = of_trials(measures, correlation(mixed, held=held(full=0.9)))
+    figure = model_assumptions.draw(run, measures.run.settings[0])
+    assert figure is not None
+    assert legend_of(figure)[0] == "2 bbr3"
