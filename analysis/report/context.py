@@ -126,6 +126,7 @@ def _headline(findings: Findings) -> list[Json]:
                 "setting": _setting_name(measures, setting),
                 "equilibria": equilibria.summary(),
                 "pairs": [pair.text() for pair in equilibria.pairs],
+                "notes": "; ".join(equilibria.notes()) if equilibria.table.pairs else "",
                 "each_trial": _each_trial(equilibria),
                 "near": "; ".join(equilibria.text(v.state) for v in near)
                 if len(near) <= 6
