@@ -69,68 +69,19 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 };
 
-struct rate_sample {
-	u64 prior_mstamp;
-	u32 prior_delivered;
-	s32 delivered, delivered_ce;
-	long interval_us, rtt_us;
-	s32 losses;
-	u32 acked_sacked, prior_in_flight;
-	bool is_app_limited, is_retrans, is_ack_delayed;
-};
-
-struct ack_sample {
-	u32 pkts_acked;
-	s32 rtt_us;
-	u32 in_flight;
-};
 #pragma clang attribute pop
 
-enum tcp_ca_event {
-	CA_EVENT_TX_START,
-	CA_EVENT_CWND_RESTART,
-	CA_EVENT_COMPLETE_CWR,
-	CA_EVENT_LOSS,
-};
-enum tcp_ca_state {
-	TCP_CA_Open,
-	TCP_CA_Disorder,
-	TCP_CA_CWR,
-	TCP_CA_Recovery,
-	TCP_CA_Loss,
-};
+#define CC_KERNEL_TYPES_BEGIN                                                                      \
+	_Pragma("clang attribute push(__attribute__((preserve_access_index)), apply_to = record)")
+#define CC_KERNEL_TYPES_END _Pragma("clang attribute pop")
+#include "cc_types.h"
+
 enum {
 	SK_PACING_NONE = 0,
 	SK_PACING_NEEDED = 1,
 	SK_PACING_FQ = 2
 };
-#define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_CONG_NON_RESTRICTED 1
-#define U32_MAX 0xffffffffu
-#define USEC_PER_SEC 1000000UL
-#define USEC_PER_MSEC 1000UL
-
-struct tcp_congestion_ops { /* matched with the kernel's by the members' names */
-	u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
-	void (*set_state)(struct sock *sk, u8 new_state);
-	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event event);
-	void (*in_ack_event)(struct sock *sk, u32 flags);
-	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
-	u32 (*min_tso_segs)(struct sock *sk);
-	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
-	u32 (*undo_cwnd)(struct sock *sk);
-	u32 (*sndbuf_expand)(struct sock *sk);
-	char name[16];
-	u32 flags;
-	void (*init)(struct sock *sk);
-	void (*release)(struct sock *sk);
-};
-
-#define min(a, b) ((a) < (b) ? (a) : (b))
-#define max(a, b) ((a) > (b) ? (a) : (b))
-#define min_t(t, a, b) ((t)(a) < (t)(b) ? (t)(a) : (t)(b))
-#define max_t(t, a, b) ((t)(a) > (t)(b) ? (t)(a) : (t)(b))
 
 #define CC_INLINE static __attribute__((always_inline)) inline
 /* A function of numbers only, which the verifier checks once and not at each call. */
