@@ -38,6 +38,8 @@ class ControlFacts(ContractModel):
         object_digest: SHA-256 of the eBPF object that the kernel was given; empty before the first
             trial, and in virtual time.
         object_from: What made that object.
+        modules: In virtual time: release of a guests' kernel -> SHA-256 of the module that it was
+            given.
     """
 
     source: str
@@ -45,6 +47,7 @@ class ControlFacts(ContractModel):
     digest: str
     object_digest: str = ""
     object_from: str = ""
+    modules: dict[str, str] = Field(default_factory=dict)
 
 
 class Manifest(ContractModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ..config import (
@@ -20,6 +21,8 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..machine.control_build import is_shipped, object_of
 from ..machine.control_checks import kernels_own_controls, require_controls
+from ..machine.guest_modules import module_of
+from ..machine.kernels import GuestKernel, file_digest, find_kernel
 from ..machine.paths import CONTROLS, GUEST_CONFIGURATION, ROOT
 from ..store.errors import disk_errors
 
@@ -120,15 +123,33 @@ def _as_it_was(folder: Path, name: str, facts: ControlFacts) -> ControlFile:
 
 
 def with_objects(manifest: Manifest, testbed: Testbed, controls: Sequence[ControlFile]) -> Manifest:
-    """Add what this machine's kernel is given as controls.
+    """Add what the hosts' kernels are given as controls; in virtual time its kernels are known.
 
     Raises:
         NashbedError: There is no object of one, or not the one that the run began with.
     """
-    if testbed.is_virtual:
-        return manifest
-    facts = {c.name: _with_object(manifest.controls[c.name], c) for c in controls}
+    add = (
+        partial(_with_modules, _kernels(manifest, testbed)) if testbed.is_virtual else _with_object
+    )
+    facts = {c.name: add(manifest.controls[c.name], c) for c in controls}
     return manifest.model_copy(update={"controls": facts})
+
+
+def _kernels(manifest: Manifest, testbed: Testbed) -> list[GuestKernel]:
+    return [find_kernel(name or testbed.virtual.kernel) for name in manifest.guest_kernels]
+
+
+def _with_modules(
+    kernels: Sequence[GuestKernel], facts: ControlFacts, control: ControlFile
+) -> ControlFacts:
+    made = {kernel.release: file_digest(module_of(kernel, control)) for kernel in kernels}
+    changed = [release for release, digest in facts.modules.items() if made.get(release) != digest]
+    if changed:
+        raise HostError(
+            f"{control.name}: the run began with another module for kernel {changed[0]} than there "
+            "is now: results depend on it; start a new run"
+        )
+    return facts.model_copy(update={"modules": made})
 
 
 def _with_object(facts: ControlFacts, control: ControlFile) -> ControlFacts:

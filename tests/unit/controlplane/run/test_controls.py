@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -11,13 +12,14 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.contract.manifest import Manifest
+from nashbed.controlplane.contract.manifest import ControlFacts, Manifest
 from nashbed.controlplane.machine.control_build import ControlObject
 from nashbed.controlplane.machine.control_loader import ControlsLostError
+from nashbed.controlplane.machine.kernels import GuestKernel
 from nashbed.controlplane.machine.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import controls as run_controls
-from nashbed.controlplane.run.controls import controls_of, require_strategies
+from nashbed.controlplane.run.controls import controls_of, require_strategies, with_objects
 from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, resumed_run
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
@@ -145,3 +147,32 @@ def test_virtual_time_wants_a_kernel_that_takes_modules(
         require_strategies(scenario, bed.model, controls)
     configuration.write_text("CONFIG_TCP_CONG_CUBIC=y\nCONFIG_MODULES=y\n")
     require_strategies(scenario, bed.model, controls)
+
+
+def test_modules_of_virtual_time_are_on_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each kernel that trials run on; another module than the run began with is refused."""
+    modules = {release: tmp_path / f"{release}.ko" for release in ("6.1.192", "6.12.1")}
+    for release, path in modules.items():
+        path.write_text(release)
+    kernels = {
+        name: GuestKernel(release, "package", "d", tmp_path, "b")
+        for name, release in (("6.1", "6.1.192"), ("6.12", "6.12.1"))
+    }
+    monkeypatch.setattr(run_controls, "find_kernel", lambda name: kernels[name or "6.1"])
+    monkeypatch.setattr(run_controls, "module_of", lambda kernel, _: modules[kernel.release])
+    bed = parse_testbed("name: virtual\ntarget: virtual\n", "v.yaml").model
+    control = ControlFile("mycc", tmp_path / "mycc.c", "1" * 64)
+    facts = ControlFacts(source="mycc.c", shipped=False, digest="1" * 64)
+    manifest = Manifest.model_construct(
+        controls={"mycc": facts}, guest_kernels={"": None, "6.12": None}
+    )
+    made = with_objects(manifest, bed, [control])
+    assert made.controls["mycc"].modules == {
+        release: hashlib.sha256(release.encode()).hexdigest() for release in modules
+    }
+    assert made.controls["mycc"].object_digest == ""
+    modules["6.12.1"].write_text("changed")
+    with pytest.raises(HostError, match=r"mycc: the run began with another module .* 6.12.1"):
+        with_objects(made, bed, [control])
