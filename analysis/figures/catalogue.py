@@ -330,8 +330,9 @@ def _pair_sketches(
         "",
         "Each against each: who is left where the mix settles",
         "Share of the flows that run the control of the row, at the equilibrium of a mix with "
-        "that of the column. 100 %: every flow switches to it; 'or': several equilibria. Right: "
-        "the mean over the opponents. It says who is adopted, not who is fair.",
+        "that of the column; small: its 95 % interval. 100 %: every flow switches to it; 'or': "
+        "several equilibria. Right: the mean over the opponents. It says who is adopted, not who "
+        "is fair.",
         lambda: tournament.draw(equilibria.pairs),
     )
 

@@ -39,7 +39,8 @@ def draw(pairs: Sequence[PairEquilibria]) -> Figure | None:
     for row, name in enumerate(names):
         for column, other in enumerate(names):
             if name != other:
-                _write(ax, row, column, _shares_of(pairs, name, other), shares[row, column])
+                at = _shares_of(pairs, name, other)
+                _write(ax, (column, row), at, shares[row, column], _span_of(pairs, name, other))
         score = scores[name]
         ax.text(len(names) - 0.35, row, "" if score is None else f"{score:.0%}",
                 va="center", ha="left", color=INK, fontweight="bold")  # fmt: skip
@@ -64,6 +65,17 @@ def _shares_of(pairs: Sequence[PairEquilibria], name: str, other: str) -> list[f
     return []
 
 
+def _span_of(pairs: Sequence[PairEquilibria], name: str, other: str) -> tuple[float, float] | None:
+    """Between which shares a control's surely is against another one."""
+    for pair in pairs:
+        if (pair.first, pair.second) == (name, other):
+            return pair.span_of_first
+        if (pair.first, pair.second) == (other, name) and pair.span_of_first is not None:
+            low, high = pair.span_of_first
+            return 1 - high, 1 - low
+    return None
+
+
 def _matrix(pairs: Sequence[PairEquilibria], names: Sequence[str]) -> np.ma.MaskedArray:
     """Mean shares, shape (S, S); NaN on the diagonal and where none is known."""
     values = np.full((len(names), len(names)), np.nan)
@@ -75,8 +87,21 @@ def _matrix(pairs: Sequence[PairEquilibria], names: Sequence[str]) -> np.ma.Mask
     return np.ma.masked_invalid(values)
 
 
-def _write(ax: Axes, row: int, column: int, shares: Sequence[float], mean: float) -> None:
+def _write(
+    ax: Axes,
+    place: tuple[int, int],
+    shares: Sequence[float],
+    mean: float,
+    span: tuple[float, float] | None,
+) -> None:
     text = " or ".join(f"{share:.0%}" for share in shares) or "not known"
     dark = bool(shares) and not LIGHT <= mean <= DARK
-    ax.text(column, row, text, ha="center", va="center", color="white" if dark else INK,
+    colour = "white" if dark else INK
+    column, row = place
+    ax.text(column, row - 0.1, text, ha="center", va="center", color=colour,
             fontsize=9.5 if len(shares) == 1 else 7.5)  # fmt: skip
+    if span is not None:
+        low, high = (round(100 * share) for share in span)
+        between = f"{low} to {high}" if low < high else "surely"
+        ax.text(column, row + 0.24, between, ha="center", va="center", color=colour,
+                fontsize=6.5)  # fmt: skip

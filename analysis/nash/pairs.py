@@ -49,6 +49,15 @@ class PairEquilibria:
         return [1 - place / self.flows for place in places]
 
     @property
+    def span_of_first(self) -> tuple[float, float] | None:
+        """Between which shares the first one's surely is (95 %); None without one interval."""
+        surely = [i for i in self.ends.intervals if i.sure] if self.ends else []
+        if len(surely) != 1:
+            return None
+        (interval,) = surely
+        return 1 - interval.high / self.flows, 1 - interval.low / self.flows
+
+    @property
     def share_of_first(self) -> float | None:
         """The mean of these."""
         shares = self.shares_of_first

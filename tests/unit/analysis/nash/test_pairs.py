@@ -45,6 +45,8 @@ def test_every_pair_is_a_game_of_its_own() -> None:
     assert [(p.first, p.second) for p in pairs] == list(combinations(NAMES, 2))
     inner, never, always = pairs
     assert inner.share_of_first == pytest.approx(0.4)
+    assert inner.span_of_first is not None
+    assert inner.span_of_first[0] <= 0.4 <= inner.span_of_first[1]
     assert inner.text().startswith("4 cubic + 6 bbr (95 %: ")
     assert never.shares_of_first == [1.0]
     assert always.shares_of_first == [0.0]
