@@ -252,8 +252,8 @@ def _line_sketches(
         name,
         f"Where each settles against {measures.strategies[0]}, by buffer, {line.title}",
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
-        "control, two at a time. Several points at one buffer are several equilibria; the line "
-        "goes through their mean.",
+        "control, two at a time, with 95 % intervals. Several points at one buffer are several "
+        "equilibria; the line goes through their mean.",
         lambda: pair_equilibria.draw(measures, line, equilibria),
     )
     yield _Sketch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
@@ -12,6 +13,18 @@ from ..nash.pairs import PairEquilibria
 from ..results.sweep import SweepLine, place_of
 from .against_setting import axis_of, set_scale
 from .style import WIDE, colour_of, legend_below, marker_of, new_figure
+
+ASIDE = 0.012
+"""How far the controls stand apart on the axis, as a share of the place: they often coincide."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Flows of the first control at the equilibria at one place, and its 95 % interval."""
+
+    x: float
+    flows: list[float]
+    span: tuple[float, ...] | None
 
 
 def draw(
@@ -34,13 +47,16 @@ def draw(
         return None
     axis = axis_of(measures, line)
     figure, (ax,) = new_figure(WIDE, 4.4)
-    for name, found in points.items():
+    for index, (name, found) in enumerate(points.items()):
+        aside = 1 + ASIDE * (index - (len(points) - 1) / 2)
         colour, marker = colour_of(name, measures.strategies), marker_of(name, measures.strategies)
-        for i, (x, flows) in enumerate(found):
-            ax.plot([x] * len(flows), flows, color=colour, marker=marker, alpha=0.9,
-                    linestyle=":", linewidth=0.9, label=name if i == 0 else None)  # fmt: skip
-        ax.plot([x for x, _ in found], [sum(f) / len(f) for _, f in found],
+        ax.plot([aside * p.x for p in found], [sum(p.flows) / len(p.flows) for p in found],
                 color=colour, linewidth=1.2, alpha=0.7)  # fmt: skip
+        for i, point in enumerate(found):
+            ax.plot([aside * point.x] * len(point.flows), point.flows, color=colour, marker=marker,
+                    linestyle="none", label=name if i == 0 else None)  # fmt: skip
+            if point.span is not None:
+                ax.plot([aside * point.x] * 2, point.span, color=colour, linewidth=1.1, alpha=0.5)
     total = sum(measures.group_sizes)
     ax.set(
         xlabel="buffer (BDP)" if axis == "buffer_bdp" else "buffer (MB)",
@@ -57,15 +73,17 @@ def _points(
     line: SweepLine,
     equilibria: Mapping[str, SettingEquilibria],
     other: str,
-) -> list[tuple[float, list[float]]]:
-    """(Place on the axis, flows of the first control at each equilibrium against another)."""
+) -> list[_Point]:
+    """Where the first control settles against another one, along the axis."""
     axis = axis_of(measures, line)
     found = []
     for setting in line.settings:
         pair = _pair(equilibria[setting.label].pairs, measures.strategies[0], other)
         if pair is not None and pair.shares_of_first:
-            flows = [share * pair.flows for share in pair.shares_of_first]
-            found.append((place_of(setting, axis), sorted(flows)))
+            flows = sorted(share * pair.flows for share in pair.shares_of_first)
+            low_high = pair.span_of_first
+            span = None if low_high is None else tuple(share * pair.flows for share in low_high)
+            found.append(_Point(place_of(setting, axis), flows, span))
     return found
 
 
