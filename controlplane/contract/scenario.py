@@ -168,6 +168,10 @@ class PairMixes(ContractModel):
     pairs: Literal["all", "first"]
     second: tuple[Count, ...] | None = None
 
+    def counts(self, flows: int) -> tuple[int, ...]:
+        """How many of so many flows run the later strategy of a pair, in the order of the runs."""
+        return tuple(range(flows + 1)) if self.second is None else self.second
+
     @model_validator(mode="after")
     def _check(self) -> PairMixes:
         if self.second is not None and len(set(self.second)) < max(len(self.second), 1):
@@ -629,7 +633,10 @@ class Scenario(ContractModel):
         Args:
             any_decided: Whether there is a verdict on any of its mixes.
         """
-        return not isinstance(self.sweep.mixes, tuple) or any_decided
+        mixes = self.sweep.mixes
+        if isinstance(mixes, PairMixes):
+            return any(0 < k < self.total_flows for k in mixes.counts(self.total_flows))
+        return mixes == "all" or any_decided
 
     @property
     def smallest_buffer_bytes(self) -> int:

@@ -65,8 +65,8 @@ def _pair_mixes(scenario: Scenario, mixes: PairMixes) -> list[Mix]:
     pairs = [
         p for p in itertools.combinations(names, 2) if mixes.pairs == "all" or p[0] == names[0]
     ]
-    second = range(total + 1) if mixes.second is None else mixes.second
-    splits = [((first, total - k), (other, k)) for first, other in pairs for k in second]
+    counts = mixes.counts(total)
+    splits = [((first, total - k), (other, k)) for first, other in pairs for k in counts]
     present = (tuple((name, count) for name, count in split if count) for split in splits)
     return [_from_spec(scenario, dict(split)) for split in dict.fromkeys(present)]
 

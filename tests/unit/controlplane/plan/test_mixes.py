@@ -74,3 +74,11 @@ def test_pairs_with_the_first_strategy() -> None:
 def test_impossible_pairs_are_refused(mixes: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         parse_scenario(SCENARIO.replace("[0, 1, 3]", mixes), "s.yaml")
+
+
+def test_pairs_that_never_meet_are_no_game() -> None:
+    """Each alone: a run of that says nothing about equilibria."""
+    alone = SCENARIO.replace("[0, 1, 3]", "{pairs: all, second: [0, 3]}")
+    game = SCENARIO.replace("[0, 1, 3]", "{pairs: all, second: [0, 1]}")
+    assert not parse_scenario(alone, "s.yaml").model.seeks_equilibria(any_decided=True)
+    assert parse_scenario(game, "s.yaml").model.seeks_equilibria(any_decided=False)
