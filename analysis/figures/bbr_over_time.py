@@ -1,4 +1,7 @@
-"""BBR's estimates over one trial: its bandwidth, its least RTT, and when it probes for it."""
+"""What congestion controls tell of themselves over one trial, as BBR does.
+
+The bandwidth that they estimate, their least RTT, and when BBR probes for it.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,28 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
+from ..correlation.competition import VERSIONS
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.rtt import US_PER_S
+from ..models.measured import BBR
 from .style import INK, MUTED, colour_of
 
 PROBE_RTT_PACKETS = 4
 """Linux's window while BBR measures the base RTT (bbr_cwnd_min_target)."""
+PROBE_RTT_MODE = 7
+"""Of BBRv2 and BBRv3, which tell their mode (hosts/cc)."""
 COLUMNS = (
     "t_ns", "tick", "flow", "has_bbr", "cwnd_pkts", "bbr_bw_bps", "bbr_min_rtt_us",
-    "bbr_pacing_gain",
+    "bbr_pacing_gain", "bbr_mode",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class BbrSamples:
-    """What the BBR flows of a trial say, on common ticks. T ticks, f flows.
+    """What the flows of a trial say that tell of themselves, on common ticks. T ticks, f flows.
 
     Attributes:
         flows: The flows, shape (f,).
@@ -41,10 +49,11 @@ class BbrSamples:
 
 
 def bbr_samples(trial: TrialMeasures) -> BbrSamples | None:
-    """BBR's samples of a trial; None if it has none.
+    """The samples of a trial's flows that tell an estimate of both; None if it has none.
 
-    A flow is in ProbeRTT where it has a window of at most 4 packets and paces at its estimate.
-    One that gets nearly nothing has that window at other times too.
+    BBRv2 and BBRv3 tell when they are in ProbeRTT. A flow of the kernel's BBR is where it has a
+    window of at most 4 packets and paces at its estimate; one that gets nearly nothing has that
+    window at other times too.
 
     Raises:
         RunError: The table is damaged.
@@ -63,10 +72,18 @@ def bbr_samples(trial: TrialMeasures) -> BbrSamples | None:
     probing = np.zeros(shape, dtype=bool)
     bandwidth[cell] = samples["bbr_bw_bps"][rows]
     min_rtt[cell] = samples["bbr_min_rtt_us"][rows] / US_PER_S
-    probing[cell] = (samples["cwnd_pkts"][rows] <= PROBE_RTT_PACKETS) & (
-        samples["bbr_pacing_gain"][rows] == 1
-    )
+    probing[cell] = _probing(samples, np.array(trial.strategy)[samples["flow"]])[rows]
     return BbrSamples(flows.astype(np.int64), t_ns, bandwidth, min_rtt, probing)
+
+
+def _probing(samples: Arrays, control: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Which samples are of ProbeRTT; `control` has the congestion control of each."""
+    mode = samples["bbr_mode"]
+    small = samples["cwnd_pkts"] <= PROBE_RTT_PACKETS
+    by_window = (control == BBR) & small & (samples["bbr_pacing_gain"] == 1)
+    by_mode = np.isin(control, VERSIONS) & (mode == PROBE_RTT_MODE)
+    found: NDArray[np.bool_] = np.where(np.isfinite(mode), by_mode, by_window)
+    return found
 
 
 def draw_bandwidth(
@@ -80,9 +97,11 @@ def draw_bandwidth(
     )
     rate = _goodput(trial, samples)
     if rate is not None:
-        ax.plot(*rate, color=INK, linewidth=1.0, label="goodput of BBR")
+        ax.plot(*rate, color=INK, linewidth=1.0, label=f"goodput of {_names(trial, samples)}")
     ax.axhline(trial.rate_bps / 1e6, color=INK, linewidth=1.0, linestyle=(0, (5, 3)))
-    ax.set(ylabel="all BBR flows\n(Mbit/s)", ylim=(0, 1.3 * trial.rate_bps / 1e6))
+    ax.set(
+        ylabel=f"all {_names(trial, samples)} flows\n(Mbit/s)", ylim=(0, 1.3 * trial.rate_bps / 1e6)
+    )
 
 
 def draw_min_rtt(
@@ -120,6 +139,11 @@ def mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> None
         samples.t_ns / NS_PER_S, 0, 1, where=probing.tolist(), color=MUTED, alpha=0.4,
         linewidth=1.0, transform=ax.get_xaxis_transform(), label=label, zorder=0.5,
     )  # fmt: skip
+
+
+def _names(trial: TrialMeasures, samples: BbrSamples) -> str:
+    """The congestion controls that tell, e.g. `bbr` or `bbr + bbr3`."""
+    return " + ".join(dict.fromkeys(trial.strategy[flow] for flow in samples.flows.tolist()))
 
 
 def _colour(measures: RunMeasures, trial: TrialMeasures, samples: BbrSamples) -> str:

@@ -440,9 +440,9 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         suffix,
         f"Who holds the queue: {mix}",
         f"Bytes of each flow in the queue, stacked, {source}. Means over short bins. Dashed: the "
-        "applied buffer. Below, where there are BBR flows: their bandwidth estimates, added up, "
-        "beside what they get (dashed: the applied rate), and each flow's least RTT of 10 s beside "
-        "the RTT through the queue. Grey: some BBR flow is in ProbeRTT (a window of 4 packets).",
+        "applied buffer. Below, where flows tell them, as those of BBR do: their bandwidth "
+        "estimates, added up, beside what they get (dashed: the applied rate), and each flow's "
+        "least RTT of 10 s beside the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
         lambda: queue_over_time.draw(measures, trial),
     )
     yield _Sketch(

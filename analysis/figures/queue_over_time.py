@@ -66,7 +66,8 @@ def draw(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:
         draw_bandwidth(bandwidth, measures, trial, samples)
         draw_min_rtt(rtt, measures, trial, samples, (bins.middles_ns, stacked.sum(axis=0)))
         for each in below:
-            mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
+            if samples.probing.any():
+                mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
     (ax, *below)[-1].set_xlabel("time (s)")
     _mark_warmup(ax, trial)
     _delay_axis(ax, trial)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,44 +65,56 @@ def write_table(folder: Path, table: TableLayout, batches: Iterable[Mapping[str,
     return rows
 
 
-def read_columns(path: Path, names: Sequence[str]) -> Arrays:
+def read_columns(path: Path, names: Sequence[str], later: Collection[str] = ()) -> Arrays:
     """Read whole columns of a table that fits in memory.
 
     Args:
         path: The file.
         names: The columns.
+        later: Columns that files of earlier versions lack; their values are nulls there.
 
     Raises:
         RunError: The file is missing, damaged or lacks a column.
     """
     try:
-        read = pq.read_table(path, columns=list(names))
+        read = pq.read_table(path, columns=_present(path, names, later))
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error, TRIAL_REMEDY) from error
-    return {name: _numpy(read.column(name)) for name in read.column_names}
+    found = {name: _numpy(read.column(name)) for name in read.column_names}
+    return _completed(found, names, later, read.num_rows)
 
 
-def stream_columns(path: Path, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Arrays]:
+def stream_columns(
+    path: Path, names: Sequence[str], rows: int = BATCH_ROWS, later: Collection[str] = ()
+) -> Iterator[Arrays]:
     """Read columns of a table of any size, at most `rows` rows at a time, on one thread.
 
     Args:
         path: The file.
         names: The columns.
         rows: Largest number of rows of a batch.
+        later: Columns that files of earlier versions lack; their values are nulls there.
 
     Raises:
         RunError: The file is missing, damaged or lacks a column.
     """
     try:
+        present = _present(path, names, later)
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(rows, columns=list(names), use_threads=False):
-                yield {name: _numpy(batch.column(name)) for name in names}
+            for batch in file.iter_batches(rows, columns=present, use_threads=False):
+                found = {name: _numpy(batch.column(name)) for name in present}
+                yield _completed(found, names, later, batch.num_rows)
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error, TRIAL_REMEDY) from error
 
 
-def check_table(path: Path, schema: pa.Schema) -> None:
+def check_table(path: Path, schema: pa.Schema, later: Collection[str] = ()) -> None:
     """Check a file's columns and types against a schema; only its footer is read.
+
+    Args:
+        path: The file.
+        schema: Columns and types.
+        later: Columns that files of earlier versions lack.
 
     Raises:
         RunError: The file is damaged, lacks a column or has one of another type.
@@ -112,13 +124,28 @@ def check_table(path: Path, schema: pa.Schema) -> None:
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, error, TRIAL_REMEDY) from error
     missing = [name for name in schema.names if name not in in_file.names]
-    if missing:
-        raise damaged(path, f"has no column {', '.join(missing)}", TRIAL_REMEDY)
+    if lacking := [name for name in missing if name not in later]:
+        raise damaged(path, f"has no column {', '.join(lacking)}", TRIAL_REMEDY)
     for field in schema:
+        if field.name in missing:
+            continue
         kind = in_file.field(field.name).type
         if kind != field.type:
             problem = f"column {field.name} is {kind}, not {field.type}"
             raise damaged(path, problem, TRIAL_REMEDY)
+
+
+def _present(path: Path, names: Sequence[str], later: Collection[str]) -> list[str]:
+    """The columns to ask a file for: without those that it lacks for its age."""
+    if not set(names) & set(later):
+        return list(names)
+    in_file = pq.read_schema(path).names
+    return [name for name in names if name in in_file or name not in later]
+
+
+def _completed(found: Arrays, names: Sequence[str], later: Collection[str], rows: int) -> Arrays:
+    nulls = {name: np.full(rows, np.nan) for name in names if name in later and name not in found}
+    return found | nulls
 
 
 def _arrow(values: Any, kind: pa.DataType) -> pa.Array:

@@ -12,7 +12,7 @@ from ..contract.trial import Setting, TrialRecord
 from .documents import read_document
 from .errors import TRIAL_REMEDY, damaged
 from .parquet import BATCH_ROWS, Arrays, check_table, read_columns, stream_columns
-from .tables import TABLES
+from .tables import LATER, TABLES
 
 REQUIRED = ("flows",)
 
@@ -61,7 +61,7 @@ class SealedTrial:
         Raises:
             RunError: The file is missing, damaged or lacks a column.
         """
-        return read_columns(self._file(table), _names(table, columns))
+        return read_columns(self._file(table), _names(table, columns), LATER.get(table, ()))
 
     def batches(
         self, table: str, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
@@ -79,7 +79,7 @@ class SealedTrial:
         Raises:
             RunError: The file is missing, damaged or lacks a column.
         """
-        return stream_columns(self._file(table), _names(table, columns), rows)
+        return stream_columns(self._file(table), _names(table, columns), rows, LATER.get(table, ()))
 
     def lazy(self, table: str) -> pl.LazyFrame:
         """Scan a table lazily with polars, for questions that no metric answers yet."""
@@ -104,7 +104,7 @@ def open_trial(path: Path) -> SealedTrial:
             raise damaged(path / f"{name}.parquet", "is missing", TRIAL_REMEDY)
     for name, schema in TABLES.items():
         if trial.has(name):
-            check_table(path / f"{name}.parquet", schema)
+            check_table(path / f"{name}.parquet", schema, LATER.get(name, ()))
     _check_flows(trial)
     return trial
 

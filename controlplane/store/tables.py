@@ -13,3 +13,6 @@ TABLES = {
     table.name: table.schema for table in (POSTCARDS, BINS, FLOW_SAMPLES, GOODPUT, FLOWS, COUNTERS)
 }
 """Table name -> schema; the file of a table is `<name>.parquet`."""
+
+LATER = {FLOW_SAMPLES.name: ("bbr_mode",)}
+"""Table name -> columns that trials of earlier versions lack; who reads them gets nulls."""

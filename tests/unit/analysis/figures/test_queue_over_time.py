@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,7 @@ SAMPLES = {
     "bbr_bw_bps": [0, 0, 3_000_000, 5_000_000, 4_000_000],
     "bbr_min_rtt_us": [0, 0, 60_000, 45_000, 45_000],
     "bbr_pacing_gain": [0.0, 2.89, 1.25, 1.0, 0.34],
+    "bbr_mode": [float("nan")] * 5,
 }
 
 
@@ -106,7 +108,7 @@ def test_what_bbr_makes_of_it() -> None:
     assert points(lines_of(rtt)["RTT through the queue"])[1][1] == pytest.approx(70)
     assert rtt.get_xlabel() == "time (s)"
     assert legend_of(figure)[-1] == "ProbeRTT"
-    assert bandwidth.get_ylabel() == "all BBR flows\n(Mbit/s)"
+    assert bandwidth.get_ylabel() == "all bbr flows\n(Mbit/s)"
 
 
 def test_a_small_window_is_a_probe_only_at_the_paced_rate() -> None:
@@ -115,6 +117,20 @@ def test_a_small_window_is_a_probe_only_at_the_paced_rate() -> None:
     assert found is not None
     assert found.flows.tolist() == [1]
     assert found.probing.tolist() == [[False, True, False]]
+
+
+def test_a_control_that_tells_its_mode_probes_when_it_says_so() -> None:
+    """BBRv3's window is half a BDP then, of any size; other controls number other modes."""
+    told = {**SAMPLES, "cwnd_pkts": [4, 60, 60, 4, 60], "bbr_mode": [float("nan"), 4, 7, 4, 7]}
+    _, trial = trial_with({"flow_samples": told})
+    later = replace(trial, strategy=tuple(n.replace("bbr", "bbr3") for n in trial.strategy))
+    found = bbr_samples(later)
+    assert found is not None
+    assert found.probing.tolist() == [[True, False, True]]
+    other = replace(trial, strategy=tuple(n.replace("bbr", "copa") for n in trial.strategy))
+    found = bbr_samples(other)
+    assert found is not None
+    assert not found.probing.any()
 
 
 def test_goodput_second_by_second() -> None:
@@ -128,7 +144,7 @@ def test_goodput_second_by_second() -> None:
     record.duration_ns = 2000 * MS
     figure = queue_over_time.draw(measures, trial)
     assert figure is not None
-    drawn = points(lines_of(figure.axes[1])["goodput of BBR"])
+    drawn = points(lines_of(figure.axes[1])["goodput of bbr"])
     assert drawn == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import open_run
+from nashbed.controlplane.store.sealed_trial import open_trial
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json, write_run
 
 ONE_LINE = "\n"
@@ -110,6 +111,23 @@ def test_missing_column(run_copy: Path) -> None:
     file = first_trial(run_copy) / "goodput.parquet"
     pq.write_table(pq.read_table(file).drop_columns(["bytes"]), file)
     assert "goodput.parquet: has no column bytes" in only_damage(run_copy)
+
+
+def test_a_trial_of_an_earlier_version_has_nulls_for_later_columns(run_copy: Path) -> None:
+    """A column that came with a later version is no damage where it is missing."""
+    folder = first_trial(run_copy)
+    file = folder / "flow_samples.parquet"
+    table = pq.read_table(file)
+    pq.write_table(table.drop_columns(["bbr_mode"]), file)
+    trial = open_trial(folder)
+    read = trial.arrays("flow_samples", ["bbr_mode", "flow"])
+    assert read["flow"].tolist() == table["flow"].to_pylist()
+    assert np.isnan(read["bbr_mode"]).all()
+    (batch,) = trial.batches("flow_samples", ["flow", "bbr_mode"])
+    assert len(batch["bbr_mode"]) == len(batch["flow"]) == len(table)
+    assert np.isnan(batch["bbr_mode"]).all()
+    with pytest.raises(RunError):
+        trial.arrays("flow_samples", ["bbr_mode", "no_such"])
 
 
 def test_wrong_type(run_copy: Path) -> None:
