@@ -23,6 +23,9 @@ from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_fig
 
 LOG_FROM = 20
 """Largest by smallest place from which on the axis is logarithmic."""
+AXIS_TITLES = {
+    "buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)", "random_loss": "random loss (%)",
+}  # fmt: skip
 Points = list[tuple[float, Estimate]]
 
 
@@ -185,9 +188,7 @@ def _about(series: ReferenceSeries, line: SweepLine, mixed: bool) -> bool:
 
 
 def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> None:
-    titles = {"buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)",
-              "random_loss": "random loss (%)"}  # fmt: skip
-    ax.set(xlabel=titles[axis], ylabel="throughput (Mbit/s)")
+    ax.set(xlabel=AXIS_TITLES[axis], ylabel="throughput (Mbit/s)")
     set_scale(ax, places)
     ax.set_ylim(bottom=0)
     legend_below(figure, ax, columns=2)

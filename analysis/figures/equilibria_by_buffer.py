@@ -17,7 +17,7 @@ from ..results.bounds import matches
 from ..results.sweep import SweepLine, place_of
 from ..state import strategy_totals
 from ..text import trials_text
-from .against_setting import axis_of, set_scale
+from .against_setting import AXIS_TITLES, axis_of, set_scale
 from .model_lines import ask
 from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
 from .unsettled import mark_unsettled
@@ -56,7 +56,7 @@ def draw(
     total = sum(measures.group_sizes)
     first = measures.strategies[0]
     ax.set(
-        xlabel="buffer (BDP)" if axis == "buffer_bdp" else "buffer (MB)",
+        xlabel=AXIS_TITLES[axis],
         ylabel=f"{first} flows at the equilibrium, of {total}",
         ylim=(-0.03 * total, 1.03 * total),
     )

@@ -11,7 +11,7 @@ from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
 from ..nash.pairs import PairEquilibria
 from ..results.sweep import SweepLine, place_of
-from .against_setting import axis_of, set_scale
+from .against_setting import AXIS_TITLES, axis_of, set_scale
 from .style import WIDE, colour_of, legend_below, marker_of, new_figure
 
 ASIDE = 0.012
@@ -59,7 +59,7 @@ def draw(
                 ax.plot([aside * point.x] * 2, point.span, color=colour, linewidth=1.1, alpha=0.5)
     total = sum(measures.group_sizes)
     ax.set(
-        xlabel="buffer (BDP)" if axis == "buffer_bdp" else "buffer (MB)",
+        xlabel=AXIS_TITLES[axis],
         ylabel=f"{first} flows at the equilibrium, of {total}",
         ylim=(-0.03 * total, 1.03 * total),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..nash.pairs import PairEquilibria, mean_share
+from ..nash.pairs import PairEquilibria, ranking
 from .style import INK, MUTED, WIDE, new_figure
 
 LEAST_STRATEGIES = 3
@@ -26,12 +26,10 @@ def draw(pairs: Sequence[PairEquilibria]) -> Figure | None:
     Returns:
         The figure; None unless every pair of at least three controls was measured.
     """
-    names = list(dict.fromkeys(name for p in pairs for name in (p.first, p.second)))
+    scores = dict(ranking(pairs))
+    names = list(scores)
     if len(names) < LEAST_STRATEGIES or len(pairs) < len(names) * (len(names) - 1) // 2:
         return None
-    scores = {name: mean_share(pairs, name) for name in names}
-    names.sort(key=lambda name: -1.0 if scores[name] is None else float(scores[name] or 0))
-    names.reverse()
     figure, (ax,) = new_figure(WIDE, 0.62 * len(names) + 1.6)
     shares = _matrix(pairs, names)
     colours = mpl.colormaps["RdBu"].with_extremes(bad="#eef0f2")
@@ -39,8 +37,8 @@ def draw(pairs: Sequence[PairEquilibria]) -> Figure | None:
     for row, name in enumerate(names):
         for column, other in enumerate(names):
             if name != other:
-                at = _shares_of(pairs, name, other)
-                _write(ax, (column, row), at, shares[row, column], _span_of(pairs, name, other))
+                at, span = _settled(pairs, name, other)
+                _write(ax, (column, row), at, shares[row, column], span)
         score = scores[name]
         ax.text(len(names) - 0.35, row, "" if score is None else f"{score:.0%}",
                 va="center", ha="left", color=INK, fontweight="bold")  # fmt: skip
@@ -55,25 +53,17 @@ def draw(pairs: Sequence[PairEquilibria]) -> Figure | None:
     return figure
 
 
-def _shares_of(pairs: Sequence[PairEquilibria], name: str, other: str) -> list[float]:
-    """A control's shares at the equilibria against another one, in order."""
+def _settled(
+    pairs: Sequence[PairEquilibria], name: str, other: str
+) -> tuple[list[float], tuple[float, float] | None]:
+    """A control's shares at the equilibria against another one, in order, and their interval."""
     for pair in pairs:
+        shares, span = sorted(pair.shares_of_first), pair.span_of_first
         if (pair.first, pair.second) == (name, other):
-            return sorted(pair.shares_of_first)
+            return shares, span
         if (pair.first, pair.second) == (other, name):
-            return sorted(1 - share for share in pair.shares_of_first)
-    return []
-
-
-def _span_of(pairs: Sequence[PairEquilibria], name: str, other: str) -> tuple[float, float] | None:
-    """Between which shares a control's surely is against another one."""
-    for pair in pairs:
-        if (pair.first, pair.second) == (name, other):
-            return pair.span_of_first
-        if (pair.first, pair.second) == (other, name) and pair.span_of_first is not None:
-            low, high = pair.span_of_first
-            return 1 - high, 1 - low
-    return None
+            return [1 - s for s in reversed(shares)], span and (1 - span[1], 1 - span[0])
+    return [], None
 
 
 def _matrix(pairs: Sequence[PairEquilibria], names: Sequence[str]) -> np.ma.MaskedArray:
@@ -81,7 +71,7 @@ def _matrix(pairs: Sequence[PairEquilibria], names: Sequence[str]) -> np.ma.Mask
     values = np.full((len(names), len(names)), np.nan)
     for row, name in enumerate(names):
         for column, other in enumerate(names):
-            shares = _shares_of(pairs, name, other) if name != other else []
+            shares, _ = _settled(pairs, name, other)
             if shares:
                 values[row, column] = sum(shares) / len(shares)
     return np.ma.masked_invalid(values)

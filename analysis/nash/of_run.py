@@ -66,7 +66,7 @@ class SettingEquilibria:
         trials: Trials of the measured mixes with flows of several strategies.
         unsettled: How many of them had not settled.
         exhausted: Repetitions after which these are still not clear; 0: clear, or not all done.
-        pairs: Of more than two strategies (one group): the game of each pair that was measured.
+        pairs: Of a scenario of pairs: the game of each pair that was measured.
     """
 
     setting: Setting
@@ -137,14 +137,13 @@ class SettingEquilibria:
     def notes(self) -> list[str]:
         """What is not certain about the equilibria, in words; undecided mixes among it."""
         has_interval = self.ends is not None and bool(self.ends.intervals)
+        undecided = () if self.table.pairs else self.undecided  # each pair says it of itself
         notes = []
-        if self.table.pairs:
-            pass  # each pair says of itself what is not certain
-        elif not self.equilibria and self.undecided:
+        if not self.equilibria and undecided:
             missing = f"{self.missing_count} of {self.state_count} mixes not measured"
             notes.append(f"undecided: {missing}")
-        elif self.undecided and not has_interval:
-            notes.append(f"{len(self.undecided)} mixes undecided")
+        elif undecided and not has_interval:
+            notes.append(f"{len(undecided)} mixes undecided")
         elif has_interval and not self.equilibria:
             notes.append("no mix of the means is an equilibrium")
         if self.exhausted:

@@ -85,15 +85,13 @@ class PairEquilibria:
 
 
 def equilibria_of_pairs(table: PayoffTable, epsilon: float = 0.0) -> tuple[PairEquilibria, ...]:
-    """The games of all pairs that were measured, of one group; none with two strategies.
+    """The games of all pairs that were measured; none of a scenario that is not of pairs.
 
     Args:
         table: What was measured.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
     """
-    if len(table.sizes) != 1 or len(table.strategies) < 3:
-        return ()
-    return tuple(_measured_pairs(table, epsilon))
+    return tuple(_measured_pairs(table, epsilon)) if table.pairs else ()
 
 
 def _measured_pairs(table: PayoffTable, epsilon: float) -> Iterator[PairEquilibria]:
@@ -123,13 +121,18 @@ def mean_share(pairs: Sequence[PairEquilibria], strategy: str) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+def ranking(pairs: Sequence[PairEquilibria]) -> list[tuple[str, float | None]]:
+    """Each strategy with its `mean_share`, the largest first; last those without any."""
+    names = dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second))
+    shares = [(name, mean_share(pairs, name)) for name in names]
+    return sorted(shares, key=lambda each: -1.0 if each[1] is None else each[1], reverse=True)
+
+
 def pairs_text(pairs: Sequence[PairEquilibria]) -> str:
     """Where the pairs settle, in a line: each of a few, or how the strategies rank."""
     if len(pairs) <= LISTED_PAIRS:
         return "; ".join(pair.text() for pair in pairs)
-    names = dict.fromkeys(name for pair in pairs for name in (pair.first, pair.second))
-    scores = [(share, name) for name in names if (share := mean_share(pairs, name)) is not None]
-    ranked = [f"{name} {share:.0%}" for share, name in sorted(scores, reverse=True)]
+    ranked = [f"{name} {share:.0%}" for name, share in ranking(pairs) if share is not None]
     return f"share of the flows at the equilibrium, mean over opponents: {', '.join(ranked)}"
 
 

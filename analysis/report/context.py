@@ -19,6 +19,7 @@ from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..nash.of_run import SettingEquilibria
+from ..nash.pairs import LISTED_PAIRS
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
 from ..results.summary import RunSummary
@@ -120,13 +121,14 @@ def _headline(findings: Findings) -> list[Json]:
         setting = equilibria.setting
         near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
         if equilibria.table.pairs:
-            near = []  # the pairs are listed, each with its interval
+            near = []  # each pair says of itself what is near
+        listed = equilibria.pairs if len(equilibria.pairs) <= LISTED_PAIRS else ()
         lines.append(
             {
                 "setting": _setting_name(measures, setting),
                 "equilibria": equilibria.summary(),
-                "pairs": [pair.text() for pair in equilibria.pairs],
-                "notes": "; ".join(equilibria.notes()) if equilibria.table.pairs else "",
+                "pairs": [pair.text() for pair in listed],
+                "notes": "; ".join(equilibria.notes()) if listed else "",
                 "each_trial": _each_trial(equilibria),
                 "near": "; ".join(equilibria.text(v.state) for v in near)
                 if len(near) <= 6

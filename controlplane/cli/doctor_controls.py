@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ..contract.control import read_control
 from ..contract.errors import HostError, NashbedError
 from ..machine import control_checks
-from ..machine.control_build import find_clang, object_of
+from ..machine.control_build import PACKAGES, find_clang, object_of
 from ..machine.control_loader import try_loading
 from ..machine.paths import CONTROL_SIMULATOR, CONTROL_TEMPLATE, CONTROLS, built
 from .doctor_check import DoctorCheck
@@ -41,7 +41,7 @@ def _check(name: str, look: Callable[[], str], skipped: str) -> DoctorCheck:
 def _clang() -> str:
     clang = find_clang()
     if clang is None:
-        raise HostError("not found; `apt install clang llvm libbpf-dev`")
+        raise HostError(f"not found; {PACKAGES}")
     return clang
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..contract.control import ControlFile, read_control
 from ..contract.errors import ConfigError
-from ..machine.control_build import find_clang, is_shipped, object_of, require_object_at_hand
+from ..machine.control_build import PACKAGES, find_clang, is_shipped, object_of
 from ..machine.control_checks import held_controls, kernel_problems, kernels_own_controls
 from ..machine.control_loader import try_loading
 from ..machine.control_simulator import Simulation, compile_for_simulator, simulate
@@ -80,8 +80,7 @@ def check_control(source: Path, show: ShowStep) -> ControlVerdict:
 def _loaded(control: ControlFile) -> tuple[str, bool | None, str]:
     """What made the eBPF object, whether it loads, and why that was not tried."""
     if find_clang() is None and not is_shipped(control):
-        return "", None, "clang is not installed: `apt install clang llvm libbpf-dev`"
-    require_object_at_hand(control)
+        return "", None, f"clang is not installed: {PACKAGES}"
     made = object_of(control)
     problems = kernel_problems()
     if problems:

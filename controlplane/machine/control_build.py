@@ -14,7 +14,7 @@ from pathlib import Path
 from ..contract.control import ControlFile, control_sources
 from ..contract.errors import ConfigError, HostError
 from . import command
-from .kernels import kernel_cache
+from .kernels import file_digest, kernel_cache
 from .paths import BPF_COMPILER, BUILT_CONTROLS, CONTROLS
 
 OBJECT = ".bpf.o"
@@ -53,7 +53,7 @@ def object_of(control: ControlFile) -> ControlObject:
         HostError: There is no compiler, or the object of a shipped one is not of its sources.
     """
     path, made_by = _shipped(control) if is_shipped(control) else _compiled(control)
-    return ControlObject(control.name, path, hashlib.sha256(path.read_bytes()).hexdigest(), made_by)
+    return ControlObject(control.name, path, file_digest(path), made_by)
 
 
 def require_object_at_hand(control: ControlFile) -> None:

@@ -37,6 +37,8 @@ read_cc_info(int fd, struct cc_told *told)
 bool
 control_state_read(const struct control_state *state, int fd, struct cc_told *told)
 {
+	if (state == NULL)
+		return false;
 	if (state->map < 0)
 		return read_cc_info(fd, told);
 	if (bpf_map_lookup_elem(state->map, &fd, state->values) < 0)
@@ -94,10 +96,12 @@ control_states_close(struct control_states *states)
 }
 
 const struct control_state *
-control_states_find(const struct control_states *states, const char *cc)
+control_states_find(const struct control_states *states, int fd, const char *cc)
 {
+	struct cc_told told;
+
 	for (size_t i = 0; i < states->count; i++)
 		if (strcmp(states->storage[i].cc, cc) == 0)
 			return &states->storage[i];
-	return &states->tcp_cc_info;
+	return read_cc_info(fd, &told) ? &states->tcp_cc_info : NULL;
 }

@@ -31,7 +31,8 @@ int control_states_open(struct control_states *states, const struct config *conf
 			struct failure *failure);
 void control_states_close(struct control_states *states);
 
-const struct control_state *control_states_find(const struct control_states *states,
+/* How a connected socket's control tells of itself; NULL where it does not, which is seen once. */
+const struct control_state *control_states_find(const struct control_states *states, int fd,
 						const char *cc);
 
 /* False where the control tells nothing. */

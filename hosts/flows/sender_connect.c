@@ -58,7 +58,8 @@ note_connected(struct sender_flow *flow, int64_t now_ns)
 	flow->connected_ns = now_ns;
 	if (read_cc(flow) < 0)
 		return -1;
-	flow->state_of_cc = control_states_find(&flow->sender->states, flow->cc_applied);
+	flow->state_of_cc =
+		control_states_find(&flow->sender->states, flow->watch.fd, flow->cc_applied);
 	if (sender_flow_sample(flow) < 0)
 		return -1;
 	flow->acked_by_handshake = flow->last.bytes_acked;
