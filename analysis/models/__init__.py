@@ -7,10 +7,10 @@ from . import (
     mishra2022_two_flow,
     ware2019,
 )
-from .prediction import Prediction, PublishedModel
+from .prediction import Prediction, Model
 from .question import ModelError, Question
 
-MODELS: dict[str, PublishedModel] = {
+MODELS: dict[str, Model] = {
     module.MODEL.name: module.MODEL
     for module in (
         ware2019,
@@ -22,4 +22,4 @@ MODELS: dict[str, PublishedModel] = {
 }
 """By name, in the order in which tables show them."""
 
-__all__ = ["MODELS", "ModelError", "Prediction", "PublishedModel", "Question"]
+__all__ = ["MODELS", "ModelError", "Prediction", "Model", "Question"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import MODELS
-from .prediction import PublishedModel
+from .prediction import Model
 from .question import Question
 
 
@@ -77,7 +77,7 @@ class BufferAccuracy:
 
 
 def accuracy_by_buffer(
-    mixes: Iterable[MeasuredMix], models: Sequence[PublishedModel] = ()
+    mixes: Iterable[MeasuredMix], models: Sequence[Model] = ()
 ) -> list[BufferAccuracy]:
     """The errors at each buffer, smallest first, and over all of them at the end.
 
@@ -98,12 +98,12 @@ def accuracy_by_buffer(
 
 
 def _at_buffer(
-    buffer: float | None, mixes: Sequence[MeasuredMix], models: Sequence[PublishedModel]
+    buffer: float | None, mixes: Sequence[MeasuredMix], models: Sequence[Model]
 ) -> BufferAccuracy:
     return BufferAccuracy(buffer, len(mixes), tuple(_accuracy(model, mixes) for model in models))
 
 
-def _accuracy(model: PublishedModel, mixes: Sequence[MeasuredMix]) -> Accuracy:
+def _accuracy(model: Model, mixes: Sequence[MeasuredMix]) -> Accuracy:
     answers = [(model.predict(mix.question), mix.bbr_share) for mix in mixes]
     off = np.array([a.bbr_share - s for a, s in answers if a.bbr_share is not None])
     refused = [answer.refusals[0] for answer, _ in answers if answer.bbr_share is None]

@@ -8,7 +8,7 @@ from typing import Any
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable, two_strategy_table
 from . import mishra2022, mishra2022_desynchronised, mishra2022_synchronised
-from .prediction import PublishedModel
+from .prediction import Model
 from .question import Question
 
 NAN = float("nan")
@@ -95,7 +95,7 @@ def _lead(bbr: float, question: Question) -> float:
     return share - bbr / question.flows
 
 
-def predicted_table(model: PublishedModel, question: Question) -> PayoffTable:
+def predicted_table(model: Model, question: Question) -> PayoffTable:
     """The game that a model predicts: throughput of a flow in every mix, in bit/s.
 
     Args:

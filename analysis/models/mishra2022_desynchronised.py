@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .mishra2022 import SOURCE, VALIDITY, answer, k_desynchronised
-from .prediction import Prediction, PublishedModel
+from .prediction import Prediction, Model
 from .question import Question
 
 NAME = "mishra-desynchronised"
@@ -21,7 +21,7 @@ def predict(question: Question) -> Prediction:
     return answer(NAME, question, k)
 
 
-MODEL = PublishedModel(
+MODEL = Model(
     NAME,
     "Mishra, de-synchronised",
     f"{SOURCE}, equations 18 to 20 and 22",

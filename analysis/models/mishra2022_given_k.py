@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .mishra2022 import SOURCE, VALIDITY, answer, k_desynchronised, k_synchronised
-from .prediction import Prediction, PublishedModel
+from .prediction import Prediction, Model
 from .question import Question
 
 NAME = "mishra-given-k"
@@ -33,7 +33,7 @@ def _refusals(question: Question) -> tuple[str, ...]:
     return (f"k = {question.k:g} is outside its bounds for this mix, {low:g} to {high:.3g}",)
 
 
-MODEL = PublishedModel(
+MODEL = Model(
     NAME,
     "Mishra, k given",
     f"{SOURCE}, equations 18 to 20",

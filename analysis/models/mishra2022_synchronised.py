@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .mishra2022 import SOURCE, VALIDITY, answer, k_synchronised
-from .prediction import Prediction, PublishedModel
+from .prediction import Prediction, Model
 from .question import Question
 
 NAME = "mishra-synchronised"
@@ -20,7 +20,7 @@ def predict(question: Question) -> Prediction:
     return answer(NAME, question, k_synchronised())
 
 
-MODEL = PublishedModel(
+MODEL = Model(
     NAME,
     "Mishra, synchronised",
     f"{SOURCE}, equations 18 to 21",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .mishra2022 import CUBIC_KEEPS, SOURCE, VALIDITY, answer
-from .prediction import Prediction, PublishedModel
+from .prediction import Prediction, Model
 from .question import Question
 
 NAME = "mishra-two-flow"
@@ -24,7 +24,7 @@ def predict(question: Question) -> Prediction:
     return answer(NAME, question, CUBIC_KEEPS, refusals)
 
 
-MODEL = PublishedModel(
+MODEL = Model(
     NAME,
     "Mishra 1 v 1",
     f"{SOURCE}, equations 5 to 20",

@@ -22,6 +22,7 @@ class Prediction:
         refusals: Why there is no number: the question is outside the model's validity.
         flags: Reservations about the number.
         inner: Quantities inside the model, by name, in SI units and bytes.
+        share_range: Smallest and largest share over the model's seeds; None: it has no chance in it.
     """
 
     model: str
@@ -30,6 +31,7 @@ class Prediction:
     refusals: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     inner: Mapping[str, float] = field(default_factory=dict)
+    share_range: tuple[float, float] | None = None
 
     @property
     def status(self) -> Status:
@@ -66,6 +68,7 @@ class Prediction:
             "bbr": self.question.bbr,
             "cubic": self.question.cubic,
             "bbr_share": self.bbr_share,
+            "share_range": self.share_range,
             "aggregate_bps": {"bbr": self.bbr_bps, "cubic": self.cubic_bps},
             "per_flow_bps": {"bbr": self.bbr_per_flow_bps, "cubic": self.cubic_per_flow_bps},
             "reasons": [*self.refusals, *self.flags],
@@ -78,8 +81,8 @@ def _each(total: float | None, flows: int) -> float | None:
 
 
 @dataclass(frozen=True)
-class PublishedModel:
-    """A published model.
+class Model:
+    """A model of CUBIC against BBR: a published one, or ours.
 
     Attributes:
         name: Short name, as on the command line.

@@ -25,6 +25,12 @@ class Question:
         duration_s: How long they compete, in seconds.
         k: Part of its largest aggregate window that CUBIC keeps in a congestion event, as
             measured or assumed; only the model with a given k reads it.
+        cubic_start_s: When the CUBIC flows start, in seconds after the common start. What follows
+            is read by the fluid model alone; the others know no start.
+        bbr_start_s: When the BBR flows start.
+        start_spread_s: Each flow starts up to this much later.
+        measured_from_s: Start of the time over which shares are meant; it lasts until `duration_s`.
+        window_bytes: Most that a socket's buffers let a flow have in flight; None: no limit.
     """
 
     rate_bps: float
@@ -34,6 +40,11 @@ class Question:
     bbr: int
     duration_s: float = 120.0
     k: float | None = None
+    cubic_start_s: float = 0.0
+    bbr_start_s: float = 0.0
+    start_spread_s: float = 0.1
+    measured_from_s: float = 0.0
+    window_bytes: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no model could answer.
@@ -45,6 +56,10 @@ class Question:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ModelError(f"{name} is {value:g}; give a number above 0")
+        for name in ("cubic_start_s", "bbr_start_s", "start_spread_s", "measured_from_s"):
+            value = getattr(self, name)
+            if not 0 <= value < self.duration_s:
+                raise ModelError(f"{name} is {value:g}; give 0 or more, less than duration_s")
         if min(self.cubic, self.bbr) < 0 or self.flows == 0:
             raise ModelError(
                 f"{self.cubic} CUBIC and {self.bbr} BBR flows: give at least one, none negative"

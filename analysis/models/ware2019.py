@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
-from .prediction import Prediction, PublishedModel, no_competition
+from .prediction import Prediction, Model, no_competition
 from .question import Question
 
 NAME = "ware"
@@ -73,7 +73,7 @@ def _flags(question: Question, unclamped: float) -> tuple[str, ...]:
     )
 
 
-MODEL = PublishedModel(
+MODEL = Model(
     NAME,
     "Ware",
     "Ware, Mukerjee, Seshan, Sherry, IMC 2019",

@@ -1,0 +1,87 @@
+"""What the fluid model is asked: flows of several kinds at one drop-tail bottleneck."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..question import ModelError, Question
+
+
+@dataclass(frozen=True)
+class FlowKind:
+    """Flows that differ in nothing but chance.
+
+    Attributes:
+        control: Their congestion control, one of `fluid.CONTROLS`.
+        flows: How many, at least 1.
+        base_rtt_s: Their round-trip time without queueing, in seconds.
+        start_s: When they start.
+        start_spread_s: Each starts up to this much later.
+        window_bytes: Most that a flow's socket buffers let it have in flight.
+    """
+
+    control: str
+    flows: int
+    base_rtt_s: float
+    start_s: float = 0.0
+    start_spread_s: float = 0.1
+    window_bytes: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be simulated.
+
+        Raises:
+            ModelError: A quantity is out of its range.
+        """
+        if self.flows < 1:
+            raise ModelError(f"{self.flows} {self.control} flows; give at least 1")
+        if not (math.isfinite(self.base_rtt_s) and self.base_rtt_s > 0):
+            raise ModelError(f"base_rtt_s is {self.base_rtt_s:g}; give a number above 0")
+        if min(self.start_s, self.start_spread_s) < 0 or not self.window_bytes > 0:
+            raise ModelError(f"{self.control}: starts below 0, or no window at all")
+
+
+@dataclass(frozen=True)
+class Competition:
+    """Flows that share a drop-tail bottleneck.
+
+    Attributes:
+        rate_bps: Rate of the bottleneck in bit/s.
+        buffer_bytes: Its buffer in bytes.
+        kinds: The flows; at least one kind.
+        duration_s: How long they compete, in seconds.
+        measured_from_s: Start of the time that the outcome is over.
+    """
+
+    rate_bps: float
+    buffer_bytes: float
+    kinds: tuple[FlowKind, ...]
+    duration_s: float = 120.0
+    measured_from_s: float = 0.0
+
+
+def competition_of(question: Question, second: str = "bbr") -> Competition:
+    """The competition of a question: CUBIC flows, and those of another control.
+
+    Args:
+        question: The question; it speaks of CUBIC and BBR.
+        second: What runs in place of BBR, e.g. `bbr3`.
+    """
+    window = math.inf if question.window_bytes is None else question.window_bytes
+    sides = (
+        ("cubic", question.cubic, question.cubic_start_s),
+        (second, question.bbr, question.bbr_start_s),
+    )
+    kinds = tuple(
+        FlowKind(name, flows, question.base_rtt_s, start, question.start_spread_s, window)
+        for name, flows, start in sides
+        if flows
+    )
+    return Competition(
+        question.rate_bps,
+        question.buffer_bytes,
+        kinds,
+        question.duration_s,
+        question.measured_from_s,
+    )
