@@ -7,7 +7,7 @@ from . import (
     mishra2022_two_flow,
     ware2019,
 )
-from .prediction import Prediction, Model
+from .prediction import Model, Prediction
 from .question import ModelError, Question
 
 MODELS: dict[str, Model] = {
@@ -22,4 +22,4 @@ MODELS: dict[str, Model] = {
 }
 """By name, in the order in which tables show them."""
 
-__all__ = ["MODELS", "ModelError", "Prediction", "Model", "Question"]
+__all__ = ["MODELS", "Model", "ModelError", "Prediction", "Question"]

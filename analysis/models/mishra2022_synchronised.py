@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .mishra2022 import SOURCE, VALIDITY, answer, k_synchronised
-from .prediction import Prediction, Model
+from .prediction import Model, Prediction
 from .question import Question
 
 NAME = "mishra-synchronised"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
-from .prediction import Prediction, Model, no_competition
+from .prediction import Model, Prediction, no_competition
 from .question import Question
 
 NAME = "ware"
