@@ -22,7 +22,7 @@ class Prediction:
         refusals: Why there is no number: the question is outside the model's validity.
         flags: Reservations about the number.
         inner: Quantities inside the model, by name, in SI units and bytes.
-        share_range: Smallest and largest share over the model's seeds; None: it has no chance in it.
+        share_range: Smallest and largest share over the seeds; None: no chance is in the model.
     """
 
     model: str
