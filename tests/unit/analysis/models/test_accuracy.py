@@ -58,7 +58,9 @@ def test_the_published_mixes() -> None:
     rows = accuracy_by_buffer(found.mixes)
     assert [row.buffer_bdp for row in rows] == [0.5, 5, 10, 20, 30, 40, 50, None]
     median = {(row.buffer_bdp, e.model): e.median_abs for row in rows for e in row.errors}
-    assert all(median[0.5, name] is None for name in MODELS)
+    answered = {name for name in MODELS if median[0.5, name] is not None}
+    assert answered == {name for name in MODELS if not name.startswith("mishra")}
+    assert median[0.5, "ware"] < 0.07
     for buffer in (5, 10, 20, 30, 40, 50):
         for name in ("ware", "mishra-synchronised", "mishra-desynchronised"):
             assert 0 < median[buffer, name] < 0.3
