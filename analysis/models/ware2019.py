@@ -63,8 +63,8 @@ def _refusals(question: Question) -> tuple[str, ...]:
 def _flags(question: Question, unclamped: float) -> tuple[str, ...]:
     if question.buffer_bdp < 1:
         return (
-            f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its limit "
-            "on the bytes in flight, the model's premise; the loss-based share, "
+            f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its "
+            "limit on the bytes in flight, the model's premise; the loss-based share, "
             f"1/2 - 1/(2X) - 4N/q = {unclamped:.2g}, is taken as 0",
         )
     if unclamped > 0:
@@ -79,6 +79,6 @@ MODEL = Model(
     NAME,
     "Ware",
     "Ware, Mukerjee, Seshan, Sherry, IMC 2019",
-    "buffers of at least 1 BDP (flagged below) that drain within 10 s, competitions of at least 10 s",
+    "buffers that drain within 10 s (flagged below 1 BDP), competitions of at least 10 s",
     predict,
 )
