@@ -100,14 +100,19 @@ bbr3_start(struct cohort *flows, double now)
 static struct bbr3_sample
 take_sample(struct cohort *flows, const struct ack *ack)
 {
+	double before = flows->in_flight + ack->acked + ack->lost;
 	struct bbr3_sample sample = {
 		.ack = ack,
 		.rate = ack->acked > 0 ? bbr_sampled_rate(flows, ack) : 0,
 		.missed = losses_draw(flows, ack->lost),
 		.limited = ack->now - ack->rtt < flows->bbr3.limited_until,
-		.window_limited = flows->in_flight + ack->acked + ack->lost + 1 >= flows->window,
+		.in_network = before,
+		.held_by_bound = before + 1 >= flows->window &&
+				 flows->window >= flows->bbr3.volume_high,
 	};
 
+	if (pacing_gain(&flows->bbr3) > 1)
+		sample.in_network += bbr3_burst(flows);
 	sample.missed_since_sent = flows->missed - ack->sent_missed;
 	return sample;
 }

@@ -113,7 +113,7 @@ probe_upward(struct cohort *flows, const struct bbr3_sample *sample)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
-	if (!sample->window_limited || flows->window < bbr->volume_high)
+	if (!sample->held_by_bound)
 		return;
 	bbr->volume_high += sample->ack->acked / bbr->up_count;
 	if (sample->ack->round)

@@ -79,12 +79,12 @@ is_time_to_probe(const struct cohort *flows, double now)
 }
 
 static bool
-is_time_to_cruise(const struct cohort *flows)
+is_time_to_cruise(const struct cohort *flows, const struct bbr3_sample *sample)
 {
 	const struct bbr3 *bbr = &flows->bbr3;
 
-	return flows->in_flight <= bbr3_with_headroom(bbr) &&
-	       flows->in_flight <= bbr3_inflight(flows, bbr3_best_rate(bbr), 1);
+	return sample->in_network <= bbr3_with_headroom(bbr) &&
+	       sample->in_network <= bbr3_inflight(flows, bbr3_best_rate(bbr), 1);
 }
 
 /* Version 2: a quarter of a BDP is queued. Version 3: the rate stopped growing by itself. */
@@ -96,8 +96,8 @@ has_probed_enough(struct cohort *flows, const struct bbr3_sample *sample)
 
 	if (!bbr->rules->full_by_sample)
 		return sample->ack->now - bbr->cycle_start > bbr->min_rtt &&
-		       flows->in_flight >= bbr3_inflight(flows, best, BBR3_UP_PACING);
-	if (sample->window_limited && flows->window >= bbr->volume_high) {
+		       sample->in_network >= bbr3_inflight(flows, best, BBR3_UP_PACING);
+	if (sample->held_by_bound) {
 		bbr_full_pipe_watch(&bbr->pipe, sample->rate);
 		bbr->full_now = false;
 		return false;
@@ -110,7 +110,7 @@ update_up(struct cohort *flows, const struct bbr3_sample *sample)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
-	if (bbr->too_high && flows->in_flight >= bbr->volume_high)
+	if (bbr->too_high && sample->in_network >= bbr->volume_high)
 		bbr->stopped_risky = true;
 	else if (!has_probed_enough(flows, sample))
 		return;
@@ -135,7 +135,7 @@ bbr3_update_cycle(struct cohort *flows, const struct bbr3_sample *sample)
 		}
 	} else if (is_time_to_probe(flows, now)) {
 		bbr3_start_refill(flows, now);
-	} else if (bbr->mode == BBR3_DOWN && is_time_to_cruise(flows)) {
+	} else if (bbr->mode == BBR3_DOWN && is_time_to_cruise(flows, sample)) {
 		bbr3_start_cruise(bbr);
 	}
 }

@@ -21,8 +21,11 @@ struct bbr3_sample {
 	double rate;
 	double missed;
 	double missed_since_sent;
+	/* In flight before it, and what pacing above the rate adds at once. */
+	double in_network;
 	bool limited;
-	bool window_limited;
+	/* The window, at the long-term bound, was what limited sending. */
+	bool held_by_bound;
 };
 
 static inline double
@@ -50,13 +53,19 @@ bbr3_is_probing(const struct bbr3 *bbr)
 	return bbr->mode == BBR3_STARTUP || bbr->mode == BBR3_REFILL || bbr->mode == BBR3_UP;
 }
 
-/* Three bursts, and four packets, always fit. */
+static inline double
+bbr3_burst(const struct cohort *flows)
+{
+	double paced = flows->pacing_rate / BBR_BURSTS_PER_SECOND;
+
+	return larger(2, smaller(paced, BBR_MOST_SEGMENTS));
+}
+
+/* Three bursts always fit. */
 static inline double
 bbr3_with_budget(const struct cohort *flows, double volume)
 {
-	double burst = smaller(flows->pacing_rate / BBR_BURSTS_PER_SECOND, BBR_MOST_SEGMENTS);
-
-	volume = larger(volume, BBR_BURSTS_ALLOWED * larger(2, burst));
+	volume = larger(volume, BBR_BURSTS_ALLOWED * bbr3_burst(flows));
 	return flows->bbr3.mode == BBR3_UP ? volume + BBR_PROBE_EXTRA : volume;
 }
 

@@ -30,8 +30,7 @@ losses_poisson(struct chance *chance, double mean)
 static inline double
 losses_draw(struct cohort *flows, double lost)
 {
-	const struct fluid_constants *k = flows->constants;
-	double burst = larger(1, smaller(k->losing_packets, k->losing_part * flows->window));
+	double burst = larger(1, flows->constants->losing_packets);
 	double missed;
 
 	if (lost <= 0)
