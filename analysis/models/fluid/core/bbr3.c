@@ -11,6 +11,7 @@
 #define PROBE_RTT_EVERY 5.0
 /* What is held back of acknowledgements is at most this much of the rate. */
 #define MOST_AGGREGATED 0.1
+#define EXTRA_ACKED_ROUNDS 5
 #define MOST_LOSS_EVENTS 15.0
 
 static const struct bbr3_rules version2 = {
@@ -235,6 +236,28 @@ update_min_rtt(struct cohort *flows, const struct ack *ack)
 		exit_probe_rtt(flows, ack->now);
 }
 
+/* How much more is acknowledged than the rate explains, of the last five to ten rounds. */
+static void
+update_aggregation(struct cohort *flows, const struct ack *ack)
+{
+	struct bbr3 *bbr = &flows->bbr3;
+	double rate = bbr3_rate(bbr), expected;
+
+	if (ack->round && ++bbr->extra_rounds >= (bbr->full_reached ? EXTRA_ACKED_ROUNDS : 1)) {
+		bbr->extra_rounds = 0;
+		bbr->extra[1] = bbr->extra[0];
+		bbr->extra[0] = 0;
+	}
+	expected = rate * (ack->now - bbr->extra_since);
+	if (bbr->extra_acked <= expected) {
+		bbr->extra_acked = 0;
+		bbr->extra_since = ack->now - ack->slot;
+		expected = rate * ack->slot;
+	}
+	bbr->extra_acked += ack->acked;
+	bbr->extra[0] = larger(bbr->extra[0], smaller(flows->window, bbr->extra_acked - expected));
+}
+
 static double
 window_cap(const struct bbr3 *bbr)
 {
@@ -253,10 +276,10 @@ set_window(struct cohort *flows, double acked)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 	double rate = bbr3_rate(bbr);
-	double aggregated = smaller(flows->constants->aggregated_packets, MOST_AGGREGATED * rate);
-	double most = window_gain(bbr) * rate * bbr->min_rtt + aggregated;
+	double aggregated = flows->constants->aggregated_packets + larger(bbr->extra[0], bbr->extra[1]);
+	double most = window_gain(bbr) * rate * bbr->min_rtt;
 
-	most = bbr3_with_budget(flows, most);
+	most = bbr3_with_budget(flows, most + smaller(aggregated, MOST_AGGREGATED * rate));
 	if (bbr->full_reached)
 		flows->window = smaller(flows->window + acked, most);
 	else if (flows->window < most || flows->window < 2 * BBR_INITIAL_WINDOW)
@@ -291,6 +314,7 @@ bbr3_on_ack(struct cohort *flows, const struct ack *ack)
 	}
 	bbr3_note_losses(flows, &sample);
 	bbr3_update_signals(flows, &sample);
+	update_aggregation(flows, ack);
 	check_startup_losses(flows, &sample);
 	check_full(bbr, &sample);
 	check_drain(flows, ack);

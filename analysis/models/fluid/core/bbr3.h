@@ -70,6 +70,11 @@ struct bbr3 {
 	bool probe_samples;
 	bool too_high;
 	bool stopped_risky;
+	/* Acknowledged beyond the rate: most of two spans of rounds, and since when it is counted. */
+	double extra[2];
+	double extra_rounds;
+	double extra_acked;
+	double extra_since;
 	double min_rtt;
 	double min_rtt_at;
 	double probe_min;
