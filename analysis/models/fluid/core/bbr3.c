@@ -69,6 +69,7 @@ window_gain(const struct bbr3 *bbr)
 	}
 }
 
+/* Flows are connected in advance, at time 0, when nothing was in the queue. */
 static void
 begin(struct cohort *flows, double now, const struct bbr3_rules *rules)
 {
@@ -77,10 +78,10 @@ begin(struct cohort *flows, double now, const struct bbr3_rules *rules)
 				    .volume_high = INFINITY,
 				    .up_count = INFINITY,
 				    .loss_round_start = now,
-				    .min_rtt = INFINITY,
-				    .min_rtt_at = now,
-				    .probe_min = INFINITY,
-				    .probe_min_at = now};
+				    .extra_since = now,
+				    .min_rtt = flows->base_rtt,
+				    .probe_min = flows->base_rtt,
+				    .idle_restart = true};
 	bbr3_reset_short_term(&flows->bbr3);
 	flows->window = BBR_INITIAL_WINDOW;
 	flows->pacing_rate = rules->startup_pacing * BBR_INITIAL_WINDOW / flows->base_rtt;
@@ -227,8 +228,9 @@ update_min_rtt(struct cohort *flows, const struct ack *ack)
 	struct bbr3 *bbr = &flows->bbr3;
 	bool due = filter_min_rtt(bbr, ack);
 
-	if (due && bbr->mode != BBR3_PROBE_RTT)
+	if (due && !bbr->idle_restart && bbr->mode != BBR3_PROBE_RTT)
 		enter_probe_rtt(flows, ack->now);
+	bbr->idle_restart = false;
 	if (bbr->mode != BBR3_PROBE_RTT)
 		return;
 	bbr->limited_until = ack->now + ack->rtt;
