@@ -13,6 +13,8 @@ VENV = .venv
 BIN = $(VENV)/bin
 STAMPS = build/stamps
 HOSTS_BUILD = build/hosts
+FLUID = analysis/models/fluid/core
+FLUID_BUILD = build/analysis
 DPDK_INTERNAL = build/dpdk-internal
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
@@ -69,7 +71,7 @@ check-style:
 .PHONY: check-format
 check-format:
 	@if command -v clang-format > /dev/null; then \
-		find hosts tests -name '*.[ch]' -print0 | xargs -0 -r clang-format --dry-run --Werror; \
+		find hosts analysis tests -name '*.[ch]' -print0 | xargs -0 -r clang-format --dry-run --Werror; \
 	else \
 		echo "skipped: the C format check (clang-format is not here; make setup)"; \
 	fi
@@ -147,12 +149,16 @@ dpdk-internal: $(STAMPS)/packages
 	@$(PYTHON) hosts/dpdk/pipeline/native/headers.py $(DPDK_INTERNAL)
 
 .PHONY: build
-build: $(HOSTS_BUILD)/build.ninja ## build the data plane and the flow generator
+build: $(HOSTS_BUILD)/build.ninja $(FLUID_BUILD)/build.ninja ## build everything that is C
 	@ninja -C $(HOSTS_BUILD) --quiet
+	@ninja -C $(FLUID_BUILD) --quiet
 
 # Meson looks for the headers when it configures.
 $(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package)
 	meson setup $(HOSTS_BUILD) hosts --buildtype=release $(if $(wildcard $@),--reconfigure)
+
+$(FLUID_BUILD)/build.ninja:
+	meson setup $(FLUID_BUILD) $(FLUID) --buildtype=release
 
 .PHONY: virtual
 virtual: packages venv dpdk-internal ## build what runs in virtual time, with its kernel (KERNEL=6.12)

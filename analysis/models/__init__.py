@@ -1,6 +1,7 @@
-"""Published models of CUBIC against BBR: the same question to each, the same form of answer."""
+"""Models of CUBIC against BBR, ours and published: one question to all, one form of answer."""
 
 from . import (
+    fluid,
     mishra2022_desynchronised,
     mishra2022_given_k,
     mishra2022_synchronised,
@@ -13,6 +14,7 @@ from .question import ModelError, Question
 MODELS: dict[str, Model] = {
     module.MODEL.name: module.MODEL
     for module in (
+        fluid,
         ware2019,
         mishra2022_two_flow,
         mishra2022_synchronised,

@@ -1,1 +1,21 @@
 """The fluid model: congestion controls by their rules, at a drop-tail queue of fluid."""
+
+from .competition import Competition, FlowKind, competition_of
+from .constants import FITTED, FluidConstants
+from .model import MODEL
+from .native import FluidNotBuiltError, controls, simulate
+from .outcome import Course, Outcome
+
+__all__ = [
+    "FITTED",
+    "MODEL",
+    "Competition",
+    "Course",
+    "FlowKind",
+    "FluidConstants",
+    "FluidNotBuiltError",
+    "Outcome",
+    "competition_of",
+    "controls",
+    "simulate",
+]

@@ -55,10 +55,11 @@ def test_the_published_mixes() -> None:
     found = measured_mixes(MIXES)
     # 49 settings of 49 mixes with both, less 7 invalid ones.
     assert (len(found.mixes), sum(found.left_out.values())) == (49 * 49 - 7, 7)
-    rows = accuracy_by_buffer(found.mixes)
+    published = [MODELS[n] for n in MODELS if n.startswith(("ware", "mishra"))]
+    rows = accuracy_by_buffer(found.mixes, published)
     assert [row.buffer_bdp for row in rows] == [0.5, 5, 10, 20, 30, 40, 50, None]
     median = {(row.buffer_bdp, e.model): e.median_abs for row in rows for e in row.errors}
-    assert all(median[0.5, name] is None for name in MODELS)
+    assert all(median[0.5, model.name] is None for model in published)
     for buffer in (5, 10, 20, 30, 40, 50):
         for name in ("ware", "mishra-synchronised", "mishra-desynchronised"):
             assert 0 < median[buffer, name] < 0.3

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * BBR version 1 as in Linux (net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM
+ * Queue 14(5), 2016).
+ */
+#include "bounds.h"
+#include "cohort.h"
+
+#include <math.h>
+
+#define INITIAL_WINDOW 10.0
+#define LEAST_WINDOW 4.0
+#define HIGH_GAIN 2.885
+#define WINDOW_GAIN 2.0
+#define PHASES 8
+/* Rates are paced one percent below the estimate. */
+#define PACING_MARGIN 0.99
+#define FULL_GROWTH 1.25
+#define FULL_ROUNDS 3
+#define MIN_RTT_WINDOW 10.0
+#define PROBE_RTT_TIME 0.2
+/* Segments of one burst: what is paced in 2^-10 s, at least one or two, at most 64 KiB. */
+#define BURSTS_PER_SECOND 1024.0
+#define MOST_SEGMENTS 43.0
+#define SLOW_RATE (1.2e6 / 8 / 1514)
+#define BURSTS_ALLOWED 3.0
+#define PROBE_EXTRA 2.0
+
+static const double gains[PHASES] = {1.25, 0.75, 1, 1, 1, 1, 1, 1};
+
+static double
+pacing_gain(const struct bbr *bbr)
+{
+	switch (bbr->mode) {
+	case BBR_STARTUP:
+		return HIGH_GAIN;
+	case BBR_DRAIN:
+		return 1 / HIGH_GAIN;
+	case BBR_PROBE_BW:
+		return gains[bbr->phase];
+	default:
+		return 1;
+	}
+}
+
+static void
+bbr_start(struct cohort *flows, double now)
+{
+	flows->bbr = (struct bbr){.mode = BBR_STARTUP, .min_rtt = INFINITY, .min_rtt_at = now};
+	flows->window = INITIAL_WINDOW;
+	flows->pacing_rate = HIGH_GAIN * INITIAL_WINDOW / flows->base_rtt;
+}
+
+static void
+enter_probe_bw(struct cohort *flows, double now)
+{
+	struct bbr *bbr = &flows->bbr;
+
+	/* Any phase but the one that drains. */
+	bbr->mode = BBR_PROBE_BW;
+	bbr->phase = (2 + (uint32_t)(chance_draw(flows->chance) * (PHASES - 1))) % PHASES;
+	bbr->phase_start = now;
+}
+
+static void
+begin_round(struct bbr *bbr)
+{
+	bbr->best_before = 0;
+	for (uint32_t i = BBR_ROUNDS - 1; i > 0; i--) {
+		bbr->best[i] = bbr->best[i - 1];
+		bbr->best_before = larger(bbr->best_before, bbr->best[i]);
+	}
+	bbr->best[0] = 0;
+}
+
+static void
+update_rate(struct cohort *flows, const struct ack *ack)
+{
+	struct bbr *bbr = &flows->bbr;
+	double rtt = ack->rtt, rate = ack->rate;
+
+	/* The interval holds whole packets: the sample is off by a part of one. */
+	rate += flows->constants->rate_error_packets / rtt * (rate * rtt / (rate * rtt + 1));
+	if (ack->round)
+		begin_round(bbr);
+	bbr->best[0] = larger(bbr->best[0], rate);
+	bbr->rate = larger(bbr->best_before, bbr->best[0]);
+}
+
+/* What three bursts in the hosts, and bursts of acknowledgements, need beside the BDP. */
+static double
+allowance(const struct cohort *flows)
+{
+	double rate = flows->bbr.rate;
+	double segments = larger(rate < SLOW_RATE ? 1 : 2, rate / BURSTS_PER_SECOND);
+
+	return BURSTS_ALLOWED * smaller(segments, MOST_SEGMENTS);
+}
+
+static void
+check_full(struct bbr *bbr, const struct ack *ack)
+{
+	if (bbr->mode != BBR_STARTUP || !ack->round)
+		return;
+	if (bbr->rate >= bbr->full_rate * FULL_GROWTH) {
+		bbr->full_rate = bbr->rate;
+		bbr->full_rounds = 0;
+	} else if (++bbr->full_rounds >= FULL_ROUNDS) {
+		bbr->mode = BBR_DRAIN;
+	}
+}
+
+static void
+cycle(struct cohort *flows, const struct ack *ack, double bdp)
+{
+	struct bbr *bbr = &flows->bbr;
+	double gain = gains[bbr->phase];
+	bool full = ack->now - bbr->phase_start > bbr->min_rtt;
+
+	if (gain > 1)
+		full = full && (ack->lost > 0 || flows->in_flight >= gain * bdp + allowance(flows));
+	else if (gain < 1)
+		full = full || flows->in_flight <= bdp + allowance(flows);
+	if (full) {
+		bbr->phase = (bbr->phase + 1) % PHASES;
+		bbr->phase_start = ack->now;
+	}
+}
+
+static void
+update_min_rtt(struct cohort *flows, const struct ack *ack)
+{
+	struct bbr *bbr = &flows->bbr;
+	bool expired = ack->now > bbr->min_rtt_at + MIN_RTT_WINDOW;
+
+	if (ack->rtt <= bbr->min_rtt || expired) {
+		bbr->min_rtt = ack->rtt;
+		bbr->min_rtt_at = ack->now;
+	}
+	if (expired && bbr->mode != BBR_PROBE_RTT) {
+		bbr->window_before = flows->window;
+		bbr->mode = BBR_PROBE_RTT;
+		bbr->probe_done = -1;
+	}
+}
+
+static void
+probe_rtt(struct cohort *flows, const struct ack *ack)
+{
+	struct bbr *bbr = &flows->bbr;
+
+	flows->window = smaller(flows->window, LEAST_WINDOW);
+	if (bbr->probe_done < 0) {
+		if (flows->in_flight > LEAST_WINDOW + 0.001)
+			return;
+		bbr->probe_done = ack->now + PROBE_RTT_TIME;
+		bbr->probe_round = false;
+		flows->round_start = ack->now;
+		return;
+	}
+	bbr->probe_round = bbr->probe_round || ack->round;
+	if (!bbr->probe_round || ack->now <= bbr->probe_done)
+		return;
+	bbr->min_rtt_at = ack->now;
+	flows->window = larger(flows->window, bbr->window_before);
+	if (bbr->full_rounds >= FULL_ROUNDS)
+		enter_probe_bw(flows, ack->now);
+	else
+		bbr->mode = BBR_STARTUP;
+}
+
+static void
+set_window(struct cohort *flows, const struct ack *ack, double bdp)
+{
+	struct bbr *bbr = &flows->bbr;
+	double gain = bbr->mode <= BBR_DRAIN ? HIGH_GAIN : WINDOW_GAIN;
+	double target = gain * bdp + allowance(flows) + flows->constants->aggregated_packets;
+
+	if (bbr->mode == BBR_PROBE_BW && bbr->phase == 0)
+		target += PROBE_EXTRA;
+	if (bbr->full_rounds >= FULL_ROUNDS)
+		flows->window = smaller(flows->window + ack->acked, target);
+	else if (flows->window < target || flows->delivered < INITIAL_WINDOW)
+		flows->window += ack->acked;
+	flows->window = larger(flows->window, LEAST_WINDOW);
+}
+
+static void
+bbr_on_ack(struct cohort *flows, const struct ack *ack)
+{
+	struct bbr *bbr = &flows->bbr;
+	double bdp;
+
+	if (ack->acked <= 0)
+		return;
+	update_rate(flows, ack);
+	check_full(bbr, ack);
+	update_min_rtt(flows, ack);
+	bdp = bbr->rate * bbr->min_rtt;
+	if (bbr->mode == BBR_DRAIN && flows->in_flight <= bdp + allowance(flows))
+		enter_probe_bw(flows, ack->now);
+	else if (bbr->mode == BBR_PROBE_BW)
+		cycle(flows, ack, bdp);
+	set_window(flows, ack, bdp);
+	if (bbr->mode == BBR_PROBE_RTT)
+		probe_rtt(flows, ack);
+	flows->pacing_rate = PACING_MARGIN * pacing_gain(bbr) * bbr->rate;
+}
+
+static double
+bbr_min_rtt(const struct cohort *flows)
+{
+	return flows->bbr.min_rtt;
+}
+
+const struct control bbr_control = {
+	.name = "bbr",
+	.start = bbr_start,
+	.on_ack = bbr_on_ack,
+	.min_rtt = bbr_min_rtt,
+};

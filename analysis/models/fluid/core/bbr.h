@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BBR_H
+#define BBR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BBR_ROUNDS 10
+
+enum bbr_mode {
+	BBR_STARTUP,
+	BBR_DRAIN,
+	BBR_PROBE_BW,
+	BBR_PROBE_RTT
+};
+
+/* The state of BBR version 1. */
+struct bbr {
+	enum bbr_mode mode;
+	uint32_t phase;
+	double phase_start;
+	/* Largest rate of this round, and of the ones before it. */
+	double best[BBR_ROUNDS];
+	double best_before;
+	double rate;
+	double full_rate;
+	uint32_t full_rounds;
+	double min_rtt;
+	double min_rtt_at;
+	double window_before;
+	/* When ProbeRTT may end; below 0: the flight has not drained yet. */
+	double probe_done;
+	bool probe_round;
+};
+
+#endif

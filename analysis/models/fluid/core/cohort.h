@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Flows that do the same at the same time, and what a congestion control is told of them. */
+#ifndef COHORT_H
+#define COHORT_H
+
+#include "bbr.h"
+#include "chance.h"
+#include "cubic.h"
+#include "fluid.h"
+
+#include <stdbool.h>
+
+struct cohort;
+
+/* What came back in one slot, for one flow. */
+struct ack {
+	double now;
+	double slot;
+	double acked;
+	double lost;
+	double rtt;
+	/* Part of what came back in the last four round trips that was lost. */
+	double loss_rate;
+	/* Delivered in the round trip that ends now, in packets per second. */
+	double rate;
+	/* The first packet of a round was acknowledged: it was sent after the last round began. */
+	bool round;
+};
+
+struct control {
+	const char *name;
+	void (*start)(struct cohort *flows, double now);
+	void (*on_ack)(struct cohort *flows, const struct ack *ack);
+	/* The smallest round-trip time that a flow believes in. */
+	double (*min_rtt)(const struct cohort *flows);
+};
+
+struct cohort {
+	const struct control *control;
+	const struct fluid_constants *constants;
+	struct chance *chance;
+	uint32_t kind;
+	double flows;
+	double base_rtt;
+	double start;
+	double most_window;
+	bool started;
+
+	/* Set by the control: both bound what is sent; nothing is before `silent_until`. */
+	double window;
+	double pacing_rate;
+	double silent_until;
+	/* A flow lost packets and its control took it as congestion. */
+	bool cut;
+
+	double in_flight;
+	double delivered;
+	double loss_rate;
+	double round_start;
+	union {
+		struct cubic cubic;
+		struct bbr bbr;
+	};
+};
+
+extern const struct control cubic_control;
+extern const struct control bbr_control;
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bounds.h"
+#include "cohort.h"
+#include "slots.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORTEST_SLOT 0.0005
+#define LONGEST_SLOT 0.004
+#define MOST_SLOTS 1e9
+/* The loss rate is a mean over so many round trips. */
+#define LOSS_MEMORY 4.0
+
+static const struct control *const controls[] = {&cubic_control, &bbr_control};
+#define CONTROLS (sizeof(controls) / sizeof(controls[0]))
+
+struct events {
+	double number;
+	double cut;
+	double begun;
+};
+
+struct simulation {
+	const struct fluid_question *question;
+	struct fluid_answer *answer;
+	struct slots slots;
+	struct chance chance;
+	uint32_t cohorts;
+	struct cohort cohort[FLUID_MAX_COHORTS];
+	double sent[FLUID_MAX_COHORTS];
+	struct events events[FLUID_MAX_KINDS];
+	double busy_time;
+};
+
+const char *
+nashbed_fluid_control(uint32_t index)
+{
+	return index < CONTROLS ? controls[index]->name : NULL;
+}
+
+static const struct control *
+control_of(const char *name)
+{
+	for (uint32_t i = 0; i < CONTROLS; i++)
+		if (strcmp(controls[i]->name, name) == 0)
+			return controls[i];
+	return NULL;
+}
+
+/* Flows in as many cohorts of equal size as there are flows, up to a limit. */
+static enum fluid_status
+split(struct simulation *sim, uint32_t index)
+{
+	const struct fluid_kind *kind = &sim->question->kind[index];
+	const struct control *control = control_of(kind->control);
+	uint32_t parts = (uint32_t)smaller(kind->flows, sim->question->constants.cohorts);
+
+	if (!control)
+		return FLUID_NO_SUCH_CONTROL;
+	if (sim->cohorts + parts > FLUID_MAX_COHORTS)
+		return FLUID_TOO_LARGE;
+	for (uint32_t i = 0; i < parts; i++) {
+		double start = kind->start + kind->start_spread * chance_draw(&sim->chance);
+
+		sim->cohort[sim->cohorts++] =
+			(struct cohort){.control = control,
+					.constants = &sim->question->constants,
+					.chance = &sim->chance,
+					.kind = index,
+					.flows = kind->flows / parts,
+					.base_rtt = kind->base_rtt,
+					.start = start,
+					.most_window = kind->window,
+					.round_start = start};
+	}
+	return FLUID_OK;
+}
+
+static enum fluid_status
+prepare(struct simulation *sim)
+{
+	const struct fluid_question *question = sim->question;
+	double shortest = INFINITY, longest = 0, slot;
+	enum fluid_status status = FLUID_OK;
+
+	sim->chance.state = question->seed;
+	for (uint32_t i = 0; i < question->kinds && status == FLUID_OK; i++) {
+		shortest = smaller(shortest, question->kind[i].base_rtt);
+		longest = larger(longest, question->kind[i].base_rtt);
+		sim->events[i].begun = -INFINITY;
+		status = split(sim, i);
+	}
+	if (status != FLUID_OK)
+		return status;
+	slot = smaller(LONGEST_SLOT,
+		       larger(SHORTEST_SLOT, shortest / question->constants.slots_per_rtt));
+	if (question->duration / slot > MOST_SLOTS)
+		return FLUID_TOO_LARGE;
+	if (!slots_make(&sim->slots, question->rate, question->buffer, slot, sim->cohorts, longest))
+		return FLUID_NO_MEMORY;
+	for (uint32_t i = 0; i < sim->cohorts; i++)
+		sim->slots.path[i] = (uint32_t)larger(1, lround(sim->cohort[i].base_rtt / slot));
+	return FLUID_OK;
+}
+
+/* Delivered to one flow of a cohort until a time, between the slots that hold it. */
+static double
+delivered_at(struct simulation *sim, uint32_t i, uint64_t t, double back)
+{
+	double slots_back = back / sim->slots.slot;
+	uint64_t whole = (uint64_t)slots_back;
+	double part = slots_back - (double)whole, later, earlier;
+
+	if (whole + 1 > t || whole + 1 > sim->slots.mask)
+		return 0;
+	later = slots_at(&sim->slots, sim->slots.delivered, t - whole)[i];
+	earlier = slots_at(&sim->slots, sim->slots.delivered, t - whole - 1)[i];
+	return later + part * (earlier - later);
+}
+
+/* The round-trip time of what a cohort's flows get acknowledged in a slot. */
+static double
+rtt_at(const struct simulation *sim, uint32_t i, uint64_t t)
+{
+	const struct slots *slots = &sim->slots;
+	double queued = t >= slots->path[i] ? slots->stay[(t - slots->path[i]) & slots->mask] : 0;
+
+	return sim->cohort[i].base_rtt + queued;
+}
+
+/*
+ * The delivery rate as tcp_rate.c has it: what was delivered since the packet was sent that is
+ * acknowledged now, by the longer one of the times that it took to send and to acknowledge that.
+ */
+static double
+delivery_rate(struct simulation *sim, uint32_t i, uint64_t t, double rtt)
+{
+	uint64_t back = (uint64_t)(rtt / sim->slots.slot + 0.5);
+	double sending = back <= t ? rtt_at(sim, i, t - back) : rtt;
+
+	return (sim->cohort[i].delivered - delivered_at(sim, i, t, rtt)) / larger(rtt, sending);
+}
+
+static void
+acknowledge(struct simulation *sim, uint32_t i, uint64_t t)
+{
+	struct cohort *flows = &sim->cohort[i];
+	struct slots *slots = &sim->slots;
+	double *acked = &slots_at(slots, slots->acked, t)[i];
+	double *lost = &slots_at(slots, slots->lost, t)[i];
+	struct ack ack = {.now = (double)t * slots->slot,
+			  .slot = slots->slot,
+			  .acked = *acked / flows->flows,
+			  .lost = *lost / flows->flows};
+
+	*acked = *lost = 0;
+	flows->in_flight = larger(0, flows->in_flight - ack.acked - ack.lost);
+	flows->delivered += ack.acked;
+	slots_at(slots, slots->delivered, t)[i] = flows->delivered;
+	if (!flows->started)
+		return;
+	ack.rtt = rtt_at(sim, i, t);
+	if (ack.acked + ack.lost > 0)
+		flows->loss_rate += slots->slot / (LOSS_MEMORY * ack.rtt) *
+				    (ack.lost / (ack.acked + ack.lost) - flows->loss_rate);
+	ack.loss_rate = flows->loss_rate;
+	if (ack.acked > 0) {
+		ack.rate = delivery_rate(sim, i, t, ack.rtt);
+		ack.round = ack.now - ack.rtt >= flows->round_start;
+		if (ack.round)
+			flows->round_start = ack.now;
+	}
+	flows->control->on_ack(flows, &ack);
+	flows->window = smaller(flows->window, flows->most_window);
+}
+
+static double
+send(struct simulation *sim, struct cohort *flows, double now)
+{
+	double sent;
+
+	if (now < flows->start || now < flows->silent_until)
+		return 0;
+	if (!flows->started) {
+		flows->started = true;
+		flows->control->start(flows, now);
+	}
+	sent = larger(0, flows->window - flows->in_flight);
+	sent = smaller(sent, flows->pacing_rate * sim->slots.slot);
+	flows->in_flight += sent;
+	return sent * flows->flows;
+}
+
+/* Flows that cut within a round trip and a quarter of one another are one congestion event. */
+static void
+count_cuts(struct simulation *sim, struct cohort *flows, double now)
+{
+	struct events *events = &sim->events[flows->kind];
+	double length = 1.25 * flows->base_rtt + sim->slots.backlog / sim->slots.rate;
+
+	flows->cut = false;
+	if (now < sim->question->measured_from)
+		return;
+	if (now > events->begun + length) {
+		events->begun = now;
+		events->number += 1;
+	}
+	events->cut += flows->flows;
+}
+
+static void
+count(struct simulation *sim, uint64_t t, double now)
+{
+	struct slots *slots = &sim->slots;
+	struct fluid_answer *answer = sim->answer;
+	uint32_t kinds = sim->question->kinds;
+	uint32_t bin = (uint32_t)(now / sim->question->bin);
+	double delay = slots->delay[t & slots->mask];
+	bool measured = now >= sim->question->measured_from;
+
+	for (uint32_t i = 0; i < sim->cohorts; i++) {
+		uint32_t kind = sim->cohort[i].kind;
+
+		if (bin < sim->question->bins)
+			answer->course_departed[bin * kinds + kind] += slots->departed[i];
+		if (!measured)
+			continue;
+		answer->departed[kind] += slots->departed[i];
+		answer->sent[kind] += sim->sent[i];
+		answer->dropped[kind] += slots->dropped[i];
+		answer->min_rtt[kind] += sim->cohort[i].started ?
+						 sim->cohort[i].control->min_rtt(&sim->cohort[i]) *
+							 sim->cohort[i].flows :
+						 0;
+	}
+	if (bin < sim->question->bins)
+		answer->course_queue[bin] += delay * slots->slot / sim->question->bin;
+	if (measured) {
+		answer->queue_delay += delay;
+		sim->busy_time += slots->slot;
+	}
+}
+
+static void
+run(struct simulation *sim)
+{
+	uint64_t slots = (uint64_t)(sim->question->duration / sim->slots.slot);
+
+	for (uint64_t t = 0; t < slots; t++) {
+		double now = (double)t * sim->slots.slot;
+
+		for (uint32_t i = 0; i < sim->cohorts; i++) {
+			acknowledge(sim, i, t);
+			if (sim->cohort[i].cut)
+				count_cuts(sim, &sim->cohort[i], now);
+		}
+		for (uint32_t i = 0; i < sim->cohorts; i++)
+			sim->sent[i] = send(sim, &sim->cohort[i], now);
+		slots_pass(&sim->slots, t, sim->sent);
+		count(sim, t, now);
+	}
+}
+
+static void
+summarise(struct simulation *sim)
+{
+	struct fluid_answer *answer = sim->answer;
+	double slots = sim->busy_time / sim->slots.slot, departed = 0;
+
+	for (uint32_t i = 0; i < sim->question->kinds; i++) {
+		const struct events *events = &sim->events[i];
+		double flows = sim->question->kind[i].flows;
+
+		departed += answer->departed[i];
+		answer->min_rtt[i] /= slots * flows;
+		answer->losing[i] = events->number > 0 ? events->cut / events->number / flows : NAN;
+	}
+	answer->queue_delay /= slots;
+	answer->utilisation = departed / (sim->question->rate * sim->busy_time);
+}
+
+enum fluid_status
+nashbed_fluid(const struct fluid_question *question, struct fluid_answer *answer)
+{
+	struct simulation *sim = calloc(1, sizeof(*sim));
+	enum fluid_status status;
+
+	if (!sim)
+		return FLUID_NO_MEMORY;
+	sim->question = question;
+	sim->answer = answer;
+	status = prepare(sim);
+	if (status == FLUID_OK) {
+		run(sim);
+		summarise(sim);
+	}
+	slots_free(&sim->slots);
+	free(sim);
+	return status;
+}

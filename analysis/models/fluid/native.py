@@ -1,0 +1,169 @@
+"""The simulation in C, as Python calls it."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import astuple, fields
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from nashbed.controlplane.contract.units import PACKET_BYTES
+
+from ..question import ModelError
+from .competition import Competition, FlowKind
+from .constants import FluidConstants
+from .outcome import Course, Outcome
+
+LIBRARY = Path(__file__).resolve().parents[3] / "build" / "analysis" / "nashbed-fluid.so"
+MAX_KINDS = 16
+DOUBLES = ctypes.c_double * MAX_KINDS
+
+
+class FluidNotBuiltError(ModelError):
+    """The library of the fluid model has not been built."""
+
+
+class _Constants(ctypes.Structure):
+    _fields_ = [(field.name, ctypes.c_double) for field in fields(FluidConstants)]
+
+
+class _Kind(ctypes.Structure):
+    _fields_ = [
+        ("control", ctypes.c_char_p),
+        *((n, ctypes.c_double) for n in ("flows", "base_rtt", "start", "start_spread", "window")),
+    ]
+
+
+class _Question(ctypes.Structure):
+    _fields_ = [
+        *((n, ctypes.c_double) for n in ("rate", "buffer", "duration", "measured_from", "bin")),
+        ("seed", ctypes.c_uint64),
+        ("kinds", ctypes.c_uint32),
+        ("bins", ctypes.c_uint32),
+        ("kind", _Kind * MAX_KINDS),
+        ("constants", _Constants),
+    ]
+
+
+class _Answer(ctypes.Structure):
+    _fields_ = [
+        *((n, DOUBLES) for n in ("departed", "sent", "dropped", "min_rtt", "losing")),
+        ("queue_delay", ctypes.c_double),
+        ("utilisation", ctypes.c_double),
+        ("course_departed", ctypes.POINTER(ctypes.c_double)),
+        ("course_queue", ctypes.POINTER(ctypes.c_double)),
+    ]
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The library.
+
+    Raises:
+        FluidNotBuiltError: It has not been built.
+    """
+    try:
+        loaded = ctypes.CDLL(str(LIBRARY))
+    except OSError as error:
+        raise FluidNotBuiltError(
+            f"the fluid model has not been built ({error}); run `make build`"
+        ) from error
+    loaded.nashbed_fluid_control.restype = ctypes.c_char_p
+    return loaded
+
+
+@cache
+def controls() -> tuple[str, ...]:
+    """Names of the congestion controls that the model knows."""
+    names: list[str] = []
+    while (name := library().nashbed_fluid_control(len(names))) is not None:
+        names.append(name.decode())
+    return tuple(names)
+
+
+def simulate(
+    competition: Competition, seed: int, constants: FluidConstants, bin_s: float = 1.0
+) -> Outcome:
+    """Simulate a competition once.
+
+    Args:
+        competition: What competes.
+        seed: Of its chance: starts within their spread, who loses, BBR's first phase.
+        constants: The model's constants.
+        bin_s: Length of a bin of the course in seconds.
+
+    Raises:
+        ModelError: A control is not known, or there is too much to simulate.
+        FluidNotBuiltError: The library has not been built.
+    """
+    kinds, bins = len(competition.kinds), int(np.ceil(competition.duration_s / bin_s))
+    departed, queue = np.zeros((bins, kinds)), np.zeros(bins)
+    question = _question(competition, seed, constants, bin_s, bins)
+    answer = _Answer(course_departed=_pointer(departed), course_queue=_pointer(queue))
+    status = library().nashbed_fluid(ctypes.byref(question), ctypes.byref(answer))
+    if status:
+        raise ModelError(_problem(status, competition))
+    return _outcome(competition, seed, answer, Course(bin_s, departed * PACKET_BYTES, queue))
+
+
+def _pointer(array: np.ndarray) -> ctypes._Pointer[ctypes.c_double]:
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+
+
+def _question(
+    competition: Competition, seed: int, constants: FluidConstants, bin_s: float, bins: int
+) -> _Question:
+    if not 1 <= len(competition.kinds) <= MAX_KINDS:
+        raise ModelError(f"{len(competition.kinds)} kinds of flows; give 1 to {MAX_KINDS}")
+    return _Question(
+        rate=competition.rate_bps / 8 / PACKET_BYTES,
+        buffer=competition.buffer_bytes / PACKET_BYTES,
+        duration=competition.duration_s,
+        measured_from=competition.measured_from_s,
+        bin=bin_s,
+        seed=seed,
+        kinds=len(competition.kinds),
+        bins=bins,
+        kind=(_Kind * MAX_KINDS)(*map(_kind, competition.kinds)),
+        constants=_Constants(*astuple(constants)),
+    )
+
+
+def _kind(kind: FlowKind) -> _Kind:
+    return _Kind(
+        kind.control.encode(),
+        kind.flows,
+        kind.base_rtt_s,
+        kind.start_s,
+        kind.start_spread_s,
+        kind.window_bytes / PACKET_BYTES,
+    )
+
+
+def _problem(status: int, competition: Competition) -> str:
+    unknown = sorted({kind.control for kind in competition.kinds} - set(controls()))
+    if unknown:
+        return f"{unknown[0]}: the fluid model knows {', '.join(controls())}"
+    return {2: "not enough memory", 3: "too many kinds of flows, or too long"}.get(
+        status, f"status {status}"
+    )
+
+
+def _outcome(competition: Competition, seed: int, answer: _Answer, course: Course) -> Outcome:
+    kinds = len(competition.kinds)
+    departed, sent, dropped = (
+        np.array(values[:kinds]) for values in (answer.departed, answer.sent, answer.dropped)
+    )
+    measured_s = competition.duration_s - competition.measured_from_s
+    return Outcome(
+        competition=competition,
+        seed=seed,
+        throughput_bps=departed * PACKET_BYTES * 8 / measured_s,
+        loss=np.divide(dropped, sent, out=np.zeros(kinds), where=sent > 0),
+        min_rtt_s=np.array(answer.min_rtt[:kinds]),
+        queueing_delay_s=answer.queue_delay,
+        utilisation=answer.utilisation,
+        losing=np.array(answer.losing[:kinds]),
+        course=course,
+    )
