@@ -75,7 +75,7 @@ def flight_in_bdp(
     Returns:
         The mean; NaN without a sample that has both estimates.
 
-    Source: Mishra, Tiu, Leong, IMC 2022, equation (6): 2 with competitors.
+    Source: Mishra, Tiu, Leong, IMC 2022, equation (7): 2 with competitors.
     """
     bdp = bandwidth_bps * min_rtt_us / US_PER_S / 8
     known = np.isfinite(bdp) & (bdp > 0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
 from ..metrics.rtt import US_PER_S
-from ..models.measured import CUBIC
+from ..models.starts import CUBIC
 from .bbr_path import MIN_RTT_WINDOW_NS, least_before
 from .competition import bbr_of
 from .cubic_losses import HEADER_BYTES

@@ -10,7 +10,7 @@ import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 
 from ..measures import TrialMeasures
-from ..models.measured import BBR, CUBIC
+from ..models.starts import BBR, CUBIC
 from ..models.question import Question
 
 VERSIONS = (BBR, "bbr2", "bbr3")

@@ -12,7 +12,7 @@ from nashbed.controlplane.store.errors import RunError
 
 from ..measures import RunMeasures
 from ..metrics.interval import Estimate, estimate
-from ..models.measured import BBR
+from ..models.starts import BBR
 from ..models.mishra2022 import k_desynchronised, k_synchronised, outside, share_of_bbr
 from ..state import State, state_text
 from .competition import bbr_of, bbr_share, question_of

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..correlation.competition import VERSIONS
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics.rtt import US_PER_S
-from ..models.measured import BBR
+from ..models.starts import BBR
 from .style import INK, MUTED, colour_of
 
 PROBE_RTT_PACKETS = 4

@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..correlation.assumptions import ASSUMPTIONS
 from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
 from ..correlation.of_run import RunCorrelation
-from ..models.measured import CUBIC
+from ..models.starts import CUBIC
 from ..state import strategy_totals
 from ..text import trials_text
 from .style import INK, MUTED, WIDE

@@ -1,6 +1,7 @@
 """Models of CUBIC against BBR, ours and published: one question to all, one form of answer."""
 
 from . import (
+    closed_form,
     fluid,
     mishra2022_desynchronised,
     mishra2022_given_k,
@@ -15,6 +16,7 @@ MODELS: dict[str, Model] = {
     module.MODEL.name: module.MODEL
     for module in (
         fluid,
+        closed_form,
         ware2019,
         mishra2022_two_flow,
         mishra2022_synchronised,

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.store.errors import RunError
 
 from ..measures import Cell, RunMeasures, measure_run
-from ..state import strategy_totals
-from .accuracy import MeasuredMix
-from .published_mixes import PublishedMixes, read_mixes
+from ..nash.equilibria import judge_all
+from ..nash.game import PayoffTable, two_strategy_table
+from ..nash.of_run import payoff_table
+from ..nash.utility import throughput
+from ..state import State, strategy_totals
+from .accuracy import MeasuredGame, MeasuredMix
+from .asked import problem_of, question_of, whole_from_s
+from .published_mixes import MixRow, PanelKey, RowCourse, read_rows
 from .question import Question
+from .starts import BBR, CUBIC, iperf3_starts
 
-CUBIC, BBR = "cubic", "bbr"
 METRIC = "per_flow_throughput"
+
+PUBLISHED_WINDOW_BYTES = 1800 * PACKET_BYTES
+"""Most that a flow of the published trials had in flight. Their hosts had Ubuntu's socket buffers: of
+tcp_rmem's 6 MiB half is offered as window, 2,172 packets, and of tcp_wmem's 4 MiB the kernel's
+overhead goes off; with both, our hosts had 1,613 packets in flight, and up to 1,925 sent and not
+acknowledged while losses were mended (panel-500mbit-short)."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +40,13 @@ class MeasuredMixes:
         source: Where they are from.
         mixes: The mixes with both congestion controls in them.
         left_out: Why mixes were left out -> how many.
+        games: The settings whose equilibria are known.
     """
 
     source: str
     mixes: tuple[MeasuredMix, ...]
     left_out: dict[str, int]
+    games: tuple[MeasuredGame, ...] = ()
 
 
 def measured_mixes(path: Path) -> MeasuredMixes:
@@ -43,7 +58,7 @@ def measured_mixes(path: Path) -> MeasuredMixes:
     Raises:
         RunError: It cannot be read, or holds no mix that a model could be held against.
     """
-    measured = mixes_of_run(path) if path.is_dir() else mixes_of_file(path)
+    measured = mixes_of_measures(measure_run(path)) if path.is_dir() else mixes_of_file(path)
     if not measured.mixes:
         why = "; ".join(
             f"{count} left out: {reason}" for reason, count in measured.left_out.items()
@@ -56,84 +71,170 @@ def mixes_of_file(path: Path) -> MeasuredMixes:
     """The published mixes of a file, without the invalid ones.
 
     Args:
-        path: A CSV file with the columns of fabric_mixes.csv.
+        path: A CSV file with the columns of fabric_mixes.csv; see `published_mixes.read_rows`.
 
     Raises:
         RunError: The file cannot be read.
     """
-    panels = read_mixes(path).values()
-    mixes = tuple(mix for panel in panels for mix in _of_panel(panel))
-    invalid = sum(len(panel.invalid) for panel in panels)
-    left_out = {"invalid: the total is above 1.05 of the rate": invalid} if invalid else {}
-    return MeasuredMixes(str(path), mixes, left_out)
+    rows = read_rows(path)
+    problems = Counter(problem for row in rows if (problem := _problem_of_row(row)))
+    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row))
+    return MeasuredMixes(str(path), mixes, dict(problems), tuple(_games_of_rows(rows)))
 
 
-def _of_panel(panel: PublishedMixes) -> list[MeasuredMix]:
-    key = panel.key
+def _problem_of_row(row: MixRow) -> str | None:
+    """Why no model can be held against a row that has flows of two congestion controls."""
+    if row.control != BBR:
+        return f"it has {row.control} flows"
+    return "invalid: the total is above 1.05 of the rate" if row.invalid else None
+
+
+def _compared(row: MixRow) -> bool:
+    both = 0 < row.second < row.key.flows and row.cubic_mbps + row.second_mbps > 0
+    return both and _problem_of_row(row) is None
+
+
+def _mix_of_row(row: MixRow) -> MeasuredMix:
+    share = row.second_mbps / (row.cubic_mbps + row.second_mbps)
+    return MeasuredMix(_question_of_row(row, row.second), share, row.key.buffer_bdp)
+
+
+def _question_of_row(row: MixRow, bbr: int) -> Question:
+    """What models are asked about a mix that ran as a row did."""
+    key = row.key
     rate_bps, rtt_s = key.rate_mbps * 1e6, key.base_rtt_ms / 1e3
     size = key.buffer_bdp * rate_bps * rtt_s / 8
-    return [
-        MeasuredMix(
-            Question(rate_bps, rtt_s, size, cubic=key.flows - k, bbr=k),
-            bbr / (cubic + bbr),
-            key.buffer_bdp,
+    course = _by_iperf3(key, bbr) if row.course is None else row.course
+    return Question(
+        rate_bps,
+        rtt_s,
+        size,
+        cubic=key.flows - bbr,
+        bbr=bbr,
+        duration_s=row.duration_s,
+        cubic_start_s=course.cubic_start_s,
+        bbr_start_s=course.second_start_s,
+        start_spread_s=course.start_spread_s,
+        measured_from_s=course.measured_from_s,
+        window_bytes=course.window_bytes,
+    )
+
+
+def _by_iperf3(key: PanelKey, bbr: int) -> RowCourse:
+    """How the published mixes ran; each control was measured over its own time."""
+    starts = iperf3_starts(key.flows - bbr, bbr, key.base_rtt_ms / 1e3, key.buffer_bdp)
+    begin_s = whole_from_s(starts)
+    window = PUBLISHED_WINDOW_BYTES
+    return RowCourse(starts.cubic_s, starts.bbr_s, starts.spread_s, begin_s, window)
+
+
+def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
+    """A game for each setting and source; every row counts, as in fabric_equilibria.csv."""
+    settings = defaultdict(list)
+    for row in rows:
+        if row.control == BBR:
+            settings[row.key, row.source, row.duration_s].append(row)
+    games = (_game_of_rows(each) for each in settings.values())
+    return [game for game in games if game is not None]
+
+
+def _game_of_rows(rows: Sequence[MixRow]) -> MeasuredGame | None:
+    key = rows[0].key
+    per_flow = {
+        row.second: (
+            row.cubic_mbps / (key.flows - row.second) if row.second < key.flows else float("nan"),
+            row.second_mbps / row.second if row.second else float("nan"),
         )
-        for k, (cubic, bbr) in sorted(panel.aggregate_mbps.items())
-        if 0 < k < key.flows and k not in panel.invalid and cubic + bbr > 0
-    ]
+        for row in rows
+    }
+    fair = key.rate_mbps / key.flows
+    cubic = _cubic_at_equilibrium(two_strategy_table(per_flow, key.flows, (CUBIC, BBR), fair))
+    if not cubic:
+        return None
+    of_mix = {row.second: row for row in rows}
+
+    def question(bbr: int) -> Question:
+        nearest = min(of_mix, key=lambda known: abs(known - bbr))
+        return _question_of_row(of_mix[nearest], bbr)
+
+    name = f"{key.rate_mbps:g} Mbit/s, {key.base_rtt_ms:g} ms, {key.buffer_bdp:g} BDP"
+    return MeasuredGame(name, key.buffer_bdp, key.flows, cubic, question)
 
 
-def mixes_of_run(run_dir: Path) -> MeasuredMixes:
+def _cubic_at_equilibrium(table: PayoffTable) -> tuple[int, ...]:
+    """CUBIC flows of every mix of a line in which no flow gains by switching."""
+    verdicts = judge_all(table)
+    return tuple(sorted(v.state[0][0] for v in verdicts if v.equilibrium == "yes"))
+
+
+def mixes_of_measures(measures: RunMeasures) -> MeasuredMixes:
     """The measured mixes of a run: means over valid repetitions, with what was applied.
 
     Args:
-        run_dir: A run directory.
-
-    Raises:
-        RunError: It is not a readable run.
+        measures: The run's measures.
     """
-    measures = measure_run(run_dir)
     mixes: list[MeasuredMix] = []
     left_out: Counter[str] = Counter()
     for setting in measures.run.settings:
         for cell in measures.cells(setting):
-            problem = _problem(measures, setting, cell)
+            problem = problem_of(measures.run.scenario, setting, cell.state)
+            if problem is None and cell.estimate(METRIC) is None:
+                problem = "it has no valid trial with goodput"
             if problem:
                 left_out[problem] += 1
             else:
                 mixes.append(_of_cell(measures, setting, cell))
-    return MeasuredMixes(str(run_dir), tuple(mixes), dict(left_out))
+    games = tuple(_games_of_measures(measures)) if mixes else ()
+    return MeasuredMixes(str(measures.run.path), tuple(mixes), dict(left_out), games)
 
 
-def _problem(measures: RunMeasures, setting: Setting, cell: Cell) -> str | None:
-    """Why no model can be held against a mix; None if one can."""
-    flows = dict(zip(measures.strategies, strategy_totals(cell.state), strict=True))
-    others = sorted(name for name in flows if name not in (CUBIC, BBR) and flows[name])
-    if others:
-        return f"it has {others[0]} flows"
-    if not (flows.get(CUBIC) and flows.get(BBR)):
-        return "it has only one congestion control"
-    if len(set(setting.base_rtt_ns)) > 1:
-        return "its flows have several base RTTs"
-    if cell.estimate(METRIC) is None:
-        return "it has no valid trial with goodput"
-    return None
+def question_of_mix(measures: RunMeasures, setting: Setting, state: State) -> Question | None:
+    """A mix of a run as the models are asked about it; None if they do not speak of it.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+        state: The mix, measured or not.
+    """
+    if problem_of(measures.run.scenario, setting, state):
+        return None
+    return _question_of(measures, setting, state)
+
+
+def _question_of(measures: RunMeasures, setting: Setting, state: State) -> Question:
+    cell = next((c for c in measures.cells(setting) if c.state == state), None)
+    records = [t.trial.record for t in cell.trials] if cell else []
+    applied = measures.applied_rate(setting), measures.applied_buffer(setting)
+    return question_of(measures.run.scenario, setting, state, applied, records)
 
 
 def _of_cell(measures: RunMeasures, setting: Setting, cell: Cell) -> MeasuredMix:
     flows = dict(zip(measures.strategies, strategy_totals(cell.state), strict=True))
     total = {name: flows[name] * _mean(cell, name) for name in (CUBIC, BBR)}
-    question = Question(
-        rate_bps=measures.applied_rate(setting),
-        base_rtt_s=setting.base_rtt_ns[0] / 1e9,
-        buffer_bytes=measures.applied_buffer(setting),
-        cubic=flows[CUBIC],
-        bbr=flows[BBR],
-        duration_s=measures.run.scenario.longest.seconds,
-    )
+    question = _question_of(measures, setting, cell.state)
     return MeasuredMix(question, total[BBR] / sum(total.values()), setting.buffer_bdp)
 
 
 def _mean(cell: Cell, strategy: str) -> float:
     estimate = cell.estimate(METRIC, strategy)
     return 0.0 if estimate is None else estimate.mean
+
+
+def _games_of_measures(measures: RunMeasures) -> list[MeasuredGame]:
+    """The settings of one group of CUBIC and BBR flows that have an equilibrium in throughput."""
+    if measures.strategies != (CUBIC, BBR) or len(measures.group_names) > 1:
+        return []
+    games = (_game_of_setting(measures, setting) for setting in measures.run.settings)
+    return [game for game in games if game is not None]
+
+
+def _game_of_setting(measures: RunMeasures, setting: Setting) -> MeasuredGame | None:
+    flows = sum(measures.group_sizes)
+    cubic = _cubic_at_equilibrium(payoff_table(measures, setting, throughput))
+    if not cubic or flows < 2 or problem_of(measures.run.scenario, setting, ((flows - 1, 1),)):
+        return None
+
+    def question(bbr: int) -> Question:
+        return _question_of(measures, setting, ((flows - bbr, bbr),))
+
+    return MeasuredGame(setting.label, setting.buffer_bdp, flows, cubic, question)

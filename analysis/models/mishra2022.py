@@ -164,4 +164,15 @@ def answer(
         "cubic_window_bytes": held.cubic_window,
         "bbr_rtt_s": question.base_rtt_s + held.cubic_min * 8 / question.rate_bps,
     }
-    return Prediction(model, question, held.bbr / question.buffer_bytes, inner=inner)
+    share = held.bbr / question.buffer_bytes
+    return Prediction(model, question, share, flags=_flags(question, held), inner=inner)
+
+
+def _flags(question: Question, held: Occupancy) -> tuple[str, ...]:
+    """Reservations: at 1 BDP the equations have nothing for CUBIC."""
+    if held.cubic_min > 0:
+        return ()
+    return (
+        f"the buffer is {question.buffer_bdp:.3g} BDP: at 1 BDP b_cmin = (B - C R)/2 is 0, and the "
+        "equations leave CUBIC nothing, whatever the mix",
+    )

@@ -18,7 +18,8 @@ def predict(question: Question) -> Prediction:
     With X the buffer in BDP, q in packets, N BBR flows, c the rate in packets/s, l the base
     RTT and d the duration, the loss-based share is p = max(0, 1/2 - 1/(2X) - 4N/q), the time
     in ProbeRTT is t = (q/c + 0.2 + l) d/10, and BBR's share is (1 - p)(d - t)/d. The number
-    of CUBIC flows is not in it.
+    of CUBIC flows is not in it. Below 1 BDP the model's premise, that BBR is held by its limit in
+    flight, does not hold; p is then 0, and the answer says so.
 
     Args:
         question: The question.
@@ -52,11 +53,6 @@ def _probing_share(question: Question) -> float:
 
 def _refusals(question: Question) -> tuple[str, ...]:
     reasons = []
-    if question.buffer_bdp < 1:
-        reasons.append(
-            f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its "
-            "limit on the bytes in flight"
-        )
     if _probing_share(question) >= 1:
         reasons.append("draining the queue takes longer than the 10 s between two ProbeRTT")
     if question.duration_s < PROBE_EVERY_S:
@@ -65,6 +61,12 @@ def _refusals(question: Question) -> tuple[str, ...]:
 
 
 def _flags(question: Question, unclamped: float) -> tuple[str, ...]:
+    if question.buffer_bdp < 1:
+        return (
+            f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its "
+            "limit on the bytes in flight, the model's premise; the loss-based share, "
+            f"1/2 - 1/(2X) - 4N/q = {unclamped:.2g}, is taken as 0",
+        )
     if unclamped > 0:
         return ()
     return (
@@ -77,6 +79,6 @@ MODEL = Model(
     NAME,
     "Ware",
     "Ware, Mukerjee, Seshan, Sherry, IMC 2019",
-    "buffers of at least 1 BDP that drain within 10 s, competitions of at least 10 s",
+    "buffers that drain within 10 s (flagged below 1 BDP), competitions of at least 10 s",
     predict,
 )

@@ -15,7 +15,7 @@ from nashbed.controlplane.store.tables import TABLES
 from ..correlation import correlate_run, correlation_dict
 from ..measures import RunMeasures, TrialMeasures, measure_run
 from ..metrics import METRICS
-from ..models.measured import BBR, CUBIC
+from ..models.starts import BBR, CUBIC
 from ..nash.of_run import equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
 from .summary import summary_rows

@@ -63,6 +63,10 @@ class RandomStart(ContractModel):
     random: Duration
 
 
+WIDE_JITTER_NS = 10 * 10**9
+"""All of a ProbeRTT cycle: flows that start within it do not probe together for good."""
+
+
 StartSpec = (
     Literal["together", "iperf3"] | StaggeredStart | OrderedStart | OffsetStart | RandomStart
 )
@@ -96,6 +100,42 @@ def start_text(start: StartSpec) -> str:
         late = ", ".join(f"{name} {offset} late" for name, offset in start.offsets.items())
         return late or "started together"
     return f"starts within {start.random}"
+
+
+def planned_start_ns(start: StartSpec, strategy: str, index: int) -> int:
+    """When a flow is to start after its group's start, without its jitter.
+
+    Args:
+        start: How flows start; an iperf3 process decides by itself when its flows do: 0.
+        strategy: The flow's strategy.
+        index: Its number in the trial.
+    """
+    if isinstance(start, StaggeredStart):
+        return start.staggered.ns * index
+    if isinstance(start, OrderedStart):
+        return start.gap.ns * start.order.index(strategy)
+    if isinstance(start, OffsetStart) and strategy in start.offsets:
+        return start.offsets[strategy].ns
+    return 0
+
+
+def most_jitter_ns(start: StartSpec, jitter: Duration, settles: bool, repetition: int) -> int:
+    """How much later than planned a flow may start.
+
+    Every other repetition of a trial that is to settle starts spread out: ProbeRTT phases that
+    fall together from a common start stay together for long.
+
+    Args:
+        start: How flows start; with `iperf3` they have none.
+        jitter: The scenario's jitter.
+        settles: Whether the trial runs until it is settled.
+        repetition: Of the trial.
+    """
+    if start == "iperf3":
+        return 0
+    if isinstance(start, RandomStart):
+        return start.random.ns + jitter.ns
+    return max(jitter.ns, WIDE_JITTER_NS) if settles and repetition % 2 == 1 else jitter.ns
 
 
 class SettledDuration(ContractModel):

@@ -1,8 +1,4 @@
-"""A trial's progress, cycle by cycle, until its shares have been steady for half of it.
-
-A share that drifts slowly looks steady now and then, and gets a chance to at every cycle. Only one
-that looks steady at many cycles in a row is.
-"""
+"""A trial's progress, cycle by cycle, until its shares have been steady for half of it."""
 
 from __future__ import annotations
 
@@ -10,10 +6,10 @@ from collections import defaultdict
 
 from ..contract.course import SettledDuration
 from ..contract.messages import SinkProgress
+from ..contract.steadiness import SteadinessRules, Watch
 from ..contract.trial import Kind, Steadiness
 from ..plan.attempt import Attempt
 from ..plan.flows import progress_ns
-from ..validity.steadiness import SteadinessRules, judge_steadiness
 
 
 class Settling:
@@ -28,33 +24,21 @@ class Settling:
         self._flows = attempt.flows
         self._duration = duration
         self._cycle_ns = progress_ns(attempt.scenario, attempt.trial)
-        self._rules = SteadinessRules(duration.within.fraction, self._cycle_ns)
+        self._watch = Watch(SteadinessRules(duration.within.fraction, self._cycle_ns))
         self._before: dict[Kind, int] = defaultdict(int)
-        self._cycles: dict[Kind, list[int]] = defaultdict(list)
-        self._unsteady_at = 0
         self.steadiness: Steadiness | None = None
 
     @property
     def cycles_left(self) -> int:
         """Cycles that the longest trial still has."""
-        return self._duration.at_most.ns // self._cycle_ns - self._made
-
-    @property
-    def _made(self) -> int:
-        """Cycles so far."""
-        return len(next(iter(self._cycles.values()), ()))
+        return self._duration.at_most.ns // self._cycle_ns - self._watch.made
 
     def take(self, progress: SinkProgress) -> bool:
         """Take a report in; returns whether the trial may end."""
         totals: dict[Kind, int] = defaultdict(int)
         for flow, arrived in zip(self._flows, progress.bytes, strict=True):
             totals[flow.group, flow.cc] += arrived
-        for kind, total in totals.items():
-            self._cycles[kind].append(total - self._before[kind])
+        cycle = {kind: total - self._before[kind] for kind, total in totals.items()}
         self._before = totals
-        found = judge_steadiness(self._cycles, self._rules)
-        if not found.settled:
-            self._unsteady_at = self._made
-        held = 2 * self._unsteady_at < self._made
-        self.steadiness = found.model_copy(update={"settled": held})
-        return held and progress.t_ns >= self._duration.at_least.ns
+        self.steadiness = self._watch.take(cycle)
+        return self.steadiness.settled and progress.t_ns >= self._duration.at_least.ns

@@ -5,18 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from ..contract.course import (
-    OffsetStart,
-    OrderedStart,
-    RandomStart,
-    SettledDuration,
-    StaggeredStart,
-)
+from ..contract.course import SettledDuration, most_jitter_ns, planned_start_ns
 from ..contract.scenario import FlowGroup, Scenario
 from .seeds import derive
-
-WIDE_JITTER_NS = 10 * 10**9
-"""All of a ProbeRTT cycle: flows that start within it do not probe together for good."""
 
 
 def start_ns(
@@ -36,33 +27,10 @@ def start_ns(
     """
     if scenario.start == "iperf3":
         return 0
-    jitter = random.Random(derive(seed, "start", index))  # noqa: S311 - no secret
-    start = group.start_offset.ns + _planned_ns(scenario, strategy, index)
-    return start + jitter.randint(0, _jitter_ns(scenario, repetition))
-
-
-def _planned_ns(scenario: Scenario, strategy: str, index: int) -> int:
-    start = scenario.start
-    if isinstance(start, StaggeredStart):
-        return start.staggered.ns * index
-    if isinstance(start, OrderedStart):
-        return start.gap.ns * start.order.index(strategy)
-    if isinstance(start, OffsetStart) and strategy in start.offsets:
-        return start.offsets[strategy].ns
-    return 0
-
-
-def _jitter_ns(scenario: Scenario, repetition: int) -> int:
-    """Every other repetition of a trial that is to settle starts spread out.
-
-    ProbeRTT phases that fall together from a common start stay together for long.
-    """
-    start, jitter_ns = scenario.start, scenario.start_jitter.ns
-    if isinstance(start, RandomStart):
-        return start.random.ns + jitter_ns
-    if isinstance(scenario.duration, SettledDuration) and repetition % 2 == 1:
-        return max(jitter_ns, WIDE_JITTER_NS)
-    return jitter_ns
+    settles = isinstance(scenario.duration, SettledDuration)
+    most = most_jitter_ns(scenario.start, scenario.start_jitter, settles, repetition)
+    jitter = random.Random(derive(seed, "start", index)).randint(0, most)  # noqa: S311 - no secret
+    return group.start_offset.ns + planned_start_ns(scenario.start, strategy, index) + jitter
 
 
 def processes(flows: Sequence[tuple[int, str]]) -> list[int]:

@@ -12,6 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
+from ..contract.steadiness import (
+    LEAST_CYCLES,
+    SteadinessRules,
+    cycles_of_goodput,
+    judge_steadiness,
+)
 from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
 from ..plan.flows import probe_rtt_cycle_ns
@@ -23,7 +29,6 @@ from ..store.goodput import read_goodput, write_goodput
 from ..store.postcards import PostcardBatch, read_postcards, write_postcards
 from ..store.raw_files import LaneClock
 from ..validity.measurement import Evidence, TrialMeasurement
-from ..validity.steadiness import LEAST_CYCLES, SteadinessRules, cycles_of_goodput, judge_steadiness
 
 NICE = 10
 SETTLED_WITHIN = 0.03

@@ -10,8 +10,7 @@ class FluidConstants:
     """The constants of the fluid model.
 
     Attributes:
-        losing_packets: Packets that a CUBIC flow that loses loses together, at most.
-        losing_part: The same as a part of its window, where that is less; at least one packet.
+        losing_packets: Packets that a CUBIC flow that loses loses together.
         rate_error_packets: How much a BBR flow's best delivery rate samples have too many.
         aggregated_packets: What BBR keeps in flight beyond 2 BDP for bursts of acknowledgements.
         timeout_weight: How likely a lost retransmission of a small window ends in a timeout.
@@ -20,7 +19,6 @@ class FluidConstants:
     """
 
     losing_packets: float = 2.0
-    losing_part: float = 1.0
     rate_error_packets: float = 1.0
     aggregated_packets: float = 6.0
     timeout_weight: float = 1.0

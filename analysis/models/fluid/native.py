@@ -17,6 +17,12 @@ from .outcome import Course, Outcome
 
 LIBRARY = Path(__file__).resolve().parents[3] / "build" / "analysis" / "nashbed-fluid.so"
 MAX_KINDS = 16
+PROBLEMS = {
+    1: "the library of the fluid model is of another version; run `make build`",
+    3: "the fluid model has not enough memory for this",
+    4: "the fluid model takes fewer kinds of flows, or a shorter time",
+}
+"""What a status of nashbed_fluid() means; 2 is a control that it does not know."""
 DOUBLES = ctypes.c_double * MAX_KINDS
 
 
@@ -37,6 +43,7 @@ class _Kind(ctypes.Structure):
 
 class _Question(ctypes.Structure):
     _fields_ = [
+        ("size", ctypes.c_uint64),
         *((n, ctypes.c_double) for n in ("rate", "buffer", "duration", "measured_from", "bin")),
         ("seed", ctypes.c_uint64),
         ("kinds", ctypes.c_uint32),
@@ -117,6 +124,7 @@ def _question(
     if not 1 <= len(competition.kinds) <= MAX_KINDS:
         raise ModelError(f"{len(competition.kinds)} kinds of flows; give 1 to {MAX_KINDS}")
     return _Question(
+        size=ctypes.sizeof(_Question),
         rate=competition.rate_bps / 8 / PACKET_BYTES,
         buffer=competition.buffer_bytes / PACKET_BYTES,
         duration=competition.duration_s,
@@ -145,9 +153,7 @@ def _problem(status: int, competition: Competition) -> str:
     unknown = sorted({kind.control for kind in competition.kinds} - set(controls()))
     if unknown:
         return f"{unknown[0]}: the fluid model knows {', '.join(controls())}"
-    return {2: "not enough memory", 3: "too many kinds of flows, or too long"}.get(
-        status, f"status {status}"
-    )
+    return PROBLEMS[status]
 
 
 def _outcome(competition: Competition, seed: int, answer: _Answer, course: Course) -> Outcome:

@@ -52,6 +52,8 @@ struct cohort {
 	double silent_until;
 	/* A flow lost packets and its control took it as congestion. */
 	bool cut;
+	/* The last congestion event of its kind in which they did; 0: none. */
+	uint64_t event;
 
 	double in_flight;
 	double delivered;

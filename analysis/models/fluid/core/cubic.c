@@ -24,9 +24,8 @@
 #define HYSTART_LEAST 0.004
 #define HYSTART_MOST 0.016
 #define LEAST_RTO 0.2
-/* A flow with fewer packets in flight cannot learn of a second loss from acknowledgements. */
-#define SMALL_WINDOW 6.0
-#define LARGE_WINDOW_PART 0.3
+/* With more packets in flight than this, acknowledgements may tell of a second loss (RFC 8985). */
+#define SMALL_WINDOW 4.0
 
 static void
 cubic_start(struct cohort *flows, double now)
@@ -43,24 +42,21 @@ cubic_start(struct cohort *flows, double now)
 	flows->pacing_rate = INFINITY;
 }
 
-/* Whether this flow is among those that lose: the drops fall on few flows in bursts. */
+/* Drops come in bursts, which fall on few flows: whether this one is among them. */
 static bool
 loses(struct cohort *flows, double lost)
 {
-	const struct fluid_constants *k = flows->constants;
-	double burst = larger(1, smaller(k->losing_packets, k->losing_part * flows->window));
-
-	return chance_draw(flows->chance) < -expm1(-lost / burst);
+	return chance_draw(flows->chance) < -expm1(-lost / flows->constants->losing_packets);
 }
 
 /* The retransmission is lost as well, and nothing but the timer tells. */
 static bool
 times_out(struct cohort *flows, const struct ack *ack)
 {
-	double part = flows->window < SMALL_WINDOW ? 1 : LARGE_WINDOW_PART;
+	double untold = smaller(1, SMALL_WINDOW / flows->window);
 
 	return chance_draw(flows->chance) <
-	       flows->constants->timeout_weight * part * ack->loss_rate;
+	       flows->constants->timeout_weight * untold * ack->loss_rate;
 }
 
 static void

@@ -18,7 +18,6 @@
 /* What the rules do not say; analysis/models/fluid/constants.py tells the meaning of each. */
 struct fluid_constants {
 	double losing_packets;
-	double losing_part;
 	double rate_error_packets;
 	double aggregated_packets;
 	double timeout_weight;
@@ -37,6 +36,8 @@ struct fluid_kind {
 };
 
 struct fluid_question {
+	/* sizeof(struct fluid_question): the caller was written for this library. */
+	uint64_t size;
 	double rate;
 	double buffer;
 	double duration;
@@ -65,6 +66,7 @@ struct fluid_answer {
 
 enum fluid_status {
 	FLUID_OK,
+	FLUID_OTHER_VERSION,
 	FLUID_NO_SUCH_CONTROL,
 	FLUID_NO_MEMORY,
 	FLUID_TOO_LARGE,

@@ -17,7 +17,7 @@ static const struct control *const controls[] = {&cubic_control, &bbr_control};
 #define CONTROLS (sizeof(controls) / sizeof(controls[0]))
 
 struct events {
-	double number;
+	uint64_t number;
 	double cut;
 	double begun;
 };
@@ -207,6 +207,9 @@ count_cuts(struct simulation *sim, struct cohort *flows, double now)
 		events->begun = now;
 		events->number += 1;
 	}
+	if (flows->event == events->number)
+		return;
+	flows->event = events->number;
 	events->cut += flows->flows;
 }
 
@@ -275,7 +278,8 @@ summarise(struct simulation *sim)
 
 		departed += answer->departed[i];
 		answer->min_rtt[i] /= slots * flows;
-		answer->losing[i] = events->number > 0 ? events->cut / events->number / flows : NAN;
+		answer->losing[i] =
+			events->number > 0 ? events->cut / (double)events->number / flows : NAN;
 	}
 	answer->queue_delay /= slots;
 	answer->utilisation = departed / (sim->question->rate * sim->busy_time);
@@ -284,9 +288,12 @@ summarise(struct simulation *sim)
 enum fluid_status
 nashbed_fluid(const struct fluid_question *question, struct fluid_answer *answer)
 {
-	struct simulation *sim = calloc(1, sizeof(*sim));
+	struct simulation *sim;
 	enum fluid_status status;
 
+	if (question->size != sizeof(*question))
+		return FLUID_OTHER_VERSION;
+	sim = calloc(1, sizeof(*sim));
 	if (!sim)
 		return FLUID_NO_MEMORY;
 	sim->question = question;

@@ -59,7 +59,9 @@ def test_the_published_mixes() -> None:
     rows = accuracy_by_buffer(found.mixes, published)
     assert [row.buffer_bdp for row in rows] == [0.5, 5, 10, 20, 30, 40, 50, None]
     median = {(row.buffer_bdp, e.model): e.median_abs for row in rows for e in row.errors}
-    assert all(median[0.5, model.name] is None for model in published)
+    answered = {model.name for model in published if median[0.5, model.name] is not None}
+    assert answered == {"ware"}
+    assert median[0.5, "ware"] < 0.07
     for buffer in (5, 10, 20, 30, 40, 50):
         for name in ("ware", "mishra-synchronised", "mishra-desynchronised"):
             assert 0 < median[buffer, name] < 0.3

@@ -44,10 +44,18 @@ BY_HAND = {1: 1.0, 3: 0.5, 5: 0.4055877, 30: 0.3034891}
 @pytest.mark.parametrize(("bdp", "share"), BY_HAND.items())
 def test_one_against_one(bdp: float, share: float) -> None:
     found = MODELS["mishra-two-flow"].predict(asked(bdp))
-    assert found.status == "valid"
+    assert found.status == ("flagged" if bdp == 1 else "valid")
     assert found.bbr_share == pytest.approx(share, abs=1e-6)
     assert found.bbr_per_flow_bps == pytest.approx(share * RATE, abs=50)
     assert found.cubic_bps == pytest.approx((1 - share) * RATE, abs=50)
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n.startswith("mishra")])
+def test_at_1_bdp_all_for_bbr_is_flagged_with_the_reason(name: str) -> None:
+    found = MODELS[name].predict(asked(1, k=0.7))
+    assert (found.status, found.bbr_share) == ("flagged", 1)
+    assert "b_cmin = (B - C R)/2 is 0" in found.flags[0]
+    assert MODELS[name].predict(asked(1.01, k=0.7)).flags == ()
 
 
 def test_what_is_inside() -> None:

@@ -38,10 +38,21 @@ def test_the_share_is_clamped_with_a_flag() -> None:
     assert "is taken as 0" in found.flags[0]
 
 
+def test_below_one_bdp_bbr_has_all_but_its_probing_with_a_flag() -> None:
+    # 50 Mbit/s, 40 ms, 0.5 BDP = 125,000 B = 82.563 packets: 1/2 - 1 - 4/82.563 = -0.548, so 0.
+    # q/c = 0.02 s; ProbeRTT (0.02 + 0.2 + 0.04)/10 = 0.026 of the time.
+    found = WARE(Question(50e6, 0.04, 125_000, 1, 1))
+    assert found.status == "flagged"
+    assert found.bbr_share == pytest.approx(0.974)
+    (flag,) = found.flags
+    assert "the buffer is 0.5 BDP" in flag
+    assert "the model's premise" in flag
+    assert "-0.55, is taken as 0" in flag
+
+
 @pytest.mark.parametrize(
     ("question", "why"),
     [
-        (Question(50e6, 0.04, 125_000, 1, 1), "below 1 BDP"),
         (Question(1e6, 0.04, 2_000_000, 1, 1), "longer than the 10 s"),
         (Question(50e6, 0.04, 750_000, 1, 1, duration_s=5), "5 s is less than the 10 s"),
     ],

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import GOODPUT
-from nashbed.controlplane.validity.steadiness import (
+from nashbed.controlplane.contract.steadiness import (
     SteadinessRules,
+    Watch,
     cycles_of_goodput,
     judge_steadiness,
 )
@@ -60,3 +61,13 @@ def test_goodput_is_summed_over_whole_cycles() -> None:
     goodput["bytes"] = np.arange(10)
     found = cycles_of_goodput(goodput, [CUBIC, BBR], cycle_ns=10, end_ns=25)
     assert found == {CUBIC: [0 + 2, 4 + 6], BBR: [1 + 3, 5 + 7]}
+
+
+def test_shares_must_have_been_steady_for_half_of_the_trial() -> None:
+    watch = Watch(RULES)
+    held = [watch.take({CUBIC: 5, BBR: 1}).settled for _ in range(15)]
+    # Up to seven cycles nothing can be told, so that these are the first half of at least fifteen.
+    assert held == [False] * 14 + [True]
+    assert watch.made == 15
+    # One cycle of a rise that lasts is seen at once, and is half of the trial ago only later.
+    assert not watch.take({CUBIC: 5, BBR: 2}).settled

@@ -1,13 +1,18 @@
-"""Whether the strategies' shares of the bottleneck are steady.
+"""Whether the strategies' shares of the bottleneck are steady, and have been for long enough.
 
 The flows of each strategy and group are taken together. Their payload is summed over ProbeRTT
 cycles, so that each mean holds as many of BBR's ProbeRTT phases as the next, and the second half of
 the cycles so far is looked at: a trial that starts far from where it settles does not have to
 outlive its beginning.
+
+A share that drifts slowly looks steady now and then, and gets a chance to at every cycle. Only one
+that looks steady at many cycles in a row is: `Watch` asks for half of the trial. Trials that run
+until they are settled and models of them are judged by the same rule.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.trial import Kind, Steadiness, StrategyDrift
+from .trial import Kind, Steadiness, StrategyDrift
 
 LEAST_CYCLES = 8
 """Of a trial: two in each half of its second half."""
@@ -36,7 +41,7 @@ class SteadinessRules:
     cycle_ns: int
 
 
-def judge_steadiness(cycles: Mapping[Kind, Sequence[int]], rules: SteadinessRules) -> Steadiness:
+def judge_steadiness(cycles: Mapping[Kind, Sequence[float]], rules: SteadinessRules) -> Steadiness:
     """Compare both halves of the second half of a trial.
 
     A strategy is steady when the difference of its halves is at most `within` of their mean, or up
@@ -59,6 +64,37 @@ def judge_steadiness(cycles: Mapping[Kind, Sequence[int]], rules: SteadinessRule
         window_ns=((count - used) * rules.cycle_ns, count * rules.cycle_ns),
         drifts=drifts,
     )
+
+
+class Watch:
+    """Follows a trial cycle by cycle until its shares have been steady for half of it.
+
+    Args:
+        rules: What counts as steady.
+    """
+
+    def __init__(self, rules: SteadinessRules) -> None:
+        self._rules = rules
+        self._cycles: dict[Kind, list[float]] = defaultdict(list)
+        self._unsteady_at = 0
+        self.made = 0
+
+    def take(self, cycle: Mapping[Kind, float]) -> Steadiness:
+        """Take in the next cycle.
+
+        Args:
+            cycle: Payload bytes of each strategy and group, the same ones every time.
+
+        Returns:
+            How steady the shares are now; settled: they were at every cycle for half of the trial.
+        """
+        self.made += 1
+        for kind, value in cycle.items():
+            self._cycles[kind].append(value)
+        found = judge_steadiness(self._cycles, self._rules)
+        if not found.settled:
+            self._unsteady_at = self.made
+        return found.model_copy(update={"settled": 2 * self._unsteady_at < self.made})
 
 
 def cycles_of_goodput(

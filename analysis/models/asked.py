@@ -1,0 +1,128 @@
+"""The question that models are asked about a mix of a scenario, with its starts and windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from nashbed.controlplane.contract.course import SettledDuration
+from nashbed.controlplane.contract.scenario import Hosts, Scenario
+from nashbed.controlplane.contract.trial import Setting, TrialRecord
+from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
+
+from ..state import State, strategy_totals
+from .question import Question
+from .starts import BBR, CUBIC, Starts, starts_of
+
+SEND_BUFFER_OF_PACKET = 2600
+"""Bytes of a send buffer that a packet in flight takes, the kernel's overhead and what is not sent
+yet included: with tcp_wmem of 4 MiB, 1,613 packets were in flight, `sndbuf_limited` (kernel 6.1,
+panel-500mbit-short)."""
+SEGMENT_BYTES = 1448
+
+
+def problem_of(scenario: Scenario, setting: Setting, state: State) -> str | None:
+    """Why the models do not speak of a mix; None if they do.
+
+    Args:
+        scenario: Names the strategies.
+        setting: The setting.
+        state: The mix.
+    """
+    flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
+    others = sorted(name for name in flows if name not in (CUBIC, BBR) and flows[name])
+    if others:
+        return f"it has {others[0]} flows"
+    if not (flows.get(CUBIC) and flows.get(BBR)):
+        return "it has only one congestion control"
+    if len(set(setting.base_rtt_ns)) > 1:
+        return "its flows have several base RTTs"
+    if setting.random_loss_ppb or (
+        setting.random_loss_ppb is None and any(g.random_loss.ppb for g in scenario.flows)
+    ):
+        return "its packets are lost at random"
+    return None
+
+
+def question_of(
+    scenario: Scenario,
+    setting: Setting,
+    state: State,
+    applied: tuple[float, float] | None = None,
+    records: Sequence[TrialRecord] = (),
+) -> Question:
+    """A mix as the models are asked about it; only where there is no `problem_of` it.
+
+    Args:
+        scenario: Says how flows start, how long they run, and what limits their windows.
+        setting: The setting.
+        state: The mix: for each group, flows of each of the scenario's strategies.
+        applied: Rate in bit/s and buffer in bytes that were applied; None: as requested.
+        records: Trials of the mix, which say how long they took; none: as planned.
+    """
+    flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
+    rate_bps, buffer_bytes = applied or (setting.rate_bps, setting.buffer_bytes)
+    if setting.start is not None:
+        scenario = scenario.model_copy(update={"start": setting.start})
+    starts = starts_of(scenario, setting, state, records)
+    duration_s, measured_from_s = _course(scenario, starts, records)
+    return Question(
+        rate_bps=rate_bps,
+        base_rtt_s=setting.base_rtt_ns[0] / NS_PER_S,
+        buffer_bytes=buffer_bytes,
+        cubic=flows[CUBIC],
+        bbr=flows[BBR],
+        duration_s=duration_s,
+        cubic_start_s=starts.cubic_s,
+        bbr_start_s=starts.bbr_s,
+        start_spread_s=starts.spread_s,
+        measured_from_s=measured_from_s,
+        window_bytes=window_of(scenario.hosts),
+    )
+
+
+def whole_from_s(starts: Starts) -> float:
+    """Start of the measured time where each control is measured over its own, equally long time.
+
+    The earlier one has the link to itself for the lead, and the later one for as long at the end. A
+    question has no end of its own for each, so half of the lead counts at the beginning.
+    """
+    return starts.lead_s / 2
+
+
+def window_of(hosts: Hosts) -> float | None:
+    """Most that socket buffers let a flow have in flight, in bytes of frames; None: no limit.
+
+    Args:
+        hosts: What the hosts are told. Of the receive buffer half is offered as window.
+    """
+    packets = []
+    if hosts.wmem_max is not None:
+        packets.append(hosts.wmem_max.bytes / SEND_BUFFER_OF_PACKET)
+    if hosts.rmem_max is not None:
+        packets.append(hosts.rmem_max.bytes / 2 / SEGMENT_BYTES)
+    return min(packets) * PACKET_BYTES if packets else None
+
+
+def _course(
+    scenario: Scenario, starts: Starts, records: Sequence[TrialRecord]
+) -> tuple[float, float]:
+    """End and beginning of the measured time, in seconds after the first flow may start."""
+    settles, by_iperf3 = isinstance(scenario.duration, SettledDuration), scenario.start == "iperf3"
+    longest_s = scenario.longest.seconds
+    if scenario.window == "whole" and not settles:
+        return longest_s, whole_from_s(starts)
+    if records:
+        windows = [_window_s(record, from_first=by_iperf3) for record in records]
+        begin_s, end_s = (fmean(side) for side in zip(*windows, strict=True))
+        return end_s, begin_s
+    if settles:
+        return longest_s, longest_s / 2  # of which the second half is looked at
+    return longest_s, scenario.warmup.seconds + (starts.lead_s if by_iperf3 else 0.0)
+
+
+def _window_s(record: TrialRecord, from_first: bool) -> tuple[float, float]:
+    """The measured window of a trial, after its common start or after the first flow's."""
+    began = [s.start_ns for s in record.spans if s.start_ns is not None] if from_first else []
+    begin_s, end_s = ((t - min(began, default=0)) / NS_PER_S for t in record.window_ns)
+    return begin_s, end_s
