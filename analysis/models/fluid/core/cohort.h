@@ -9,6 +9,7 @@
 #include "copa.h"
 #include "cubic.h"
 #include "fluid.h"
+#include "vivace.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -73,6 +74,7 @@ struct cohort {
 		struct bbr bbr;
 		struct bbr3 bbr3;
 		struct copa copa;
+		struct vivace vivace;
 	};
 };
 
@@ -89,5 +91,6 @@ extern const struct control bbr2_control;
 extern const struct control bbr3_control;
 extern const struct control copa_control;
 extern const struct control copa_default_control;
+extern const struct control vivace_control;
 
 #endif

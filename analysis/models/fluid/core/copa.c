@@ -4,6 +4,7 @@
  * its default mode only. hosts/cc/README.md has what the paper leaves open.
  */
 #include "losses.h"
+#include "smoothing.h"
 
 #define INITIAL_WINDOW 10.0
 #define LEAST_WINDOW 2.0
@@ -25,8 +26,6 @@
 #define HEAVY_LOSS_CUT 0.7
 /* Section 2.1: no bursts, and the window governs. */
 #define PACING_GAIN 2.0
-/* RFC 6298. */
-#define SMOOTHING 0.125
 
 static double
 queue_of(const struct copa *copa)
@@ -48,13 +47,11 @@ measure_first(struct copa *copa, const struct ack *ack)
 static void
 measure(struct copa *copa, const struct ack *ack)
 {
-	double srtt, weight;
+	double srtt;
 
 	if (!copa->measured)
 		measure_first(copa, ack);
-	weight = -expm1(-SMOOTHING * ack->acked);
-	copa->smoothed_rtt += weight * (ack->rtt - copa->smoothed_rtt);
-	srtt = copa->smoothed_rtt;
+	srtt = copa->smoothed_rtt = smoothed(copa->smoothed_rtt, ack->rtt, ack->acked);
 	sliding_min_add(&copa->min_rtt, ack->now, MIN_RTT_WINDOW, ack->rtt);
 	sliding_min_add(&copa->standing, ack->now, STANDING_PART * srtt, ack->rtt);
 	sliding_min_add(&copa->max_rtt, ack->now, RTT_MAX_ROUNDS * srtt, -ack->rtt);

@@ -15,6 +15,7 @@
 
 static const struct control *const controls[] = {
 	&cubic_control, &bbr_control, &bbr2_control, &bbr3_control, &copa_control, &copa_default_control,
+	&vivace_control,
 };
 #define CONTROLS (sizeof(controls) / sizeof(controls[0]))
 
