@@ -62,14 +62,15 @@ class Settling:
     Attributes:
         competition: What competes.
         after_s: Length in seconds from which on the second half of a trial shows the settled
-            shares; infinite: longer than half of `simulated_s`.
+            shares; infinite: not within the courses.
         low_s: The least that is found with one seed left out.
         high_s: The most.
         simulated_s: Length of the longest courses.
         settled: Part of the throughput that each kind of flows has in their second halves,
             shape (G,).
-        planned: The same over the competition's measured time, by each of the starts (as planned,
-            then with each control ahead), shape (S, G); NaN where that ends after the courses.
+        planned: The same over the competition's measured time, or what of it is within the courses,
+            by each of the starts (as planned, then with each control ahead), shape (S, G).
+        transient: Whether that is not the settled part, by one of the starts at least.
     """
 
     competition: Competition
@@ -79,6 +80,7 @@ class Settling:
     simulated_s: float
     settled: FloatArray
     planned: FloatArray
+    transient: bool
 
     def settled_share(self, control: str) -> float:
         """Settled part of the throughput of the flows of a control."""
@@ -120,19 +122,25 @@ def settling_of(
         FluidNotBuiltError: The library has not been built.
         ModelError: The model does not speak of this.
     """
-    for length_s in lengths_s:
+    long_enough = [length_s for length_s in lengths_s if length_s >= competition.duration_s]
+    for length_s in long_enough or lengths_s[-1:]:
         ensemble = _simulated(competition, length_s, seeds, course)
         after_s = ensemble.after_s
         if after_s <= length_s / 2:
             break
-    fewer = [ensemble.without(i).after_s for i in range(len(seeds))]
+    fewer = (ensemble.without(i).after_s for i in range(len(seeds)))
+    found = [after_s, *(each for each in fewer if each < math.inf)]
+    span = ensemble.span(competition.measured_from_s, competition.duration_s)
+    planned = ensemble.mean(*span).mean(axis=1)
     return Settling(
         competition,
-        after_s if after_s < length_s else math.inf,
-        *(min([after_s, *fewer]), max([after_s, *fewer])),
+        after_s,
+        min(found),
+        max(found),
         length_s,
         ensemble.settled / ensemble.settled.sum(),
-        ensemble.shares(competition.measured_from_s, competition.duration_s),
+        planned / planned.sum(axis=1, keepdims=True),
+        not ensemble.agrees(*span),
     )
 
 
@@ -174,7 +182,7 @@ class _Ensemble:
     """Courses of a competition, by start and seed.
 
     Attributes:
-        total: Bytes of each kind that had departed at the edges of the bins, shape (S, K, T + 1, G).
+        total: Bytes of each kind that had departed at the edges of bins, shape (S, K, T + 1, G).
         bin_s: Length of a bin in seconds.
         cycle_s: Length of a ProbeRTT cycle.
     """
@@ -195,64 +203,62 @@ class _Ensemble:
     @property
     def settled(self) -> FloatArray:
         """Mean bytes of each kind in a cycle of the second halves, shape (G,)."""
-        return np.asarray(self._mean(self.cycles // 2, self.cycles).mean(axis=(0, 1)))
+        return np.asarray(self.mean(self.cycles / 2, self.cycles).mean(axis=(0, 1)))
 
     @property
     def after_s(self) -> float:
         """Length from which on a trial is settled; infinite where these courses do not tell."""
         if not self._is_steady:
             return math.inf
-        after, cycles = self.cycles, float(self.cycles)
-        while cycles >= LEAST_CYCLES and self._agrees(int(cycles)):
-            after, cycles = int(cycles), cycles / STEP
-        return after * self.cycle_s
+        after, cycles = math.inf, self.cycles / STEP
+        while cycles >= LEAST_CYCLES and self.agrees(int(cycles) / 2, int(cycles)):
+            after, cycles = int(cycles) * self.cycle_s, cycles / STEP
+        return after
 
-    def shares(self, begin_s: float, end_s: float) -> FloatArray:
-        """Part of each kind's bytes in a span of time, by start, shape (S, G); NaN beyond the end."""
-        sums = self._total_at(end_s) - self._total_at(begin_s)
-        means = sums.mean(axis=1)
-        if end_s > (self.total.shape[2] - 1) * self.bin_s:
-            return np.full_like(means, np.nan)
-        return np.asarray(means / means.sum(axis=1, keepdims=True))
+    def mean(self, begin: float, end: float) -> FloatArray:
+        """Mean bytes in a cycle from one cycle to another, shape (S, K, G)."""
+        sums = self._total_at(end * self.cycle_s) - self._total_at(begin * self.cycle_s)
+        return np.asarray(sums / (end - begin))
+
+    def span(self, begin_s: float, end_s: float) -> tuple[float, float]:
+        """What of a span of time is within the courses, in cycles."""
+        end = min(end_s / self.cycle_s, float(self.cycles))
+        return min(begin_s / self.cycle_s, end - 1), end
+
+    def agrees(self, begin: float, end: float) -> bool:
+        """Whether some cycles, from one to another, give what is settled, by each of the starts."""
+        means = self.mean(begin, end).mean(axis=1)
+        return self._is_small(means - self.settled, self._error(end - begin, self.total.shape[1]))
 
     @property
     def _is_steady(self) -> bool:
-        """Whether the second halves are alike, from their first to their second part and by start."""
-        count = self.cycles
-        middle = count - count // 4
-        drift = self._mean(middle, count) - self._mean(middle - count // 4, middle)
-        error = self._error(count // 4, drift.shape[0] * drift.shape[1]) * math.sqrt(2)
-        return self._is_small(drift.mean(axis=(0, 1)), error) and self._agrees(count)
-
-    def _agrees(self, cycles: int) -> bool:
-        """Whether trials of so many cycles give what the longest do, by each of the starts."""
-        begin = cycles - cycles // 2
-        means = self._mean(begin, cycles).mean(axis=1)
-        return self._is_small(means - self.settled, self._error(cycles // 2, self.total.shape[1]))
+        """Whether the second halves are alike: their first and second parts, and by start."""
+        end, part = self.cycles, self.cycles / 4
+        drift = self.mean(end - part, end) - self.mean(end - 2 * part, end - part)
+        error = self._error(part, drift.shape[0] * drift.shape[1]) * math.sqrt(2)
+        return self._is_small(drift.mean(axis=(0, 1)), error) and self.agrees(end / 2, end)
 
     def _is_small(self, difference: FloatArray, error: FloatArray) -> bool:
         """Whether differences, shape (..., G), are below the bound or may be chance, shape (G,)."""
         bound = np.maximum(WITHIN * self.settled, NOISE_BOUND * error)
         return bool((np.abs(difference) <= bound).all())
 
-    def _error(self, cycles: int, courses: int) -> FloatArray:
+    def _error(self, cycles: float, courses: int) -> FloatArray:
         """Standard error of the mean of so many cycles of so many courses, shape (G,)."""
         return np.asarray(np.sqrt(self._variance / (cycles * courses)))
 
     @cached_property
     def _variance(self) -> FloatArray:
-        """Variance that a cycle adds to a sum, shape (G,): from the quarters of the second halves,
-        as cycles in a row are not independent (batch means: Law, 9.5.3)."""
-        size = max(1, self.cycles // 8)
+        """Variance that a cycle adds to a sum, shape (G,).
+
+        Cycles in a row are not independent, so that it is from the quarters of the second halves
+        (batch means: Law, Simulation Modeling and Analysis, 9.5.3).
+        """
+        size = self.cycles / 8
         ends = [self.cycles - i * size for i in range(4)]
-        batches = np.stack([self._mean(end - size, end) for end in ends])
+        batches = np.stack([self.mean(end - size, end) for end in ends])
         kinds = batches.shape[-1]
         return np.asarray(batches.reshape(-1, kinds).var(axis=0, ddof=1) * size)
-
-    def _mean(self, begin: int, end: int) -> FloatArray:
-        """Mean bytes in a cycle from one cycle to another, shape (S, K, G)."""
-        sums = self._total_at(end * self.cycle_s) - self._total_at(begin * self.cycle_s)
-        return np.asarray(sums / (end - begin))
 
     def _total_at(self, time_s: float) -> FloatArray:
         """Bytes that had departed by then, straight between the edges of bins, shape (S, K, G)."""
