@@ -130,8 +130,7 @@ def settling_of(
             break
     fewer = (ensemble.without(i).after_s for i in range(len(seeds)))
     found = [after_s, *(each for each in fewer if each < math.inf)]
-    span = ensemble.span(competition.measured_from_s, competition.duration_s)
-    planned = ensemble.mean(*span).mean(axis=1)
+    planned = ensemble.planned(competition)
     return Settling(
         competition,
         after_s,
@@ -140,7 +139,7 @@ def settling_of(
         length_s,
         ensemble.settled / ensemble.settled.sum(),
         planned / planned.sum(axis=1, keepdims=True),
-        not ensemble.agrees(*span),
+        ensemble.is_transient(competition),
     )
 
 
@@ -220,14 +219,31 @@ class _Ensemble:
         sums = self._total_at(end * self.cycle_s) - self._total_at(begin * self.cycle_s)
         return np.asarray(sums / (end - begin))
 
-    def span(self, begin_s: float, end_s: float) -> tuple[float, float]:
-        """What of a span of time is within the courses, in cycles."""
-        end = min(end_s / self.cycle_s, float(self.cycles))
-        return min(begin_s / self.cycle_s, end - 1), end
+    def planned(self, competition: Competition) -> FloatArray:
+        """Mean bytes in a cycle of the measured time by each of the starts, shape (S, G)."""
+        means = [self.mean(*span).mean(axis=1) for span in self._spans(competition)]
+        return np.array([mean[start] for start, mean in enumerate(means)])
 
-    def agrees(self, begin: float, end: float) -> bool:
+    def is_transient(self, competition: Competition) -> bool:
+        """Whether the measured time does not give what is settled, by one of the starts."""
+        return not all(
+            self.agrees(*span, slice(start, start + 1))
+            for start, span in enumerate(self._spans(competition))
+        )
+
+    def _spans(self, competition: Competition) -> list[tuple[float, float]]:
+        """What of the measured time is within the courses, in cycles, for each of the starts.
+
+        Where flows start that much later than others, the time before does not count.
+        """
+        end = min(competition.duration_s / self.cycle_s, float(self.cycles))
+        begins_s = [competition.measured_from_s] * self.total.shape[0]
+        begins_s[1:] = [max(begin_s, 2 * AHEAD_S) for begin_s in begins_s[1:]]
+        return [(min(begin_s / self.cycle_s, end - 1), end) for begin_s in begins_s]
+
+    def agrees(self, begin: float, end: float, starts: slice = slice(None)) -> bool:
         """Whether some cycles, from one to another, give what is settled, by each of the starts."""
-        means = self.mean(begin, end).mean(axis=1)
+        means = self.mean(begin, end).mean(axis=1)[starts]
         return self._is_small(means - self.settled, self._error(end - begin, self.total.shape[1]))
 
     @property
