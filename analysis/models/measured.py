@@ -82,7 +82,8 @@ def mixes_of_file(path: Path, control: str = BBR) -> MeasuredMixes:
     rows = read_rows(path)
     problems = Counter(problem for row in rows if (problem := _problem_of_row(row, control)))
     mixes = tuple(_mix_of_row(row) for row in rows if _compared(row, control))
-    return MeasuredMixes(str(path), mixes, dict(problems), tuple(_games_of_rows(rows, control)))
+    games = tuple(_games_of_rows(rows)) if control == BBR else ()
+    return MeasuredMixes(str(path), mixes, dict(problems), games)
 
 
 def _problem_of_row(row: MixRow, control: str) -> str | None:
@@ -131,11 +132,11 @@ def _by_iperf3(key: PanelKey, bbr: int) -> RowCourse:
     return RowCourse(starts.cubic_s, starts.bbr_s, starts.spread_s, begin_s, window)
 
 
-def _games_of_rows(rows: Iterable[MixRow], control: str) -> list[MeasuredGame]:
+def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
     """A game for each setting and source; every row counts, as in fabric_equilibria.csv."""
     settings = defaultdict(list)
     for row in rows:
-        if row.control == control:
+        if row.control == BBR:
             settings[row.key, row.source, row.duration_s].append(row)
     games = (_game_of_rows(each) for each in settings.values())
     return [game for game in games if game is not None]

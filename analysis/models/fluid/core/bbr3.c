@@ -9,8 +9,6 @@
 #define WINDOW_GAIN 2.0
 #define PROBE_RTT_GAIN 0.5
 #define PROBE_RTT_EVERY 5.0
-/* What is held back of acknowledgements is at most this much of the rate. */
-#define MOST_AGGREGATED 0.1
 #define EXTRA_ACKED_ROUNDS 5
 #define MOST_LOSS_EVENTS 15.0
 
@@ -109,8 +107,8 @@ take_sample(struct cohort *flows, const struct ack *ack)
 		.missed = losses_draw(flows, ack->lost),
 		.limited = ack->now - ack->rtt < flows->bbr3.limited_until,
 		.in_network = before,
-		.held_by_bound = before + 1 >= flows->window &&
-				 flows->window >= flows->bbr3.volume_high,
+		.held_by_bound =
+			before + 1 >= flows->window && flows->window >= flows->bbr3.volume_high,
 	};
 
 	if (pacing_gain(&flows->bbr3) > 1)
@@ -135,9 +133,8 @@ check_startup_losses(struct cohort *flows, const struct bbr3_sample *sample)
 	    sample->ack->now <= bbr->recovery_until) {
 		volume = bbr3_inflight(flows, bbr3_best_rate(bbr), 1);
 		bbr->full_reached = true;
-		bbr->volume_high = bbr->rules->full_by_sample
-					   ? larger(volume, bbr->volume_latest)
-					   : volume;
+		bbr->volume_high =
+			bbr->rules->full_by_sample ? larger(volume, bbr->volume_latest) : volume;
 	}
 	bbr->losses = 0;
 }
@@ -194,7 +191,8 @@ enter_probe_rtt(struct cohort *flows, double now)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
-	bbr->probe = (struct bbr_probe_rtt){.window_before = flows->window};
+	bbr->probe = (struct bbr_probe_rtt){};
+	bbr->window_before = flows->window;
 	bbr->mode = BBR3_PROBE_RTT;
 	bbr->acks = BBR3_ACKS_STOPPING;
 	flows->round_start = now;
@@ -207,7 +205,7 @@ exit_probe_rtt(struct cohort *flows, double now)
 	struct bbr3 *bbr = &flows->bbr3;
 
 	bbr->probe_min_at = now;
-	flows->window = larger(flows->window, bbr->probe.window_before);
+	flows->window = larger(flows->window, bbr->window_before);
 	bbr3_reset_short_term(bbr);
 	bbr->mode = BBR3_STARTUP;
 	if (bbr->full_reached) {
@@ -278,10 +276,11 @@ set_window(struct cohort *flows, double acked)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 	double rate = bbr3_rate(bbr);
-	double aggregated = flows->constants->aggregated_packets + larger(bbr->extra[0], bbr->extra[1]);
+	double aggregated =
+		flows->constants->aggregated_packets + larger(bbr->extra[0], bbr->extra[1]);
 	double most = window_gain(bbr) * rate * bbr->min_rtt;
 
-	most = bbr3_with_budget(flows, most + smaller(aggregated, MOST_AGGREGATED * rate));
+	most = bbr3_with_budget(flows, most + smaller(aggregated, BBR_MOST_AGGREGATED * rate));
 	if (bbr->full_reached)
 		flows->window = smaller(flows->window + acked, most);
 	else if (flows->window < most || flows->window < 2 * BBR_INITIAL_WINDOW)

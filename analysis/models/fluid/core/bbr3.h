@@ -80,6 +80,7 @@ struct bbr3 {
 	double probe_min;
 	double probe_min_at;
 	struct bbr_probe_rtt probe;
+	double window_before;
 	/* Nothing has been acknowledged since it began to send: no time for ProbeRTT. */
 	bool idle_restart;
 	/* Samples of packets sent before this are low by intention. */

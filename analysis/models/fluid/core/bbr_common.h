@@ -21,15 +21,17 @@
 #define BBR_BURSTS_PER_SECOND 1024.0
 #define BBR_MOST_SEGMENTS 43.0
 #define BBR_BURSTS_ALLOWED 3.0
+/* What acknowledgements that are held back may ask for, in seconds of the rate. */
+#define BBR_MOST_AGGREGATED 0.1
 
 /* The delivery rate; its interval holds whole packets, so that it is off by a part of one. */
 static inline double
 bbr_sampled_rate(const struct cohort *flows, const struct ack *ack)
 {
 	double packets = ack->rate * ack->rtt;
-	double error = flows->constants->rate_error_packets * packets / (packets + 1);
 
-	return ack->rate + error / ack->rtt;
+	return ack->rate +
+	       flows->constants->rate_error_packets / ack->rtt * (packets / (packets + 1));
 }
 
 static inline void

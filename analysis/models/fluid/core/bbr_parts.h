@@ -15,7 +15,6 @@ struct bbr_probe_rtt {
 	/* When it may end; 0: the flight has not drained yet. */
 	double until;
 	bool round;
-	double window_before;
 };
 
 #endif

@@ -14,8 +14,8 @@
 #define LOSS_MEMORY 4.0
 
 static const struct control *const controls[] = {
-	&cubic_control, &bbr_control, &bbr2_control, &bbr3_control, &copa_control, &copa_default_control,
-	&vivace_control,
+	&cubic_control, &bbr_control,	       &bbr2_control,	&bbr3_control,
+	&copa_control,	&copa_default_control, &vivace_control,
 };
 #define CONTROLS (sizeof(controls) / sizeof(controls[0]))
 

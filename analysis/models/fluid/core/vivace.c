@@ -111,8 +111,7 @@ bounded(struct vivace *vivace, double step)
 	double most = boundary(vivace, vivace->boundary_steps);
 
 	if (step > most) {
-		vivace->boundary_steps =
-			smaller(vivace->boundary_steps + 1, BOUNDARY_STEPS_MOST);
+		vivace->boundary_steps = smaller(vivace->boundary_steps + 1, BOUNDARY_STEPS_MOST);
 		return most;
 	}
 	while (vivace->boundary_steps > 0 && step <= boundary(vivace, vivace->boundary_steps - 1))
@@ -158,10 +157,10 @@ begin_probes(struct cohort *flows, double now)
 	for (int i = 0; i < VIVACE_PROBES; i += 2) {
 		double first = chance_draw(flows->chance) < 0.5 ? apart : -apart;
 
-		vivace->probe[i] = (struct vivace_interval){.rate = vivace->rate + first,
-							    .opened = INFINITY};
-		vivace->probe[i + 1] = (struct vivace_interval){.rate = vivace->rate - first,
-								.opened = INFINITY};
+		vivace->probe[i] =
+			(struct vivace_interval){.rate = vivace->rate + first, .opened = INFINITY};
+		vivace->probe[i + 1] =
+			(struct vivace_interval){.rate = vivace->rate - first, .opened = INFINITY};
 	}
 	vivace->sending = 0;
 	open_interval(&vivace->probe[0], now, vivace->probe[0].rate);
