@@ -42,13 +42,13 @@ PROBE_EVERY_S = 10.0
 """Time after which BBR measures its least RTT anew (Linux: bbr_min_rtt_win_sec)."""
 PROBE_S = 0.2
 """Time in ProbeRTT with the least window (Linux: bbr_probe_rtt_mode_ms)."""
-RAMP_RTTS = 3.8
+RAMP_RTTS = 3.5
 """RTT+ whose throughput BBR loses on its way into ProbeRTT and out. Fitted on published mixes."""
 CLIMB_ROUNDS = 8 / 0.25
 """Full RTTs in which BBR's share grows e-fold while its limit leaves room: in one of eight phases,
 each of RTT+, it sends a quarter more (Linux: bbr_pacing_gain), which is 1/4 RTT+/RTT of the round
 in which it measures its rate."""
-FOLLOW_ROUNDS = 18.0
+FOLLOW_ROUNDS = 17.6
 """Full RTTs in which BBR's share follows a limit below it: the ten of its bandwidth filter (Linux:
 bbr_bw_rtts), and those that CUBIC takes to fill what BBR leaves. Fitted on published mixes."""
 DEEPEST_BDP = 50.0
