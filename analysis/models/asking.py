@@ -47,4 +47,3 @@ def crossing_of(model: Model, mixes: Callable[[int], Question], flows: int) -> P
     """
     of_mix = replace(model, predict=lambda question: model.predict(mixes(question.bbr)))
     return predicted_crossing(of_mix, mixes(max(1, flows // 2)))
-
