@@ -43,7 +43,8 @@ PROBE_EVERY_S = 10.0
 PROBE_S = 0.2
 """Time in ProbeRTT with the least window (Linux: bbr_probe_rtt_mode_ms)."""
 RAMP_RTTS = 3.5
-"""RTT+ whose throughput BBR loses on its way into ProbeRTT and out. Fitted on published mixes."""
+"""RTT+ whose throughput BBR loses on its way into ProbeRTT and out. Fitted on published mixes; from
+3 to 4 all fit as well."""
 CLIMB_ROUNDS = 8 / 0.25
 """Full RTTs in which BBR's share grows e-fold while its limit leaves room: in one of eight phases,
 each of RTT+, it sends a quarter more (Linux: bbr_pacing_gain), which is 1/4 RTT+/RTT of the round
