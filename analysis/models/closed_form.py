@@ -59,7 +59,7 @@ MOST_PROBES = 64
 
 
 @dataclass(frozen=True)
-class Bottleneck:
+class SharedQueue:
     """A question in the model's units.
 
     Attributes:
@@ -180,7 +180,7 @@ class Stretch:
     probing: float
 
 
-def stretches(path: Bottleneck, duration_s: float) -> Iterator[Stretch]:
+def stretches(path: SharedQueue, duration_s: float) -> Iterator[Stretch]:
     """Follow a competition from ProbeRTT to ProbeRTT.
 
     It starts with fair shares and an empty queue, so with an RTT+ of the base RTT.
@@ -244,8 +244,8 @@ def predict(question: Question) -> Prediction:
     return Prediction(NAME, question, share, flags=_flags(question), inner=inner)
 
 
-def _bottleneck(question: Question) -> Bottleneck:
-    return Bottleneck(
+def _bottleneck(question: Question) -> SharedQueue:
+    return SharedQueue(
         pipe=question.bdp_bytes / PACKET_BYTES,
         buffer=question.buffer_bdp,
         rtt_s=question.base_rtt_s,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.analysis.models import MODELS, Question, closed_form
 from nashbed.analysis.models.accuracy import MeasuredMix
-from nashbed.analysis.models.closed_form import Bottleneck, stretches
+from nashbed.analysis.models.closed_form import SharedQueue, stretches
 from nashbed.analysis.models.measured import measured_mixes
 from tests.support.published_panels import MIXES
 
@@ -31,8 +31,8 @@ def asked(bdp: float, cubic: int = 5, bbr: int = 5, **changes: float) -> Questio
     return replace(Question(100e6, 0.04, bdp * 500_000, cubic, bbr), **changes)
 
 
-def path(bdp: float, cubic: int = 5, bbr: int = 5) -> Bottleneck:
-    return Bottleneck(pipe=500_000 / 1514, buffer=bdp, rtt_s=0.04, cubic=cubic, bbr=bbr)
+def path(bdp: float, cubic: int = 5, bbr: int = 5) -> SharedQueue:
+    return SharedQueue(pipe=500_000 / 1514, buffer=bdp, rtt_s=0.04, cubic=cubic, bbr=bbr)
 
 
 def test_two_stretches_by_hand() -> None:
@@ -100,8 +100,8 @@ def test_a_share_always(question: Question) -> None:
 
 
 @st.composite
-def bottlenecks(draw: st.DrawFn) -> Bottleneck:
-    return Bottleneck(
+def queues(draw: st.DrawFn) -> SharedQueue:
+    return SharedQueue(
         pipe=draw(st.floats(1, 1e6)),
         buffer=draw(st.floats(0.01, 200)),
         rtt_s=draw(st.floats(1e-3, 1)),
@@ -110,30 +110,30 @@ def bottlenecks(draw: st.DrawFn) -> Bottleneck:
     )
 
 
-@given(bottlenecks(), st.floats(0, 1), st.floats(0, 1))
+@given(queues(), st.floats(0, 1), st.floats(0, 1))
 def test_rtt_plus_falls_with_the_share_and_the_limit_rises_with_it(
-    bottleneck: Bottleneck, a: float, b: float
+    queue: SharedQueue, a: float, b: float
 ) -> None:
     # Both together: the equation of the limit has one solution.
-    low, high = sorted((a * bottleneck.most, b * bottleneck.most))
-    more, less = bottleneck.rtt_plus(low), bottleneck.rtt_plus(high)
+    low, high = sorted((a * queue.most, b * queue.most))
+    more, less = queue.rtt_plus(low), queue.rtt_plus(high)
     assert less <= more * (1 + 1e-12)
     assert less >= 1
-    assert bottleneck.limit(less) <= bottleneck.limit(more) * (1 + 1e-9)
+    assert queue.limit(less) <= queue.limit(more) * (1 + 1e-9)
 
 
-@given(bottlenecks(), st.floats(0.001, 1), st.floats(1, 50), st.floats(0.01, 100))
+@given(queues(), st.floats(0.001, 1), st.floats(1, 50), st.floats(0.01, 100))
 def test_a_share_moves_towards_its_limit_and_not_beyond(
-    bottleneck: Bottleneck, part: float, rtt_plus: float, seconds: float
+    queue: SharedQueue, part: float, rtt_plus: float, seconds: float
 ) -> None:
-    start, limit = part * bottleneck.most, bottleneck.limit(rtt_plus)
-    mean, end = bottleneck.move(start, rtt_plus, seconds)
+    start, limit = part * queue.most, queue.limit(rtt_plus)
+    mean, end = queue.move(start, rtt_plus, seconds)
     for value in (mean, end):
         assert min(start, limit) - 1e-9 <= value <= max(start, limit) + 1e-9
     assert abs(end - limit) <= abs(mean - limit) + 1e-9
     # Two moves are one.
-    first, middle = bottleneck.move(start, rtt_plus, seconds / 4)
-    rest, at_end = bottleneck.move(middle, rtt_plus, 3 * seconds / 4)
+    first, middle = queue.move(start, rtt_plus, seconds / 4)
+    rest, at_end = queue.move(middle, rtt_plus, 3 * seconds / 4)
     assert at_end == pytest.approx(end, abs=1e-9)
     assert (first + 3 * rest) / 4 == pytest.approx(mean, abs=1e-6)
 
@@ -146,24 +146,24 @@ def test_phi_is_one_flow_at_least_and_mu_the_bounds_of_the_sawtooth() -> None:
     assert path(2, cubic=2000).synchrony(0.9) == pytest.approx(1 - np.exp(-0.42 * 0.9 / 1.7))
 
 
-def rest(bottleneck: Bottleneck) -> float:
+def rest(queue: SharedQueue) -> float:
     """The share of the issue's equation, s Z = 2 s r(s) + extra: what ProbeRTT would repeat."""
-    low, high = 0.0, bottleneck.most
+    low, high = 0.0, queue.most
     for _ in range(60):
         middle = (low + high) / 2
-        above = bottleneck.limit(bottleneck.rtt_plus(middle)) < middle
+        above = queue.limit(queue.rtt_plus(middle)) < middle
         low, high = (low, middle) if above else (middle, high)
     return low
 
 
 def test_in_deep_buffers_it_comes_to_rest_where_the_limit_is_met() -> None:
     for bdp in (20, 30, 50):
-        bottleneck = path(bdp, 25, 25)
+        queue = path(bdp, 25, 25)
         found = predict(asked(bdp, 25, 25, duration_s=640, measured_from_s=500))
-        share, r = rest(bottleneck), found.inner["rtt_plus_s"] / 0.04
+        share, r = rest(queue), found.inner["rtt_plus_s"] / 0.04
         assert found.inner["in_flight_share"] == pytest.approx(share, rel=0.02)
-        assert share * bottleneck.full == pytest.approx(2 * share * r + bottleneck.extra, rel=0.02)
-        last, before = list(stretches(bottleneck, 640))[-1:-3:-1]
+        assert share * queue.full == pytest.approx(2 * share * r + queue.extra, rel=0.02)
+        last, before = list(stretches(queue, 640))[-1:-3:-1]
         assert last.rtt_plus == pytest.approx(before.rtt_plus, rel=0.02)
 
 
