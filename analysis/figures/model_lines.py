@@ -145,8 +145,8 @@ def _draw_band(ax: Axes, ends: Sequence[ModelCurve], drawn: Transform, colour: s
     one, other = ends
     x = np.intersect1d(one.x, other.x)
     first, second = (drawn(x, end.share[np.isin(end.x, x)]) for end in (one, other))
-    ax.fill_between(x, first, second, facecolor="none", hatch="////", linewidth=0.4, zorder=1, alpha=0.4,
-                    edgecolor=colour or one.look.colour,
+    ax.fill_between(x, first, second, facecolor="none", hatch="////", linewidth=0.4, zorder=1,
+                    edgecolor=colour or one.look.colour, alpha=0.4,
                     label=None if colour else one.look.band)  # fmt: skip
 
 
