@@ -67,11 +67,9 @@ def test_models_are_drawn_as_goodput() -> None:
     assert question is not None
     drawn = lines_of(figure.axes[0])
     for name in ("fluid", "closed-form", "ware", "mishra-two-flow"):
-        answer = MODELS[name].predict(question)
-        share = answer.bbr_share
+        share = MODELS[name].predict(question).bbr_share
         assert share is not None
-        label = MODELS[name].title + (" (shaded: range over seeds)" if answer.share_range else "")
-        x, y = points(drawn[label])
+        x, y = points(drawn[MODELS[name].title])
         assert y[x.index(10)] == pytest.approx(goodput_of_share(share, 10**8) / 1e6)
     # Of one flow against one, Mishra's two bounds are the same as his form for two flows.
     assert not any("synchronised" in label or "bounds" in label for label in legend_of(figure))

@@ -10,7 +10,6 @@ from nashbed.analysis.figures.model_lines import (
     ModelCurve,
     draw_curves,
     goodput_of_share,
-    label_of,
     legend_entries,
     model_curves,
 )
@@ -74,10 +73,10 @@ def test_lines_shades_and_bands() -> None:
     ]  # fmt: skip
     draw_curves(ax, curves, lambda x, share: 100 * share * x)
     lines = lines_of(ax)
-    assert points(lines[label_of(curves[0])]) == ([1, 2], [40, 120])
-    assert colour(lines[label_of(curves[0])]) == LOOKS["fluid"].colour.lower()
+    assert points(lines["Fluid"]) == ([1, 2], [40, 120])
+    assert colour(lines["Fluid"]) == LOOKS["fluid"].colour.lower()
     assert lines["Ware"].get_linestyle() == ":"
-    assert set(lines) == {label_of(curves[0]), "Ware"}
+    assert set(lines) == {"Fluid", "Ware"}
     assert band(ax, 0, 1.0) == pytest.approx((30, 50))
     assert band(ax, 1, 1.0) == pytest.approx((30, 70))
     assert band(ax, 1, 2.0) == pytest.approx((60, 120))

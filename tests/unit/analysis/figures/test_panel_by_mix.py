@@ -108,7 +108,7 @@ def test_published_mixes_and_equilibria() -> None:
     assert "settles" not in found[4]
     assert legend_of(figure) == [
         MEASURED, "mixes", "where the lead ends, 95 %", "equilibrium of the means", "settles",
-        "fair share of the rate", "Fluid (shaded: range over seeds)", "Closed form", "Ware",
+        "fair share of the rate", "Fluid", "Closed form", "Ware",
         "Mishra 2022's bounds",
     ]  # fmt: skip
 
