@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.store.errors import RunError
@@ -26,6 +27,9 @@ from .starts import BBR, CUBIC, iperf3_starts
 METRIC = "per_flow_throughput"
 Questions = Callable[[int], Question]
 """BBR flows -> the question of that mix."""
+
+DRAWN_MIXES = 25
+"""Of a setting, of which models are asked for a line: simulations take their time."""
 
 PUBLISHED_WINDOW_BYTES = 1800 * PACKET_BYTES
 """Most that a flow of the published trials had in flight, about. Their hosts had Ubuntu's socket
@@ -244,11 +248,21 @@ def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions |
 
 
 def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[int, Question]]:
-    """Every mix of CUBIC and BBR with its question; none where models do not speak of them."""
+    """Mixes of CUBIC and BBR with their questions, from one BBR flow to one CUBIC flow.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+
+    Returns:
+        Every mix, or `DRAWN_MIXES` spread evenly; none where models do not speak of them.
+    """
     questions = questions_of_setting(measures, setting)
     if questions is None:
         return []
-    return [(k, questions(k)) for k in range(1, sum(measures.group_sizes))]
+    last = sum(measures.group_sizes) - 1
+    mixes = np.unique(np.linspace(1, last, min(last, DRAWN_MIXES)).round().astype(int))
+    return [(k, questions(k)) for k in mixes.tolist()]
 
 
 def _games_of_measures(measures: RunMeasures) -> list[MeasuredGame]:
