@@ -25,6 +25,7 @@ COMMANDS = (
     LazyCommand("targets", "targets", "Show what each target can do."),
     LazyCommand("schema", "schema", "Write the JSON schemas of scenario and testbed files.", True),
     LazyCommand("model", "model", "Predict throughputs by published models, or test the models."),
+    LazyCommand("atlas", "atlas", "Map the equilibrium that a model predicts, as a phase diagram."),
     LazyCommand("calibrate", "calibrate", "Measure whether a testbed does what it is asked to."),
     LazyCommand(
         "verify", "verify", "Run trials of a virtual run again: they must be equal to the bit."
