@@ -141,7 +141,9 @@ def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
     settings = defaultdict(list)
     for row in rows:
         if row.control == BBR:
-            settings[row.key, row.source, row.duration_s].append(row)
+            # Trials that end when they are settled last each their own time.
+            course = row.setting or row.duration_s
+            settings[row.key, row.source, course].append(row)
     games = (_game_of_rows(each) for each in settings.values())
     return [game for game in games if game is not None]
 
