@@ -103,14 +103,20 @@ def _fill(figure: Figure, ax: Axes, computed: EquilibriumMap, shares: FloatGrid)
 
 
 def _lines(ax: Axes, places: tuple[list[float], list[float]], shares: FloatGrid) -> None:
-    """Contour lines, labelled where they cross the map from corner to corner."""
-    from scipy.ndimage import median_filter  # noqa: PLC0415 - slow to import
+    """Labelled contour lines through the medians of neighbouring points."""
+    from scipy.ndimage import generic_filter  # noqa: PLC0415 - slow to import
 
-    smooth = np.where(np.isfinite(shares), median_filter(shares, NOISE, mode="nearest"), np.nan)
+    medians = generic_filter(shares, _median, size=NOISE, mode="nearest")
+    medians[~np.isfinite(shares)] = np.nan
     widths = [1.6 if level == HALF else 0.6 for level in LINES]
-    lines = ax.contour(*places, np.ma.masked_invalid(smooth), levels=LINES, colors=INK,
+    lines = ax.contour(*places, np.ma.masked_invalid(medians), levels=LINES, colors=INK,
                        linewidths=widths, zorder=2)  # fmt: skip
     ax.clabel(lines, fmt=lambda level: f"{level:.0%}", fontsize=7.5, inline_spacing=3)
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
 
 
 def _hatch(ax: Axes, computed: EquilibriumMap) -> list[Patch]:
