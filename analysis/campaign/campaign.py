@@ -3,8 +3,8 @@
 Each setting is a game with a search of its own. Lanes that the searches leave idle cut their
 brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide
 it are repeated until they are clear or as often as the scenario allows (see `nash.certainty`).
-Repetitions move means, so a search may go on from there. A setting that is done hints at its
-neighbours.
+Repetitions move means, so a search may go on from there. A setting that is done hints at those
+neighbours of which no model has said where they settle.
 
 Everything follows from the results: a campaign that receives those of a stopped run goes on where
 it was.
@@ -205,8 +205,9 @@ class Campaign:
                     self._hint(self.games[beside], state)
 
     def _hint(self, game: Game, state: State) -> None:
-        if game.sizes == tuple(sum(counts) for counts in state):
-            game.hints.insert(0, state)
+        """Say where a setting beside a game has settled, if nothing better is known of it."""
+        if not game.hints and game.sizes == tuple(sum(counts) for counts in state):
+            game.hints.append(state)
 
 
 def _with_more(game: Game, states: list[State], width: int) -> list[State]:
@@ -215,4 +216,5 @@ def _with_more(game: Game, states: list[State], width: int) -> list[State]:
         return states
     known = {state[0][1] for state in game.tried}
     asked = [state[0][1] for state in states]
-    return [game.at(p) for p in fill(game.sizes[0], game.lead, asked, known, width)]
+    hint = game.hints[0][0][1] if game.hints else None
+    return [game.at(p) for p in fill(game.sizes[0], game.lead, asked, known, width, hint)]

@@ -10,8 +10,8 @@ import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 
 from ..measures import TrialMeasures
-from ..models.starts import BBR, CUBIC
 from ..models.question import Question
+from ..models.starts import BBR, CUBIC
 
 VERSIONS = (BBR, "bbr2", "bbr3")
 """Of BBR: the kernel's, and those of hosts/cc."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
 from ..metrics.queue_occupancy import COLUMNS
-from ..models.starts import CUBIC
 from ..models.mishra2022 import k_of_synchrony
+from ..models.starts import CUBIC
 from .congestion_events import congestion_events, event_length_ns
 from .cubic_cycle import least_bins, queue_and_flight_at, share_around
 from .series import Drops, FlowSeries

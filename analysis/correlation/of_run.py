@@ -12,8 +12,8 @@ from nashbed.controlplane.store.errors import RunError
 
 from ..measures import RunMeasures
 from ..metrics.interval import Estimate, estimate
-from ..models.starts import BBR
 from ..models.mishra2022 import k_desynchronised, k_synchronised, outside, share_of_bbr
+from ..models.starts import BBR
 from ..state import State, state_text
 from .competition import bbr_of, bbr_share, question_of
 from .cubic_losses import CubicLosses

@@ -37,13 +37,16 @@ def ask_all(
     return answers
 
 
-def crossing_of(model: Model, mixes: Callable[[int], Question], flows: int) -> PredictedCrossing:
+def crossing_of(
+    model: Model, mixes: Callable[[int], Question], flows: int, start: float | None = None
+) -> PredictedCrossing:
     """Where a model expects a game to settle whose mixes start each in their own way.
 
     Args:
         model: The model.
         mixes: BBR flows -> the question of that mix.
         flows: Flows N.
+        start: BBR flows near which it is expected; None: half of the flows.
     """
     of_mix = replace(model, predict=lambda question: model.predict(mixes(question.bbr)))
-    return predicted_crossing(of_mix, mixes(max(1, flows // 2)))
+    return predicted_crossing(of_mix, mixes(max(1, flows // 2)), start)

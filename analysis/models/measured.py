@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +24,14 @@ from .question import Question
 from .starts import BBR, CUBIC, iperf3_starts
 
 METRIC = "per_flow_throughput"
+Questions = Callable[[int], Question]
+"""BBR flows -> the question of that mix."""
 
 PUBLISHED_WINDOW_BYTES = 1800 * PACKET_BYTES
-"""Most that a flow of the published trials had in flight. Their hosts had Ubuntu's socket buffers: of
-tcp_rmem's 6 MiB half is offered as window, 2,172 packets, and of tcp_wmem's 4 MiB the kernel's
-overhead goes off; with both, our hosts had 1,613 packets in flight, and up to 1,925 sent and not
-acknowledged while losses were mended (panel-500mbit-short)."""
+"""Most that a flow of the published trials had in flight, about. Their hosts had Ubuntu's socket
+buffers: of tcp_rmem's 6 MiB half is offered as window, 2,172 packets, and of tcp_wmem's 4 MiB the
+kernel's overhead goes off. With both, our hosts had 1,613 packets in flight, and up to 1,925 sent
+and not acknowledged while losses were mended (panel-500mbit-short)."""
 
 
 @dataclass(frozen=True)
@@ -220,21 +222,45 @@ def _mean(cell: Cell, strategy: str) -> float:
     return 0.0 if estimate is None else estimate.mean
 
 
-def _games_of_measures(measures: RunMeasures) -> list[MeasuredGame]:
-    """The settings of one group of CUBIC and BBR flows that have an equilibrium in throughput."""
-    if measures.strategies != (CUBIC, BBR) or len(measures.group_names) > 1:
+def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions | None:
+    """BBR flows -> what models are asked about that mix, measured or not.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+
+    Returns:
+        None if the run is not one of CUBIC and BBR flows of one group, in this order, or if models
+        do not speak of the setting.
+    """
+    flows = sum(measures.group_sizes)
+    if measures.strategies != (CUBIC, BBR) or len(measures.group_names) > 1 or flows < 2:
+        return None
+    if problem_of(measures.run.scenario, setting, ((flows - 1, 1),)):
+        return None
+    return lambda bbr: _question_of(measures, setting, ((flows - bbr, bbr),))
+
+
+def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[int, Question]]:
+    """Every mix of CUBIC and BBR with its question; none where models do not speak of them."""
+    questions = questions_of_setting(measures, setting)
+    if questions is None:
         return []
+    return [(k, questions(k)) for k in range(1, sum(measures.group_sizes))]
+
+
+def _games_of_measures(measures: RunMeasures) -> list[MeasuredGame]:
+    """The settings that have an equilibrium in throughput."""
     games = (_game_of_setting(measures, setting) for setting in measures.run.settings)
     return [game for game in games if game is not None]
 
 
 def _game_of_setting(measures: RunMeasures, setting: Setting) -> MeasuredGame | None:
-    flows = sum(measures.group_sizes)
-    cubic = _cubic_at_equilibrium(payoff_table(measures, setting, throughput))
-    if not cubic or flows < 2 or problem_of(measures.run.scenario, setting, ((flows - 1, 1),)):
+    questions = questions_of_setting(measures, setting)
+    if questions is None:
         return None
-
-    def question(bbr: int) -> Question:
-        return _question_of(measures, setting, ((flows - bbr, bbr),))
-
-    return MeasuredGame(setting.label, setting.buffer_bdp, flows, cubic, question)
+    cubic = _cubic_at_equilibrium(payoff_table(measures, setting, throughput))
+    if not cubic:
+        return None
+    flows = sum(measures.group_sizes)
+    return MeasuredGame(setting.label, setting.buffer_bdp, flows, cubic, questions)

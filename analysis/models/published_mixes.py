@@ -1,5 +1,4 @@
-"""Files of measured mixes: the published ones of Srivastava, Fund, Panwar (CNERT 2023, FABRIC), and
-others with the same columns.
+"""Files of measured mixes: those of Srivastava, Fund, Panwar (CNERT 2023), and others like it.
 
 `configs/scenarios/srivastava2023/published/` has the published file, and how it is to be read.
 """
@@ -162,9 +161,9 @@ def _row(cells: Mapping[str, str]) -> MixRow:
 def _course(cells: Mapping[str, str]) -> RowCourse | None:
     if not set(COURSE) & set(cells):
         return None
-    starts = (float(cells.get(name) or 0) for name in COURSE)
+    cubic, second, spread, begin = (float(cells.get(name) or 0) for name in COURSE)
     window = cells.get("window_bytes")
-    return RowCourse(*starts, window_bytes=float(window) if window else None)
+    return RowCourse(cubic, second, spread, begin, float(window) if window else None)
 
 
 def _cells(path: Path) -> list[dict[str, str]]:

@@ -26,8 +26,8 @@ Pair = tuple[float, float]
 Steps = Generator[list[State], None, int | None]
 """Yields states to be measured; returns the equilibrium's position, or None if holes hide it."""
 
-STRIDE = 12
-"""The first step from a hint is a STRIDE-th of the line."""
+STRIDE = 50
+"""The first step from a hint is a STRIDE-th of the line: what the fluid model is off by."""
 
 TRUST = 2
 """Guesses are followed for TRUST ceil(log2(N+1)) measurements; then bisection takes over."""
@@ -62,6 +62,15 @@ class Line:
         """B's lead at a position where both are; None if there is none or it is not known."""
         pair = self.look(position) if 0 < position < self.length else None
         return None if pair is None else pair[1] - pair[0]
+
+    def known(self, position: int) -> bool:
+        """Whether a position is measured, or cannot be."""
+        return self.look(position) is not None or self.dead(position)
+
+    @property
+    def tried(self) -> int:
+        """Positions that are known."""
+        return sum(map(self.known, range(self.length + 1)))
 
     def open(self, edge: int) -> bool:
         """Whether the gain of an edge is not known and can be measured."""
@@ -101,22 +110,22 @@ class Guide:
 
     Attributes:
         hints: Positions where an equilibrium is expected, best first; they are used up.
-        probes: Positions measured on guesses so far.
         guess: Whether to follow leads at all; otherwise it is bisection.
-        hinted: Whether there was a hint: steps then grow from it.
+        anchor: The last hint: steps away from it grow. None: there was none.
     """
 
     hints: deque[int] = field(default_factory=deque)
-    probes: int = 0
     guess: bool = True
-    hinted: bool = False
+    anchor: int | None = None
 
-    def next_hint(self, low: int, high: int) -> int | None:
-        """The next hint strictly between two positions."""
+    def next_hint(self, line: Line, low: int, high: int) -> int | None:
+        """The next hint strictly between two positions that is not known yet."""
         while self.hints:
             position = self.hints.popleft()
-            if low < position < high:
-                self.hinted = True
+            if 0 <= position <= line.length and line.known(position):
+                self.anchor = position
+            elif low < position < high:
+                self.anchor = position
                 return position
         return None
 
@@ -153,8 +162,7 @@ def _best_bracket(line: Line) -> tuple[int, int] | None:
 
 
 def _next_positions(line: Line, guide: Guide, low: int, high: int) -> list[int]:
-    if guide.guess and guide.probes < TRUST * math.ceil(math.log2(line.length + 1)):
-        guide.probes += 1
+    if guide.guess and line.tried < TRUST * math.ceil(math.log2(line.length + 1)):
         left, right = _leads(line, low, high)
         position = _guess(line, guide, left, right, (low, high))
         if position is not None and 0 < position < line.length:
@@ -186,10 +194,10 @@ def _guess(
     low, high = bracket
     start = low if left is None else left
     end = high + 1 if right is None else right
-    position = guide.next_hint(start, end)
+    position = guide.next_hint(line, start, end)
     if position is None:
         position = _step(line, guide, (left, right), (start, end))
-    usable = start < position < end and line.look(position) is None and not line.dead(position)
+    usable = start < position < end and not line.known(position)
     return position if usable else None
 
 
@@ -200,12 +208,19 @@ def _step(
     left, right = leads
     start, end = span
     middle = (start + end) // 2
-    if not guide.hinted or (left is None) == (right is None):
+    if guide.anchor is None or (left is None) == (right is None):
         return middle
-    step = max(1, round(line.length / STRIDE)) * 2 ** max(0, guide.probes - 2)
+    step = first_step(line.length)
     if left is not None:
-        return left + step if left + step < end else middle
-    return end - step if end - step > start else middle
+        place = left + step + max(0, left - guide.anchor)
+        return place if place < end else middle
+    place = end - step - max(0, guide.anchor - end)
+    return place if place > start else middle
+
+
+def first_step(length: int) -> int:
+    """Positions from a hint to the next one that is measured."""
+    return max(1, round(length / STRIDE))
 
 
 def _edge(line: Line, low: int, high: int, target: int) -> list[int]:

@@ -237,7 +237,7 @@ class AdaptiveSearch:
         yield [line.at(p) for p in (here - 1, here, here + 1) if 0 <= p <= line.length]
         if line.settled(here):
             return here
-        return (yield from settle(line, Guide(guess=self.guess, hinted=True)))
+        return (yield from settle(line, Guide(guess=self.guess, anchor=here)))
 
     def _line(self, state: State, axis: Axis) -> Line:
         group, a, b = axis

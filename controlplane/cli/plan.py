@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Annotated
+
+import typer
 
 from ..config import load_scenario, load_testbed
 from ..contract.errors import EXIT_OK
@@ -13,6 +16,8 @@ from ..run.controls import controls_of
 from ..run.planning import plan_run, preview_run
 from ..run.standing import standing
 from ..study import adaptive
+from ..study.length import trial_lengths
+from .console import step_display
 from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
 
 app = new_app()
@@ -32,8 +37,19 @@ def validate(
 
 
 @app.command(epilog="Example: nashbed plan configs/scenarios/quickstart.yaml")
-def plan(scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False) -> int:
-    """Show what a run would do, and the time and disk it needs."""
+def plan(
+    scenario: ScenarioFile,
+    testbed: OptionalTestbed = None,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show what a run would do, and the time and disk it needs.
+
+    Of CUBIC and BBR it also says which settings would be measured before their shares have
+    settled, by the fluid model.
+    """
     loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     planned = plan_run(loaded, bed, adaptive.expect)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
@@ -44,6 +60,11 @@ def plan(scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJso
     data |= {"controls": controls} if controls else {}
     files = "".join(f"{name}: {source}\n" for name, source in controls.items())
     text = f"{plan_table(planned)}\n{files}{certificate.detail}{preview_text(preview)}"
+    if not no_model:
+        with step_display() as show:
+            lengths = trial_lengths(loaded.model, planned, show)
+        data |= {"trial_lengths": lengths.to_dict()}
+        text += f"\n\n{lengths.text}" if lengths.text else ""
     answer(data, as_json, text)
     return EXIT_OK
 

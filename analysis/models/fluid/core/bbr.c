@@ -25,6 +25,7 @@
 #define SLOW_RATE (1.2e6 / 8 / 1514)
 #define BURSTS_ALLOWED 3.0
 #define PROBE_EXTRA 2.0
+#define MOST_AGGREGATED 0.1
 
 static const double gains[PHASES] = {1.25, 0.75, 1, 1, 1, 1, 1, 1};
 
@@ -43,10 +44,12 @@ pacing_gain(const struct bbr *bbr)
 	}
 }
 
+/* Flows are connected in advance, at time 0, when nothing was in the queue. */
 static void
 bbr_start(struct cohort *flows, double now)
 {
-	flows->bbr = (struct bbr){.mode = BBR_STARTUP, .min_rtt = INFINITY, .min_rtt_at = now};
+	(void)now;
+	flows->bbr = (struct bbr){.mode = BBR_STARTUP, .min_rtt = flows->base_rtt};
 	flows->window = INITIAL_WINDOW;
 	flows->pacing_rate = HIGH_GAIN * INITIAL_WINDOW / flows->base_rtt;
 }
@@ -169,16 +172,52 @@ probe_rtt(struct cohort *flows, const struct ack *ack)
 		bbr->mode = BBR_STARTUP;
 }
 
+/* What acknowledgements that come back in bursts need, at most for a tenth of a second. */
+static double
+aggregated(const struct cohort *flows)
+{
+	const struct bbr *bbr = &flows->bbr;
+
+	if (bbr->full_rounds < FULL_ROUNDS)
+		return 0;
+	return smaller(flows->constants->aggregated_packets, bbr->rate * MOST_AGGREGATED);
+}
+
+/*
+ * In the first round trip after a loss a flow sends as much as is acknowledged. When what was in
+ * flight then has come back, it goes on with the window that it had.
+ */
+static void
+recover(struct cohort *flows, const struct ack *ack)
+{
+	struct bbr *bbr = &flows->bbr;
+
+	flows->window = larger(flows->window - ack->lost, 1);
+	if (ack->now >= bbr->recovery_until && bbr->recovering) {
+		bbr->recovering = false;
+		flows->window = larger(flows->window, bbr->window_before);
+	}
+	if (!bbr->recovering && ack->lost > 0 && loses(flows, ack->lost)) {
+		bbr->recovering = true;
+		bbr->recovery_until = ack->now + ack->rtt;
+		if (bbr->mode != BBR_PROBE_RTT)
+			bbr->window_before = flows->window;
+		flows->window = flows->in_flight + ack->acked;
+	}
+}
+
 static void
 set_window(struct cohort *flows, const struct ack *ack, double bdp)
 {
 	struct bbr *bbr = &flows->bbr;
 	double gain = bbr->mode <= BBR_DRAIN ? HIGH_GAIN : WINDOW_GAIN;
-	double target = gain * bdp + allowance(flows) + flows->constants->aggregated_packets;
+	double target = gain * bdp + allowance(flows) + aggregated(flows);
 
 	if (bbr->mode == BBR_PROBE_BW && bbr->phase == 0)
 		target += PROBE_EXTRA;
-	if (bbr->full_rounds >= FULL_ROUNDS)
+	if (bbr->recovering)
+		flows->window = larger(flows->window, flows->in_flight + ack->acked);
+	else if (bbr->full_rounds >= FULL_ROUNDS)
 		flows->window = smaller(flows->window + ack->acked, target);
 	else if (flows->window < target || flows->delivered < INITIAL_WINDOW)
 		flows->window += ack->acked;
@@ -195,6 +234,7 @@ bbr_on_ack(struct cohort *flows, const struct ack *ack)
 		return;
 	update_rate(flows, ack);
 	check_full(bbr, ack);
+	recover(flows, ack);
 	update_min_rtt(flows, ack);
 	bdp = bbr->rate * bbr->min_rtt;
 	if (bbr->mode == BBR_DRAIN && flows->in_flight <= bdp + allowance(flows))

@@ -27,7 +27,10 @@ struct bbr {
 	uint32_t full_rounds;
 	double min_rtt;
 	double min_rtt_at;
+	/* The window before ProbeRTT or a recovery. */
 	double window_before;
+	bool recovering;
+	double recovery_until;
 	/* When ProbeRTT may end; below 0: the flight has not drained yet. */
 	double probe_done;
 	bool probe_round;

@@ -8,6 +8,7 @@
 #include "cubic.h"
 #include "fluid.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 struct cohort;
@@ -64,6 +65,13 @@ struct cohort {
 		struct bbr bbr;
 	};
 };
+
+/* Drops come in bursts, which fall on few flows: whether this one is among them. */
+static inline bool
+loses(struct cohort *flows, double lost)
+{
+	return chance_draw(flows->chance) < -expm1(-lost / flows->constants->losing_packets);
+}
 
 extern const struct control cubic_control;
 extern const struct control bbr_control;

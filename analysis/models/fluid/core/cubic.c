@@ -42,13 +42,6 @@ cubic_start(struct cohort *flows, double now)
 	flows->pacing_rate = INFINITY;
 }
 
-/* Drops come in bursts, which fall on few flows: whether this one is among them. */
-static bool
-loses(struct cohort *flows, double lost)
-{
-	return chance_draw(flows->chance) < -expm1(-lost / flows->constants->losing_packets);
-}
-
 /* The retransmission is lost as well, and nothing but the timer tells. */
 static bool
 times_out(struct cohort *flows, const struct ack *ack)

@@ -31,7 +31,9 @@ struct simulation {
 	struct cohort cohort[FLUID_MAX_COHORTS];
 	double sent[FLUID_MAX_COHORTS];
 	struct events events[FLUID_MAX_KINDS];
-	double busy_time;
+	double measured_time;
+	/* Flows with a smallest round-trip time, over all measured slots. */
+	double believers[FLUID_MAX_KINDS];
 };
 
 const char *
@@ -213,6 +215,18 @@ count_cuts(struct simulation *sim, struct cohort *flows, double now)
 	events->cut += flows->flows;
 }
 
+/* What flows believe in, once they have seen a round-trip time. */
+static void
+count_min_rtt(struct simulation *sim, const struct cohort *flows)
+{
+	double min_rtt = flows->started ? flows->control->min_rtt(flows) : INFINITY;
+
+	if (isinf(min_rtt))
+		return;
+	sim->answer->min_rtt[flows->kind] += min_rtt * flows->flows;
+	sim->believers[flows->kind] += flows->flows;
+}
+
 static void
 count(struct simulation *sim, uint64_t t, double now)
 {
@@ -233,16 +247,13 @@ count(struct simulation *sim, uint64_t t, double now)
 		answer->departed[kind] += slots->departed[i];
 		answer->sent[kind] += sim->sent[i];
 		answer->dropped[kind] += slots->dropped[i];
-		answer->min_rtt[kind] += sim->cohort[i].started ?
-						 sim->cohort[i].control->min_rtt(&sim->cohort[i]) *
-							 sim->cohort[i].flows :
-						 0;
+		count_min_rtt(sim, &sim->cohort[i]);
 	}
 	if (bin < sim->question->bins)
 		answer->course_queue[bin] += delay * slots->slot / sim->question->bin;
 	if (measured) {
 		answer->queue_delay += delay;
-		sim->busy_time += slots->slot;
+		sim->measured_time += slots->slot;
 	}
 }
 
@@ -270,19 +281,19 @@ static void
 summarise(struct simulation *sim)
 {
 	struct fluid_answer *answer = sim->answer;
-	double slots = sim->busy_time / sim->slots.slot, departed = 0;
+	double slots = sim->measured_time / sim->slots.slot, departed = 0;
 
 	for (uint32_t i = 0; i < sim->question->kinds; i++) {
 		const struct events *events = &sim->events[i];
 		double flows = sim->question->kind[i].flows;
 
 		departed += answer->departed[i];
-		answer->min_rtt[i] /= slots * flows;
+		answer->min_rtt[i] /= sim->believers[i];
 		answer->losing[i] =
 			events->number > 0 ? events->cut / (double)events->number / flows : NAN;
 	}
 	answer->queue_delay /= slots;
-	answer->utilisation = departed / (sim->question->rate * sim->busy_time);
+	answer->utilisation = departed / (sim->question->rate * sim->measured_time);
 }
 
 enum fluid_status

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.contract.course import WIDE_JITTER_NS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.plan.attempt import Attempt, make_attempt
 from nashbed.controlplane.plan.flows import generator_config, span_ns
-from nashbed.controlplane.contract.course import WIDE_JITTER_NS
 from nashbed.controlplane.plan.starts import processes
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 

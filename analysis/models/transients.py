@@ -1,0 +1,200 @@
+"""Which settings of a plan would be measured before shares have settled, by the fluid model.
+
+A few mixes of each setting are looked at: of one flow group the planned one nearest to the
+predicted equilibrium, the one at which BBR's share there would be fair once it has settled, which
+is where the equilibrium goes, and with selected mixes the ends; of several groups mixes with a
+third and two thirds of the flows on BBR.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import NS_PER_S
+
+from ..state import State, strategy_totals
+from .asked import problem_of, question_of
+from .expected import expected_crossing, mixes_of
+from .fluid import Competition, FlowKind
+from .settling import Settling, settling_of
+from .starts import BBR, CUBIC
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Steps of it fall evenly on a circle, however many there are (Weyl)."""
+
+MATTERS = 0.02
+"""Part of the throughput: a smaller bias is no reason for longer trials."""
+
+ShowSetting = Callable[[str, int, int], None]
+"""(label of a setting, settings looked at, of how many)."""
+
+
+@dataclass(frozen=True)
+class SettingSettling:
+    """What the fluid model says of the length of a setting's trials.
+
+    Attributes:
+        setting: The setting.
+        mixes: Of each mix that was looked at.
+    """
+
+    setting: Setting
+    mixes: tuple[Settling, ...]
+
+    @property
+    def transient(self) -> bool:
+        """Whether a mix is measured before it has settled, and it matters."""
+        return any(mix.transient and _bias(mix) >= MATTERS for mix in self.mixes)
+
+    @property
+    def after_s(self) -> float:
+        """Length of a trial that all of the mixes need; infinite: longer than was simulated."""
+        return max(mix.after_s for mix in self.mixes)
+
+    @property
+    def range_s(self) -> tuple[float, float]:
+        """Least and most that was found, over mixes and with one seed left out."""
+        return min(mix.low_s for mix in self.mixes), max(mix.high_s for mix in self.mixes)
+
+    @property
+    def worst(self) -> Settling:
+        """The mix whose measured share of BBR is furthest from the settled one."""
+        return max(self.mixes, key=_bias)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; shares are of the throughput of all flows, times in seconds."""
+        return {
+            "setting": self.setting.label,
+            "transient": self.transient,
+            "settled_after_s": _finite(self.after_s),
+            "range_s": [_finite(each) for each in self.range_s],
+            "mixes": [_of_mix(mix) for mix in self.mixes],
+        }
+
+
+def _bias(mix: Settling) -> float:
+    return float(abs(mix.planned_shares(BBR) - mix.settled_share(BBR)).max())
+
+
+def _of_mix(mix: Settling) -> dict[str, Any]:
+    competition = mix.competition
+    flows = {kind.control: 0 for kind in competition.kinds}
+    for kind in competition.kinds:
+        flows[kind.control] += kind.flows
+    return {
+        "flows": flows,
+        "measured_s": [competition.measured_from_s, competition.duration_s],
+        "bbr_share_by_start": [float(share) for share in mix.planned_shares(BBR)],
+        "bbr_share_settled": mix.settled_share(BBR),
+        "transient": mix.transient,
+        "settled_after_s": _finite(mix.after_s),
+        "simulated_s": mix.simulated_s,
+    }
+
+
+def _finite(seconds: float) -> float | None:
+    return seconds if math.isfinite(seconds) else None
+
+
+def settle_plan(
+    scenario: Scenario,
+    planned: Mapping[str, tuple[Setting, Sequence[State]]],
+    budget_s: float,
+    show: ShowSetting,
+) -> tuple[list[SettingSettling], int]:
+    """Look at the settings of a plan until time is up, spread evenly over the sweep.
+
+    Args:
+        scenario: The scenario.
+        planned: Label of a setting -> the setting, and its planned mixes.
+        budget_s: No setting is begun after so many seconds.
+        show: Is told of each setting.
+
+    Returns:
+        What was found, in the order of the sweep, and how many settings the model speaks of.
+
+    Raises:
+        FluidNotBuiltError: The library has not been built.
+    """
+    end_s = time.monotonic() + budget_s
+    spoken = {label: states for label, (s, every) in planned.items()
+              if (states := _spoken_of(scenario, s, every))}  # fmt: skip
+    order = [label for _, label in sorted((i * GOLDEN % 1, x) for i, x in enumerate(spoken))]
+    found: dict[str, SettingSettling] = {}
+    for label in order:
+        if time.monotonic() > end_s:
+            break
+        show(label, len(found), len(order))
+        setting = planned[label][0]
+        mixes = _settlings(scenario, setting, spoken[label])
+        found[label] = SettingSettling(setting, tuple(mixes))
+    return [found[label] for label in spoken if label in found], len(order)
+
+
+def _spoken_of(scenario: Scenario, setting: Setting, states: Sequence[State]) -> list[State]:
+    """The mixes that the fluid model speaks of; unlike other models it knows several base RTTs."""
+    like = setting.model_copy(update={"base_rtt_ns": setting.base_rtt_ns[:1]})
+    return [state for state in dict.fromkeys(states) if problem_of(scenario, like, state) is None]
+
+
+def _settlings(scenario: Scenario, setting: Setting, states: Sequence[State]) -> Iterator[Settling]:
+    """Of the mixes of a setting that are looked at."""
+    of_bbr = scenario.strategies.index(BBR)
+    flows = scenario.total_flows
+    tried: set[State] = set()
+
+    def near(bbr: float) -> Iterator[Settling]:
+        state = min(states, key=lambda s: (abs(strategy_totals(s)[of_bbr] - bbr), _unlike(s)))
+        if state not in tried:
+            tried.add(state)
+            yield settling_of(competition_of_mix(scenario, setting, state))
+
+    mixes = mixes_of(scenario, setting)
+    if mixes is None:
+        yield from near(flows / 3)
+        yield from near(2 * flows / 3)
+        return
+    for settled in near(expected_crossing(mixes, flows).bbr or 0.0):
+        yield settled
+        yield from near(flows * settled.settled_share(BBR))
+    if scenario.sweep.mixes != "all":
+        yield from near(0)
+        yield from near(flows)
+
+
+def _unlike(state: State) -> int:
+    """How differently the groups of a mix are split."""
+    most = max(max(counts) for counts in state)
+    return most - min(max(counts) for counts in state)
+
+
+def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Competition:
+    """A mix as the fluid model is asked about it, the flows of each group by themselves.
+
+    Args:
+        scenario: Says how flows start, how long they run, and what limits their windows.
+        setting: The setting.
+        state: The mix, of CUBIC and BBR flows.
+    """
+    question = question_of(scenario, setting, state)
+    start_s = {CUBIC: question.cubic_start_s, BBR: question.bbr_start_s}
+    window = math.inf if question.window_bytes is None else question.window_bytes
+    kinds = tuple(
+        FlowKind(name, count, rtt / NS_PER_S, start_s[name], question.start_spread_s, window)
+        for rtt, counts in zip(setting.base_rtt_ns, state, strict=True)
+        for name, count in zip(scenario.strategies, counts, strict=True)
+        if count
+    )
+    return Competition(
+        question.rate_bps,
+        question.buffer_bytes,
+        kinds,
+        question.duration_s,
+        question.measured_from_s,
+    )

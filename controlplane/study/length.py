@@ -1,0 +1,138 @@
+"""Whether the trials of a plan are long enough, by the fluid model of the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import TYPE_CHECKING, Any
+
+from ..contract.course import SettledDuration
+from ..contract.plan import Plan
+from ..contract.scenario import Scenario
+from ..contract.units import NS_PER_S, Duration
+from ..machine.log import ShowStep
+
+if TYPE_CHECKING:
+    from nashbed.analysis.models.transients import SettingSettling
+
+BUDGET_S = 8.0
+"""No setting is begun after so many seconds; one takes 0.2 to 3."""
+ROUND_S = 60
+"""Durations that are proposed are multiples of it."""
+
+
+@dataclass(frozen=True)
+class TrialLengths:
+    """What the fluid model says of the length of a plan's trials.
+
+    Attributes:
+        scenario: What is planned.
+        found: Of the settings that were looked at.
+        settings: Settings that the model speaks of.
+        problem: Why it does not speak at all; None if it does.
+    """
+
+    scenario: Scenario
+    found: Sequence[SettingSettling]
+    settings: int
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "problem": self.problem,
+            "settings": self.settings,
+            "looked_at": [each.to_dict() for each in self.found],
+            "advice": self.advice,
+        }
+
+    @property
+    def too_short(self) -> list[SettingSettling]:
+        """Settings that are measured before they have settled."""
+        return [each for each in self.found if each.transient]
+
+    @property
+    def text(self) -> str:
+        """One line for each setting that needs longer trials, and what to write; else nothing."""
+        if self.problem:
+            return f"how long trials must be: {self.problem}"
+        if not self.too_short:
+            return ""
+        looked = len(self.found)
+        some = (
+            f" ({looked} of {self.settings} settings looked at)" if looked < self.settings else ""
+        )
+        lines = [
+            f"measured before shares have settled, by the fluid model{some}; BBR's part of the "
+            "throughput, by who starts first:"
+        ]
+        lines += [f"  {_line(each)}" for each in self.too_short]
+        return "\n".join([*lines, f"  {self.advice}"])
+
+    @property
+    def advice(self) -> str | None:
+        """What to write so that all settings are measured once settled; None: no need."""
+        if not self.too_short:
+            return None
+        after = [each.after_s for each in self.too_short if isfinite(each.after_s)]
+        beyond = [each.setting.label for each in self.too_short if not isfinite(each.after_s)]
+        parts = [f"for settled shares write {self._written(max(after))}"] if after else []
+        parts += [f"{', '.join(beyond)}: more than half an hour"] if beyond else []
+        return "; ".join(parts)
+
+    def _written(self, after_s: float) -> str:
+        """The duration, and the warm-up that leaves its second half to be measured."""
+        whole_s = max(ceil(after_s / ROUND_S) * ROUND_S, self.scenario.shortest.seconds)
+        settled = SettledDuration(until="settled")
+        most = Duration(int(max(settled.at_most.seconds, 2 * whole_s)) * NS_PER_S)
+        until = f"`duration: {{until: settled, at_most: {most}}}`"
+        if isinstance(self.scenario.duration, SettledDuration):
+            return until
+        whole, half = (Duration(int(s * NS_PER_S)) for s in (whole_s, whole_s / 2))
+        fixed = f"`duration: {whole}` and `warmup: {half}`"
+        if self.scenario.window == "whole":
+            fixed += ", without `window: whole`"
+        return fixed if self.scenario.start == "iperf3" else f"{until}, or {fixed}"
+
+
+def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLengths:
+    """Ask the fluid model whether the trials of a plan are long enough.
+
+    Args:
+        scenario: What is planned.
+        plan: Its plan.
+        show: Is told of each setting.
+    """
+    from nashbed.analysis.models.fluid import FluidNotBuiltError  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.models.transients import settle_plan  # noqa: PLC0415
+    from nashbed.analysis.state import mix_state  # noqa: PLC0415
+
+    planned: dict[str, Any] = {}
+    for trial in plan.trials:
+        _, states = planned.setdefault(trial.setting.label, (trial.setting, []))
+        states.append(mix_state(trial.mix, scenario.strategies))
+    try:
+        found, settings = settle_plan(scenario, planned, BUDGET_S, show)
+    except FluidNotBuiltError as error:
+        return TrialLengths(scenario, (), 0, str(error))
+    return TrialLengths(scenario, found, settings)
+
+
+def _line(setting: SettingSettling) -> str:
+    worst, kinds = setting.worst, setting.worst.competition.kinds
+    shares = worst.planned_shares("bbr")
+    bbr = sum(kind.flows for kind in kinds if kind.control == "bbr")
+    low, high = setting.range_s
+    when = f"about {_seconds(setting.after_s)} s ({_seconds(low)} to {_seconds(high)} s)"
+    return (
+        f"{setting.setting.label}, {bbr} of {sum(kind.flows for kind in kinds)} flows BBR: "
+        f"{shares.min():.2f} to {shares.max():.2f} by {worst.competition.duration_s:.0f} s, "
+        f"{worst.settled_share('bbr'):.2f} once settled, after "
+        f"{when if isfinite(setting.after_s) else f'more than {worst.simulated_s:.0f} s'}"
+    )
+
+
+def _seconds(value: float) -> str:
+    """Two digits: more than the model knows."""
+    return f"{float(f'{value:.2g}'):.0f}" if isfinite(value) else "more"
