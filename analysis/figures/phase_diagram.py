@@ -36,7 +36,7 @@ SURE, NEARLY = 0.995, 0.90
 """Share of the flows above which a corner is named, as such and as nearly such."""
 LEAST_CORNER = 0.02
 """Part of the map that a corner has at least where its name is written into it."""
-HATCHES = {"seeds": "//////", "models": "\\\\\\\\"}
+HATCHES = {"seeds": "//////", "models": "\\\\\\\\", "transient": ".."}
 HATCH_INK, HATCH_WIDTH = "#1b1f2466", 0.45
 NOT_ANSWERED = "#d8dde3"
 MARKER_POINTS = 7.0
@@ -125,6 +125,7 @@ def _hatch(ax: Axes, computed: EquilibriumMap) -> list[Patch]:
         "seeds": f"uncertain by chance: over {WIDE_RANGE:.0%} of the flows",
         "models": f"{_title(computed.model)} and {_title(computed.other)}: "
         f"over {DISAGREEMENT:.0%} of the flows apart",
+        "transient": f"not settled in {computed.plane.duration_s:g} s (fluid)",
     }
     handles = []
     for reason, hatch in HATCHES.items():
