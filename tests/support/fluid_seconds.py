@@ -120,7 +120,9 @@ def write(asked: Sequence[Asked], sources: Sequence[Path]) -> None:
     """Write the validation of every control that was asked about."""
     names = sorted({each.control for each in asked})
     found = {name: numbers([each for each in asked if each.control == name]) for name in names}
-    runs = sorted({row.source for path in sources for row in read_rows(path) if row.control in found})
+    runs = sorted(
+        {row.source for path in sources for row in read_rows(path) if row.control in found}
+    )
     text = json.dumps({"runs": runs, "controls": found}, indent=1)
     VALIDATION_FILE.write_text(text + "\n", encoding="utf-8")
 
