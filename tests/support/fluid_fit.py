@@ -29,10 +29,10 @@ from rich.progress import track
 from tests.support.published_panels import MIXES, published_equilibria
 
 GRID = {
-    "losing_packets": (1.0, 1.5, 2.0, 3.0),
-    "rate_error_packets": (0.5, 1.0, 1.5, 2.0),
-    "aggregated_packets": (3.0, 6.0, 9.0, 12.0),
-    "timeout_weight": (0.5, 1.0, 2.0, 3.0),
+    "losing_packets": (1.0, 2.0, 3.0),
+    "rate_noise": (0.15, 0.25, 0.35),
+    "aggregated_packets": (4.0, 7.0, 10.0),
+    "timeout_weight": (0.5, 1.0, 2.0),
 }
 STRIDE = 7
 """Of the mixes, those that the fit looks at: neighbours say much the same."""

@@ -19,16 +19,17 @@ class FluidConstants:
 
     Attributes:
         losing_packets: Packets that a CUBIC flow loses together when the queue overflows.
-        rate_error_packets: Packets by which a BBR flow's delivery rate sample is too large.
+        rate_noise: By how many times the square root of the packets of a round the largest of BBR's
+            delivery rate samples is too large.
         aggregated_packets: Packets that BBR keeps in flight beyond 2 BDP and three bursts, for
             acknowledgements that come back in bursts.
         timeout_weight: How likely a retransmission that is lost too ends in a timeout.
-        slots_per_rtt: Slots of time in the smallest base RTT; a slot is 0.5 to 4 ms.
+        slots_per_rtt: Slots of time in the smallest base RTT; a slot is 0.5 to 8 ms.
         cohorts: Most cohorts of one kind of flows.
     """
 
     losing_packets: float
-    rate_error_packets: float
+    rate_noise: float
     aggregated_packets: float
     timeout_weight: float
     slots_per_rtt: float = 5.0

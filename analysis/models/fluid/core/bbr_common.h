@@ -24,14 +24,16 @@
 /* What acknowledgements that are held back may ask for, in seconds of the rate. */
 #define BBR_MOST_AGGREGATED 0.1
 
-/* The delivery rate; its interval holds whole packets, so that it is off by a part of one. */
+/*
+ * The delivery rate of a round of packets that come in bursts: as with counts of random events, it
+ * is off by some part of the square root of their number, and the largest samples are what counts.
+ */
 static inline double
 bbr_sampled_rate(const struct cohort *flows, const struct ack *ack)
 {
 	double packets = ack->rate * ack->rtt;
 
-	return ack->rate +
-	       flows->constants->rate_error_packets / ack->rtt * (packets / (packets + 1));
+	return ack->rate + flows->constants->rate_noise * sqrt(packets) / ack->rtt;
 }
 
 static inline void

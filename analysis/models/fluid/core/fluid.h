@@ -18,7 +18,7 @@
 /* What the rules do not say; analysis/models/fluid/constants.py tells the meaning of each. */
 struct fluid_constants {
 	double losing_packets;
-	double rate_error_packets;
+	double rate_noise;
 	double aggregated_packets;
 	double timeout_weight;
 	double slots_per_rtt;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SHORTEST_SLOT 0.0005
-#define LONGEST_SLOT 0.004
+#define LONGEST_SLOT 0.008
 #define MOST_SLOTS 1e9
 /* The loss rate is a mean over so many round trips. */
 #define LOSS_MEMORY 4.0
