@@ -261,7 +261,11 @@ class _Ensemble:
         return bool((np.abs(difference) <= bound).all())
 
     def _error(self, cycles: float, courses: int) -> FloatArray:
-        """Standard error of what so many cycles of so many courses differ from the settled by."""
+        """Standard error of what so many cycles of so many courses differ from the settled by.
+
+        Of less than a cycle it is that of one: within a cycle bytes are not independent.
+        """
+        cycles = max(1.0, cycles)
         settled = self.cycles / 2 * self.total.shape[0] * self.total.shape[1]
         return np.asarray(np.sqrt(self._variance * (1 / (cycles * courses) + 1 / settled)))
 

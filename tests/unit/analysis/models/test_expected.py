@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from nashbed.analysis.models import Prediction, Question, closed_form, expected, fluid
 from nashbed.analysis.models.expected import expected_crossing, mixes_of, quick_crossing
-from nashbed.controlplane.config import parse_testbed
+from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.testbed import Testbed
-from tests.unit.controlplane.conftest import TESTBED, plan_of, scenario_with
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of, scenario_with
 
 BDP = 500_000  # 100 Mbit/s x 40 ms / 8
 
@@ -64,9 +64,7 @@ def test_a_question_for_each_mix_of_a_setting(testbed: Testbed) -> None:
     ],
 )
 def test_what_no_model_speaks_of(old: str, new: str, testbed: Testbed) -> None:
-    scenario = scenario_with(old, new)
-    if "far" in new:
-        scenario = scenario.model_copy(
-            update={"sweep": scenario.sweep.model_copy(update={"mixes": "all"})}
-        )
+    assert old in SCENARIO
+    text = SCENARIO.replace(old, new).replace("mixes: [0, 1, 3]", "mixes: all")
+    scenario = parse_scenario(text, "s.yaml").model
     assert mixes_of(scenario, plan_of(scenario, testbed).trials[0].setting) is None

@@ -122,8 +122,8 @@ def test_settings_that_the_model_does_not_speak_of(testbed: Testbed) -> None:
 
 def test_a_setting_needs_what_its_slowest_mix_needs(testbed: Testbed) -> None:
     scenario, settings = planned(SCENARIO, testbed)
-    setting, states = settings["b2bdp"]
-    competition = competition_of_mix(scenario, setting, states[4])
+    setting, _ = settings["b2bdp"]
+    competition = competition_of_mix(scenario, setting, ((6, 4),))
     near = settled(competition, 0.4, [0.39, 0.405, 0.41])
     far = settled(competition, 0.4, [0.2, 0.38, 0.41], after_s=500.0)
     both = SettingSettling(setting, (near, far))
