@@ -12,14 +12,14 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
 from ..metrics.interval import Estimate, estimate
-from ..models import MODELS
+from ..models.measured import question_of_mix
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
 from ..text import trials_text
 from .estimates import draw_estimates
-from .model_lines import LOOKS, goodput_of_share, predicted_shares
-from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
+from .model_lines import draw_curves, goodput_of_share, model_curves
+from .style import INK, WIDE, colour_of, legend_below, marker_of, new_figure
 
 LOG_FROM = 20
 """Largest by smallest place from which on the axis is logarithmic."""
@@ -138,25 +138,13 @@ def _draw_points(
 
 
 def _draw_models(ax: Axes, measures: RunMeasures, line: SweepLine, state: State, axis: str) -> None:
-    """BBR's aggregate by each model; Mishra's two bounds of several flows as a band."""
-    curves: dict[str, list[tuple[float, float]]] = {}
-    for setting in line.settings:
-        rate = measures.applied_rate(setting)
-        for name, share in predicted_shares(measures, setting, state).items():
-            place = place_of(setting, axis), goodput_of_share(share, rate) / 1e6
-            curves.setdefault(name, []).append(place)
-    if "mishra-two-flow" in curves:
-        curves.pop("mishra-synchronised", None)
-        curves.pop("mishra-desynchronised", None)
-    for name, curve in curves.items():
-        colour, style = LOOKS[name]
-        ax.plot(*zip(*curve, strict=True), color=colour, linestyle=style, linewidth=1.4,
-                label=f"{MODELS[name].title}: bbr", zorder=3)  # fmt: skip
-    low, high = (dict(curves.get(f"mishra-{k}synchronised", [])) for k in ("", "de"))
-    x = sorted(set(low) & set(high))
-    if x:
-        bounds = [low[place] for place in x], [high[place] for place in x]
-        ax.fill_between(x, *bounds, color=MUTED, alpha=0.15, linewidth=0, zorder=1)
+    """BBR's aggregate by each model."""
+    curves = model_curves(
+        (place_of(setting, axis), question_of_mix(measures, setting, state))
+        for setting in line.settings
+    )
+    rate = measures.applied_rate(line.settings[0])
+    draw_curves(ax, curves, lambda _, share: share * goodput_of_share(1.0, rate) / 1e6)
 
 
 def _draw_references(

@@ -14,6 +14,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
+from ..models.measured import question_of_mix, questions_of_setting
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, lines, mixed_states
@@ -46,6 +47,12 @@ MAX_DETAILED = 12
 PER_SETTING = 4
 MAX_SETTINGS = 16
 """Settings of a run that get figures of their own; a larger sweep shows lines and maps alone."""
+MODELS_SAY = (
+    " Models: predicted shares of the link, as goodput. Shaded: the range over seeds, of a model "
+    "with chance in it. Hatched: between Mishra's two bounds, CUBIC losses synchronised and "
+    "de-synchronised."
+)
+"""In captions of runs whose mixes models speak of."""
 MAX_LINE_MIXES = 6
 """Mixes of a line of settings that get a figure against what was swept."""
 
@@ -222,8 +229,8 @@ def _line_sketches(
             f"{state_text(state, measures.strategies, measures.group_names)} against {axis}, "
             f"{line.title}",
             "Goodput of all flows of each congestion control together. Bars: 95 % interval over "
-            "repetitions, if there are any. Models: the predicted share of the link, as goodput. "
-            "Grey band: the range between Mishra's two bounds.",
+            "repetitions, if there are any."
+            + _if_modelled(measures, line.settings[0], MODELS_SAY, state),
             partial(against_setting.draw_mix, measures, line, state),
         )
     yield _Sketch(
@@ -243,7 +250,13 @@ def _line_sketches(
         "Bars with caps: where the lead per flow ends, with its 95 % interval. Beside them each "
         "equilibrium of the measured means and, as small circles, the equilibria of each "
         "repetition's trials alone. Thick: mixes in which no flow gains more than the scenario's "
-        "epsilon. Grey: the range between the two bounds of Mishra's model.",
+        "epsilon."
+        + _if_modelled(
+            measures,
+            line.settings[0],
+            " Lines: where each model expects the lead to end, shaded: its range over seeds. "
+            "Grey: the range between the two bounds of Mishra's model.",
+        ),
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
     )
     yield _Sketch(
@@ -261,7 +274,7 @@ def _line_sketches(
         "",
         name,
         f"Every mix at every buffer, {line.title}",
-        _panel_caption(measures),
+        _panel_caption(measures) + _if_modelled(measures, line.settings[0], MODELS_SAY),
         lambda: panel_by_mix.draw(measures, line, equilibria),
     )
 
@@ -279,6 +292,15 @@ def _panel_caption(measures: RunMeasures) -> str:
         "scenario has them. Goodput excludes headers, so that a full link is a few per cent below "
         "100 %."
     )
+
+
+def _if_modelled(
+    measures: RunMeasures, setting: Setting, text: str, state: State | None = None
+) -> str:
+    """A part of a caption about models, where these speak of the mix, or of every mix."""
+    if state is None:
+        return text if questions_of_setting(measures, setting) is not None else ""
+    return text if question_of_mix(measures, setting, state) is not None else ""
 
 
 def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:
@@ -348,7 +370,7 @@ def _by_mix_sketches(
         label,
         "",
         "Per-flow throughput by mix",
-        _throughput_caption(measures),
+        _throughput_caption(measures) + _if_modelled(measures, setting, MODELS_SAY),
         lambda: throughput_by_mix.draw(measures, setting, equilibria, series),
     )
     yield _Sketch(
@@ -357,7 +379,8 @@ def _by_mix_sketches(
         "",
         "Queueing delay by mix",
         "Sojourn time of the packets that left in the measured window, including their own "
-        "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any.",
+        "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any."
+        + _if_modelled(measures, setting, " Thin: the mean by models that say it."),
         lambda: delay_by_mix.draw(measures, setting),
     )
     yield _Sketch(

@@ -9,9 +9,11 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..metrics import metric_named
+from ..models.measured import questions_of_mixes
 from ..state import strategy_totals
 from ..text import shown, trials_text
 from .estimates import draw_estimates
+from .model_lines import model_curves
 from .style import INK, MUTED, NARROW, legend_below, new_figure
 from .unsettled import mark_unsettled
 
@@ -39,6 +41,7 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure | None:
     ]
     if not any(drawn):
         return None
+    _draw_models(ax, measures, setting)
     unsettled = [c for c in measures.cells(setting) if c.unsettled]
     mark_unsettled(ax, [sum(strategy_totals(c.state)[1:]) for c in unsettled])
     full_s = measures.applied_buffer(setting) * 8 / measures.applied_rate(setting)
@@ -54,6 +57,15 @@ def draw(measures: RunMeasures, setting: Setting) -> Figure | None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12, min_n_ticks=1))
     legend_below(figure, ax, columns=1)
     return figure
+
+
+def _draw_models(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
+    """The mean delay by each model that says it."""
+    for curve in model_curves(questions_of_mixes(measures, setting)):
+        if curve.delay_s is not None:
+            ax.plot(curve.x, shown(1, "s") * curve.delay_s, color=curve.look.colour,
+                    linestyle=curve.look.style, linewidth=curve.look.width, zorder=3,
+                    label=f"{curve.title}: mean")  # fmt: skip
 
 
 def _draw_metric(

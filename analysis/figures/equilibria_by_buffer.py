@@ -10,7 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from ..measures import RunMeasures
+from ..models import MODELS
+from ..models.asking import crossing_of
 from ..models.band import equilibrium_band
+from ..models.measured import Questions, questions_of_setting
 from ..nash.crossing_interval import CrossingInterval
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
@@ -18,7 +21,7 @@ from ..results.sweep import SweepLine, place_of
 from ..state import strategy_totals
 from ..text import trials_text
 from .against_setting import AXIS_TITLES, axis_of, set_scale
-from .model_lines import ask
+from .model_lines import LOOKS
 from .style import GOOD, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
 from .unsettled import mark_unsettled
 
@@ -29,7 +32,7 @@ STEP_POINTS = 5
 def draw(
     measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Figure | None:
-    """Draw one line of settings: intervals, equilibria, epsilon-equilibria, the model's band.
+    """Draw one line of settings: intervals, equilibria, epsilon-equilibria, models.
 
     Args:
         measures: The run's measures.
@@ -47,12 +50,12 @@ def draw(
     if sum(bool(e.equilibria or _intervals(e)) for _, e in points) < 2:
         return None
     figure, (ax,) = new_figure(WIDE, 4.2)
-    _draw_band(ax, measures, line, axis)
     _draw_equilibria(ax, points, measures)
     _draw_intervals(ax, points, measures)
     _draw_each_trial(ax, points, measures)
     _draw_references(ax, measures, line, axis)
     mark_unsettled(ax, [x for x, each in points if each.unsettled])
+    _draw_models(ax, measures, line, axis)
     total = sum(measures.group_sizes)
     first = measures.strategies[0]
     ax.set(
@@ -133,17 +136,39 @@ def _beside(ax: Axes, steps: int) -> Transform:
     return ax.transData + ScaledTranslation(steps * STEP_POINTS / 72, 0, figure.dpi_scale_trans)
 
 
-def _draw_band(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
-    """CUBIC flows at the model's equilibrium, between its synchronised and its other bound."""
+def _draw_models(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
+    """CUBIC flows where each model expects BBR's lead to end, and Mishra's band."""
+    asked = [
+        (place_of(setting, axis), questions)
+        for setting in line.settings
+        if (questions := questions_of_setting(measures, setting)) is not None
+    ]
     total = sum(measures.group_sizes)
-    if len(measures.group_names) > 1 or measures.strategies[0] != "cubic":
+    for name in (name for name in MODELS if name in LOOKS and not LOOKS[name].band):
+        _draw_model(ax, name, asked, total)
+    _draw_band(ax, asked, total)
+
+
+def _draw_model(ax: Axes, name: str, asked: list[tuple[float, Questions]], total: int) -> None:
+    look = LOOKS[name]
+    found = [(x, crossing_of(MODELS[name], questions, total)) for x, questions in asked]
+    known = [(x, each.cubic, each.low, each.high) for x, each in found if each.cubic is not None]
+    if not known:
         return
+    x, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))
+    if (low < high).any():
+        ax.fill_between(x, total - high, total - low, color=look.colour, alpha=0.15, linewidth=0,
+                        zorder=1)  # fmt: skip
+    ax.plot(x, cubic, color=look.colour, linestyle=look.style, linewidth=look.width, zorder=2,
+            label=MODELS[name].title)  # fmt: skip
+
+
+def _draw_band(ax: Axes, asked: list[tuple[float, Questions]], total: int) -> None:
+    """Between the model's synchronised and its other bound."""
     curve = []
-    for setting in line.settings:
-        question = ask(measures, setting, ((total - 1, 1),))
-        band = equilibrium_band(question) if question is not None else None
-        if band is not None and band.synchronised is not None and band.desynchronised is not None:
-            place = place_of(setting, axis)
+    for place, questions in asked:
+        band = equilibrium_band(questions(1))
+        if band.synchronised is not None and band.desynchronised is not None:
             curve.append((place, total - band.synchronised, total - band.desynchronised))
     if curve:
         x, low, high = zip(*curve, strict=True)

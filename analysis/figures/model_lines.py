@@ -1,59 +1,182 @@
-"""What the published models predict for a mix, as figures draw it."""
+"""What models predict, and how figures draw it: the one table of their looks."""
 
 from __future__ import annotations
 
-from nashbed.controlplane.contract.trial import Setting
-from nashbed.controlplane.contract.units import NS_PER_S
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from ..measures import RunMeasures
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
 from ..models import MODELS, Question
-from ..state import State, strategy_totals
+from ..models.asking import ask_all
+from .style import MUTED
+
+FloatArray = NDArray[np.float64]
+Transform = Callable[[FloatArray, FloatArray], FloatArray]
+"""(places, shares of BBR) -> what is drawn there."""
 
 PAYLOAD_PART = 1448 / 1514
 """Of a full frame's bytes, those of payload: models speak of the link, figures of goodput."""
-DRAWN = ("ware", "mishra-two-flow", "mishra-synchronised", "mishra-desynchronised")
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a model is drawn: ours as lines, published ones thinner than these.
+
+    Attributes:
+        colour: Where colours do not stand for congestion controls.
+        style: Line style.
+        width: Line width in points.
+        band: Models of the same one are the two ends of a band, which has this name.
+    """
+
+    colour: str
+    style: Any
+    width: float
+    band: str = ""
+
+
+MISHRA_BAND = "Mishra 2022's bounds"
 LOOKS = {
-    "ware": ("#8C6D31", ":"),
-    "mishra-two-flow": ("#6a7380", "--"),
-    "mishra-synchronised": ("#6a7380", "--"),
-    "mishra-desynchronised": ("#6a7380", "-."),
+    "fluid": Look("#5E3C99", "-", 1.3),
+    "closed-form": Look("#5E3C99", (0, (5, 1.6)), 1.0),
+    "ware": Look("#8C6D31", ":", 1.0),
+    "mishra-two-flow": Look("#6a7380", "--", 0.8),
+    "mishra-synchronised": Look("#6a7380", "--", 0.8, MISHRA_BAND),
+    "mishra-desynchronised": Look("#6a7380", "-.", 0.8, MISHRA_BAND),
 }
-"""Model -> colour and line style."""
+"""Every model that figures draw; one without a value of its own for k has no line."""
 
 
-def predicted_shares(measures: RunMeasures, setting: Setting, state: State) -> dict[str, float]:
-    """BBR's aggregate share by each model that answers.
+@dataclass(frozen=True)
+class ModelCurve:
+    """What a model says along an axis.
+
+    Attributes:
+        name: Name of the model.
+        x: The places, shape (n,).
+        share: BBR's aggregate share there, shape (n,).
+        low: The smallest over the seeds, shape (n,); None: no chance in it.
+        high: The largest.
+        delay_s: Mean queueing delay in seconds, shape (n,); None: it does not say.
+    """
+
+    name: str
+    x: FloatArray
+    share: FloatArray
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    delay_s: FloatArray | None = None
+
+    @property
+    def look(self) -> Look:
+        """How it is drawn."""
+        return LOOKS[self.name]
+
+    @property
+    def title(self) -> str:
+        """The model in a legend."""
+        return MODELS[self.name].title
+
+
+def model_curves(asked: Iterable[tuple[float, Question | None]]) -> list[ModelCurve]:
+    """What each drawn model says; nothing of one that refuses everywhere.
+
+    A curve like one before it is left out: of one flow against one, three models are the same.
 
     Args:
-        measures: The run's measures.
-        setting: The setting; with several base RTTs no model answers.
-        state: The mix; models know CUBIC and BBR only.
-
-    Returns:
-        Model's name -> share of BBR.
+        asked: Place on the axis, and the question there; None: models do not speak of it.
     """
-    question = ask(measures, setting, state)
-    if question is None:
-        return {}
-    answers = {name: MODELS[name].predict(question) for name in DRAWN if name in MODELS}
-    return {n: a.bbr_share for n, a in answers.items() if a.bbr_share is not None}
+    known = [(x, question) for x, question in asked if question is not None]
+    curves: list[ModelCurve] = []
+    for name in (name for name in MODELS if name in LOOKS):
+        curve = _curve(name, known)
+        if curve is not None and not any(_alike(curve, other) for other in curves):
+            curves.append(curve)
+    return curves
 
 
-def ask(measures: RunMeasures, setting: Setting, state: State) -> Question | None:
-    """A mix as the models are asked about it; None if they do not speak of it."""
-    totals = dict(zip(measures.strategies, strategy_totals(state), strict=True))
-    if set(totals) != {"cubic", "bbr"} or len(set(setting.base_rtt_ns)) > 1:
+def _curve(name: str, asked: Sequence[tuple[float, Question]]) -> ModelCurve | None:
+    answers = ask_all(MODELS[name], [question for _, question in asked])
+    said = [(x, a) for (x, _), a in zip(asked, answers, strict=True) if a.bbr_share is not None]
+    if not said:
         return None
-    if min(totals.values()) == 0 or setting.random_loss_ppb:
-        return None
-    return Question(
-        rate_bps=measures.applied_rate(setting),
-        base_rtt_s=setting.base_rtt_ns[0] / NS_PER_S,
-        buffer_bytes=measures.applied_buffer(setting),
-        cubic=totals["cubic"],
-        bbr=totals["bbr"],
-        duration_s=measures.run.scenario.longest.seconds,
+    ranges = [a.share_range for _, a in said if a.share_range is not None]
+    delays = [a.inner["queueing_delay_s"] for _, a in said if "queueing_delay_s" in a.inner]
+    low, high = np.array(ranges).T if len(ranges) == len(said) else (None, None)
+    return ModelCurve(
+        name,
+        np.array([x for x, _ in said], float),
+        np.array([a.bbr_share for _, a in said], float),
+        low,
+        high,
+        np.array(delays) if len(delays) == len(said) else None,
     )
+
+
+def _alike(one: ModelCurve, other: ModelCurve) -> bool:
+    """Whether two curves look the same and are not the two ends of a band."""
+    ends = one.look.band and one.look.band == other.look.band
+    return not ends and np.array_equal(one.x, other.x) and np.allclose(one.share, other.share)
+
+
+def draw_curves(
+    ax: Axes, curves: Sequence[ModelCurve], drawn: Transform, colour: str | None = None
+) -> None:
+    """Draw models: lines, a shade for a range over seeds, a band between two bounds.
+
+    Args:
+        ax: The axes.
+        curves: The models.
+        drawn: What is drawn of a share.
+        colour: Of a congestion control's curves, whose models then differ by style alone and have
+            no labels: see `legend_entries`; None: each model its own, with a label.
+    """
+    bands = _bands(curves)
+    for curve in (c for c in curves if c.look.band not in bands):
+        shade, label = colour or curve.look.colour, None if colour else curve.title
+        if curve.low is not None and curve.high is not None:
+            ax.fill_between(curve.x, drawn(curve.x, curve.low), drawn(curve.x, curve.high),
+                            color=shade, alpha=0.2, linewidth=0, zorder=1.5)  # fmt: skip
+        ax.plot(curve.x, drawn(curve.x, curve.share), color=shade, linestyle=curve.look.style,
+                linewidth=curve.look.width, label=label, zorder=3)  # fmt: skip
+    for band in bands:
+        _draw_band(ax, _of_band(curves, band), drawn, colour)
+
+
+def _draw_band(ax: Axes, ends: Sequence[ModelCurve], drawn: Transform, colour: str | None) -> None:
+    """Between two models, where both say something."""
+    one, other = ends
+    x = np.intersect1d(one.x, other.x)
+    first, second = (drawn(x, end.share[np.isin(end.x, x)]) for end in (one, other))
+    ax.fill_between(x, first, second, facecolor="none", hatch="////", linewidth=0.4, zorder=1,
+                    edgecolor=colour or one.look.colour, alpha=0.3,
+                    label=None if colour else one.look.band)  # fmt: skip
+
+
+def legend_entries(ax: Axes, curves: Sequence[ModelCurve]) -> None:
+    """Name models that are drawn in the colours of congestion controls, each once, in grey."""
+    bands = _bands(curves)
+    for curve in curves:
+        if curve.look.band not in bands:
+            ax.plot([], [], color=MUTED, linestyle=curve.look.style, linewidth=curve.look.width,
+                    label=curve.title)  # fmt: skip
+    for band in bands:
+        ax.fill_between([], [], facecolor="none", hatch="////", linewidth=0.4, edgecolor=MUTED,
+                        label=band)  # fmt: skip
+
+
+def _bands(curves: Sequence[ModelCurve]) -> list[str]:
+    """The bands of which both ends are there."""
+    names = dict.fromkeys(curve.look.band for curve in curves if curve.look.band)
+    return [name for name in names if len(_of_band(curves, name)) == 2]
+
+
+def _of_band(curves: Sequence[ModelCurve], band: str) -> list[ModelCurve]:
+    return [curve for curve in curves if curve.look.band == band]
 
 
 def goodput_of_share(share: float, rate_bps: float) -> float:

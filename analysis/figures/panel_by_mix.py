@@ -13,6 +13,7 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics.interval import Estimate, estimate
+from ..models.measured import questions_of_mixes
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.sweep import LEAST_POINTS, SweepLine, place_of
@@ -20,7 +21,7 @@ from ..state import strategy_totals
 from ..text import buffer_text, trials_text
 from .against_setting import axis_of
 from .estimates import draw_estimates
-from .model_lines import PAYLOAD_PART
+from .model_lines import PAYLOAD_PART, draw_curves, model_curves
 from .small_multiples import name_scales, shared_legend, small_multiples
 from .style import GOOD, INK, MUTED, colour_of
 from .unsettled import mark_unsettled
@@ -60,6 +61,7 @@ def draw(
         _draw_equilibria(ax, equilibria[setting.label])
         _draw_published_equilibria(ax, measures, setting, axis_of(measures, line))
         _draw_fair_share(ax, measures)
+        _draw_models(ax, measures, setting)
         buffer = buffer_text(setting, measures.applied_buffer(setting))
         ax.set_title(buffer, fontsize="medium", pad=3)
     _name_axes(axes, measures)
@@ -113,6 +115,12 @@ def _draw_published(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
             ax.plot(series.x, y, color=INK, linewidth=0.7, marker=MARKER, markersize=2.3,
                     markerfacecolor="white", markeredgewidth=0.6, label=series.label,
                     zorder=4)  # fmt: skip
+
+
+def _draw_models(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
+    """What models say of all flows of the second strategy."""
+    curves = model_curves(questions_of_mixes(measures, setting))
+    draw_curves(ax, curves, lambda _, share: 100 * PAYLOAD_PART * share)
 
 
 def _percent(series: ReferenceSeries, flows: float, value: float, rate_bps: float) -> float:

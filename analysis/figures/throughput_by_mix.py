@@ -12,16 +12,16 @@ from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
+from ..models.measured import questions_of_mixes
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals
 from ..text import shown, trials_text
 from .estimates import draw_estimates
-from .model_lines import goodput_of_share, predicted_shares
+from .model_lines import draw_curves, goodput_of_share, legend_entries, model_curves
 from .style import GOOD, INK, WIDE, colour_of, legend_below, marker_of, new_figure
 from .unsettled import mark_unsettled
 
 METRIC = "per_flow_throughput"
-BOUNDS = ("mishra-synchronised", "mishra-desynchronised")
 
 
 def draw(
@@ -43,6 +43,8 @@ def draw(
     figure, axes = new_figure(WIDE, 4.2 if one_group else 2.6 * len(groups), len(groups))
     simple = one_group and len(measures.strategies) == 2
     for group, ax in enumerate(axes):
+        unsettled = [cell for cell in measures.cells(setting) if cell.unsettled]
+        mark_unsettled(ax, [_position(cell) for cell in unsettled])
         for strategy in measures.strategies:
             _draw_strategy(ax, measures, setting, strategy, group, line=simple)
         _draw_fair_share(ax, measures.fair_share(setting))
@@ -70,7 +72,6 @@ def _draw_strategy(
         return
     colour = colour_of(strategy, measures.strategies)
     style = "-" if line else "none"
-    mark_unsettled(ax, [_position(c) for c, _ in known if c.unsettled])
     marker = marker_of(strategy, measures.strategies)
     draw_estimates(
         ax,
@@ -139,23 +140,18 @@ def _draw_reference(ax: Axes, series: ReferenceSeries, strategies: Sequence[str]
 
 
 def _draw_models(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
-    """Each congestion control's per-flow goodput between Mishra's two bounds."""
-    bands: dict[str, list[tuple[int, float, float]]] = {"cubic": [], "bbr": []}
-    rate, total = measures.applied_rate(setting), sum(measures.group_sizes)
-    for k in range(1, total):
-        shares = predicted_shares(measures, setting, ((total - k, k),))
-        bounds = [shares[name] for name in BOUNDS if name in shares]
-        if len(bounds) == len(BOUNDS):
-            low, high = (goodput_of_share(share, rate) / 1e6 for share in bounds)
-            whole = goodput_of_share(1.0, rate) / 1e6
-            bands["bbr"].append((k, low / k, high / k))
-            bands["cubic"].append((k, (whole - high) / (total - k), (whole - low) / (total - k)))
-    for strategy, band in bands.items():
-        if band:
-            x, low_line, high_line = zip(*band, strict=True)
-            ax.fill_between(x, low_line, high_line, facecolor="none", hatch="////", linewidth=0.4,
-                            edgecolor=colour_of(strategy, measures.strategies), alpha=0.45,
-                            label=f"Mishra 2022's bounds, {strategy}", zorder=1)  # fmt: skip
+    """What models say of each congestion control's flows, in its colour."""
+    total = sum(measures.group_sizes)
+    curves = model_curves(questions_of_mixes(measures, setting))
+    if not curves:
+        return
+    whole = shown(goodput_of_share(1.0, measures.applied_rate(setting)), "bit/s")
+    of = {"cubic": lambda k, s: (1 - s) * whole / (total - k), "bbr": lambda k, s: s * whole / k}
+    top = ax.get_ylim()[1]
+    for strategy, each in of.items():
+        draw_curves(ax, curves, each, colour_of(strategy, measures.strategies))
+    legend_entries(ax, curves)
+    ax.set_ylim(0, top)  # measurements fill the frame; a model may leave it
 
 
 def _mark_equilibria(ax: Axes, equilibria: SettingEquilibria) -> None:

@@ -2,83 +2,131 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.contract.errors import ConfigError
+
 from . import MODELS
-from .accuracy import accuracy_by_buffer
+from .accuracy import accuracy_by_buffer, accuracy_of_games, equilibrium_errors
+from .asking import ShowAsked, ask_all, crossing_of, show_nothing
 from .band import equilibrium_band
+from .prediction import Model, Prediction
 from .question import Question
 
 Json = dict[str, Any]
 
 
-def predictions(question: Question, k: float | None, every_mix: bool) -> Json:
-    """What every model says to a question, and the equilibrium band.
+def chosen_models(names: Sequence[str], k_given: bool) -> list[Model]:
+    """The models that are to be asked, in the order of tables.
 
     Args:
-        question: The question.
-        k: For the model with a given k; None: it is not asked.
+        names: Which; none: all, the one with a given k only where k is given.
+        k_given: Whether k is given.
+
+    Raises:
+        ConfigError: There is no such model.
+    """
+    unknown = sorted(set(names) - set(MODELS))
+    if unknown:
+        raise ConfigError(f"--model: {unknown[0]!r} is unknown; there are {', '.join(MODELS)}")
+    needs_k = {"mishra-given-k"}
+    wanted = set(names) or set(MODELS) - (set() if k_given else needs_k)
+    return [model for name, model in MODELS.items() if name in wanted]
+
+
+def predictions(
+    question: Question,
+    every_mix: bool,
+    models: Sequence[Model],
+    show: ShowAsked = show_nothing,
+) -> Json:
+    """What models say to a question, where each expects the mix to settle, and Mishra's band.
+
+    Args:
+        question: The question; its flows start alike in every mix.
         every_mix: Ask for every mix of its flows, not only for its own.
+        models: Which models.
+        show: Is told how far it is.
 
     Returns:
         `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the models'
-        `predictions`) and `equilibrium`. Units: bit/s, s, bytes.
+        `predictions`), `crossings` (of each model, in the same order: where BBR's lead ends, in
+        flows) and `equilibrium`, the band. Units: bit/s, s, bytes.
     """
-    asked = replace(question, k=k)
     counts = range(question.flows + 1) if every_mix else [question.bbr]
+    asked = [question.with_bbr(bbr) for bbr in counts]
+    answers = [ask_all(model, asked, show) for model in models]
     return {
         "question": {
-            **asdict(asked),
+            **asdict(question),
             "flows": question.flows,
             "buffer_bdp": question.buffer_bdp,
             "fair_share_bps": question.fair_share_bps,
         },
-        "models": _about(k is not None),
-        "mixes": [_mix(asked.with_bbr(bbr)) for bbr in counts],
+        "models": _about(models),
+        "mixes": [
+            {
+                "bbr": mix.bbr,
+                "cubic": mix.cubic,
+                "predictions": [_plain(answer[i]) for answer in answers],
+            }
+            for i, mix in enumerate(asked)
+        ],
+        "crossings": [
+            {"model": m.name, **crossing_of(m, question.with_bbr, question.flows).to_dict()}
+            for m in models
+        ],
         "equilibrium": equilibrium_band(question).to_dict(),
     }
 
 
-def _about(k_given: bool) -> list[dict[str, str]]:
+def _plain(prediction: Prediction) -> Json:
+    """An answer for JSON, without inner quantities that there are not in this mix."""
+    inner = {n: v for n, v in prediction.inner.items() if math.isfinite(v)}
+    return {**prediction.to_dict(), "inner": inner}
+
+
+def _about(models: Sequence[Model]) -> list[dict[str, str]]:
     return [
         {"name": m.name, "title": m.title, "source": m.source, "validity": m.validity}
-        for m in MODELS.values()
-        if k_given or m.name != "mishra-given-k"
+        for m in models
     ]
 
 
-def _mix(question: Question) -> Json:
-    asked = _about(question.k is not None)
-    answers = [MODELS[about["name"]].predict(question).to_dict() for about in asked]
-    return {"bbr": question.bbr, "cubic": question.cubic, "predictions": answers}
-
-
-def errors_against(path: Path) -> Json:
-    """How far every model is from measured mixes.
+def errors_against(path: Path, names: Sequence[str] = (), show: ShowAsked = show_nothing) -> Json:
+    """How far models are from measured mixes, and from where these settle.
 
     Args:
         path: A run directory, or a CSV file with the columns of fabric_mixes.csv.
+        names: Which models; none: all.
+        show: Is told how far it is.
 
     Returns:
         `against`, `mixes` (how many), `left_out` (reason -> how many), `models` (what they
-        are) and `buffers`: for each buffer, and with `buffer_bdp` None for all, the errors of
-        each model in parts of the throughput of all flows.
+        are), `buffers`: for each buffer, and with `buffer_bdp` None for all, the errors of
+        each model in parts of the throughput of all flows; `games`: for each setting with a
+        measured equilibrium that of each model, in flows; and `equilibria`, the errors over these.
 
     Raises:
         RunError: It cannot be read, or holds no mix to compare with.
+        ConfigError: There is no such model.
     """
     from .measured import measured_mixes  # noqa: PLC0415 - reads runs, slow to import
 
+    models = chosen_models(names, k_given=False)
     measured = measured_mixes(path)
-    has_k = any(mix.question.k is not None for mix in measured.mixes)
-    asked = _about(has_k)
-    rows = accuracy_by_buffer(measured.mixes, [MODELS[about["name"]] for about in asked])
+    rows = accuracy_by_buffer(measured.mixes, models, show)
+    games = accuracy_of_games(measured.games, models, show)
     return {
         "against": measured.source,
         "mixes": len(measured.mixes),
         "left_out": measured.left_out,
-        "models": asked,
+        "models": _about(models),
         "buffers": [row.to_dict() for row in rows],
+        "games": [game.to_dict() for game in games],
+        "equilibria": [each.to_dict() for each in equilibrium_errors(games)],
     }

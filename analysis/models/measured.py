@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.store.errors import RunError
@@ -24,12 +25,17 @@ from .question import Question
 from .starts import BBR, CUBIC, iperf3_starts
 
 METRIC = "per_flow_throughput"
+Questions = Callable[[int], Question]
+"""BBR flows -> the question of that mix."""
+
+DRAWN_MIXES = 25
+"""Of a setting, of which models are asked for a line: simulations take their time."""
 
 PUBLISHED_WINDOW_BYTES = 1800 * PACKET_BYTES
-"""Most that a flow of the published trials had in flight. Their hosts had Ubuntu's socket buffers: of
-tcp_rmem's 6 MiB half is offered as window, 2,172 packets, and of tcp_wmem's 4 MiB the kernel's
-overhead goes off; with both, our hosts had 1,613 packets in flight, and up to 1,925 sent and not
-acknowledged while losses were mended (panel-500mbit-short)."""
+"""Most that a flow of the published trials had in flight, about. Their hosts had Ubuntu's socket
+buffers: of tcp_rmem's 6 MiB half is offered as window, 2,172 packets, and of tcp_wmem's 4 MiB the
+kernel's overhead goes off. With both, our hosts had 1,613 packets in flight, and up to 1,925 sent
+and not acknowledged while losses were mended (panel-500mbit-short)."""
 
 
 @dataclass(frozen=True)
@@ -67,31 +73,33 @@ def measured_mixes(path: Path) -> MeasuredMixes:
     return measured
 
 
-def mixes_of_file(path: Path) -> MeasuredMixes:
-    """The published mixes of a file, without the invalid ones.
+def mixes_of_file(path: Path, control: str = BBR) -> MeasuredMixes:
+    """The measured mixes of a file, without the invalid ones.
 
     Args:
         path: A CSV file with the columns of fabric_mixes.csv; see `published_mixes.read_rows`.
+        control: The control beside CUBIC; a question's and a mix's BBR are then its flows.
 
     Raises:
         RunError: The file cannot be read.
     """
     rows = read_rows(path)
-    problems = Counter(problem for row in rows if (problem := _problem_of_row(row)))
-    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row))
-    return MeasuredMixes(str(path), mixes, dict(problems), tuple(_games_of_rows(rows)))
+    problems = Counter(problem for row in rows if (problem := _problem_of_row(row, control)))
+    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row, control))
+    games = tuple(_games_of_rows(rows)) if control == BBR else ()
+    return MeasuredMixes(str(path), mixes, dict(problems), games)
 
 
-def _problem_of_row(row: MixRow) -> str | None:
+def _problem_of_row(row: MixRow, control: str) -> str | None:
     """Why no model can be held against a row that has flows of two congestion controls."""
-    if row.control != BBR:
+    if row.control != control:
         return f"it has {row.control} flows"
     return "invalid: the total is above 1.05 of the rate" if row.invalid else None
 
 
-def _compared(row: MixRow) -> bool:
+def _compared(row: MixRow, control: str) -> bool:
     both = 0 < row.second < row.key.flows and row.cubic_mbps + row.second_mbps > 0
-    return both and _problem_of_row(row) is None
+    return both and _problem_of_row(row, control) is None
 
 
 def _mix_of_row(row: MixRow) -> MeasuredMix:
@@ -133,7 +141,9 @@ def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
     settings = defaultdict(list)
     for row in rows:
         if row.control == BBR:
-            settings[row.key, row.source, row.duration_s].append(row)
+            # Trials that end when they are settled last each their own time.
+            course = row.setting or row.duration_s
+            settings[row.key, row.source, course].append(row)
     games = (_game_of_rows(each) for each in settings.values())
     return [game for game in games if game is not None]
 
@@ -220,21 +230,55 @@ def _mean(cell: Cell, strategy: str) -> float:
     return 0.0 if estimate is None else estimate.mean
 
 
-def _games_of_measures(measures: RunMeasures) -> list[MeasuredGame]:
-    """The settings of one group of CUBIC and BBR flows that have an equilibrium in throughput."""
-    if measures.strategies != (CUBIC, BBR) or len(measures.group_names) > 1:
+def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions | None:
+    """BBR flows -> what models are asked about that mix, measured or not.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+
+    Returns:
+        None if the run is not one of CUBIC and BBR flows of one group, in this order, or if models
+        do not speak of the setting.
+    """
+    flows = sum(measures.group_sizes)
+    if measures.strategies != (CUBIC, BBR) or len(measures.group_names) > 1 or flows < 2:
+        return None
+    if problem_of(measures.run.scenario, setting, ((flows - 1, 1),)):
+        return None
+    return lambda bbr: _question_of(measures, setting, ((flows - bbr, bbr),))
+
+
+def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[int, Question]]:
+    """Mixes of CUBIC and BBR with their questions, from one BBR flow to one CUBIC flow.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+
+    Returns:
+        Every mix, or `DRAWN_MIXES` spread evenly; none where models do not speak of them.
+    """
+    questions = questions_of_setting(measures, setting)
+    if questions is None:
         return []
+    last = sum(measures.group_sizes) - 1
+    mixes = np.unique(np.linspace(1, last, min(last, DRAWN_MIXES)).round().astype(int))
+    return [(k, questions(k)) for k in mixes.tolist()]
+
+
+def _games_of_measures(measures: RunMeasures) -> list[MeasuredGame]:
+    """The settings that have an equilibrium in throughput."""
     games = (_game_of_setting(measures, setting) for setting in measures.run.settings)
     return [game for game in games if game is not None]
 
 
 def _game_of_setting(measures: RunMeasures, setting: Setting) -> MeasuredGame | None:
-    flows = sum(measures.group_sizes)
-    cubic = _cubic_at_equilibrium(payoff_table(measures, setting, throughput))
-    if not cubic or flows < 2 or problem_of(measures.run.scenario, setting, ((flows - 1, 1),)):
+    questions = questions_of_setting(measures, setting)
+    if questions is None:
         return None
-
-    def question(bbr: int) -> Question:
-        return _question_of(measures, setting, ((flows - bbr, bbr),))
-
-    return MeasuredGame(setting.label, setting.buffer_bdp, flows, cubic, question)
+    cubic = _cubic_at_equilibrium(payoff_table(measures, setting, throughput))
+    if not cubic:
+        return None
+    flows = sum(measures.group_sizes)
+    return MeasuredGame(setting.label, setting.buffer_bdp, flows, cubic, questions)

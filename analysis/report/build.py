@@ -15,6 +15,7 @@ from ..correlation import correlate_run
 from ..figures.catalogue import draw_all
 from ..results.summary import RunSummary, summarise
 from .context import Findings, page_context
+from .models import models_of
 
 FORMATS = ("html", "png", "pdf", "svg")
 USUAL_FORMATS = FORMATS[:3]
@@ -55,7 +56,9 @@ def report_of(summary: RunSummary, folder: Path, formats: Sequence[str] = USUAL_
     check_formats(formats)
     measures = summary.measures
     try:
-        findings = Findings(summary, correlate_run(measures), compare_run(measures.run))
+        findings = Findings(
+            summary, correlate_run(measures), compare_run(measures.run), models_of(measures)
+        )
         return _write(folder, findings, formats)
     except OSError as error:
         reason = error.strerror or error

@@ -36,6 +36,7 @@ from ..text import (
 )
 from .correlation import correlation_context, without_nan
 from .limits import limits
+from .models import ModelFindings, models_context
 from .taps import taps_context, taps_dict
 
 Json = dict[str, Any]
@@ -52,11 +53,13 @@ class Findings:
         summary: Measures, equilibria, rows and acceptance.
         correlation: How telemetry goes with throughput.
         taps: What captures before and behind the bottleneck say.
+        models: How far models are from what was measured.
     """
 
     summary: RunSummary
     correlation: RunCorrelation
     taps: RunTaps
+    models: ModelFindings
 
     def to_dict(self) -> Json:
         """Plain data for JSON: NaN never occurs in it."""
@@ -70,6 +73,7 @@ class Findings:
             "acceptance": [result.to_dict() for result in summary.acceptance],
             "correlation": without_nan(correlation_dict(self.correlation)),
             "taps": taps_dict(self.taps),
+            "models": self.models.to_dict(),
             "damaged": [{"trial": d.id, "problem": d.problem} for d in summary.measures.damaged],
         }
 
@@ -97,6 +101,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "applied": [_applied(measures, setting) for setting in run.settings],
         "strategies": [_strategy(measures, name) for name in measures.strategies],
         "settings": [_setting(findings, each, figures) for each in findings.summary.equilibria],
+        "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
         "taps": taps_context(findings.taps),
         "acceptance": [_acceptance(result) for result in findings.summary.acceptance],

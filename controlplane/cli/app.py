@@ -25,6 +25,7 @@ COMMANDS = (
     LazyCommand("targets", "targets", "Show what each target can do."),
     LazyCommand("schema", "schema", "Write the JSON schemas of scenario and testbed files.", True),
     LazyCommand("model", "model", "Predict throughputs by published models, or test the models."),
+    LazyCommand("atlas", "atlas", "Map the equilibrium that a model predicts, as a phase diagram."),
     LazyCommand("calibrate", "calibrate", "Measure whether a testbed does what it is asked to."),
     LazyCommand(
         "verify", "verify", "Run trials of a virtual run again: they must be equal to the bit."
@@ -33,6 +34,7 @@ COMMANDS = (
         "compare", "results", "Show what differs between two runs, and where by more than chance."
     ),
     LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
+    LazyCommand("mixes", "mixes", "Write measured mixes of runs as a table to hold models against."),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
     LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from ..machine.log import ShowStep
 
@@ -44,3 +52,25 @@ def step_display() -> Iterator[ShowStep]:
         yield lambda title, done, total: progress.update(
             task, description=title, completed=done, total=total
         )
+
+
+@contextmanager
+def question_display() -> Iterator[ShowStep]:
+    """A bar for each thing that is counted, on a terminal and standard error; else nothing.
+
+    For many quick steps: a line for each would be thousands.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _title, _done, _total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def show(title: str, done: int, total: int) -> None:
+            if title not in tasks:
+                tasks[title] = progress.add_task(title, total=total)
+            progress.update(tasks[title], completed=done)
+
+        yield show

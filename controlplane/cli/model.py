@@ -1,4 +1,4 @@
-"""`nashbed model`: what the published models say, and how far they are from measurements."""
+"""`nashbed model`: what models say of CUBIC against BBR, and how far they are from measurements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ EXAMPLES = """Examples:
 
 nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp --flows 50 --bbr 10
 
-nashbed model --against results/20260101T120000Z-quickstart --json
+nashbed model --rate 100mbit --rtt 40ms --buffer 20bdp --flows 50 (every mix)
 
-Example: nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp --flows 50 (every mix)"""
+nashbed model --rate 50mbit --rtt 40ms --buffer 20bdp --flows 2 --bbr 1 --duration 600s
+--cubic-start 5s (BBR first)
+
+nashbed model --against results/20260101T120000Z-quickstart --model fluid --json
+
+nashbed model --against configs/scenarios/srivastava2023/published/fabric_mixes.csv"""
 
 
 app = new_app()
@@ -36,27 +41,49 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     k: Annotated[
         float | None, typer.Option(help="Part of its window that CUBIC keeps, if measured.")
     ] = None,
+    duration: Annotated[
+        str | None, typer.Option(help="How long they compete.", show_default="120s")
+    ] = None,
+    warmup: Annotated[
+        str | None, typer.Option(help="Time at the beginning that does not count.")
+    ] = None,
+    cubic_start: Annotated[
+        str | None, typer.Option(help="When the CUBIC flows start, e.g. 5s: BBR is first.")
+    ] = None,
+    bbr_start: Annotated[str | None, typer.Option(help="When the BBR flows start.")] = None,
+    window: Annotated[
+        str | None, typer.Option(help="Most that socket buffers let a flow have in flight: 2.7MB.")
+    ] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Ask this model alone; may be given again.")
+    ] = None,
     against: Annotated[
         Path | None, typer.Option(help="Errors against a run directory or a CSV of mixes.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Predict throughputs by published models, or test the models.
+    """Predict throughputs and equilibria by all models, or test the models.
 
     With --against, their predictions are compared with measurements.
 
-    The models are Ware 2019 and Mishra 2022 (one against one, synchronised and
-    de-synchronised bound, and with a given k). Outside its validity a model refuses.
+    The fluid model simulates the competition, with starts, duration and windows. The others are
+    formulas: published ones (Ware 2019, Mishra 2022) are of the long run, and refuse what they are
+    not valid for. A range is over the fluid model's seeds.
     """
     setting = {"--rate": rate, "--rtt": rtt, "--buffer": buffer, "--flows": flows}
+    course = {
+        "--duration": duration, "--warmup": warmup, "--cubic-start": cubic_start,
+        "--bbr-start": bbr_start, "--window": window,
+    }  # fmt: skip
     if against is not None:
-        _only_against({**setting, "--bbr": bbr, "--k": k})
-        return _hold_against(against, as_json)
+        _only_against({**setting, "--bbr": bbr, "--k": k, **course})
+        return _hold_against(against, model or [], as_json)
     missing = [name for name, value in setting.items() if value is None]
     if missing:
         raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
-    question = _question(str(rate), str(rtt), str(buffer), flows or 0, bbr or 0)
-    return _predict(question, k, every_mix=bbr is None, as_json=as_json)
+    known = {name: str(value) for name, value in setting.items()}
+    question = _question(known, bbr or 0, k, {n: v for n, v in course.items() if v is not None})
+    return _predict(question, model or [], every_mix=bbr is None, as_json=as_json)
 
 
 def _only_against(others: dict[str, Any]) -> None:
@@ -65,32 +92,69 @@ def _only_against(others: dict[str, Any]) -> None:
         raise ConfigError(f"{', '.join(given)}: --against takes its settings from what it reads")
 
 
-def _question(rate: str, rtt: str, buffer: str, flows: int, bbr: int) -> Question:
+def _question(
+    setting: dict[str, str], bbr: int, k: float | None, course: dict[str, str]
+) -> Question:
     """The question in machine units; a ConfigError says which option is wrong."""
     from nashbed.analysis.models import Question  # noqa: PLC0415 - slow to import
 
-    link, base = quantity(Rate, "--rate", rate), quantity(Duration, "--rtt", rtt)
-    size = quantity(Buffer, "--buffer", buffer).to_bytes(link, base)
+    link = quantity(Rate, "--rate", setting["--rate"])
+    base = quantity(Duration, "--rtt", setting["--rtt"])
+    size = quantity(Buffer, "--buffer", setting["--buffer"]).to_bytes(link, base)
+    flows = int(setting["--flows"])
     if not 0 <= bbr <= flows:
         raise ConfigError(f"--bbr: {bbr} of {flows} flows; write 0 to {flows}")
-    return Question(link.bps, base.seconds, size, cubic=flows - bbr, bbr=bbr)
+    seconds = {
+        field: quantity(Duration, option, course[option]).seconds
+        for option, field in COURSE.items()
+        if option in course
+    }
+    window = course.get("--window")
+    limit = None if window is None else quantity(Buffer, "--window", window).to_bytes(link, base)
+    return Question(
+        link.bps,
+        base.seconds,
+        size,
+        cubic=flows - bbr,
+        bbr=bbr,
+        k=k,
+        window_bytes=limit,
+        **seconds,
+    )
 
 
-def _predict(question: Question, k: float | None, every_mix: bool, as_json: bool) -> int:
-    from nashbed.analysis.models.answers import predictions  # noqa: PLC0415 - slow to import
+COURSE = {
+    "--duration": "duration_s",
+    "--warmup": "measured_from_s",
+    "--cubic-start": "cubic_start_s",
+    "--bbr-start": "bbr_start_s",
+}
+"""Option -> what it is in a question."""
 
+
+def _predict(question: Question, names: list[str], every_mix: bool, as_json: bool) -> int:
+    from nashbed.analysis.models.answers import (  # noqa: PLC0415 - slow to import
+        chosen_models,
+        predictions,
+    )
+
+    from .console import question_display  # noqa: PLC0415
     from .model_text import mix_text, mixes_text  # noqa: PLC0415
 
-    answers = predictions(question, k, every_mix)
+    models = chosen_models(names, k_given=question.k is not None)
+    with question_display() as show:
+        answers = predictions(question, every_mix, models, show)
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
     return EXIT_OK
 
 
-def _hold_against(path: Path, as_json: bool) -> int:
+def _hold_against(path: Path, names: list[str], as_json: bool) -> int:
     from nashbed.analysis.models.answers import errors_against  # noqa: PLC0415 - slow to import
 
+    from .console import question_display  # noqa: PLC0415
     from .model_text import errors_text  # noqa: PLC0415
 
-    answers = errors_against(path)
+    with question_display() as show:
+        answers = errors_against(path, names, show)
     answer(answers, as_json, errors_text(answers))
     return EXIT_OK

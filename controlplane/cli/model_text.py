@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.table import Table
@@ -10,28 +11,37 @@ from .console import as_text
 
 Json = dict[str, Any]
 NONE = "-"
+WIDE = 120
+"""Of the table of errors, which has a column for each model."""
+INNER = (
+    (("queueing_delay_s",), "queue\nms", 1e3),
+    (("rtt_plus_s",), "RTT+\nms", 1e3),
+    (("loss_bbr", "loss_cubic"), "loss %\nBBR/CUBIC", 100.0),
+)
+"""Quantities inside a model, shown where any model says them: names, heading, factor."""
 
 
 def mix_text(answers: Json) -> str:
-    """One mix: a row for each model, its reasons, and the equilibrium band."""
+    """One mix: a row for each model, its reasons, and where the mix settles."""
     (mix,) = answers["mixes"]
+    said = [q for q in INNER if any(q[0][0] in p["inner"] for p in mix["predictions"])]
     table = Table(title=f"{mix['cubic']} CUBIC + {mix['bbr']} BBR, {_setting(answers)}")
-    table.add_column("model")
-    for name in ("BBR share", "BBR\nMbit/s", "CUBIC\nMbit/s"):
+    table.add_column("model", no_wrap=True)
+    table.add_column("BBR's share\n% (range)", justify="right", no_wrap=True)
+    for name in ("Mbit/s of\na BBR flow", "of a\nCUBIC flow"):
         table.add_column(name, justify="right")
-    for name in ("BBR\nper flow", "CUBIC\nper flow"):
-        table.add_column(name, justify="right")
-    table.add_column("answer")
+    for _, heading, _ in said:
+        table.add_column(heading, justify="right", no_wrap=True)
     for about, prediction in zip(answers["models"], mix["predictions"], strict=True):
-        total, each = prediction["aggregate_bps"], prediction["per_flow_bps"]
-        cells = (total["bbr"], total["cubic"], each["bbr"], each["cubic"])
-        shown = [_percent(prediction["bbr_share"]), *(_mbit(value) for value in cells)]
-        table.add_row(about["title"], *shown, prediction["status"])
-    return as_text(table) + _reasons(answers, [mix]) + _band(answers)
+        each = prediction["per_flow_bps"]
+        cells = [_share(prediction), _mbit(each["bbr"]), _mbit(each["cubic"])]
+        cells += [_inner(prediction, names, factor) for names, _, factor in said]
+        table.add_row(about["title"], *cells)
+    return as_text(table) + _reasons(answers, [mix]) + "\n" + _equilibria(answers)
 
 
 def mixes_text(answers: Json) -> str:
-    """Every mix: per-flow throughputs by each model that answers, and the band."""
+    """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
     table = Table(title=f"Mbit/s per flow, {_setting(answers)}")
     table.add_column("BBR\nflows", justify="right")
     answering = [i for i in range(len(answers["models"])) if _answers(answers, i)]
@@ -40,42 +50,48 @@ def mixes_text(answers: Json) -> str:
         table.add_column(f"{title}\nBBR", justify="right")
         table.add_column("\n\nCUBIC" if "\n" in title else "\nCUBIC", justify="right")
     for mix in answers["mixes"]:
-        rates = [mix["predictions"][i]["per_flow_bps"] for i in answering]
-        cells = (_mbit(each[name]) for each in rates for name in ("bbr", "cubic"))
-        table.add_row(str(mix["bbr"]), *cells)
+        said = [mix["predictions"][i] for i in answering]
+        cells = ((_bbr_each(each), _mbit(each["per_flow_bps"]["cubic"])) for each in said)
+        table.add_row(str(mix["bbr"]), *(cell for pair in cells for cell in pair))
     shown = as_text(table) if answering else f"no model answers: {_setting(answers)}\n"
-    return shown + _reasons(answers, answers["mixes"]) + _band(answers)
+    return shown + _reasons(answers, answers["mixes"]) + "\n" + _equilibria(answers)
 
 
 def errors_text(answers: Json) -> str:
-    """The median errors: a row for each buffer, a column for each model that answers."""
-    titles = [about["title"] for about in answers["models"]]
+    """The errors: a row for each buffer, a column for each model; then those of equilibria."""
     table = Table(
-        title="Median absolute error of BBR's aggregate share, in points of 100 "
-        "(median error, +: BBR too high)"
+        title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
+        "+: BBR too high) 90th percentile of the absolutes"
     )
-    table.add_column("buffer")
-    table.add_column("mixes", justify="right")
-    for title in titles:
-        table.add_column(title, justify="right")
+    table.add_column("buffer\nBDP", justify="right", no_wrap=True)
+    table.add_column("mixes", justify="right", no_wrap=True)
+    everything = answers["buffers"][-1]["models"]
+    shown = [i for i, each in enumerate(everything) if each["answered"]]
+    for i in shown:
+        title = answers["models"][i]["title"].replace(", ", ",\n")
+        table.add_column(title, justify="right", no_wrap=True)
     for row in answers["buffers"]:
         last = row["buffer_bdp"] is None
-        label = "all" if last else f"{row['buffer_bdp']:g} BDP"
+        label = "all" if last else f"{row['buffer_bdp']:g}"
         if last:
             table.add_section()
-        table.add_row(label, str(row["mixes"]), *(_error(each) for each in row["models"]))
-    text = as_text(table) + _refusals(answers)
+        table.add_row(label, str(row["mixes"]), *(_error(row["models"][i]) for i in shown))
+    text = as_text(table, WIDE) + _refusals(answers)
     for why, count in answers["left_out"].items():
         text += f"{count} mixes left out: {why}\n"
-    return text
+    return text + _equilibrium_errors(answers)
 
 
 def _setting(answers: Json) -> str:
     asked = answers["question"]
-    return (
+    starts = [f"{n} starts at {asked[f'{n}_start_s']:g} s" for n in ("cubic", "bbr")
+              if asked[f"{n}_start_s"]]  # fmt: skip
+    text = (
         f"{asked['rate_bps'] / 1e6:g} Mbit/s, {asked['base_rtt_s'] * 1e3:g} ms, "
-        f"{asked['buffer_bdp']:.4g} BDP, fair share {asked['fair_share_bps'] / 1e6:.4g} Mbit/s"
+        f"{asked['buffer_bdp']:.4g} BDP, {asked['duration_s']:g} s, "
+        f"fair share {asked['fair_share_bps'] / 1e6:.4g} Mbit/s"
     )
+    return ", ".join([text, *starts])
 
 
 def _answers(answers: Json, model: int) -> bool:
@@ -96,6 +112,19 @@ def _reasons(answers: Json, mixes: list[Json]) -> str:
     return text
 
 
+def _equilibria(answers: Json) -> str:
+    """Where each model expects the mix to settle, and Mishra's band in words."""
+    table = Table(title="Where the mix settles")
+    table.add_column("model")
+    for name in ("CUBIC flows", "BBR flows (range)"):
+        table.add_column(name, justify="right")
+    found = list(zip(answers["models"], answers["crossings"], strict=True))
+    known = [(about, each) for about, each in found if each["bbr"] is not None]
+    for about, each in known:
+        table.add_row(about["title"], f"{each['cubic']:.1f}", _with_range(each, "bbr", 1.0))
+    return (as_text(table) if known else "") + _band(answers)
+
+
 def _band(answers: Json) -> str:
     band = answers["equilibrium"]
     if band["reasons"]:
@@ -104,7 +133,8 @@ def _band(answers: Json) -> str:
     mixes = ", ".join(str(k) for k in band["equilibrium_mixes_bbr"])
     return (
         f"equilibrium band: {low:.1f} to {high:.1f} of {band['flows']} flows run BBR "
-        f"(CUBIC losses synchronised to de-synchronised); whole mixes at the bounds: {mixes}\n"
+        f"(Mishra 2022, CUBIC losses synchronised to de-synchronised); whole mixes at the bounds: "
+        f"{mixes}\n"
     )
 
 
@@ -118,16 +148,72 @@ def _refusals(answers: Json) -> str:
     return text
 
 
+def _equilibrium_errors(answers: Json) -> str:
+    """How far each model's equilibria are from the nearest measured ones."""
+    errors = [(about, each) for about, each in zip(answers["models"], answers["equilibria"],
+              strict=bool(answers["equilibria"])) if each["answered"]]  # fmt: skip
+    if not errors:
+        return ""
+    table = Table(
+        title=f"Equilibria of {len(answers['games'])} settings:\nCUBIC flows between a model's and "
+        "the measured one"
+    )
+    table.add_column("model")
+    near = errors[0][1]["within_flows"]
+    for name in ("settings", "median", f"within {near}"):
+        table.add_column(name, justify="right")
+    for about, each in errors:
+        within = f"{100 * each['within']:.0f} %"
+        table.add_row(about["title"], str(each["answered"]), f"{each['median_abs']:.1f}", within)
+    return "\n" + as_text(table)
+
+
 def _error(each: Json) -> str:
     if each["median_abs"] is None:
         return "refused"
     off = round(100 * each["median"], 1) + 0.0  # never -0.0
-    return f"{100 * each['median_abs']:.1f} ({off:+.1f})"
+    return f"{100 * each['median_abs']:.1f} ({off:+.1f}) {100 * each['p90_abs']:.1f}"
+
+
+def _bbr_each(prediction: Json) -> str:
+    """Mbit/s of a BBR flow, with its range over the seeds."""
+    bps, within = prediction["per_flow_bps"]["bbr"], prediction["share_range"]
+    share = prediction["bbr_share"]
+    if bps is None or within is None or not share:
+        return _mbit(bps)
+    low, high = (_mbit(bps * end / share) for end in within)
+    return f"{_mbit(bps)} ({low} to {high})"
+
+
+def _share(prediction: Json) -> str:
+    """BBR's share in per cent, with its range over the seeds."""
+    share, within = prediction["bbr_share"], prediction["share_range"]
+    if share is None:
+        return NONE
+    return f"{100 * share:.1f}" + _range(within, 100.0)
+
+
+def _with_range(each: Json, name: str, factor: float) -> str:
+    """A number with its range, where it has one."""
+    within = each[f"{name}_range"]
+    spread = within if within is not None and within[0] < within[1] else None
+    return f"{factor * each[name]:.1f}" + _range(spread, factor)
+
+
+def _range(within: Sequence[float] | None, factor: float) -> str:
+    if within is None:
+        return ""
+    low, high = within
+    return f" ({factor * low:.1f} to {factor * high:.1f})"
+
+
+def _inner(prediction: Json, names: Sequence[str], factor: float) -> str:
+    """Quantities inside a model; a dash for what it does not say."""
+    values = [prediction["inner"].get(name) for name in names]
+    if all(value is None for value in values):
+        return NONE
+    return "/".join(NONE if value is None else f"{factor * value:.3g}" for value in values)
 
 
 def _mbit(bps: float | None) -> str:
     return NONE if bps is None else f"{bps / 1e6:.2f}"
-
-
-def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.1f} %"

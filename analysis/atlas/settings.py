@@ -1,0 +1,211 @@
+"""Settings whose equilibrium was measured, and where on a map they belong."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
+from nashbed.controlplane.store.errors import damaged
+from nashbed.controlplane.store.finished_run import open_run
+
+from ..nash.of_run import SettingEquilibria, equilibria_of_run
+from .axes import MapAxis
+from .plane import MapPlane
+
+PUBLISHED = "Srivastava et al. 2023"
+PUBLISHED_S = 120.0
+SAME = 0.05
+"""Relative difference up to which two values of a quantity count as the same."""
+COLUMNS = ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp", "n_flows", "n_cubic_at_NE_all")
+REMEDY = "give a file with the columns of srivastava2023/published/fabric_equilibria.csv"
+
+
+@dataclass(frozen=True)
+class KnownSetting:
+    """A setting whose equilibrium was measured.
+
+    Attributes:
+        source: Paper, or the run's name.
+        published: Whether it is a paper's rather than our own.
+        rate_bps: Rate in bit/s.
+        base_rtt_s: Base RTT of all flows in seconds.
+        buffer_bdp: Buffer in BDP.
+        flows: Flows N.
+        duration_s: How long they competed, in seconds.
+        share: Part of the flows that runs BBR at the equilibrium; of several the middle.
+    """
+
+    source: str
+    published: bool
+    rate_bps: float
+    base_rtt_s: float
+    buffer_bdp: float
+    flows: int
+    duration_s: float
+    share: float
+
+    @property
+    def bdp_per_flow(self) -> float:
+        """BDP per flow in full packets."""
+        return self.rate_bps * self.base_rtt_s / 8 / self.flows / PACKET_BYTES
+
+    def value(self, name: str) -> float:
+        """A quantity by the name of its axis, in its base unit."""
+        values = {
+            "buffer": self.buffer_bdp,
+            "bdp-per-flow": self.bdp_per_flow,
+            "rate": self.rate_bps,
+            "rtt": self.base_rtt_s,
+            "flows": float(self.flows),
+        }
+        return values[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, in base units."""
+        return {**self.__dict__, "bdp_per_flow_packets": self.bdp_per_flow}
+
+
+@dataclass(frozen=True)
+class PlacedSetting:
+    """A measured setting on a map.
+
+    Attributes:
+        setting: The setting.
+        x: Its place, in the axis' base unit.
+        y: Its place upwards.
+        differs: Quantities of the map at this place from which the setting differs, by name.
+    """
+
+    setting: KnownSetting
+    x: float
+    y: float
+    differs: tuple[str, ...] = ()
+
+
+def published_settings(path: Path) -> list[KnownSetting]:
+    """The published equilibria.
+
+    Args:
+        path: A CSV file with the columns of fabric_equilibria.csv.
+
+    Raises:
+        RunError: The file is missing, has other columns, or a cell is no number.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as error:
+        raise damaged(path, f"cannot be read ({error})", REMEDY) from error
+    missing = set(COLUMNS) - set(rows[0] if rows else ())
+    if missing:
+        raise damaged(path, f"has no column {', '.join(sorted(missing))}", REMEDY)
+    settings = []
+    for line, row in enumerate(rows, 2):
+        try:
+            settings.append(_published(row))
+        except (ValueError, IndexError, ZeroDivisionError) as error:
+            raise damaged(path, f"line {line}: {error}", REMEDY) from error
+    return settings
+
+
+def _published(row: dict[str, str]) -> KnownSetting:
+    cubic = sorted(int(each) for each in row["n_cubic_at_NE_all"].split())
+    flows = int(row["n_flows"])
+    middle = (cubic[0] + cubic[-1]) / 2
+    rate, rtt = float(row["bandwidth_mbps"]) * 1e6, float(row["base_rtt_ms"]) / 1e3
+    size = float(row["buffer_bdp"])
+    return KnownSetting(PUBLISHED, True, rate, rtt, size, flows, PUBLISHED_S, 1 - middle / flows)
+
+
+def run_settings(run_dir: Path) -> list[KnownSetting]:
+    """The equilibria of a run of ours: settings of CUBIC and BBR with one base RTT and no loss.
+
+    Args:
+        run_dir: A run directory.
+
+    Raises:
+        RunError: It is not a readable run.
+    """
+    run = open_run(run_dir)
+    settings = []
+    for each in equilibria_of_run(run_dir):
+        share = _share_of_bbr(each)
+        if share is None:
+            continue
+        setting = each.setting
+        settings.append(
+            KnownSetting(
+                run.scenario.name,
+                False,
+                setting.rate_bps,
+                setting.base_rtt_ns[0] / NS_PER_S,
+                setting.buffer_bdp,
+                each.flows,
+                run.scenario.longest.seconds,
+                share,
+            )
+        )
+    return settings
+
+
+def _share_of_bbr(found: SettingEquilibria) -> float | None:
+    """Part of the flows that runs BBR where the lead surely ends, or at the means' equilibria."""
+    setting = found.setting
+    if set(found.strategies) != {"cubic", "bbr"} or len(set(setting.base_rtt_ns)) > 1:
+        return None
+    if found.table.pairs or setting.random_loss_ppb:
+        return None
+    ends = () if found.ends is None else found.ends.intervals
+    second = [interval.at for interval in ends if interval.sure and interval.at is not None]
+    if not second:
+        index = 1
+        second = [sum(group[index] for group in v.state) for v in found.equilibria]
+    if not second:
+        return None
+    share = (min(second) + max(second)) / 2 / found.flows
+    return share if found.strategies[1] == "bbr" else 1 - share
+
+
+def place_settings(plane: MapPlane, settings: Sequence[KnownSetting]) -> list[PlacedSetting]:
+    """The settings that belong on a map.
+
+    What an equilibrium follows first are the buffer in BDP and the BDP per flow. A setting
+    belongs where it has both as the map has them there; where base RTT, flows or the length of
+    the trials are others, the place says so.
+
+    Args:
+        plane: What the map is over.
+        settings: The settings.
+    """
+    placed = (_place(plane, setting) for setting in settings)
+    return [each for each in placed if each is not None]
+
+
+def _place(plane: MapPlane, setting: KnownSetting) -> PlacedSetting | None:
+    x, y = setting.value(plane.x.kind.name), setting.value(plane.y.kind.name)
+    if not (_within(x, plane.x) and _within(y, plane.y)):
+        return None
+    there = plane.question(x, y)
+    per_flow = there.bdp_bytes / there.flows / PACKET_BYTES
+    if not (_same(there.buffer_bdp, setting.buffer_bdp) and _same(per_flow, setting.bdp_per_flow)):
+        return None
+    pairs = {
+        "base RTT": (there.base_rtt_s, setting.base_rtt_s),
+        "flows": (there.flows, setting.flows),
+        "duration": (there.duration_s, setting.duration_s),
+    }
+    differs = tuple(name for name, (here, theirs) in pairs.items() if not _same(here, theirs))
+    return PlacedSetting(setting, x, y, differs)
+
+
+def _within(value: float, axis: MapAxis) -> bool:
+    """Whether a value is on an axis; its ends are taken as exact to rounding."""
+    return axis.low * (1 - 1e-9) <= value <= axis.high * (1 + 1e-9)
+
+
+def _same(first: float, second: float) -> bool:
+    return abs(first - second) <= SAME * max(abs(first), abs(second))
