@@ -76,6 +76,7 @@ def test_a_grid_has_the_shape_of_its_axes() -> None:
     assert computed.grid(lambda point: point.question.flows).tolist() == [[2, 3, 4]] * 5
 
 
+@pytest.mark.slow
 def test_whether_mixes_settle() -> None:
     # A queue of 2 BDP and 40 ms drains in 80 ms, one of 20 in 0.8 s, beside BBR's filter of ten
     # seconds: 120 s are many times what the first takes to change, and a few times the second.
