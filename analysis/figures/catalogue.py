@@ -48,8 +48,8 @@ PER_SETTING = 4
 MAX_SETTINGS = 16
 """Settings of a run that get figures of their own; a larger sweep shows lines and maps alone."""
 MODELS_SAY = (
-    " Models: predicted shares of the link, as goodput. Shaded: the range over seeds of a model with "
-    "chance in it. Hatched: between Mishra's two bounds, CUBIC losses synchronised and "
+    " Models: predicted shares of the link, as goodput. Shaded: the range over seeds, of a model "
+    "with chance in it. Hatched: between Mishra's two bounds, CUBIC losses synchronised and "
     "de-synchronised."
 )
 """In captions of runs whose mixes models speak of."""
@@ -254,8 +254,8 @@ def _line_sketches(
         + _if_modelled(
             measures,
             line.settings[0],
-            " Lines: where each model expects the lead to end, shaded: its range over seeds. Grey: the "
-            "range between the two bounds of Mishra's model.",
+            " Lines: where each model expects the lead to end, shaded: its range over seeds. "
+            "Grey: the range between the two bounds of Mishra's model.",
         ),
         lambda: equilibria_by_buffer.draw(measures, line, equilibria),
     )

@@ -9,7 +9,6 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..metrics import metric_named
-from ..models import MODELS
 from ..models.measured import questions_of_mixes
 from ..state import strategy_totals
 from ..text import shown, trials_text
@@ -66,7 +65,7 @@ def _draw_models(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
         if curve.delay_s is not None:
             ax.plot(curve.x, shown(1, "s") * curve.delay_s, color=curve.look.colour,
                     linestyle=curve.look.style, linewidth=curve.look.width, zorder=3,
-                    label=f"{MODELS[curve.name].title}: mean")  # fmt: skip
+                    label=f"{curve.title}: mean")  # fmt: skip
 
 
 def _draw_metric(

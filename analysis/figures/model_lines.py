@@ -76,6 +76,11 @@ class ModelCurve:
         """How it is drawn."""
         return LOOKS[self.name]
 
+    @property
+    def title(self) -> str:
+        """The model in a legend."""
+        return MODELS[self.name].title
+
 
 def model_curves(asked: Iterable[tuple[float, Question | None]]) -> list[ModelCurve]:
     """What each drawn model says; nothing of one that refuses everywhere.
@@ -113,7 +118,9 @@ def _curve(name: str, asked: Sequence[tuple[float, Question]]) -> ModelCurve | N
 
 
 def _alike(one: ModelCurve, other: ModelCurve) -> bool:
-    return np.array_equal(one.x, other.x) and np.allclose(one.share, other.share)
+    """Whether two curves look the same and are not the two ends of a band."""
+    ends = one.look.band and one.look.band == other.look.band
+    return not ends and np.array_equal(one.x, other.x) and np.allclose(one.share, other.share)
 
 
 def draw_curves(
@@ -130,7 +137,7 @@ def draw_curves(
     """
     bands = _bands(curves)
     for curve in (c for c in curves if c.look.band not in bands):
-        shade, label = colour or curve.look.colour, None if colour else label_of(curve)
+        shade, label = colour or curve.look.colour, None if colour else curve.title
         if curve.low is not None and curve.high is not None:
             ax.fill_between(curve.x, drawn(curve.x, curve.low), drawn(curve.x, curve.high),
                             color=shade, alpha=0.2, linewidth=0, zorder=1.5)  # fmt: skip
@@ -145,8 +152,8 @@ def _draw_band(ax: Axes, ends: Sequence[ModelCurve], drawn: Transform, colour: s
     one, other = ends
     x = np.intersect1d(one.x, other.x)
     first, second = (drawn(x, end.share[np.isin(end.x, x)]) for end in (one, other))
-    ax.fill_between(x, first, second, facecolor="none", hatch="////", linewidth=0.4, zorder=1, alpha=0.4,
-                    edgecolor=colour or one.look.colour,
+    ax.fill_between(x, first, second, facecolor="none", hatch="////", linewidth=0.4, zorder=1,
+                    edgecolor=colour or one.look.colour, alpha=0.3,
                     label=None if colour else one.look.band)  # fmt: skip
 
 
@@ -156,16 +163,10 @@ def legend_entries(ax: Axes, curves: Sequence[ModelCurve]) -> None:
     for curve in curves:
         if curve.look.band not in bands:
             ax.plot([], [], color=MUTED, linestyle=curve.look.style, linewidth=curve.look.width,
-                    label=label_of(curve))  # fmt: skip
+                    label=curve.title)  # fmt: skip
     for band in bands:
         ax.fill_between([], [], facecolor="none", hatch="////", linewidth=0.4, edgecolor=MUTED,
                         label=band)  # fmt: skip
-
-
-def label_of(curve: ModelCurve) -> str:
-    """A model in a legend."""
-    title = MODELS[curve.name].title
-    return title if curve.low is None else f"{title} (shaded: range over seeds)"
 
 
 def _bands(curves: Sequence[ModelCurve]) -> list[str]:

@@ -58,10 +58,10 @@ def draw(
     for ax, setting in zip(axes, settings, strict=True):
         _draw_measured(ax, measures, setting, measured[setting.label], label)
         _draw_published(ax, measures, setting)
-        _draw_models(ax, measures, setting)
         _draw_equilibria(ax, equilibria[setting.label])
         _draw_published_equilibria(ax, measures, setting, axis_of(measures, line))
         _draw_fair_share(ax, measures)
+        _draw_models(ax, measures, setting)
         buffer = buffer_text(setting, measures.applied_buffer(setting))
         ax.set_title(buffer, fontsize="medium", pad=3)
     _name_axes(axes, measures)

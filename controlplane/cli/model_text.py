@@ -11,6 +11,8 @@ from .console import as_text
 
 Json = dict[str, Any]
 NONE = "-"
+WIDE = 120
+"""Of the table of errors, which has a column for each model."""
 INNER = (
     (("queueing_delay_s",), "queue\nms", 1e3),
     (("rtt_plus_s",), "RTT+\nms", 1e3),
@@ -58,22 +60,23 @@ def mixes_text(answers: Json) -> str:
 def errors_text(answers: Json) -> str:
     """The errors: a row for each buffer, a column for each model; then those of equilibria."""
     table = Table(
-        title="Error of BBR's aggregate share, in points of 100: median of the absolutes "
-        "(median, +: BBR too high), 90th percentile"
+        title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
+        "+: BBR too high) 90th percentile of the absolutes"
     )
-    table.add_column("buffer")
-    table.add_column("mixes", justify="right")
+    table.add_column("buffer\nBDP", justify="right", no_wrap=True)
+    table.add_column("mixes", justify="right", no_wrap=True)
     everything = answers["buffers"][-1]["models"]
     shown = [i for i, each in enumerate(everything) if each["answered"]]
     for i in shown:
-        table.add_column(answers["models"][i]["title"], justify="right")
+        title = answers["models"][i]["title"].replace(", ", ",\n")
+        table.add_column(title, justify="right", no_wrap=True)
     for row in answers["buffers"]:
         last = row["buffer_bdp"] is None
-        label = "all" if last else f"{row['buffer_bdp']:g} BDP"
+        label = "all" if last else f"{row['buffer_bdp']:g}"
         if last:
             table.add_section()
         table.add_row(label, str(row["mixes"]), *(_error(row["models"][i]) for i in shown))
-    text = as_text(table) + _refusals(answers)
+    text = as_text(table, WIDE) + _refusals(answers)
     for why, count in answers["left_out"].items():
         text += f"{count} mixes left out: {why}\n"
     return text + _equilibrium_errors(answers)
@@ -152,8 +155,8 @@ def _equilibrium_errors(answers: Json) -> str:
     if not errors:
         return ""
     table = Table(
-        title=f"Equilibria of {len(answers['games'])} settings: CUBIC flows between a model's and "
-        "the nearest measured one"
+        title=f"Equilibria of {len(answers['games'])} settings:\nCUBIC flows between a model's and "
+        "the measured one"
     )
     table.add_column("model")
     near = errors[0][1]["within_flows"]
@@ -169,7 +172,7 @@ def _error(each: Json) -> str:
     if each["median_abs"] is None:
         return "refused"
     off = round(100 * each["median"], 1) + 0.0  # never -0.0
-    return f"{100 * each['median_abs']:.1f} ({off:+.1f}), {100 * each['p90_abs']:.1f}"
+    return f"{100 * each['median_abs']:.1f} ({off:+.1f}) {100 * each['p90_abs']:.1f}"
 
 
 def _bbr_each(prediction: Json) -> str:

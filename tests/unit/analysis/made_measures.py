@@ -75,6 +75,7 @@ def _trial(
     record = TrialRecord.model_construct(
         id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
         attempt=0, valid=True, steadiness=None, duration_ns=scenario.longest.ns,
+        window_ns=(scenario.warmup.ns, scenario.longest.ns),
     )  # fmt: skip
     return TrialMeasures(
         trial=SealedTrial(Path("nowhere"), record),

@@ -8,10 +8,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import against_setting
-from nashbed.analysis.figures.model_lines import goodput_of_share, predicted_shares
+from nashbed.analysis.figures.model_lines import goodput_of_share
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.results.sweep import lines, mixed_states
 from nashbed.controlplane.contract.trial import Setting
 from tests.support.drawn import colour, legend_of, lines_of, points
@@ -62,10 +63,16 @@ def test_models_are_drawn_as_goodput() -> None:
     measures, figure = draw_mix({})
     assert figure is not None
     setting = {s.buffer_label: s for s in measures.run.settings}["10bdp"]
-    for name in ("ware", "mishra-two-flow"):
-        share = predicted_shares(measures, setting, ((1, 1),))[name]
-        x, y = points(lines_of(figure.axes[0])[f"{MODELS[name].title}: bbr"])
+    question = question_of_mix(measures, setting, ((1, 1),))
+    assert question is not None
+    drawn = lines_of(figure.axes[0])
+    for name in ("fluid", "closed-form", "ware", "mishra-two-flow"):
+        share = MODELS[name].predict(question).bbr_share
+        assert share is not None
+        x, y = points(drawn[MODELS[name].title])
         assert y[x.index(10)] == pytest.approx(goodput_of_share(share, 10**8) / 1e6)
+    # Of one flow against one, Mishra's two bounds are the same as his form for two flows.
+    assert not any("synchronised" in label or "bounds" in label for label in legend_of(figure))
 
 
 @pytest.mark.parametrize(("quantity", "expected"), [("share", 95.641), ("aggregate", 1.0)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from nashbed.analysis.figures import delay_by_mix
+from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.measured import question_of_mix
 from tests.support.drawn import half_widths, legend_of, lines_of, points
 from tests.unit.analysis.made_measures import made
 
@@ -33,7 +35,12 @@ def test_mean_median_and_percentile_in_ms() -> None:
     assert ax.get_xlim() == (-0.5, 2.5)
     assert ax.get_ylim()[0] == 0
     assert ax.get_ylim()[1] > 80
-    assert len(legend_of(figure)) == 4
+    models = [f"{MODELS[name].title}: mean" for name in ("fluid", "closed-form")]
+    assert len(legend_of(figure)) == 4 + len(models)
+    question = question_of_mix(measures, measures.run.settings[0], ((1, 1),))
+    assert question is not None
+    fluid = MODELS["fluid"].predict(question).inner["queueing_delay_s"]
+    assert points(lines[models[0]]) == ([1], [pytest.approx(1e3 * fluid)])
 
 
 def test_what_was_not_measured_has_no_line() -> None:
@@ -41,7 +48,8 @@ def test_what_was_not_measured_has_no_line() -> None:
     figure = delay_by_mix.draw(measures, measures.run.settings[0])
     assert figure is not None
     (ax,) = figure.axes
-    assert set(lines_of(ax)) == {"mean over packets (n = 1 trial per mix)", "full queue"}
+    measured = {label for label in lines_of(ax) if "trial per mix" in label}
+    assert measured == {"mean over packets (n = 1 trial per mix)"}
 
 
 def test_several_groups_have_points_only() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import equilibria_by_buffer
-from nashbed.analysis.figures.model_lines import ask
+from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.asking import crossing_of
 from nashbed.analysis.models.band import equilibrium_band
+from nashbed.analysis.models.measured import questions_of_setting
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
@@ -104,19 +106,35 @@ def test_epsilon_equilibria_are_bars() -> None:
     assert bars == [(1, 1, 0, 3), (5, 5, 2, 6), (20, 20, 5, 9)]
 
 
-def test_the_model_is_a_band() -> None:
+def test_models_are_lines_and_mishra_a_band() -> None:
     measures, figure = draw({})
     assert figure is not None
     (ax,) = figure.axes
     assert "Mishra 2022, synchronised to de-synchronised" in legend_of(figure)
-    setting = measures.run.settings[1]
-    question = ask(measures, setting, ((9, 1),))
-    assert question is not None
-    model = equilibrium_band(question)
+    questions = questions_of_setting(measures, measures.run.settings[1])
+    assert questions is not None
+    for name in ("fluid", "closed-form", "ware"):
+        x, cubic = points(lines_of(ax)[MODELS[name].title])
+        predicted = crossing_of(MODELS[name], questions, 10)
+        assert cubic[x.index(5)] == pytest.approx(predicted.cubic)
+    model = equilibrium_band(questions(1))
     assert model.synchronised is not None
     assert model.desynchronised is not None
     expected = sorted((10 - model.synchronised, 10 - model.desynchronised))
-    assert band(ax, 0, 5.0) == pytest.approx(expected)
+    assert band(ax, -1, 5.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("strategies", [["bbr", "cubic"], ["cubic", "reno"]])
+def test_no_model_where_it_does_not_speak(strategies: list[str]) -> None:
+    def leads(setting: Setting, strategy: str, second: int) -> float:
+        return settles(setting, "bbr" if strategy == strategies[1] else "cubic", second)
+
+    measures = made({**BUFFERS, "strategies": strategies}, leads)
+    (line,) = lines(measures.run.settings)
+    found = {e.setting.label: e for e in equilibria_of_measures(measures)}
+    figure = equilibria_by_buffer.draw(measures, line, found)
+    assert figure is not None
+    assert not {model.title for model in MODELS.values()} & set(legend_of(figure))
 
 
 def test_published_equilibria_are_crosses() -> None:

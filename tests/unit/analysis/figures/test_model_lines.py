@@ -1,42 +1,97 @@
-"""What the models are asked, and how their shares are drawn."""
+"""What models say along an axis, and how it is drawn."""
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import pytest
-from nashbed.analysis.figures.model_lines import DRAWN, LOOKS, ask, goodput_of_share
-from nashbed.analysis.models import MODELS
-from tests.unit.analysis.made_measures import made
+from matplotlib.figure import Figure
+from nashbed.analysis.figures.model_lines import (
+    LOOKS,
+    ModelCurve,
+    draw_curves,
+    goodput_of_share,
+    legend_entries,
+    model_curves,
+)
+from nashbed.analysis.models import MODELS, Question
+from tests.support.drawn import band, colour, filled, lines_of, points
 
 
-def test_every_drawn_model_exists_and_has_a_look() -> None:
-    assert set(DRAWN) == set(LOOKS) <= set(MODELS)
+def asked(bbr: int, flows: int = 4, bdp: float = 3) -> Question:
+    return Question(100e6, 0.04, bdp * 500_000, flows - bbr, bbr, duration_s=20)
 
 
-def test_the_question_is_the_applied_setting() -> None:
-    measures = made({"sweep": {"mixes": [1]}}, lambda *_: 1e7)
-    question = ask(measures, measures.run.settings[0], ((3, 2),))
-    assert question is not None
-    assert (question.rate_bps, question.base_rtt_s, question.buffer_bytes) == (10**8, 0.04, 10**6)
-    assert (question.cubic, question.bbr, question.duration_s) == (3, 2, 60)
+def curve(name: str, *shares: float, spread: float = 0.0) -> ModelCurve:
+    share, x = np.array(shares), np.arange(1.0, len(shares) + 1)
+    ranged = (share - spread, share + spread) if spread else (None, None)
+    return ModelCurve(name, x, share, *ranged)
 
 
-@pytest.mark.parametrize(
-    ("raw", "state"),
-    [
-        ({}, ((2, 0),)),
-        ({}, ((0, 2),)),
-        ({"strategies": ["reno", "bbr"]}, ((1, 1),)),
-        ({"flows": [{"name": "a", "count": 1, "base_rtt": "10ms"},
-                    {"name": "b", "count": 1, "base_rtt": "50ms"}]}, ((1, 0), (0, 1))),
-        ({"sweep": {"random_loss": ["1%"], "mixes": [1]}}, ((1, 1),)),
-    ],
-    ids=["no bbr", "no cubic", "no cubic strategy", "two base RTTs", "random loss"],
-)  # fmt: skip
-def test_what_models_do_not_speak_of(raw: dict[str, Any], state: Any) -> None:
-    measures = made(raw, lambda *_: 1e7)
-    assert ask(measures, measures.run.settings[0], state) is None
+def test_every_model_has_a_look_but_the_one_that_needs_k() -> None:
+    assert set(MODELS) - set(LOOKS) == {"mishra-given-k"}
+    assert set(LOOKS) <= set(MODELS)
+
+
+def test_curves_are_the_models_answers() -> None:
+    curves = {c.name: c for c in model_curves((k, asked(k)) for k in (1, 2, 3))}
+    # Of four flows the form for two answers nothing; the bounds of Mishra do.
+    assert set(curves) == set(LOOKS) - {"mishra-two-flow"}
+    for name, each in curves.items():
+        answers = [MODELS[name].predict(asked(k)) for k in (1, 2, 3)]
+        assert list(each.x) == [1, 2, 3]
+        assert list(each.share) == [a.bbr_share for a in answers]
+        if answers[0].share_range is None:
+            assert each.low is None
+        else:
+            assert each.low is not None
+            assert list(each.low) == [a.share_range[0] for a in answers if a.share_range]
+    fluid = curves["fluid"].delay_s
+    assert fluid is not None
+    assert list(fluid) == [
+        MODELS["fluid"].predict(asked(k)).inner["queueing_delay_s"] for k in (1, 2, 3)
+    ]
+    assert curves["ware"].delay_s is None
+
+
+def test_where_models_do_not_speak_there_is_no_place() -> None:
+    curves = {c.name: c for c in model_curves([(1, asked(1)), (2, None), (3, asked(3))])}
+    assert list(curves["ware"].x) == [1, 3]
+    assert model_curves([(1, None)]) == []
+
+
+def test_like_curves_are_drawn_once() -> None:
+    names = [c.name for c in model_curves([(b, asked(1, 2, b)) for b in (2, 5)])]
+    assert "mishra-two-flow" in names
+    assert not {"mishra-synchronised", "mishra-desynchronised"} & set(names)
+
+
+def test_lines_shades_and_bands() -> None:
+    ax = Figure().subplots()
+    curves = [
+        curve("fluid", 0.4, 0.6, spread=0.1), curve("ware", 0.5, 0.5),
+        curve("mishra-synchronised", 0.3, 0.3), curve("mishra-desynchronised", 0.7, 0.6),
+    ]  # fmt: skip
+    draw_curves(ax, curves, lambda x, share: 100 * share * x)
+    lines = lines_of(ax)
+    assert points(lines["Fluid"]) == ([1, 2], [40, 120])
+    assert colour(lines["Fluid"]) == LOOKS["fluid"].colour.lower()
+    assert lines["Ware"].get_linestyle() == ":"
+    assert set(lines) == {"Fluid", "Ware"}
+    assert band(ax, 0, 1.0) == pytest.approx((30, 50))
+    assert band(ax, 1, 1.0) == pytest.approx((30, 70))
+    assert band(ax, 1, 2.0) == pytest.approx((60, 120))
+
+
+def test_in_the_colour_of_a_control_the_legend_is_apart() -> None:
+    ax = Figure().subplots()
+    curves = [curve("ware", 0.5), curve("mishra-synchronised", 0.3)]
+    draw_curves(ax, curves, lambda _, share: share, "#123456")
+    assert lines_of(ax) == {}
+    assert [colour(line) for line in ax.lines] == ["#123456"] * 2
+    legend_entries(ax, curves)
+    # One end of a band alone is a line.
+    assert set(lines_of(ax)) == {"Ware", "Mishra, synchronised"}
+    assert not filled(ax)
 
 
 def test_a_share_of_the_link_as_goodput() -> None:

@@ -14,6 +14,8 @@ from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures import panel_by_mix
 from nashbed.analysis.figures.catalogue import draw_all
 from nashbed.analysis.measures import RunMeasures
+from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.measured import questions_of_setting
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
@@ -106,8 +108,21 @@ def test_published_mixes_and_equilibria() -> None:
     assert "settles" not in found[4]
     assert legend_of(figure) == [
         MEASURED, "mixes", "where the lead ends, 95 %", "equilibrium of the means", "settles",
-        "fair share of the rate",
+        "fair share of the rate", "Fluid", "Closed form", "Ware",
+        "Mishra 2022's bounds",
     ]  # fmt: skip
+
+
+def test_models_as_goodput() -> None:
+    measures = made(FIVE, settles)
+    for setting, ax in zip(measures.run.settings, panels(draw({})).values(), strict=True):
+        questions = questions_of_setting(measures, setting)
+        assert questions is not None
+        x, y = points(lines_of(ax)["Closed form"])
+        assert x == list(range(1, 10))
+        share = MODELS["closed-form"].predict(questions(4)).bbr_share
+        assert share is not None
+        assert y[3] == pytest.approx(100 * 1448 / 1514 * share)
 
 
 def test_titles_and_scales_are_shared() -> None:

@@ -8,6 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import throughput_by_mix
 from nashbed.analysis.figures.style import colour_of
+from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.controlplane.contract.trial import Setting
 from tests.support.drawn import (
@@ -95,6 +97,26 @@ def test_one_flow_is_a_band_of_its_own_with_one_trial() -> None:
     (ax,) = draw({}).axes
     assert band(ax, 0, 1.0) == pytest.approx((20, 20))
     assert band(ax, 1, 1.0) == pytest.approx((23, 23))
+
+
+def test_models_in_the_colours_of_the_controls() -> None:
+    measures = made(FOUR, leading_up_to_two)
+    (setting,) = measures.run.settings
+    question = question_of_mix(measures, setting, ((2, 2),))
+    assert question is not None
+    figure = draw({})
+    (ax,) = figure.axes
+    for name in ("fluid", "closed-form", "ware"):
+        share = MODELS[name].predict(question).bbr_share
+        assert share is not None
+        # Two flows of each: a flow has half of its side's share of the link's payload.
+        for strategy, part in (("cubic", 1 - share), ("bbr", share)):
+            place = 2, part * 100 * 1448 / 1514 / 2
+            lines = [x for x in ax.lines if colour(x) == colour_of(strategy, ()).lower()]
+            drawn = [xy for x in lines for xy in zip(*points(x), strict=True)]
+            assert any(xy == pytest.approx(place) for xy in drawn), (name, strategy)
+    assert {"Fluid", "Closed form", "Ware", "Mishra 2022's bounds"} <= set(legend_of(figure))
+    assert ax.get_ylim()[1] < 30  # a model may leave the frame
 
 
 def test_several_groups_have_axes_of_their_own() -> None:

@@ -6,10 +6,17 @@ from pathlib import Path
 
 import pytest
 from nashbed.analysis.models import MODELS, Question
-from nashbed.analysis.models.accuracy import MeasuredMix, accuracy_by_buffer
-from nashbed.analysis.models.measured import measured_mixes
+from nashbed.analysis.models.accuracy import (
+    MeasuredGame,
+    MeasuredMix,
+    accuracy_by_buffer,
+    accuracy_of_games,
+    equilibrium_errors,
+)
+from nashbed.analysis.models.measured import PUBLISHED_WINDOW_BYTES, measured_mixes
+from nashbed.analysis.models.starts import iperf3_starts
 from nashbed.controlplane.store.errors import RunError
-from tests.support.published_panels import MIXES
+from tests.support.published_panels import MIXES, published_equilibria
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 
 HEAD = (
@@ -46,9 +53,65 @@ def test_a_file(tmp_path: Path) -> None:
     assert mix.bbr_share == pytest.approx(0.4)
     assert (mix.question.cubic, mix.question.bbr, mix.question.buffer_bytes) == (6, 4, 1_500_000)
     assert sum(found.left_out.values()) == 1
+    # Started by iperf3: the 4 BBR streams are there before the 6 of CUBIC.
+    starts = iperf3_starts(6, 4, 0.04, 3)
+    assert (mix.question.cubic_start_s, mix.question.bbr_start_s) == (starts.cubic_s, 0)
+    assert mix.question.measured_from_s == starts.lead_s / 2
+    assert (mix.question.duration_s, mix.question.start_spread_s) == (120, 0)
+    assert mix.question.window_bytes == PUBLISHED_WINDOW_BYTES
     file.write_text(HEAD + "100,40,3,10,0,10,0,96,ok\n")
     with pytest.raises(RunError, match="no mix of cubic and bbr"):
         measured_mixes(file)
+
+
+def test_a_file_that_says_how_flows_ran(tmp_path: Path) -> None:
+    more = (
+        "duration_s,cubic_start_s,bbr_start_s,start_spread_s,measured_from_s,window_bytes,control"
+    )
+    rows = [
+        "4,6,40,60,ok,600,5,0,0.1,300,,bbr",
+        "4,6,40,60,ok,60,0,1,0.2,20,2e6,",
+        "4,6,40,60,ok,60,0,0,0.1,20,,copa",
+    ]
+    file = tmp_path / "mixes.csv"
+    file.write_text(f"{HEAD.strip()},{more}\n" + "".join(f"100,40,3,10,{row}\n" for row in rows))
+    found = measured_mixes(file)
+    assert found.left_out == {"it has copa flows": 1}
+    first, second = (mix.question for mix in found.mixes)
+    assert (first.duration_s, first.measured_from_s, first.window_bytes) == (600, 300, None)
+    assert (first.cubic_start_s, first.bbr_start_s, first.start_spread_s) == (5, 0, 0.1)
+    assert (second.bbr_start_s, second.start_spread_s, second.window_bytes) == (1, 0.2, 2e6)
+
+
+def a_game(*cubic: int, flows: int = 10) -> MeasuredGame:
+    question = Question(100e6, 0.04, 1_500_000, flows, 0)
+    return MeasuredGame("a setting", 3, flows, cubic, question.with_bbr)
+
+
+def test_equilibria_by_hand() -> None:
+    # At 3 BDP the synchronised bound settles at half of the flows: 5 CUBIC flows of 10.
+    sync = MODELS["mishra-synchronised"]
+    found = accuracy_of_games(
+        [a_game(6), a_game(1, 9), a_game(5)], [sync, MODELS["mishra-given-k"]]
+    )
+    assert [game.off(sync.name) for game in found] == pytest.approx([1, 4, 0])
+    error, without_k = equilibrium_errors(found)
+    assert (error.answered, error.refused) == (3, 0)
+    assert (error.median_abs, error.within) == pytest.approx((1, 2 / 3))
+    assert (without_k.answered, without_k.refused, without_k.median_abs) == (0, 3, None)
+    assert found[1].to_dict()["measured_cubic"] == [1, 9]
+    assert equilibrium_errors([]) == []
+
+
+def test_the_published_equilibria() -> None:
+    games = measured_mixes(MIXES).games
+    expected = published_equilibria()
+    assert sorted(set(game.cubic) for game in games) == sorted(
+        states for states, _ in expected.values()
+    )
+    # Every mix is asked with its own start.
+    late = [games[0].question(k) for k in (1, 49)]
+    assert late[0].cubic_start_s == late[1].bbr_start_s > 0
 
 
 def test_the_published_mixes() -> None:
@@ -69,6 +132,10 @@ def test_the_published_mixes() -> None:
 
 def test_a_run(tmp_path: Path) -> None:
     found = measured_mixes(write_run(tmp_path / "run", duration="3s"))
+    (game,) = found.games
+    assert game.flows == 4
+    assert set(game.cubic) <= set(range(5))
+    assert game.question(1) == found.mixes[0].question
     assert [mix.question.bbr for mix in found.mixes] == [1, 2, 3]
     assert all(0 < mix.bbr_share < 1 for mix in found.mixes)
     assert found.left_out == {"it has only one congestion control": 2}

@@ -169,7 +169,14 @@ def test_report_is_whole_and_self_contained(run_copy: Path) -> None:
     assert not list((run_copy / "report").glob(".*"))
     summary = json.loads((run_copy / "report" / "summary.json").read_text())
     assert len(summary["rows"]) == 5
-    for text in ("Where the mix settles", "5 of 5 sealed trials", "conservation", "kernel"):
+    assert [row["mixes"] for row in summary["models"]["buffers"]] == [3, 3]
+    for text in (
+        "Where the mix settles",
+        "Models against measurement",
+        "5 of 5 sealed trials",
+        "conservation",
+        "kernel",
+    ):
         assert text in read.text
 
 

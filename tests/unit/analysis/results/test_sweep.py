@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures.model_lines import predicted_shares
 from nashbed.analysis.metrics.goodput_gain import goodput_gain
+from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.results.decision_tree import NEITHER, FEATURES, decide, fit
 from nashbed.analysis.results.sweep import lines, place_of
 from nashbed.controlplane.contract.trial import Setting
@@ -51,12 +52,14 @@ def test_lines() -> None:
 def test_models_answer_where_they_hold() -> None:
     measures = made(BUFFERS, by_buffer)
     settings = {s.buffer_label: s for s in measures.run.settings}
-    shares = predicted_shares(measures, settings["10bdp"], ((1, 1),))
-    assert shares["mishra-two-flow"] == pytest.approx(0.3418, abs=1e-4)
+    question = question_of_mix(measures, settings["10bdp"], ((1, 1),))
+    assert question is not None
+    share = MODELS["mishra-two-flow"].predict(question).bbr_share
+    assert share == pytest.approx(0.3418, abs=1e-4)
     groups = [{"name": "a", "count": 1, "base_rtt": "10ms"}, {"name": "b", "count": 1,
               "base_rtt": "50ms"}]  # fmt: skip
     several = made({"flows": groups}, by_buffer)
-    assert predicted_shares(several, several.run.settings[0], ((1, 0), (0, 1))) == {}
+    assert question_of_mix(several, several.run.settings[0], ((1, 0), (0, 1))) is None
 
 
 def test_goodput_gain() -> None:
