@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError
 
-from . import MODELS
+from . import MODELS, fluid
 from .accuracy import accuracy_by_buffer, accuracy_of_games, equilibrium_errors
 from .asking import ShowAsked, ask_all, crossing_of, show_nothing
 from .band import equilibrium_band
 from .prediction import Model, Prediction
-from .question import Question
+from .question import ModelError, Question
+from .starts import BBR
 
 Json = dict[str, Any]
 
@@ -38,11 +39,37 @@ def chosen_models(names: Sequence[str], k_given: bool) -> list[Model]:
     return [model for name, model in MODELS.items() if name in wanted]
 
 
+def models_beside(second: str, models: Sequence[Model], unvalidated: bool = False) -> list[Model]:
+    """Models of CUBIC against another congestion control than BBR: only the fluid one answers.
+
+    Args:
+        second: The other one, e.g. `bbr3`.
+        models: Models of CUBIC against BBR.
+        unvalidated: The fluid model answers also where our runs do not bear it out.
+
+    Raises:
+        ConfigError: The fluid model does not know it.
+    """
+    try:
+        found = {fluid.MODEL.name: fluid.model_of(second, unvalidated)}
+    except ModelError as error:
+        raise ConfigError(f"--second: {error}") from error
+    return [found.get(model.name) or _of_bbr_alone(model, second) for model in models]
+
+
+def _of_bbr_alone(model: Model, second: str) -> Model:
+    reason = f"it is a model of CUBIC and BBR version 1, not of {second}"
+    return replace(
+        model, predict=lambda question: Prediction(model.name, question, None, (reason,))
+    )
+
+
 def predictions(
     question: Question,
     every_mix: bool,
     models: Sequence[Model],
     show: ShowAsked = show_nothing,
+    second: str = BBR,
 ) -> Json:
     """What models say to a question, where each expects the mix to settle, and Mishra's band.
 
@@ -51,16 +78,18 @@ def predictions(
         every_mix: Ask for every mix of its flows, not only for its own.
         models: Which models.
         show: Is told how far it is.
+        second: What runs in place of BBR; the models are `models_beside` it.
 
     Returns:
-        `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the models'
+        `second`, `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the models'
         `predictions`), `crossings` (of each model, in the same order: where BBR's lead ends, in
-        flows) and `equilibrium`, the band. Units: bit/s, s, bytes.
+        flows) and `equilibrium`, the band, None if `second` is not BBR. Units: bit/s, s, bytes.
     """
     counts = range(question.flows + 1) if every_mix else [question.bbr]
     asked = [question.with_bbr(bbr) for bbr in counts]
     answers = [ask_all(model, asked, show) for model in models]
     return {
+        "second": second,
         "question": {
             **asdict(question),
             "flows": question.flows,
@@ -80,7 +109,7 @@ def predictions(
             {"model": m.name, **crossing_of(m, question.with_bbr, question.flows).to_dict()}
             for m in models
         ],
-        "equilibrium": equilibrium_band(question).to_dict(),
+        "equilibrium": equilibrium_band(question).to_dict() if second == BBR else None,
     }
 
 

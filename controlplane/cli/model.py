@@ -23,6 +23,8 @@ nashbed model --rate 100mbit --rtt 40ms --buffer 20bdp --flows 50 (every mix)
 nashbed model --rate 50mbit --rtt 40ms --buffer 20bdp --flows 2 --bbr 1 --duration 600s
 --cubic-start 5s (BBR first)
 
+nashbed model --rate 50mbit --rtt 40ms --buffer 4bdp --flows 10 --second bbr3
+
 nashbed model --against results/20260101T120000Z-quickstart --model fluid --json
 
 nashbed model --against configs/scenarios/srivastava2023/published/fabric_mixes.csv"""
@@ -54,6 +56,12 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     window: Annotated[
         str | None, typer.Option(help="Most that socket buffers let a flow have in flight: 2.7MB.")
     ] = None,
+    second: Annotated[
+        str | None, typer.Option(help="Congestion control in place of BBR, e.g. bbr3, copa.")
+    ] = None,
+    unvalidated: Annotated[
+        bool, typer.Option("--unvalidated", help="Answer also where our runs do not bear it out.")
+    ] = False,
     model: Annotated[
         list[str] | None, typer.Option(help="Ask this model alone; may be given again.")
     ] = None,
@@ -76,14 +84,16 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
         "--bbr-start": bbr_start, "--window": window,
     }  # fmt: skip
     if against is not None:
-        _only_against({**setting, "--bbr": bbr, "--k": k, **course})
+        others = {"--second": second, "--unvalidated": unvalidated or None}
+        _only_against({**setting, "--bbr": bbr, "--k": k, **others, **course})
         return _hold_against(against, model or [], as_json)
     missing = [name for name, value in setting.items() if value is None]
     if missing:
         raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
     known = {name: str(value) for name, value in setting.items()}
     question = _question(known, bbr or 0, k, {n: v for n, v in course.items() if v is not None})
-    return _predict(question, model or [], every_mix=bbr is None, as_json=as_json)
+    beside = second or "bbr", unvalidated
+    return _predict(question, model or [], beside, every_mix=bbr is None, as_json=as_json)
 
 
 def _only_against(others: dict[str, Any]) -> None:
@@ -132,18 +142,25 @@ COURSE = {
 """Option -> what it is in a question."""
 
 
-def _predict(question: Question, names: list[str], every_mix: bool, as_json: bool) -> int:
+def _predict(
+    question: Question, names: list[str], beside: tuple[str, bool], every_mix: bool, as_json: bool
+) -> int:
+    """Ask; `beside` is what runs in place of BBR, and whether without validation."""
     from nashbed.analysis.models.answers import (  # noqa: PLC0415 - slow to import
         chosen_models,
+        models_beside,
         predictions,
     )
 
     from .console import question_display  # noqa: PLC0415
     from .model_text import mix_text, mixes_text  # noqa: PLC0415
 
+    second, unvalidated = beside
     models = chosen_models(names, k_given=question.k is not None)
+    if second != "bbr":
+        models = models_beside(second, models, unvalidated)
     with question_display() as show:
-        answers = predictions(question, every_mix, models, show)
+        answers = predictions(question, every_mix, models, show, second)
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
     return EXIT_OK
 

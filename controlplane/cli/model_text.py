@@ -25,13 +25,14 @@ def mix_text(answers: Json) -> str:
     """One mix: a row for each model, its reasons, and where the mix settles."""
     (mix,) = answers["mixes"]
     said = [q for q in INNER if any(q[0][0] in p["inner"] for p in mix["predictions"])]
-    table = Table(title=f"{mix['cubic']} CUBIC + {mix['bbr']} BBR, {_setting(answers)}")
+    second = _second(answers)
+    table = Table(title=f"{mix['cubic']} CUBIC + {mix['bbr']} {second}, {_setting(answers)}")
     table.add_column("model", no_wrap=True)
-    table.add_column("BBR's share\n% (range)", justify="right", no_wrap=True)
-    for name in ("Mbit/s of\na BBR flow", "of a\nCUBIC flow"):
+    table.add_column(f"{second}'s share\n% (range)", justify="right", no_wrap=True)
+    for name in (f"Mbit/s of\na {second} flow", "of a\nCUBIC flow"):
         table.add_column(name, justify="right")
     for _, heading, _ in said:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading.replace("BBR", second), justify="right", no_wrap=True)
     for about, prediction in zip(answers["models"], mix["predictions"], strict=True):
         each = prediction["per_flow_bps"]
         cells = [_share(prediction), _mbit(each["bbr"]), _mbit(each["cubic"])]
@@ -43,11 +44,12 @@ def mix_text(answers: Json) -> str:
 def mixes_text(answers: Json) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
     table = Table(title=f"Mbit/s per flow, {_setting(answers)}")
-    table.add_column("BBR\nflows", justify="right")
+    second = _second(answers)
+    table.add_column(f"{second}\nflows", justify="right")
     answering = [i for i in range(len(answers["models"])) if _answers(answers, i)]
     for i in answering:
         title = answers["models"][i]["title"].replace("Mishra, ", "Mishra,\n")
-        table.add_column(f"{title}\nBBR", justify="right")
+        table.add_column(f"{title}\n{second}", justify="right")
         table.add_column("\n\nCUBIC" if "\n" in title else "\nCUBIC", justify="right")
     for mix in answers["mixes"]:
         said = [mix["predictions"][i] for i in answering]
@@ -82,9 +84,15 @@ def errors_text(answers: Json) -> str:
     return text + _equilibrium_errors(answers)
 
 
+def _second(answers: Json) -> str:
+    """The congestion control beside CUBIC, as a heading."""
+    return "BBR" if answers["second"] == "bbr" else str(answers["second"])
+
+
 def _setting(answers: Json) -> str:
     asked = answers["question"]
-    starts = [f"{n} starts at {asked[f'{n}_start_s']:g} s" for n in ("cubic", "bbr")
+    names = {"cubic": "cubic", "bbr": answers["second"]}
+    starts = [f"{name} starts at {asked[f'{n}_start_s']:g} s" for n, name in names.items()
               if asked[f"{n}_start_s"]]  # fmt: skip
     text = (
         f"{asked['rate_bps'] / 1e6:g} Mbit/s, {asked['base_rtt_s'] * 1e3:g} ms, "
@@ -116,7 +124,7 @@ def _equilibria(answers: Json) -> str:
     """Where each model expects the mix to settle, and Mishra's band in words."""
     table = Table(title="Where the mix settles")
     table.add_column("model")
-    for name in ("CUBIC flows", "BBR flows (range)"):
+    for name in ("CUBIC flows", f"{_second(answers)} flows (range)"):
         table.add_column(name, justify="right")
     found = list(zip(answers["models"], answers["crossings"], strict=True))
     known = [(about, each) for about, each in found if each["bbr"] is not None]
@@ -127,6 +135,8 @@ def _equilibria(answers: Json) -> str:
 
 def _band(answers: Json) -> str:
     band = answers["equilibrium"]
+    if band is None:
+        return ""
     if band["reasons"]:
         return f"equilibrium band: none: {band['reasons'][0]}\n"
     low, high = band["synchronised_bbr"], band["desynchronised_bbr"]

@@ -22,6 +22,7 @@ from nashbed.analysis.models.fluid import controls
 from nashbed.analysis.models.fluid.model import predict
 from nashbed.analysis.models.fluid.seconds import VALIDATION_FILE
 from nashbed.analysis.models.measured import mixes_of_file
+from nashbed.analysis.models.published_mixes import read_rows
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -119,7 +120,10 @@ def write(asked: Sequence[Asked], sources: Sequence[Path]) -> None:
     """Write the validation of every control that was asked about."""
     names = sorted({each.control for each in asked})
     found = {name: numbers([each for each in asked if each.control == name]) for name in names}
-    text = json.dumps({"from": [str(path) for path in sources], "controls": found}, indent=1)
+    runs = sorted(
+        {row.source for path in sources for row in read_rows(path) if row.control in found}
+    )
+    text = json.dumps({"runs": runs, "controls": found}, indent=1)
     VALIDATION_FILE.write_text(text + "\n", encoding="utf-8")
 
 

@@ -180,3 +180,34 @@ def test_wrong_options(args: list[str], said: str, capsys: Capture) -> None:
 def test_help_has_an_example(capsys: Capture) -> None:
     assert run(["model", "--help"]) == 0
     assert "nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp" in capsys.readouterr().out
+
+
+def test_another_control_in_place_of_bbr(capsys: Capture) -> None:
+    assert run(["model", *SETTING, "--bbr", "3", "--second", "copa_default"]) == 0
+    text = capsys.readouterr().out
+    assert "7 CUBIC + 3 copa_default" in text
+    rows = {row[0]: row[1:] for row in table_rows(text) if len(row) > 3}
+    # Without its competitive mode Copa starves beside CUBIC (Mishra et al. 2022, figure 7).
+    assert float(rows["Fluid"][1]) < 3
+    assert set(rows["Ware"]) == {"-"}
+    assert "Ware refused: it is a model of CUBIC and BBR version 1, not of copa_default" in text
+    assert "equilibrium band" not in text
+
+
+def test_another_control_in_json(capsys: Capture) -> None:
+    options = ["--second", "bbr3", "--model", "fluid", "--json"]
+    assert run(["model", *SETTING, "--bbr", "3", *options]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["second"] == "bbr3"
+    assert answer["equilibrium"] is None
+    assert answer["mixes"][0]["predictions"][0]["status"] == "valid"
+
+
+def test_a_control_that_the_model_does_not_know(capsys: Capture) -> None:
+    assert run(["model", *SETTING, "--bbr", "3", "--second", "reno"]) == 2
+    assert "--second: reno: the fluid model knows bbr, bbr2, bbr3" in capsys.readouterr().err
+
+
+def test_another_control_is_not_asked_against_measurements(capsys: Capture) -> None:
+    assert run(["model", "--against", "mixes.csv", "--second", "bbr3"]) == 2
+    assert "--second: --against takes its settings" in capsys.readouterr().err

@@ -59,7 +59,9 @@ def test_every_control_of_the_model_was_held_against_runs() -> None:
 def test_a_control_that_runs_do_not_bear_out_is_refused_with_the_reason() -> None:
     answer = model_of(OFF).predict(QUESTION)
     assert answer.status == "refused"
-    assert "misses the share in our runs by 12 points in the median of 9 mixes" in answer.refusals[0]
+    assert (
+        "misses the share in our runs by 12 points in the median of 9 mixes" in answer.refusals[0]
+    )
 
 
 @pytest.mark.usefixtures("copa_is_off")
