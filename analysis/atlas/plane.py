@@ -84,6 +84,7 @@ class MapPlane:
                 cubic_start_s=starts.cubic_s,
                 bbr_start_s=starts.bbr_s,
                 start_spread_s=starts.spread_s,
+                connecting_s=starts.connecting_s,
                 measured_from_s=whole_from_s(starts),
             )
 
