@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models import MODELS, Question
-from ..models.crossing import PredictedCrossing, predicted_crossing
+from ..models.asking import crossing_of
+from ..models.crossing import PredictedCrossing
 from ..models.fluid import competition_of
 from ..models.settling import LENGTHS_S, settling_of
 from .plane import MapPlane
@@ -188,37 +189,38 @@ def _row(plane: MapPlane, wanted: Wanted, number: int) -> Row:
     y = plane.y.values[number]
     points: list[MapPoint] = []
     for x in plane.x.values:
-        question = plane.question(x, y)
-        points.append(_point((x, y), question, wanted, _expected(points)))
+        points.append(_point(plane, (x, y), wanted, _expected(points)))
     return number, tuple(points)
 
 
 def _point(
-    place: tuple[float, float], question: Question, wanted: Wanted, start: float | None
+    plane: MapPlane, place: tuple[float, float], wanted: Wanted, start: float | None
 ) -> MapPoint:
     """One point.
 
     Args:
+        plane: What the map is over.
         place: Its x and y.
-        question: The competition there.
         wanted: What is asked.
         start: Part of the flows that is expected to run BBR; None: not known.
     """
-    second = None if wanted.other is None else predicted_crossing(MODELS[wanted.other], question)
+    question = plane.question(*place)
+    mixes, flows = plane.mixes(question), question.flows
+    second = None if wanted.other is None else crossing_of(MODELS[wanted.other], mixes, flows)
     if start is None and second is not None:
         start = second.share
-    expected = None if start is None else start * question.flows
-    first = predicted_crossing(MODELS[wanted.model], question, expected)
-    transient = _transient(question, first.bbr) if wanted.settled else None
+    expected = None if start is None else start * flows
+    first = crossing_of(MODELS[wanted.model], mixes, flows, expected)
+    transient = _transient(mixes, flows, first.bbr) if wanted.settled else None
     return MapPoint(*place, question, first, second, transient)
 
 
-def _transient(question: Question, bbr: float | None) -> bool | None:
+def _transient(mixes: Callable[[int], Question], flows: int, bbr: float | None) -> bool | None:
     """Whether the mix at an equilibrium has not settled in the time that there is."""
-    if bbr is None or bbr in {0.0, float(question.flows)}:
+    if bbr is None or bbr in {0.0, float(flows)}:
         return None
-    mix = question.with_bbr(min(max(round(bbr), 1), question.flows - 1))
-    longest_s = max(LONGEST_S, 2 * question.duration_s)
+    mix = mixes(min(max(round(bbr), 1), flows - 1))
+    longest_s = max(LONGEST_S, 2 * mix.duration_s)
     lengths = [length for length in LENGTHS_S if length <= longest_s]
     return settling_of(competition_of(mix), lengths_s=lengths).transient
 

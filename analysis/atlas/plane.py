@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
+from ..models.asked import whole_from_s
 from ..models.question import Question
+from ..models.starts import iperf3_starts
 from .axes import KINDS, MapAxis
 
 DEFAULTS = {"buffer": 5.0, "rate": 100e6, "rtt": 0.04, "flows": 50.0}
 """What is fixed if nothing else is said, in base units (BDP, bit/s, s, flows)."""
 SETS_RATE = "bdp-per-flow"
+TOGETHER, IPERF3 = "together", "iperf3"
+STARTS = (TOGETHER, IPERF3)
+"""How flows start, in the words of a scenario."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +31,16 @@ class MapPlane:
         y: The axis upwards.
         fixed: The other quantities by name, in base units (BDP, packets, bit/s, s, flows).
         duration_s: How long the flows compete, in seconds.
+        start: How they start, one of `STARTS`.
+        window_bytes: Most that a socket's buffers let a flow have in flight; None: no limit.
     """
 
     x: MapAxis
     y: MapAxis
     fixed: Mapping[str, float]
     duration_s: float = 120.0
+    start: str = TOGETHER
+    window_bytes: float | None = None
 
     def question(self, x: float, y: float) -> Question:
         """The competition at a point; half of its flows run BBR, which no crossing reads.
@@ -47,7 +56,39 @@ class MapPlane:
         else:
             rate = at["rate"]
         size = at["buffer"] * rate * at["rtt"] / 8
-        return Question(rate, at["rtt"], size, flows - flows // 2, flows // 2, self.duration_s)
+        return Question(
+            rate, at["rtt"], size, flows - flows // 2, flows // 2, self.duration_s,
+            window_bytes=self.window_bytes,
+        )  # fmt: skip
+
+    def mixes(self, question: Question) -> Callable[[int], Question]:
+        """BBR flows -> the question of that mix, started as the map has it.
+
+        By iperf3 the control with fewer flows starts first, so that starts are each mix's own.
+
+        Args:
+            question: The competition at a point.
+
+        Raises:
+            ModelError: From the returned function: a start is later than the end.
+        """
+        if self.start == TOGETHER:
+            return question.with_bbr
+
+        def mix(bbr: int) -> Question:
+            starts = iperf3_starts(
+                question.flows - bbr, bbr, question.base_rtt_s, question.buffer_bdp
+            )
+            return replace(
+                question.with_bbr(bbr),
+                cubic_start_s=starts.cubic_s,
+                bbr_start_s=starts.bbr_s,
+                start_spread_s=starts.spread_s,
+                connecting_s=starts.connecting_s,
+                measured_from_s=whole_from_s(starts),
+            )
+
+        return mix
 
     @property
     def points(self) -> int:
@@ -60,20 +101,18 @@ class MapPlane:
         return {
             "x": self.x.to_dict(),
             "y": self.y.to_dict(),
-            "fixed": {**fixed, "duration_s": self.duration_s},
+            "fixed": {**fixed, "duration_s": self.duration_s, "window_bytes": self.window_bytes},
+            "start": self.start,
         }
 
 
-def plane_of(
-    x: MapAxis, y: MapAxis, given: Mapping[str, float | None], duration_s: float = 120.0
-) -> MapPlane:
+def plane_of(x: MapAxis, y: MapAxis, given: Mapping[str, float | None]) -> MapPlane:
     """A plane, with what was not given as `DEFAULTS` has it.
 
     Args:
         x: The axis to the right.
         y: The axis upwards.
         given: What is to be fixed: `buffer`, `rate`, `rtt`, `flows`; None: not given.
-        duration_s: How long the flows compete.
 
     Raises:
         ConfigError: Both axes are the same quantity, or one is given twice.
@@ -92,4 +131,4 @@ def plane_of(
         if given.get(name) is not None:
             raise ConfigError(f"--{name}: the map varies it; leave --{name} out")
     fixed = {n: v if (v := given.get(n)) is not None else DEFAULTS[n] for n in DEFAULTS}
-    return MapPlane(x, y, {n: v for n, v in fixed.items() if n not in varied}, duration_s)
+    return MapPlane(x, y, {n: v for n, v in fixed.items() if n not in varied})

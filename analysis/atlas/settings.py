@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.finished_run import open_run
 
 from ..nash.of_run import SettingEquilibria, equilibria_of_run
 from .axes import MapAxis
-from .plane import MapPlane
+from .plane import IPERF3, MapPlane
 
 PUBLISHED = "Srivastava et al. 2023"
 PUBLISHED_S = 120.0
@@ -36,6 +37,7 @@ class KnownSetting:
         buffer_bdp: Buffer in BDP.
         flows: Flows N.
         duration_s: How long they competed, in seconds.
+        start: How they started, in the words of a scenario.
         share: Part of the flows that runs BBR at the equilibrium; of several the middle.
     """
 
@@ -46,6 +48,7 @@ class KnownSetting:
     buffer_bdp: float
     flows: int
     duration_s: float
+    start: str
     share: float
 
     @property
@@ -118,7 +121,8 @@ def _published(row: dict[str, str]) -> KnownSetting:
     middle = (cubic[0] + cubic[-1]) / 2
     rate, rtt = float(row["bandwidth_mbps"]) * 1e6, float(row["base_rtt_ms"]) / 1e3
     size = float(row["buffer_bdp"])
-    return KnownSetting(PUBLISHED, True, rate, rtt, size, flows, PUBLISHED_S, 1 - middle / flows)
+    share = 1 - middle / flows
+    return KnownSetting(PUBLISHED, True, rate, rtt, size, flows, PUBLISHED_S, IPERF3, share)
 
 
 def run_settings(run_dir: Path) -> list[KnownSetting]:
@@ -146,6 +150,7 @@ def run_settings(run_dir: Path) -> list[KnownSetting]:
                 setting.buffer_bdp,
                 each.flows,
                 run.scenario.longest.seconds,
+                start_label(run.scenario.start if setting.start is None else setting.start),
                 share,
             )
         )
@@ -174,8 +179,8 @@ def place_settings(plane: MapPlane, settings: Sequence[KnownSetting]) -> list[Pl
     """The settings that belong on a map.
 
     What an equilibrium follows first are the buffer in BDP and the BDP per flow. A setting
-    belongs where it has both as the map has them there; where base RTT, flows or the length of
-    the trials are others, the place says so.
+    belongs where it has both as the map has them there; where base RTT, flows, the length of the
+    trials or their start are others, the place says so.
 
     Args:
         plane: What the map is over.
@@ -199,6 +204,8 @@ def _place(plane: MapPlane, setting: KnownSetting) -> PlacedSetting | None:
         "duration": (there.duration_s, setting.duration_s),
     }
     differs = tuple(name for name, (here, theirs) in pairs.items() if not _same(here, theirs))
+    if setting.start != plane.start:
+        differs += ("start",)
     return PlacedSetting(setting, x, y, differs)
 
 

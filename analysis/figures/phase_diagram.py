@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,8 +16,8 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from ..atlas.compute import DISAGREEMENT, WIDE_RANGE, EquilibriumMap
-from ..atlas.plane import MapPlane
+from ..atlas.compute import DISAGREEMENT, WIDE_RANGE, EquilibriumMap, MapPoint
+from ..atlas.plane import IPERF3, MapPlane
 from ..atlas.settings import PlacedSetting
 from ..models import MODELS
 from ..text import rate_text
@@ -72,7 +73,7 @@ def draw(
         "Who runs BBR when nobody gains by switching", x=0.01, ha="left", fontweight="bold"
     )
     ax.set_title(
-        "; ".join([*_about(computed), *([note] if note else [])]),
+        "; ".join([_about(computed), *([note] if note else [])]),
         fontsize=8, fontweight="normal", color=MUTED,
     )  # fmt: skip
     handles = [*marks, *hatched]
@@ -129,7 +130,7 @@ def _hatch(ax: Axes, computed: EquilibriumMap) -> list[Patch]:
     }
     handles = []
     for reason, hatch in HATCHES.items():
-        where = computed.grid(lambda point, reason=reason: float(reason in point.uncertain))
+        where = computed.grid(partial(_has, reason))
         if where.any():
             area = ax.contourf(*_places(computed), where, levels=[0.5, 1.5], colors="none",
                                hatches=[hatch], zorder=3)  # fmt: skip
@@ -139,6 +140,10 @@ def _hatch(ax: Axes, computed: EquilibriumMap) -> list[Patch]:
             handles.append(Patch(facecolor="white", edgecolor=HATCH_INK, hatch=hatch,
                                  linewidth=0, label=words[reason]))  # fmt: skip
     return handles
+
+
+def _has(reason: str, point: MapPoint) -> float:
+    return float(reason in point.uncertain)
 
 
 def _title(name: str | None) -> str:
@@ -223,7 +228,9 @@ def _whose(members: Sequence[PlacedSetting]) -> str:
         "duration": _span([s.duration_s for s in settings], " s"),
     }
     names = dict.fromkeys(name for each in members for name in each.differs)
-    differs = "".join(f", {name} {values[name]}" for name in names)
+    differs = "".join(f", {name} {values[name]}" for name in names if name in values)
+    if "start" in names:
+        differs += f", {_started(setting.start)}"
     return f"measured, {setting.source}{differs}"
 
 
@@ -249,16 +256,25 @@ def _axes(ax: Axes, plane: MapPlane) -> None:
         limits(values[0] * each.kind.shown, values[-1] * each.kind.shown)
 
 
-def _about(computed: EquilibriumMap) -> list[str]:
+def _about(computed: EquilibriumMap) -> str:
     """The model, and what is the same everywhere on the map."""
     plane = computed.plane
-    fixed = dict(plane.fixed)
-    words = {
-        "rate": rate_text,
-        "rtt": lambda value: f"base RTT {value * 1e3:g} ms",
-        "buffer": lambda value: f"buffer {value:g} BDP",
-        "flows": lambda value: f"{value:g} flows",
-    }
-    said = [words[name](value) for name, value in fixed.items()]
+    said = [_fixed(name, value) for name, value in plane.fixed.items()]
     model = f"{MODELS[computed.model].title} model"
-    return [", ".join([model, *said, f"{plane.duration_s:g} s from a common start"])]
+    limit = plane.window_bytes
+    window = [] if limit is None else [f"windows up to {limit / 1e6:.3g} MB"]
+    return ", ".join([model, *said, f"{plane.duration_s:g} s, {_started(plane.start)}", *window])
+
+
+def _started(start: str) -> str:
+    """A start in words."""
+    return "started by iperf3" if start == IPERF3 else f"started {start}"
+
+
+def _fixed(name: str, value: float) -> str:
+    """A quantity that the map fixes, in words."""
+    if name == "rate":
+        return rate_text(value)
+    if name == "rtt":
+        return f"base RTT {value * 1e3:g} ms"
+    return f"buffer {value:g} BDP" if name == "buffer" else f"{value:g} flows"

@@ -88,6 +88,7 @@ def question_of(
         cubic_start_s=starts.cubic_s,
         bbr_start_s=starts.bbr_s,
         start_spread_s=starts.spread_s,
+        connecting_s=starts.connecting_s,
         measured_from_s=measured_from_s,
         window_bytes=window_of(scenario.hosts),
     )

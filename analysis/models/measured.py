@@ -123,6 +123,7 @@ def _question_of_row(row: MixRow, bbr: int) -> Question:
         cubic_start_s=course.cubic_start_s,
         bbr_start_s=course.second_start_s,
         start_spread_s=course.start_spread_s,
+        connecting_s=course.connecting_s,
         measured_from_s=course.measured_from_s,
         window_bytes=course.window_bytes,
     )
@@ -133,7 +134,9 @@ def _by_iperf3(key: PanelKey, bbr: int) -> RowCourse:
     starts = iperf3_starts(key.flows - bbr, bbr, key.base_rtt_ms / 1e3, key.buffer_bdp)
     begin_s = whole_from_s(starts)
     window = PUBLISHED_WINDOW_BYTES
-    return RowCourse(starts.cubic_s, starts.bbr_s, starts.spread_s, begin_s, window)
+    return RowCourse(
+        starts.cubic_s, starts.bbr_s, starts.spread_s, begin_s, window, starts.connecting_s
+    )
 
 
 def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:

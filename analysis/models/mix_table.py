@@ -20,8 +20,8 @@ THROUGHPUT, DELAY, LOSS = "per_flow_throughput", "mean_queueing_delay", "per_flo
 COLUMNS = (
     "bandwidth_mbps", "base_rtt_ms", "buffer_bdp", "n_flows", "n_bbr", "n_cubic", "duration_s",
     "bbr_agg_mbps", "cubic_agg_mbps", "total_mbps", "valid", "cubic_start_s", "bbr_start_s",
-    "start_spread_s", "measured_from_s", "window_bytes", "control", "source", "setting", "trials",
-    "settled", "queueing_delay_s", "loss_bbr", "loss_cubic",
+    "start_spread_s", "connecting_s", "measured_from_s", "window_bytes", "control", "source",
+    "setting", "trials", "settled", "queueing_delay_s", "loss_bbr", "loss_cubic",
 )  # fmt: skip
 OVERFULL = 1.05
 """Of the rate: a larger total is of flows that did not run at the same time."""
@@ -116,6 +116,7 @@ def _row(measures: RunMeasures, setting: Setting, cell: Cell, second: str) -> Ro
         "cubic_start_s": question.cubic_start_s,
         "bbr_start_s": question.bbr_start_s,
         "start_spread_s": question.start_spread_s,
+        "connecting_s": question.connecting_s,
         "measured_from_s": question.measured_from_s,
         "window_bytes": question.window_bytes,
         "control": second,

@@ -49,6 +49,7 @@ class RowCourse:
         start_spread_s: Each flow starts up to this much later.
         measured_from_s: Start of the measured time.
         window_bytes: Most that socket buffers let a flow have in flight; None: no limit.
+        connecting_s: How long before the first start flows begin to connect; 0: at once.
     """
 
     cubic_start_s: float
@@ -56,6 +57,7 @@ class RowCourse:
     start_spread_s: float
     measured_from_s: float
     window_bytes: float | None
+    connecting_s: float = 0.0
 
 
 COURSE = ("cubic_start_s", "bbr_start_s", "start_spread_s", "measured_from_s")
@@ -129,8 +131,8 @@ def read_rows(path: Path) -> list[MixRow]:
 
     Args:
         path: A CSV file with the columns of fabric_mixes.csv, and of these any: `duration_s`,
-            `cubic_start_s`, `bbr_start_s`, `start_spread_s`, `measured_from_s`, `window_bytes`
-            (empty: no limit), `control` (the second one; its flows are counted by `n_bbr`),
+            `cubic_start_s`, `bbr_start_s`, `start_spread_s`, `connecting_s`, `measured_from_s`,
+            `window_bytes` (empty: no limit), `control` (the second one; its flows are counted by `n_bbr`),
             `source` and `setting`. Without the starts the flows are taken as started by iperf3.
 
     Raises:
@@ -167,7 +169,8 @@ def _course(cells: Mapping[str, str]) -> RowCourse | None:
         return None
     cubic, second, spread, begin = (float(cells.get(name) or 0) for name in COURSE)
     window = cells.get("window_bytes")
-    return RowCourse(cubic, second, spread, begin, float(window) if window else None)
+    connecting = float(cells.get("connecting_s") or 0)
+    return RowCourse(cubic, second, spread, begin, float(window) if window else None, connecting)
 
 
 def _cells(path: Path) -> list[dict[str, str]]:

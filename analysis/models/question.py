@@ -30,6 +30,8 @@ class Question:
             know no start.
         bbr_start_s: When the BBR flows start.
         start_spread_s: Each flow starts up to this much later.
+        connecting_s: How long before time 0 flows begin to connect, evenly until their control
+            starts, as iperf3 does; 0: all are connected at time 0.
         measured_from_s: Start of the time over which shares are meant; it lasts until `duration_s`.
         window_bytes: Most that a socket's buffers let a flow have in flight; None: no limit.
     """
@@ -44,6 +46,7 @@ class Question:
     cubic_start_s: float = 0.0
     bbr_start_s: float = 0.0
     start_spread_s: float = 0.1
+    connecting_s: float = 0.0
     measured_from_s: float = 0.0
     window_bytes: float | None = None
 
@@ -57,7 +60,13 @@ class Question:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0):
                 raise ModelError(f"{name} is {value:g}; give a number above 0")
-        for name in ("cubic_start_s", "bbr_start_s", "start_spread_s", "measured_from_s"):
+        for name in (
+            "cubic_start_s",
+            "bbr_start_s",
+            "start_spread_s",
+            "connecting_s",
+            "measured_from_s",
+        ):
             value = getattr(self, name)
             if not 0 <= value < self.duration_s:
                 raise ModelError(f"{name} is {value:g}; give 0 or more, less than duration_s")

@@ -237,9 +237,10 @@ class _Ensemble:
         Where flows start that much later than others, the time before does not count.
         """
         end = min(competition.duration_s / self.cycle_s, float(self.cycles))
-        begins_s = [competition.measured_from_s] * self.total.shape[0]
-        begins_s[1:] = [max(begin_s, 2 * AHEAD_S) for begin_s in begins_s[1:]]
-        return [(min(begin_s / self.cycle_s, end - 1), end) for begin_s in begins_s]
+        begin = competition.measured_from_s / self.cycle_s
+        later = max(begin, 2 * AHEAD_S / self.cycle_s)
+        begins = [begin] + [later if later < end else begin] * (self.total.shape[0] - 1)
+        return [(each if each < end else max(0.0, end - 1), end) for each in begins]
 
     def agrees(self, begin: float, end: float, starts: slice = slice(None)) -> bool:
         """Whether some cycles, from one to another, give what is settled, by each of the starts."""
@@ -260,7 +261,11 @@ class _Ensemble:
         return bool((np.abs(difference) <= bound).all())
 
     def _error(self, cycles: float, courses: int) -> FloatArray:
-        """Standard error of what so many cycles of so many courses differ from the settled by."""
+        """Standard error of what so many cycles of so many courses differ from the settled by.
+
+        Of less than a cycle it is that of one: within a cycle bytes are not independent.
+        """
+        cycles = max(1.0, cycles)
         settled = self.cycles / 2 * self.total.shape[0] * self.total.shape[1]
         return np.asarray(np.sqrt(self._variance * (1 / (cycles * courses) + 1 / settled)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from nashbed.controlplane.contract.course import SettledDuration, most_jitter_ns, planned_start_ns
@@ -30,11 +30,14 @@ class Starts:
         cubic_s: The CUBIC flows.
         bbr_s: The BBR flows, or those of another control beside CUBIC.
         spread_s: Each flow starts up to this much later, all delays alike.
+        connecting_s: How long before the first start flows begin to connect, evenly until their
+            control starts, as iperf3 does; 0: all are connected at time 0.
     """
 
     cubic_s: float
     bbr_s: float
     spread_s: float
+    connecting_s: float = 0.0
 
     @property
     def lead_s(self) -> float:
@@ -60,14 +63,15 @@ def starts_of(
     """
     if scenario.start != "iperf3":
         return _planned(scenario, state, records, second)
+    totals = dict(zip(scenario.strategies, map(sum, zip(*state, strict=True)), strict=True))
+    planned = iperf3_starts(
+        totals[CUBIC], totals[second], setting.base_rtt_ns[0] / NS_PER_S, setting.buffer_bdp
+    )
     recorded = [each for record in records if (each := _recorded(record, second)) is not None]
     if recorded:
         cubic, other = (fmean(side) for side in zip(*recorded, strict=True))
-        return Starts(cubic, other, 0.0)
-    totals = dict(zip(scenario.strategies, map(sum, zip(*state, strict=True)), strict=True))
-    return iperf3_starts(
-        totals[CUBIC], totals[second], setting.base_rtt_ns[0] / NS_PER_S, setting.buffer_bdp
-    )
+        return replace(planned, cubic_s=cubic, bbr_s=other)
+    return planned
 
 
 def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) -> Starts:
@@ -85,7 +89,12 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
     """
     a_stream_s = base_rtt_s * (1 + min(buffer_bdp / 2, BUSY_CONNECT_RTTS))
     later_s = a_stream_s * abs(cubic - bbr) if cubic and bbr else 0.0
-    return Starts(later_s if cubic > bbr else 0.0, later_s if bbr > cubic else 0.0, 0.0)
+    return Starts(
+        cubic_s=later_s if cubic > bbr else 0.0,
+        bbr_s=later_s if bbr > cubic else 0.0,
+        spread_s=0.0,
+        connecting_s=base_rtt_s * (min(cubic, bbr) or max(cubic, bbr)),
+    )
 
 
 def _recorded(record: TrialRecord, second: str) -> tuple[float, float] | None:

@@ -195,7 +195,15 @@ def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Co
     start_s = {CUBIC: question.cubic_start_s, BBR: question.bbr_start_s}
     window = math.inf if question.window_bytes is None else question.window_bytes
     kinds = tuple(
-        FlowKind(name, count, rtt / NS_PER_S, start_s[name], question.start_spread_s, window)
+        FlowKind(
+            name,
+            count,
+            rtt / NS_PER_S,
+            start_s[name],
+            question.start_spread_s,
+            window,
+            question.connecting_s,
+        )
         for rtt, counts in zip(setting.base_rtt_ns, state, strict=True)
         for name, count in zip(scenario.strategies, counts, strict=True)
         if count

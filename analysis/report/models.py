@@ -62,14 +62,16 @@ def models_context(found: ModelFindings) -> Json | None:
     """Everything the section shows; None if there is nothing to hold models against."""
     if not found.rows:
         return None
+    rows = found.rows if len(found.rows) > 2 else found.rows[:1]  # all buffers are this one
     names = [e.model for e in found.rows[-1].errors if e.answered]
     off = {each.model: each for each in equilibrium_errors(found.games)}
     return {
         "models": [MODELS[name].title for name in names],
-        "rows": [_row(row, names) for row in found.rows],
+        "rows": [_row(row, names) for row in rows],
         "spread": _spread(found.rows[-1]),
         "equilibria": [_game(game, names) for game in found.games],
         "equilibrium_errors": [_within(off.get(name)) for name in names] if found.games else [],
+        "near": NEAR_FLOWS,
         "sentences": _sentences(found.rows[-1], off),
         "refusals": _refusals(found.rows[-1]),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..contract.errors import EXIT_OK, ConfigError
-from ..contract.units import Buffer, Duration, Rate
+from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine import facts
 from ..machine.paths import CONFIGS
 from .console import duration_text, step_display
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 EXAMPLES = """Examples:
 
 nashbed atlas (buffer by BDP per flow, 40 ms, 50 flows)
+
+nashbed atlas --start iperf3 --window 2.7MB (as the published trials were run)
 
 nashbed atlas --x flows=2..100 --y buffer=1..20bdp --rate 100mbit --rtt 20ms --out flows
 
@@ -57,6 +60,13 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
         int | None, typer.Option(help="CUBIC and BBR flows in all.", show_default="50")
     ] = None,
     duration: Annotated[str, typer.Option(help="How long they compete.")] = "120s",
+    start: Annotated[
+        str, typer.Option(help="How they start: together, or iperf3 as published trials.")
+    ] = "together",
+    window: Annotated[
+        str | None,
+        typer.Option(help="Most that a flow has in flight, e.g. 2.7MB.", show_default="no limit"),
+    ] = None,
     model: Annotated[str, typer.Option(help="Whose equilibrium it shows.")] = "fluid",
     other: Annotated[
         str | None,
@@ -99,7 +109,7 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
     )
 
     given = {"rate": rate, "rtt": rtt, "buffer": buffer, "flows": flows}
-    plane = _plane((x, y), given, duration)
+    plane = replace(_plane((x, y), given), **_course(duration, start, window))
     names = _models(model, other)
     check_folder(out, overwrite)
     placed = _measured(plane, runs or [])
@@ -118,7 +128,21 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
     return EXIT_OK
 
 
-def _plane(axes: tuple[str, str], given: dict[str, Any], duration: str) -> MapPlane:
+def _course(duration: str, start: str, window: str | None) -> dict[str, Any]:
+    """How long flows compete, how they start, and what limits their windows, in base units."""
+    from nashbed.analysis.atlas.plane import STARTS  # noqa: PLC0415 - slow to import
+
+    if start not in STARTS:
+        raise ConfigError(f"--start: {start!r} is no start; write {' or '.join(STARTS)}")
+    limit = None if window is None else quantity(Size, "--window", window).bytes
+    return {
+        "duration_s": _positive("duration", quantity(Duration, "--duration", duration).seconds),
+        "start": start,
+        "window_bytes": None if limit is None else _positive("window", limit),
+    }
+
+
+def _plane(axes: tuple[str, str], given: dict[str, Any]) -> MapPlane:
     """What the map is over, in base units; a ConfigError says which option is wrong."""
     from nashbed.analysis.atlas.axes import read_axis  # noqa: PLC0415 - slow to import
     from nashbed.analysis.atlas.plane import plane_of  # noqa: PLC0415
@@ -137,9 +161,8 @@ def _plane(axes: tuple[str, str], given: dict[str, Any], duration: str) -> MapPl
         if given["flows"] < 2:
             raise ConfigError(f"--flows: {given['flows']}; write 2 or more, who can compete")
         fixed["flows"] = float(given["flows"])
-    length = _positive("duration", quantity(Duration, "--duration", duration).seconds)
     x, y = read_axis("--x", axes[0], COLUMNS), read_axis("--y", axes[1], ROWS)
-    return plane_of(x, y, fixed, length)
+    return plane_of(x, y, fixed)
 
 
 def _positive(option: str, value: float) -> float:

@@ -19,7 +19,9 @@ RunFolders = Annotated[list[Path], typer.Argument(help="Run directories (results
 @app.command(epilog="Example: nashbed mixes results/* --out mixes.csv")
 def mixes(
     runs: RunFolders,
-    out: Annotated[Path, typer.Option("--out", help="The file; it is replaced.")] = Path("mixes.csv"),
+    out: Annotated[Path, typer.Option("--out", help="The file; it is replaced.")] = Path(
+        "mixes.csv"
+    ),
     as_json: AsJson = False,
 ) -> int:
     """Write the measured mixes of runs as a table for `nashbed model --against`.

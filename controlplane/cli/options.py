@@ -14,10 +14,10 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from ..contract.errors import ConfigError, HostError
-from ..contract.units import Buffer, Duration, Rate
+from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
 
-Q = TypeVar("Q", Rate, Duration, Buffer)
+Q = TypeVar("Q", Rate, Duration, Buffer, Size)
 
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (configs/scenarios/...).")]
 OptionalTestbed = Annotated[

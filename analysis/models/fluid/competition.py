@@ -19,6 +19,8 @@ class FlowKind:
         start_s: When they start.
         start_spread_s: Each starts up to this much later.
         window_bytes: Most that a flow's socket buffers let it have in flight.
+        connecting_s: How long before time 0 they begin to connect, evenly until `start_s`; 0: all
+            are connected at time 0. BBR believes the RTT of its handshake for 10 s.
     """
 
     control: str
@@ -27,6 +29,7 @@ class FlowKind:
     start_s: float = 0.0
     start_spread_s: float = 0.1
     window_bytes: float = math.inf
+    connecting_s: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be simulated.
@@ -38,7 +41,10 @@ class FlowKind:
             raise ModelError(f"{self.flows} {self.control} flows; give at least 1")
         if not (math.isfinite(self.base_rtt_s) and self.base_rtt_s > 0):
             raise ModelError(f"base_rtt_s is {self.base_rtt_s:g}; give a number above 0")
-        if min(self.start_s, self.start_spread_s) < 0 or not self.window_bytes > 0:
+        if (
+            min(self.start_s, self.start_spread_s, self.connecting_s) < 0
+            or not self.window_bytes > 0
+        ):
             raise ModelError(f"{self.control}: starts below 0, or no window at all")
 
 
@@ -74,7 +80,15 @@ def competition_of(question: Question, second: str = "bbr") -> Competition:
         (second, question.bbr, question.bbr_start_s),
     )
     kinds = tuple(
-        FlowKind(name, flows, question.base_rtt_s, start, question.start_spread_s, window)
+        FlowKind(
+            name,
+            flows,
+            question.base_rtt_s,
+            start,
+            question.start_spread_s,
+            window,
+            question.connecting_s,
+        )
         for name, flows, start in sides
         if flows
     )

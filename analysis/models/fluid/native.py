@@ -23,6 +23,7 @@ PROBLEMS = {
     4: "the fluid model takes fewer kinds of flows, or a shorter time",
 }
 """What a status of nashbed_fluid() means; 2 is a control that it does not know."""
+NUMBERS_OF_KIND = ("flows", "base_rtt", "start", "start_spread", "window", "connecting")
 DOUBLES = ctypes.c_double * MAX_KINDS
 
 
@@ -37,7 +38,7 @@ class _Constants(ctypes.Structure):
 class _Kind(ctypes.Structure):
     _fields_ = [
         ("control", ctypes.c_char_p),
-        *((n, ctypes.c_double) for n in ("flows", "base_rtt", "start", "start_spread", "window")),
+        *((n, ctypes.c_double) for n in NUMBERS_OF_KIND),
     ]
 
 
@@ -146,6 +147,7 @@ def _kind(kind: FlowKind) -> _Kind:
         kind.start_s,
         kind.start_spread_s,
         kind.window_bytes / PACKET_BYTES,
+        kind.connecting_s,
     )
 
 

@@ -30,14 +30,16 @@ pacing_gain(const struct bbr *bbr)
 	}
 }
 
-/* Flows are connected in advance, at time 0, when nothing was in the queue. */
+/* Flows are connected in advance, and know the round-trip time of their handshake. */
 static void
 bbr_start(struct cohort *flows, double now)
 {
 	(void)now;
-	flows->bbr = (struct bbr){.mode = BBR_STARTUP, .min_rtt = flows->base_rtt};
+	flows->bbr = (struct bbr){.mode = BBR_STARTUP,
+				  .min_rtt = flows->handshake_rtt,
+				  .min_rtt_at = flows->connected_at};
 	flows->window = BBR_INITIAL_WINDOW;
-	flows->pacing_rate = HIGH_GAIN * BBR_INITIAL_WINDOW / flows->base_rtt;
+	flows->pacing_rate = HIGH_GAIN * BBR_INITIAL_WINDOW / flows->handshake_rtt;
 }
 
 static void

@@ -67,7 +67,7 @@ window_gain(const struct bbr3 *bbr)
 	}
 }
 
-/* Flows are connected in advance, at time 0, when nothing was in the queue. */
+/* Flows are connected in advance, and know the round-trip time of their handshake. */
 static void
 begin(struct cohort *flows, double now, const struct bbr3_rules *rules)
 {
@@ -77,12 +77,13 @@ begin(struct cohort *flows, double now, const struct bbr3_rules *rules)
 				    .up_count = INFINITY,
 				    .loss_round_start = now,
 				    .extra_since = now,
-				    .min_rtt = flows->base_rtt,
-				    .probe_min = flows->base_rtt,
+				    .min_rtt = flows->handshake_rtt,
+				    .min_rtt_at = flows->connected_at,
+				    .probe_min = flows->handshake_rtt,
 				    .idle_restart = true};
 	bbr3_reset_short_term(&flows->bbr3);
 	flows->window = BBR_INITIAL_WINDOW;
-	flows->pacing_rate = rules->startup_pacing * BBR_INITIAL_WINDOW / flows->base_rtt;
+	flows->pacing_rate = rules->startup_pacing * BBR_INITIAL_WINDOW / flows->handshake_rtt;
 }
 
 static void

@@ -51,6 +51,9 @@ struct cohort {
 	double flows;
 	double base_rtt;
 	double start;
+	/* When a flow is connected, and the round-trip time of its handshake; 0: not yet. */
+	double connected_at;
+	double handshake_rtt;
 	double most_window;
 	bool started;
 

@@ -93,7 +93,8 @@ slow_start(struct cohort *flows, const struct ack *ack)
 	bool first = isinf(cubic->ssthresh);
 
 	flows->window += ack->acked;
-	if (first && flows->window >= HYSTART_WINDOW && ack->rtt > cubic->min_rtt + rise)
+	if (first && ack->round && flows->window >= HYSTART_WINDOW &&
+	    ack->rtt > cubic->min_rtt + rise)
 		leave_slow_start(flows);
 	else if (flows->window >= cubic->ssthresh)
 		leave_slow_start(flows);

@@ -33,6 +33,8 @@ struct fluid_kind {
 	double start;
 	double start_spread;
 	double window;
+	/* How long before time 0 they begin to connect, evenly until `start`; 0: all at time 0. */
+	double connecting;
 };
 
 struct fluid_question {

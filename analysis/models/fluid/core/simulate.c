@@ -68,6 +68,8 @@ split(struct simulation *sim, uint32_t index)
 		return FLUID_TOO_LARGE;
 	for (uint32_t i = 0; i < parts; i++) {
 		double start = kind->start + kind->start_spread * chance_draw(&sim->chance);
+		double connecting = kind->connecting > 0 ? kind->start + kind->connecting : 0;
+		double connected = connecting * chance_draw(&sim->chance) - kind->connecting;
 
 		sim->cohort[sim->cohorts++] =
 			(struct cohort){.control = control,
@@ -77,6 +79,7 @@ split(struct simulation *sim, uint32_t index)
 					.flows = kind->flows / parts,
 					.base_rtt = kind->base_rtt,
 					.start = start,
+					.connected_at = connected,
 					.most_window = kind->window,
 					.round_start = start};
 	}
@@ -125,14 +128,17 @@ delivered_at(struct simulation *sim, uint32_t i, uint64_t t, double back)
 	return later + part * (earlier - later);
 }
 
-/* The round-trip time of what a cohort's flows get acknowledged in a slot. */
+/*
+ * The round-trip time of what a cohort's flows get acknowledged in a slot. A packet of data also takes
+ * its own time on the link; those of a handshake are short.
+ */
 static double
 rtt_at(const struct simulation *sim, uint32_t i, uint64_t t)
 {
 	const struct slots *slots = &sim->slots;
 	double queued = t >= slots->path[i] ? slots->stay[(t - slots->path[i]) & slots->mask] : 0;
 
-	return sim->cohort[i].base_rtt + queued;
+	return sim->cohort[i].base_rtt + queued + 1 / slots->rate;
 }
 
 /*
@@ -187,11 +193,20 @@ acknowledge(struct simulation *sim, uint32_t i, uint64_t t)
 	flows->window = smaller(flows->window, flows->most_window);
 }
 
+static void
+connect(const struct simulation *sim, struct cohort *flows, double now)
+{
+	if (now >= flows->connected_at)
+		flows->handshake_rtt = flows->base_rtt + sim->slots.backlog / sim->slots.rate;
+}
+
 static double
 send(struct simulation *sim, struct cohort *flows, double now)
 {
 	double sent;
 
+	if (flows->handshake_rtt <= 0)
+		connect(sim, flows, now);
 	if (now < flows->start || now < flows->silent_until)
 		return 0;
 	if (!flows->started) {

@@ -74,3 +74,17 @@ def test_a_grid_has_the_shape_of_its_axes() -> None:
     computed = compute_map(plane("flows=2..4", "rtt=1..2ms"), "ware")
     assert isinstance(computed, EquilibriumMap)
     assert computed.grid(lambda point: point.question.flows).tolist() == [[2, 3, 4]] * 5
+
+
+@pytest.mark.slow
+def test_whether_mixes_settle() -> None:
+    # A queue of 2 BDP and 40 ms drains in 80 ms, one of 20 in 0.8 s, beside BBR's filter of ten
+    # seconds: 120 s are many times what the first takes to change, and a few times the second.
+    deep = plane("buffer=2..20bdp", "bdp-per-flow=30..31pkt", steps=2)
+    two, twenty = compute_map(deep, "fluid", settled=True).points[:2]
+    assert two.transient is False
+    assert twenty.transient is True
+    assert "transient" in twenty.uncertain
+    assert compute_map(deep, "closed-form").points[1].transient is None
+    corner = plane("buffer=0.4..0.5bdp", "bdp-per-flow=3..4pkt", steps=2)
+    assert compute_map(corner, "fluid", settled=True).points[0].transient is None

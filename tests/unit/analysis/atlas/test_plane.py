@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from nashbed.analysis.atlas.axes import read_axis
 from nashbed.analysis.atlas.plane import plane_of
@@ -26,8 +28,25 @@ def test_other_axes() -> None:
     assert question.rate_bps == pytest.approx(4 * 5 * 1514 * 8 / 0.01)
 
 
+def test_mixes_start_together_or_by_iperf3() -> None:
+    # 10 BDP: 40 ms x (1 + 1.3) for each stream that the larger process has more than the other.
+    apart = 0.04 * 2.3 * 30
+    question = plane().question(10, 6)
+    assert plane().mixes(question)(10) == question.with_bbr(10)
+    mix = replace(plane(), start="iperf3", window_bytes=2.7e6).mixes(question)(10)
+    assert (mix.bbr, mix.cubic, mix.bbr_start_s) == (10, 40, 0)
+    assert mix.cubic_start_s == pytest.approx(apart)
+    assert mix.measured_from_s == pytest.approx(apart / 2)
+    assert replace(plane(), window_bytes=2.7e6).question(10, 6).window_bytes == 2.7e6
+
+
 def test_what_is_fixed_is_said() -> None:
-    assert plane().to_dict()["fixed"] == {"base_rtt_s": 0.04, "flows": 50, "duration_s": 120}
+    assert plane().to_dict()["fixed"] == {
+        "base_rtt_s": 0.04,
+        "flows": 50,
+        "duration_s": 120,
+        "window_bytes": None,
+    }
     assert plane().points == 25
     assert plane("flows=2..3", steps=5).points == 10
 

@@ -18,7 +18,7 @@ from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import write_run
 from tests.unit.analysis.atlas.made_maps import plane
 
-SETTING = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, 0.5)
+SETTING = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, "together", 0.5)
 
 
 def test_the_published_settings() -> None:
@@ -53,13 +53,15 @@ def test_no_file(tmp_path: Path) -> None:
 
 
 def test_all_published_settings_are_on_the_usual_map() -> None:
-    usual = plane("buffer=0.4..60bdp", "bdp-per-flow=0.5..100pkt")
+    usual = replace(plane("buffer=0.4..60bdp", "bdp-per-flow=0.5..100pkt"), start="iperf3")
     placed = place_settings(usual, published_settings(PUBLISHED))
     assert len(placed) == 49
     exact = [p for p in placed if not p.differs]
     assert {p.setting.base_rtt_s for p in exact} == {0.04}
     assert len(exact) == 14
     assert {p.differs for p in placed} == {(), ("base RTT",)}
+    together = place_settings(replace(usual, start="together"), published_settings(PUBLISHED))
+    assert {p.differs for p in together} == {("start",), ("base RTT", "start")}
     # 100 Mbit/s x 40 ms / 8 = 500,000 bytes: 10,000 a flow.
     (ten,) = (p for p in exact if (p.setting.rate_bps, p.x) == (100e6, 10))
     assert ten.y == pytest.approx(10_000 / 1514)

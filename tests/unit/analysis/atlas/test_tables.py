@@ -38,7 +38,7 @@ def test_csv_and_back() -> None:
 
 def test_json() -> None:
     computed = small_map("ware")
-    setting = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, 0.5)
+    setting = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, "together", 0.5)
     placed = place_settings(computed.plane, [setting])
     said = json.loads(map_json(computed, placed, {"utc": "now"}))
     assert said["model"]["name"] == "ware"

@@ -52,7 +52,7 @@ def test_every_setting_is_settled(panels, guess, most, average, record_property)
 def test_from_a_models_crossing(panels, start, most, average, record_property) -> None:
     """A perfect start takes 2.78: three mixes decide an equilibrium, two at a corner.
 
-    On 22 November 2026 the fluid model's took 3.73, at most 7, and the closed form's 4.67, at most 10.
+    On 22 November 2026 the fluid model's took 3.73, at most 7; the closed form's 4.67, at most 10.
     """
     taken = []
     for key, panel in panels.items():

@@ -31,7 +31,7 @@ def test_an_atlas_is_not_overwritten_by_chance(tmp_path: Path) -> None:
     check_folder(tmp_path / "none", overwrite=False)
     check_folder(tmp_path, overwrite=False)
     (tmp_path / "atlas.csv").touch()
-    with pytest.raises(ConfigError, match="has atlas.csv; give a new folder, or --overwrite"):
+    with pytest.raises(ConfigError, match=r"has atlas\.csv; give a new folder, or --overwrite"):
         check_folder(tmp_path, overwrite=False)
     check_folder(tmp_path, overwrite=True)
     with pytest.raises(ConfigError, match="is a file; give a folder"):
@@ -40,7 +40,7 @@ def test_an_atlas_is_not_overwritten_by_chance(tmp_path: Path) -> None:
 
 def test_nothing_is_written_without_an_answer(tmp_path: Path) -> None:
     computed = compute_map(plane("buffer=0.1..0.9bdp"), "mishra-synchronised")
-    with pytest.raises(ConfigError, match="answers nowhere on the map: the buffer is 0.1 BDP"):
+    with pytest.raises(ConfigError, match=r"answers nowhere on the map: the buffer is 0\.1 BDP"):
         write_map(computed, (), tmp_path / "atlas", "today", {})
     assert not (tmp_path / "atlas").exists()
 

@@ -18,7 +18,7 @@ from nashbed.analysis.figures.style import house_style
 from tests.support.drawn import legend_of, texts
 from tests.unit.analysis.atlas.made_maps import plane, small_map
 
-PAPER = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, 0.25)
+PAPER = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, "together", 0.25)
 OURS = replace(PAPER, source="panel", published=False, buffer_bdp=20, share=0.75)
 
 
@@ -64,7 +64,7 @@ def test_the_map_is_filled_and_has_lines() -> None:
     assert ax.get_xscale() == ax.get_yscale() == "log"
     assert ax.get_xlim() == pytest.approx((0.5, 50))
     assert ax.get_title(loc="left") == (
-        "Closed form model, base RTT 40 ms, 50 flows, 120 s from a common start; today"
+        "Closed form model, base RTT 40 ms, 50 flows, 120 s, started together; today"
     )
 
 

@@ -67,6 +67,8 @@ def test_refusals_are_told(tmp_path: Path, capsys: Capture) -> None:
         (["--rtt", "40"], "--rtt: '40' has no unit"),
         (["--rtt", "0ms"], "--rtt: 0; write more"),
         (["--flows", "1"], "--flows: 1; write 2 or more"),
+        (["--start", "random"], "--start: 'random' is no start; write together or iperf3"),
+        (["--window", "3"], "--window: '3' has no unit"),
         (["--duration", "0s"], "--duration: 0; write more"),
         (
             ["--model", "cardwell"],

@@ -104,7 +104,14 @@ def test_plan(capsys: Capture) -> None:
     assert "quickstart: 20 trials" in text
     assert "5bdp (250kB)" in text
     assert run(["plan", QUICKSTART, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["trials"]) == 20
+    planned = json.loads(capsys.readouterr().out)
+    assert len(planned["trials"]) == 20
+    assert [each["setting"] for each in planned["trial_lengths"]["looked_at"]] == ["b1bdp", "b5bdp"]
+
+
+def test_a_plan_without_the_model(capsys: Capture) -> None:
+    assert run(["plan", QUICKSTART, "--no-model", "--json"]) == 0
+    assert "trial_lengths" not in json.loads(capsys.readouterr().out)
 
 
 def test_a_mistake_in_a_file(tmp_path: Path, capsys: Capture) -> None:
