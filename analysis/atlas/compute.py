@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from ..models import MODELS, Question
 from ..models.crossing import PredictedCrossing, predicted_crossing
+from ..models.fluid import competition_of
+from ..models.settling import LENGTHS_S, settling_of
 from .plane import MapPlane
 
 OnRow = Callable[[int, int], None]
@@ -28,6 +30,10 @@ DISAGREEMENT = 0.06
 """Distance of two models' equilibria, as a part of the flows, beyond which they disagree: 3 of 50
 flows, by which equilibria of published trials move from one to the next."""
 
+LONGEST_S = 450.0
+"""Of the courses by which a point is found to settle, if that is twice the time that there is: what
+still drifts then has not settled before, which is all that a map says of it."""
+
 
 @dataclass(frozen=True)
 class MapPoint:
@@ -39,6 +45,8 @@ class MapPoint:
         question: The competition there.
         crossing: The model's equilibrium.
         other: The other model's; None if none was asked.
+        transient: Whether the fluid model says that the mix at the equilibrium has not settled;
+            None if that was not asked, or is a corner.
     """
 
     x: float
@@ -46,6 +54,7 @@ class MapPoint:
     question: Question
     crossing: PredictedCrossing
     other: PredictedCrossing | None = None
+    transient: bool | None = None
 
     @property
     def range_of_flows(self) -> float | None:
@@ -56,13 +65,15 @@ class MapPoint:
 
     @property
     def uncertain(self) -> tuple[str, ...]:
-        """Why the equilibrium is uncertain: `seeds`, `models`, both, or neither."""
+        """Why the equilibrium is uncertain: of `seeds`, `models` and `transient` those that are."""
         reasons = []
         if (self.range_of_flows or 0.0) > WIDE_RANGE:
             reasons.append("seeds")
         mine, others = self.crossing.share, None if self.other is None else self.other.share
         if mine is not None and others is not None and abs(mine - others) > DISAGREEMENT:
             reasons.append("models")
+        if self.transient:
+            reasons.append("transient")
         return tuple(reasons)
 
 
@@ -109,6 +120,7 @@ def compute_map(
     other: str | None = None,
     processes: int = 1,
     on_row: OnRow = lambda _done, _rows: None,
+    settled: bool = False,
 ) -> EquilibriumMap:
     """Compute a map.
 
@@ -118,10 +130,15 @@ def compute_map(
         other: A model that it is held against, asked too; None: none.
         processes: How many processes compute; 1: this one.
         on_row: Told after each row.
+        settled: Whether to ask the fluid model too whether the mixes at the equilibria settle in
+            the time that there is; some ten times as slow.
+
+    Raises:
+        FluidNotBuiltError: Settling was asked for, and the fluid model's library is not there.
     """
     heights = plane.y.values
     rows: dict[int, tuple[MapPoint, ...]] = {}
-    for number, points in _rows(plane, (model, other), processes):
+    for number, points in _rows(plane, Wanted(model, other, settled), processes):
         rows[number] = points
         on_row(len(rows), len(heights))
     found = tuple(point for number in range(len(heights)) for point in rows[number])
@@ -129,18 +146,32 @@ def compute_map(
 
 
 Row = tuple[int, tuple[MapPoint, ...]]
-Names = tuple[str, str | None]
 
 
-def _rows(plane: MapPlane, names: Names, processes: int) -> Iterator[Row]:
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked at every point.
+
+    Attributes:
+        model: Name of the model.
+        other: Name of the one that it is held against.
+        settled: Whether the equilibrium has settled.
+    """
+
+    model: str
+    other: str | None
+    settled: bool
+
+
+def _rows(plane: MapPlane, wanted: Wanted, processes: int) -> Iterator[Row]:
     """Every row with its number, as they are done; a stop leaves what has not begun."""
     numbers = range(len(plane.y.values))
     if processes <= 1:
-        yield from (_row(plane, names, number) for number in numbers)
+        yield from (_row(plane, wanted, number) for number in numbers)
         return
     pool = ProcessPoolExecutor(processes, initializer=_leave_signals_to_the_parent)
     try:
-        futures: list[Future[Row]] = [pool.submit(_row, plane, names, n) for n in numbers]
+        futures: list[Future[Row]] = [pool.submit(_row, plane, wanted, n) for n in numbers]
         yield from (future.result() for future in as_completed(futures))
     finally:
         pool.shutdown(cancel_futures=True)
@@ -153,33 +184,43 @@ def _leave_signals_to_the_parent() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def _row(plane: MapPlane, names: Names, number: int) -> Row:
+def _row(plane: MapPlane, wanted: Wanted, number: int) -> Row:
     y = plane.y.values[number]
     points: list[MapPoint] = []
     for x in plane.x.values:
         question = plane.question(x, y)
-        points.append(_point((x, y), question, names, _expected(points)))
+        points.append(_point((x, y), question, wanted, _expected(points)))
     return number, tuple(points)
 
 
 def _point(
-    place: tuple[float, float], question: Question, names: Names, start: float | None
+    place: tuple[float, float], question: Question, wanted: Wanted, start: float | None
 ) -> MapPoint:
     """One point.
 
     Args:
         place: Its x and y.
         question: The competition there.
-        names: The model, and the other one if there is one.
+        wanted: What is asked.
         start: Part of the flows that is expected to run BBR; None: not known.
     """
-    model, other = names
-    second = None if other is None else predicted_crossing(MODELS[other], question)
+    second = None if wanted.other is None else predicted_crossing(MODELS[wanted.other], question)
     if start is None and second is not None:
         start = second.share
     expected = None if start is None else start * question.flows
-    first = predicted_crossing(MODELS[model], question, expected)
-    return MapPoint(*place, question, first, second)
+    first = predicted_crossing(MODELS[wanted.model], question, expected)
+    transient = _transient(question, first.bbr) if wanted.settled else None
+    return MapPoint(*place, question, first, second, transient)
+
+
+def _transient(question: Question, bbr: float | None) -> bool | None:
+    """Whether the mix at an equilibrium has not settled in the time that there is."""
+    if bbr is None or bbr in {0.0, float(question.flows)}:
+        return None
+    mix = question.with_bbr(min(max(round(bbr), 1), question.flows - 1))
+    longest_s = max(LONGEST_S, 2 * question.duration_s)
+    lengths = [length for length in LENGTHS_S if length <= longest_s]
+    return settling_of(competition_of(mix), lengths_s=lengths).transient
 
 
 def _expected(before: list[MapPoint]) -> float | None:

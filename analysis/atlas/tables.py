@@ -94,8 +94,8 @@ def asked_for(computed: EquilibriumMap) -> dict[str, Any]:
         "questions": computed.questions,
         "refused": len(computed.refused),
         "uncertain": {
-            "seeds": sum("seeds" in reasons for reasons in uncertain),
-            "models": sum("models" in reasons for reasons in uncertain),
+            why: sum(why in reasons for reasons in uncertain)
+            for why in ("seeds", "models", "transient")
         },
         "uncertain_from": {"seeds": WIDE_RANGE, "models": DISAGREEMENT},
     }

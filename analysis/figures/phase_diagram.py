@@ -36,7 +36,7 @@ SURE, NEARLY = 0.995, 0.90
 """Share of the flows above which a corner is named, as such and as nearly such."""
 LEAST_CORNER = 0.02
 """Part of the map that a corner has at least where its name is written into it."""
-HATCHES = {"seeds": "//////", "models": "\\\\\\\\"}
+HATCHES = {"seeds": "//////", "models": "\\\\\\\\", "transient": ".."}
 HATCH_INK, HATCH_WIDTH = "#1b1f2466", 0.45
 NOT_ANSWERED = "#d8dde3"
 MARKER_POINTS = 7.0
@@ -103,14 +103,20 @@ def _fill(figure: Figure, ax: Axes, computed: EquilibriumMap, shares: FloatGrid)
 
 
 def _lines(ax: Axes, places: tuple[list[float], list[float]], shares: FloatGrid) -> None:
-    """Contour lines, labelled where they cross the map from corner to corner."""
-    from scipy.ndimage import median_filter  # noqa: PLC0415 - slow to import
+    """Labelled contour lines through the medians of neighbouring points."""
+    from scipy.ndimage import generic_filter  # noqa: PLC0415 - slow to import
 
-    smooth = np.where(np.isfinite(shares), median_filter(shares, NOISE, mode="nearest"), np.nan)
+    medians = generic_filter(shares, _median, size=NOISE, mode="nearest")
+    medians[~np.isfinite(shares)] = np.nan
     widths = [1.6 if level == HALF else 0.6 for level in LINES]
-    lines = ax.contour(*places, np.ma.masked_invalid(smooth), levels=LINES, colors=INK,
+    lines = ax.contour(*places, np.ma.masked_invalid(medians), levels=LINES, colors=INK,
                        linewidths=widths, zorder=2)  # fmt: skip
     ax.clabel(lines, fmt=lambda level: f"{level:.0%}", fontsize=7.5, inline_spacing=3)
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
 
 
 def _hatch(ax: Axes, computed: EquilibriumMap) -> list[Patch]:
@@ -119,6 +125,7 @@ def _hatch(ax: Axes, computed: EquilibriumMap) -> list[Patch]:
         "seeds": f"uncertain by chance: over {WIDE_RANGE:.0%} of the flows",
         "models": f"{_title(computed.model)} and {_title(computed.other)}: "
         f"over {DISAGREEMENT:.0%} of the flows apart",
+        "transient": f"not settled in {computed.plane.duration_s:g} s (fluid)",
     }
     handles = []
     for reason, hatch in HATCHES.items():

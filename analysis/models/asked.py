@@ -35,6 +35,16 @@ def problem_of(scenario: Scenario, setting: Setting, state: State) -> str | None
         return f"it has {others[0]} flows"
     if not (flows.get(CUBIC) and flows.get(BBR)):
         return "it has only one congestion control"
+    return problem_of_setting(scenario, setting)
+
+
+def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
+    """Why the models speak of no mix of a setting; None if they do.
+
+    Args:
+        scenario: Says which packets are lost at random.
+        setting: The setting.
+    """
     if len(set(setting.base_rtt_ns)) > 1:
         return "its flows have several base RTTs"
     if setting.random_loss_ppb or (
@@ -50,8 +60,9 @@ def question_of(
     state: State,
     applied: tuple[float, float] | None = None,
     records: Sequence[TrialRecord] = (),
+    second: str = BBR,
 ) -> Question:
-    """A mix as the models are asked about it; only where there is no `problem_of` it.
+    """A mix as the models are asked about it; only where there is no `problem_of_setting`.
 
     Args:
         scenario: Says how flows start, how long they run, and what limits their windows.
@@ -59,19 +70,20 @@ def question_of(
         state: The mix: for each group, flows of each of the scenario's strategies.
         applied: Rate in bit/s and buffer in bytes that were applied; None: as requested.
         records: Trials of the mix, which say how long they took; none: as planned.
+        second: The congestion control beside CUBIC, whose flows the question has as `bbr`.
     """
     flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
     rate_bps, buffer_bytes = applied or (setting.rate_bps, setting.buffer_bytes)
     if setting.start is not None:
         scenario = scenario.model_copy(update={"start": setting.start})
-    starts = starts_of(scenario, setting, state, records)
+    starts = starts_of(scenario, setting, state, records, second)
     duration_s, measured_from_s = _course(scenario, starts, records)
     return Question(
         rate_bps=rate_bps,
         base_rtt_s=setting.base_rtt_ns[0] / NS_PER_S,
         buffer_bytes=buffer_bytes,
         cubic=flows[CUBIC],
-        bbr=flows[BBR],
+        bbr=flows[second],
         duration_s=duration_s,
         cubic_start_s=starts.cubic_s,
         bbr_start_s=starts.bbr_s,

@@ -73,31 +73,33 @@ def measured_mixes(path: Path) -> MeasuredMixes:
     return measured
 
 
-def mixes_of_file(path: Path) -> MeasuredMixes:
-    """The published mixes of a file, without the invalid ones.
+def mixes_of_file(path: Path, control: str = BBR) -> MeasuredMixes:
+    """The measured mixes of a file, without the invalid ones.
 
     Args:
         path: A CSV file with the columns of fabric_mixes.csv; see `published_mixes.read_rows`.
+        control: The control beside CUBIC; a question's and a mix's BBR are then its flows.
 
     Raises:
         RunError: The file cannot be read.
     """
     rows = read_rows(path)
-    problems = Counter(problem for row in rows if (problem := _problem_of_row(row)))
-    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row))
-    return MeasuredMixes(str(path), mixes, dict(problems), tuple(_games_of_rows(rows)))
+    problems = Counter(problem for row in rows if (problem := _problem_of_row(row, control)))
+    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row, control))
+    games = tuple(_games_of_rows(rows)) if control == BBR else ()
+    return MeasuredMixes(str(path), mixes, dict(problems), games)
 
 
-def _problem_of_row(row: MixRow) -> str | None:
+def _problem_of_row(row: MixRow, control: str) -> str | None:
     """Why no model can be held against a row that has flows of two congestion controls."""
-    if row.control != BBR:
+    if row.control != control:
         return f"it has {row.control} flows"
     return "invalid: the total is above 1.05 of the rate" if row.invalid else None
 
 
-def _compared(row: MixRow) -> bool:
+def _compared(row: MixRow, control: str) -> bool:
     both = 0 < row.second < row.key.flows and row.cubic_mbps + row.second_mbps > 0
-    return both and _problem_of_row(row) is None
+    return both and _problem_of_row(row, control) is None
 
 
 def _mix_of_row(row: MixRow) -> MeasuredMix:
@@ -139,7 +141,9 @@ def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
     settings = defaultdict(list)
     for row in rows:
         if row.control == BBR:
-            settings[row.key, row.source, row.duration_s].append(row)
+            # Trials that end when they are settled last each their own time.
+            course = row.setting or row.duration_s
+            settings[row.key, row.source, course].append(row)
     games = (_game_of_rows(each) for each in settings.values())
     return [game for game in games if game is not None]
 

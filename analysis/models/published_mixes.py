@@ -74,6 +74,8 @@ class MixRow:
         duration_s: Length of the trial.
         control: The second congestion control.
         source: Where the numbers are from; empty: the file as a whole.
+        setting: Label of the setting in its source, for what the key does not say, as who starts
+            first; empty: the key says all.
         course: How flows ran; None: by iperf3, as the published ones.
     """
 
@@ -85,6 +87,7 @@ class MixRow:
     duration_s: float = DURATION_S
     control: str = BBR
     source: str = ""
+    setting: str = ""
     course: RowCourse | None = None
 
 
@@ -127,8 +130,8 @@ def read_rows(path: Path) -> list[MixRow]:
     Args:
         path: A CSV file with the columns of fabric_mixes.csv, and of these any: `duration_s`,
             `cubic_start_s`, `bbr_start_s`, `start_spread_s`, `measured_from_s`, `window_bytes`
-            (empty: no limit), `control` (the second one; its flows are counted by `n_bbr`) and
-            `source`. Without the starts the flows are taken as started by iperf3.
+            (empty: no limit), `control` (the second one; its flows are counted by `n_bbr`),
+            `source` and `setting`. Without the starts the flows are taken as started by iperf3.
 
     Raises:
         RunError: The file is missing, has other columns, or a cell is no number.
@@ -154,6 +157,7 @@ def _row(cells: Mapping[str, str]) -> MixRow:
         duration_s=float(cells.get("duration_s") or DURATION_S),
         control=cells.get("control") or BBR,
         source=cells.get("source") or "",
+        setting=cells.get("setting") or "",
         course=_course(cells),
     )
 

@@ -26,7 +26,8 @@ class Question:
         k: Part of its largest aggregate window that CUBIC keeps in a congestion event, as
             measured or assumed; only the model with a given k reads it.
         cubic_start_s: When the CUBIC flows start, in seconds after the common start. What follows
-            is read by the fluid model alone; the others know no start.
+            is read by the fluid model alone, `measured_from_s` by the closed form too; the others
+            know no start.
         bbr_start_s: When the BBR flows start.
         start_spread_s: Each flow starts up to this much later.
         measured_from_s: Start of the time over which shares are meant; it lasts until `duration_s`.

@@ -56,7 +56,7 @@ LEAST_CYCLES = 4
 
 
 @dataclass(frozen=True)
-class Settling:
+class SettlingTime:
     """When a mix has settled.
 
     Attributes:
@@ -109,7 +109,7 @@ def settling_of(
     course: Simulate = course_of,
     lengths_s: Sequence[float] = LENGTHS_S,
     seeds: Sequence[int] = SEEDS,
-) -> Settling:
+) -> SettlingTime:
     """When a mix has settled.
 
     Args:
@@ -131,7 +131,7 @@ def settling_of(
     fewer = (ensemble.without(i).after_s for i in range(len(seeds)))
     found = [after_s, *(each for each in fewer if each < math.inf)]
     planned = ensemble.planned(competition)
-    return Settling(
+    return SettlingTime(
         competition,
         after_s,
         min(found),
@@ -260,21 +260,23 @@ class _Ensemble:
         return bool((np.abs(difference) <= bound).all())
 
     def _error(self, cycles: float, courses: int) -> FloatArray:
-        """Standard error of the mean of so many cycles of so many courses, shape (G,)."""
-        return np.asarray(np.sqrt(self._variance / (cycles * courses)))
+        """Standard error of what so many cycles of so many courses differ from the settled by."""
+        settled = self.cycles / 2 * self.total.shape[0] * self.total.shape[1]
+        return np.asarray(np.sqrt(self._variance * (1 / (cycles * courses) + 1 / settled)))
 
     @cached_property
     def _variance(self) -> FloatArray:
-        """Variance that a cycle adds to a sum, shape (G,).
+        """Variance that a cycle adds to a sum, whatever the start, shape (G,).
 
         Cycles in a row are not independent, so that it is from the quarters of the second halves
         (batch means: Law, Simulation Modeling and Analysis, 9.5.3).
         """
         size = self.cycles / 8
         ends = [self.cycles - i * size for i in range(4)]
-        batches = np.stack([self.mean(end - size, end) for end in ends])
-        kinds = batches.shape[-1]
-        return np.asarray(batches.reshape(-1, kinds).var(axis=0, ddof=1) * size)
+        batches = np.stack([self.mean(end - size, end) for end in ends], axis=2)
+        starts, seeds, quarters, kinds = batches.shape
+        by_start = batches.reshape(starts, seeds * quarters, kinds)
+        return np.asarray(by_start.var(axis=1, ddof=1).mean(axis=0) * size)
 
     def _total_at(self, time_s: float) -> FloatArray:
         """Bytes that had departed by then, straight between the edges of bins, shape (S, K, G)."""

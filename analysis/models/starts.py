@@ -28,7 +28,7 @@ class Starts:
 
     Attributes:
         cubic_s: The CUBIC flows.
-        bbr_s: The BBR flows.
+        bbr_s: The BBR flows, or those of another control beside CUBIC.
         spread_s: Each flow starts up to this much later, all delays alike.
     """
 
@@ -43,25 +43,30 @@ class Starts:
 
 
 def starts_of(
-    scenario: Scenario, setting: Setting, state: State, records: Sequence[TrialRecord] = ()
+    scenario: Scenario,
+    setting: Setting,
+    state: State,
+    records: Sequence[TrialRecord] = (),
+    second: str = BBR,
 ) -> Starts:
-    """The starts of a mix of CUBIC and BBR.
+    """The starts of a mix of CUBIC and a second congestion control.
 
     Args:
         scenario: Says how flows start, with the start of the setting.
         setting: The setting.
         state: The mix: for each group, flows of each of the scenario's strategies.
         records: Its trials; they say when iperf3 processes really sent.
+        second: The second congestion control.
     """
     if scenario.start != "iperf3":
-        return _planned(scenario, state, records)
-    recorded = [each for record in records if (each := _recorded(record)) is not None]
+        return _planned(scenario, state, records, second)
+    recorded = [each for record in records if (each := _recorded(record, second)) is not None]
     if recorded:
-        cubic, bbr = (fmean(side) for side in zip(*recorded, strict=True))
-        return Starts(cubic, bbr, 0.0)
+        cubic, other = (fmean(side) for side in zip(*recorded, strict=True))
+        return Starts(cubic, other, 0.0)
     totals = dict(zip(scenario.strategies, map(sum, zip(*state, strict=True)), strict=True))
     return iperf3_starts(
-        totals[CUBIC], totals[BBR], setting.base_rtt_ns[0] / NS_PER_S, setting.buffer_bdp
+        totals[CUBIC], totals[second], setting.base_rtt_ns[0] / NS_PER_S, setting.buffer_bdp
     )
 
 
@@ -83,19 +88,21 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
     return Starts(later_s if cubic > bbr else 0.0, later_s if bbr > cubic else 0.0, 0.0)
 
 
-def _recorded(record: TrialRecord) -> tuple[float, float] | None:
-    """When CUBIC and BBR really began to send, in seconds after the first of them."""
+def _recorded(record: TrialRecord, second: str) -> tuple[float, float] | None:
+    """When CUBIC and the second control really began to send, in seconds after the first of them."""
     began = [
         [s.start_ns for s in record.spans if s.strategy == name and s.start_ns is not None]
-        for name in (CUBIC, BBR)
+        for name in (CUBIC, second)
     ]
     if not all(began):
         return None
-    cubic, bbr = (min(side) / NS_PER_S for side in began)
-    return cubic - min(cubic, bbr), bbr - min(cubic, bbr)
+    cubic, other = (min(side) / NS_PER_S for side in began)
+    return cubic - min(cubic, other), other - min(cubic, other)
 
 
-def _planned(scenario: Scenario, state: State, records: Sequence[TrialRecord]) -> Starts:
+def _planned(
+    scenario: Scenario, state: State, records: Sequence[TrialRecord], second: str
+) -> Starts:
     """One spread for both: the mean of what each control's flows have, weighted by flows.
 
     A control's own start is such that the mean of its flows' is as planned.
@@ -106,16 +113,16 @@ def _planned(scenario: Scenario, state: State, records: Sequence[TrialRecord]) -
         most_jitter_ns(scenario.start, scenario.start_jitter, settles, r) / NS_PER_S
         for r in repetitions
     )
-    planned = _planned_s(scenario, state)
+    planned = _planned_s(scenario, state, second)
     flows = sum(map(len, planned.values()))
     apart_s = sum(len(s) * (max(s) - min(s)) for s in planned.values() if s) / flows
     first = {name: max(0.0, fmean(s) - apart_s / 2) if s else 0.0 for name, s in planned.items()}
-    return Starts(first[CUBIC], first[BBR], jitter_s + apart_s)
+    return Starts(first[CUBIC], first[second], jitter_s + apart_s)
 
 
-def _planned_s(scenario: Scenario, state: State) -> dict[str, list[float]]:
-    """CUBIC and BBR -> planned start of each of their flows."""
-    starts: dict[str, list[float]] = {CUBIC: [], BBR: []}
+def _planned_s(scenario: Scenario, state: State, second: str) -> dict[str, list[float]]:
+    """CUBIC and the second control -> planned start of each of their flows."""
+    starts: dict[str, list[float]] = {CUBIC: [], second: []}
     index = 0
     for group, counts in zip(scenario.flows, state, strict=True):
         for strategy, count in zip(scenario.strategies, counts, strict=True):
@@ -125,4 +132,4 @@ def _planned_s(scenario: Scenario, state: State) -> dict[str, list[float]]:
                     (group.start_offset.ns + planned_ns) / NS_PER_S
                 )
             index += count
-    return {name: starts[name] for name in (CUBIC, BBR)}
+    return {name: starts[name] for name in (CUBIC, second)}

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from nashbed.controlplane.contract.scenario import Scenario
@@ -22,7 +24,7 @@ from ..state import State, strategy_totals
 from .asked import problem_of, question_of
 from .expected import expected_crossing, mixes_of
 from .fluid import Competition, FlowKind
-from .settling import Settling, settling_of
+from .settling import SettlingTime, settling_of
 from .starts import BBR, CUBIC
 
 GOLDEN = (math.sqrt(5) - 1) / 2
@@ -45,7 +47,7 @@ class SettingSettling:
     """
 
     setting: Setting
-    mixes: tuple[Settling, ...]
+    mixes: tuple[SettlingTime, ...]
 
     @property
     def transient(self) -> bool:
@@ -63,7 +65,7 @@ class SettingSettling:
         return min(mix.low_s for mix in self.mixes), max(mix.high_s for mix in self.mixes)
 
     @property
-    def worst(self) -> Settling:
+    def worst(self) -> SettlingTime:
         """The mix whose measured share of BBR is furthest from the settled one."""
         return max(self.mixes, key=_bias)
 
@@ -78,11 +80,11 @@ class SettingSettling:
         }
 
 
-def _bias(mix: Settling) -> float:
+def _bias(mix: SettlingTime) -> float:
     return float(abs(mix.planned_shares(BBR) - mix.settled_share(BBR)).max())
 
 
-def _of_mix(mix: Settling) -> dict[str, Any]:
+def _of_mix(mix: SettlingTime) -> dict[str, Any]:
     competition = mix.competition
     flows = {kind.control: 0 for kind in competition.kinds}
     for kind in competition.kinds:
@@ -108,12 +110,12 @@ def settle_plan(
     budget_s: float,
     show: ShowSetting,
 ) -> tuple[list[SettingSettling], int]:
-    """Look at the settings of a plan until time is up, spread evenly over the sweep.
+    """Look at mixes of a plan until time is up, of settings that are spread evenly over the sweep.
 
     Args:
         scenario: The scenario.
         planned: Label of a setting -> the setting, and its planned mixes.
-        budget_s: No setting is begun after so many seconds.
+        budget_s: No mix is begun after so many seconds.
         show: Is told of each setting.
 
     Returns:
@@ -123,18 +125,23 @@ def settle_plan(
         FluidNotBuiltError: The library has not been built.
     """
     end_s = time.monotonic() + budget_s
-    spoken = {label: states for label, (s, every) in planned.items()
-              if (states := _spoken_of(scenario, s, every))}  # fmt: skip
+    spoken = {
+        label: states
+        for label, (setting, every) in planned.items()
+        if (states := _spoken_of(scenario, setting, every))
+    }
     order = [label for _, label in sorted((i * GOLDEN % 1, x) for i, x in enumerate(spoken))]
-    found: dict[str, SettingSettling] = {}
-    for label in order:
-        if time.monotonic() > end_s:
-            break
+    left = {label: _settling_times(scenario, planned[label][0], spoken[label]) for label in order}
+    found: dict[str, list[SettlingTime]] = defaultdict(list)
+    while left and time.monotonic() < end_s:  # one mix of every setting, then another one
+        label, mixes = next(iter(left.items()))
+        del left[label]
         show(label, len(found), len(order))
-        setting = planned[label][0]
-        mixes = _settlings(scenario, setting, spoken[label])
-        found[label] = SettingSettling(setting, tuple(mixes))
-    return [found[label] for label in spoken if label in found], len(order)
+        for mix in islice(mixes, 1):
+            found[label].append(mix)
+            left[label] = mixes
+    settled = [SettingSettling(planned[x][0], tuple(found[x])) for x in spoken if x in found]
+    return settled, len(order)
 
 
 def _spoken_of(scenario: Scenario, setting: Setting, states: Sequence[State]) -> list[State]:
@@ -143,13 +150,15 @@ def _spoken_of(scenario: Scenario, setting: Setting, states: Sequence[State]) ->
     return [state for state in dict.fromkeys(states) if problem_of(scenario, like, state) is None]
 
 
-def _settlings(scenario: Scenario, setting: Setting, states: Sequence[State]) -> Iterator[Settling]:
+def _settling_times(
+    scenario: Scenario, setting: Setting, states: Sequence[State]
+) -> Iterator[SettlingTime]:
     """Of the mixes of a setting that are looked at."""
     of_bbr = scenario.strategies.index(BBR)
     flows = scenario.total_flows
     tried: set[State] = set()
 
-    def near(bbr: float) -> Iterator[Settling]:
+    def near(bbr: float) -> Iterator[SettlingTime]:
         state = min(states, key=lambda s: (abs(strategy_totals(s)[of_bbr] - bbr), _unlike(s)))
         if state not in tried:
             tried.add(state)

@@ -34,6 +34,7 @@ COMMANDS = (
         "compare", "results", "Show what differs between two runs, and where by more than chance."
     ),
     LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
+    LazyCommand("mixes", "mixes", "Write measured mixes of runs as a table to hold models against."),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
     LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),

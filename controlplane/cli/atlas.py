@@ -64,6 +64,10 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
             help="Hatch where this model disagrees; none: do not.", show_default="closed-form"
         ),
     ] = None,
+    settled: Annotated[
+        bool,
+        typer.Option("--settled", help="Dot where the mix does not settle in time; slow."),
+    ] = False,
     runs: Annotated[
         list[Path] | None,
         typer.Option("--runs", help="Also mark this run's equilibria; repeatable."),
@@ -84,7 +88,8 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
     Over any two of buffer, BDP per flow, rate, base RTT and flows: which share of the flows runs
     BBR where no flow gains by switching. Measured settings that belong on the map are marked in
     the colour of their own equilibrium. Hatched: chance alone moves it by more than 10 % of the
-    flows, or the other model disagrees by more than 3 of 50 flows.
+    flows, or the other model disagrees by more than 3 of 50 flows. With --settled dotted: the
+    equilibrium's mix has not settled in the time that it has.
 
     It writes atlas.png, .pdf, .svg, atlas.csv (every point) and atlas.json (what was asked).
     """
@@ -99,7 +104,7 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
     check_folder(out, overwrite)
     placed = _measured(plane, runs or [])
     began = time.monotonic()
-    computed = _compute(plane, names, processes or os.cpu_count() or 1)
+    computed = _compute(plane, names, processes or os.cpu_count() or 1, settled)
     seconds = time.monotonic() - began
     made = {
         "utc": facts.utc_now(),
@@ -169,13 +174,15 @@ def _measured(plane: MapPlane, runs: list[Path]) -> list[PlacedSetting]:
     return place_settings(plane, known)
 
 
-def _compute(plane: MapPlane, names: tuple[str, str | None], processes: int) -> EquilibriumMap:
+def _compute(
+    plane: MapPlane, names: tuple[str, str | None], processes: int, settled: bool
+) -> EquilibriumMap:
     from nashbed.analysis.atlas.compute import compute_map  # noqa: PLC0415 - slow to import
 
     with step_display() as show_step:
         title = f"rows of {len(plane.x.values)} points"
         return compute_map(
-            plane, *names, processes, lambda done, rows: show_step(title, done, rows)
+            plane, *names, processes, lambda done, rows: show_step(title, done, rows), settled
         )
 
 
@@ -201,5 +208,7 @@ def _say(
     text += f"uncertain: {asked['uncertain']['seeds']} points by chance"
     if computed.other is not None:
         text += f", {asked['uncertain']['models']} where {computed.other} disagrees"
+    if asked["uncertain"]["transient"]:
+        text += f", {asked['uncertain']['transient']} that have not settled"
     text += f"\nmeasured settings on it: {len(placed)}\n" + "\n".join(files)
     answer(data, as_json, text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nashbed.analysis.models.transients import SettingSettling
 
 BUDGET_S = 8.0
-"""No setting is begun after so many seconds; one takes 0.2 to 3."""
+"""No mix is begun after so many seconds; one takes 0.1 to 2, from shallow to deep buffers."""
 ROUND_S = 60
 """Durations that are proposed are multiples of it."""
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
+from nashbed.analysis.models.expected import Mixes
+from nashbed.analysis.models.measured import mixes_of_file
 from nashbed.analysis.models.published_mixes import PanelKey, PublishedMixes
 from nashbed.analysis.nash.game import PayoffTable, two_strategy_table
+from nashbed.analysis.state import State
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PUBLISHED = REPOSITORY / "configs" / "scenarios" / "srivastava2023" / "published"
@@ -19,6 +24,28 @@ def payoff_table(panel: PublishedMixes, skip_invalid: bool = False) -> PayoffTab
     fair = panel.key.rate_mbps / panel.key.flows
     mixes = per_flow(panel, skip_invalid)
     return two_strategy_table(mixes, panel.key.flows, ("cubic", "bbr"), fair)
+
+
+def hints_of(key: PanelKey, start: Callable[[Mixes, int], float | None]) -> list[State]:
+    """Where a model starts the search of a setting, as a campaign hints at it.
+
+    Args:
+        key: The setting.
+        start: The model's; see campaign.of_scenario.
+    """
+    at = start(_questions()[key.rate_mbps, key.base_rtt_ms, key.buffer_bdp], key.flows)
+    return [] if at is None else [((key.flows - round(at), round(at)),)]
+
+
+@cache
+def _questions() -> dict[tuple[float, float, float], Mixes]:
+    """What models are asked about the mixes of each setting, as they were run."""
+    questions = [game.question for game in mixes_of_file(MIXES).games]
+    return {
+        (q.rate_bps / 1e6, round(q.base_rtt_s * 1e3, 6), round(q.buffer_bdp, 6)): mixes
+        for mixes in questions
+        for q in [mixes(1)]
+    }
 
 
 def per_flow(panel: PublishedMixes, skip_invalid: bool = False) -> dict[int, tuple[float, float]]:

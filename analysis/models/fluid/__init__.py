@@ -5,6 +5,7 @@ from .constants import FITTED, FluidConstants
 from .model import MODEL
 from .native import FluidNotBuiltError, controls, simulate
 from .outcome import Course, Outcome
+from .seconds import model_of, validations
 
 __all__ = [
     "FITTED",
@@ -17,5 +18,7 @@ __all__ = [
     "Outcome",
     "competition_of",
     "controls",
+    "model_of",
     "simulate",
+    "validations",
 ]

@@ -14,24 +14,26 @@ from .native import FluidNotBuiltError, simulate
 from .outcome import Outcome
 
 NAME = "fluid"
+BBR = "bbr"
 SEEDS = (1, 2, 3, 4)
 
 
 @lru_cache(maxsize=65536)  # figures, tables and searches ask the same again
-def predict(question: Question) -> Prediction:
+def predict(question: Question, second: str = BBR) -> Prediction:
     """Predict by simulation, once with each seed.
 
     Args:
         question: The question; starts, windows and the measured time count.
+        second: What runs in place of BBR; the answer says BBR where it means that.
     """
     alone = no_competition(NAME, question)
     if alone is not None:
         return alone
     try:
-        outcomes = [simulate(competition_of(question), seed, FITTED) for seed in SEEDS]
+        outcomes = [simulate(competition_of(question, second), seed, FITTED) for seed in SEEDS]
     except FluidNotBuiltError as error:
         return Prediction(NAME, question, None, refusals=(str(error),))
-    shares = [outcome.share_of("bbr") for outcome in outcomes]
+    shares = [outcome.share_of(second) for outcome in outcomes]
     return Prediction(
         NAME,
         question,
@@ -42,7 +44,7 @@ def predict(question: Question) -> Prediction:
 
 
 def _inner(outcomes: list[Outcome]) -> dict[str, float]:
-    """Means over the seeds; kinds are CUBIC, then BBR."""
+    """Means over the seeds; kinds are CUBIC, then BBR or what runs in its place."""
     loss = np.mean([outcome.loss for outcome in outcomes], axis=0)
     rtt = np.mean([outcome.min_rtt_s for outcome in outcomes], axis=0)
     return {

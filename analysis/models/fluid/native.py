@@ -161,11 +161,12 @@ def _outcome(competition: Competition, seed: int, answer: _Answer, course: Cours
     departed, sent, dropped = (
         np.array(values[:kinds]) for values in (answer.departed, answer.sent, answer.dropped)
     )
-    measured_s = competition.duration_s - competition.measured_from_s
+    bits_per_s = PACKET_BYTES * 8 / (competition.duration_s - competition.measured_from_s)
     return Outcome(
         competition=competition,
         seed=seed,
-        throughput_bps=departed * PACKET_BYTES * 8 / measured_s,
+        throughput_bps=departed * bits_per_s,
+        sent_bps=sent * bits_per_s,
         loss=np.divide(dropped, sent, out=np.zeros(kinds), where=sent > 0),
         min_rtt_s=np.array(answer.min_rtt[:kinds]),
         queueing_delay_s=answer.queue_delay,

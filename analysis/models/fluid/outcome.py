@@ -35,6 +35,7 @@ class Outcome:
         competition: What was simulated.
         seed: Its seed.
         throughput_bps: Of all flows of each kind together, shape (G,).
+        sent_bps: What they sent to the queue, shape (G,).
         loss: Part of what each kind sent that was dropped, shape (G,).
         min_rtt_s: Mean smallest round-trip time that the flows of each kind believe in, shape (G,).
         queueing_delay_s: Mean queueing delay in seconds.
@@ -47,6 +48,7 @@ class Outcome:
     competition: Competition
     seed: int
     throughput_bps: FloatArray
+    sent_bps: FloatArray
     loss: FloatArray
     min_rtt_s: FloatArray
     queueing_delay_s: float

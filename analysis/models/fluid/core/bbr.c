@@ -3,29 +3,15 @@
  * BBR version 1 as in Linux (net/ipv4/tcp_bbr.c; Cardwell, Cheng, Gunn, Yeganeh, Jacobson, ACM
  * Queue 14(5), 2016).
  */
-#include "bounds.h"
-#include "cohort.h"
+#include "bbr_common.h"
 
 #include <math.h>
 
-#define INITIAL_WINDOW 10.0
-#define LEAST_WINDOW 4.0
 #define HIGH_GAIN 2.885
 #define WINDOW_GAIN 2.0
 #define PHASES 8
-/* Rates are paced one percent below the estimate. */
-#define PACING_MARGIN 0.99
-#define FULL_GROWTH 1.25
-#define FULL_ROUNDS 3
-#define MIN_RTT_WINDOW 10.0
-#define PROBE_RTT_TIME 0.2
-/* Segments of one burst: what is paced in 2^-10 s, at least one or two, at most 64 KiB. */
-#define BURSTS_PER_SECOND 1024.0
-#define MOST_SEGMENTS 43.0
+/* Below it a burst may be of one segment. */
 #define SLOW_RATE (1.2e6 / 8 / 1514)
-#define BURSTS_ALLOWED 3.0
-#define PROBE_EXTRA 2.0
-#define MOST_AGGREGATED 0.1
 
 static const double gains[PHASES] = {1.25, 0.75, 1, 1, 1, 1, 1, 1};
 
@@ -50,8 +36,8 @@ bbr_start(struct cohort *flows, double now)
 {
 	(void)now;
 	flows->bbr = (struct bbr){.mode = BBR_STARTUP, .min_rtt = flows->base_rtt};
-	flows->window = INITIAL_WINDOW;
-	flows->pacing_rate = HIGH_GAIN * INITIAL_WINDOW / flows->base_rtt;
+	flows->window = BBR_INITIAL_WINDOW;
+	flows->pacing_rate = HIGH_GAIN * BBR_INITIAL_WINDOW / flows->base_rtt;
 }
 
 static void
@@ -80,10 +66,8 @@ static void
 update_rate(struct cohort *flows, const struct ack *ack)
 {
 	struct bbr *bbr = &flows->bbr;
-	double rtt = ack->rtt, rate = ack->rate;
+	double rate = bbr_sampled_rate(flows, ack);
 
-	/* The interval holds whole packets: the sample is off by a part of one. */
-	rate += flows->constants->rate_error_packets / rtt * (rate * rtt / (rate * rtt + 1));
 	if (ack->round)
 		begin_round(bbr);
 	bbr->best[0] = larger(bbr->best[0], rate);
@@ -95,9 +79,9 @@ static double
 allowance(const struct cohort *flows)
 {
 	double rate = flows->bbr.rate;
-	double segments = larger(rate < SLOW_RATE ? 1 : 2, rate / BURSTS_PER_SECOND);
+	double segments = larger(rate < SLOW_RATE ? 1 : 2, rate / BBR_BURSTS_PER_SECOND);
 
-	return BURSTS_ALLOWED * smaller(segments, MOST_SEGMENTS);
+	return BBR_BURSTS_ALLOWED * smaller(segments, BBR_MOST_SEGMENTS);
 }
 
 static void
@@ -105,12 +89,8 @@ check_full(struct bbr *bbr, const struct ack *ack)
 {
 	if (bbr->mode != BBR_STARTUP || !ack->round)
 		return;
-	if (bbr->rate >= bbr->full_rate * FULL_GROWTH) {
-		bbr->full_rate = bbr->rate;
-		bbr->full_rounds = 0;
-	} else if (++bbr->full_rounds >= FULL_ROUNDS) {
+	if (bbr_full_pipe_check(&bbr->pipe, bbr->rate, true))
 		bbr->mode = BBR_DRAIN;
-	}
 }
 
 static void
@@ -134,7 +114,7 @@ static void
 update_min_rtt(struct cohort *flows, const struct ack *ack)
 {
 	struct bbr *bbr = &flows->bbr;
-	bool expired = ack->now > bbr->min_rtt_at + MIN_RTT_WINDOW;
+	bool expired = ack->now > bbr->min_rtt_at + BBR_MIN_RTT_WINDOW;
 
 	if (ack->rtt <= bbr->min_rtt || expired) {
 		bbr->min_rtt = ack->rtt;
@@ -143,7 +123,7 @@ update_min_rtt(struct cohort *flows, const struct ack *ack)
 	if (expired && bbr->mode != BBR_PROBE_RTT) {
 		bbr->window_before = flows->window;
 		bbr->mode = BBR_PROBE_RTT;
-		bbr->probe_done = -1;
+		bbr->probe = (struct bbr_probe_rtt){};
 	}
 }
 
@@ -152,21 +132,12 @@ probe_rtt(struct cohort *flows, const struct ack *ack)
 {
 	struct bbr *bbr = &flows->bbr;
 
-	flows->window = smaller(flows->window, LEAST_WINDOW);
-	if (bbr->probe_done < 0) {
-		if (flows->in_flight > LEAST_WINDOW + 0.001)
-			return;
-		bbr->probe_done = ack->now + PROBE_RTT_TIME;
-		bbr->probe_round = false;
-		flows->round_start = ack->now;
-		return;
-	}
-	bbr->probe_round = bbr->probe_round || ack->round;
-	if (!bbr->probe_round || ack->now <= bbr->probe_done)
+	flows->window = smaller(flows->window, BBR_LEAST_WINDOW);
+	if (!bbr_probe_rtt_over(&bbr->probe, flows, ack, BBR_LEAST_WINDOW))
 		return;
 	bbr->min_rtt_at = ack->now;
 	flows->window = larger(flows->window, bbr->window_before);
-	if (bbr->full_rounds >= FULL_ROUNDS)
+	if (bbr->pipe.rounds >= BBR_FULL_ROUNDS)
 		enter_probe_bw(flows, ack->now);
 	else
 		bbr->mode = BBR_STARTUP;
@@ -178,9 +149,9 @@ aggregated(const struct cohort *flows)
 {
 	const struct bbr *bbr = &flows->bbr;
 
-	if (bbr->full_rounds < FULL_ROUNDS)
+	if (bbr->pipe.rounds < BBR_FULL_ROUNDS)
 		return 0;
-	return smaller(flows->constants->aggregated_packets, bbr->rate * MOST_AGGREGATED);
+	return smaller(flows->constants->aggregated_packets, bbr->rate * BBR_MOST_AGGREGATED);
 }
 
 /*
@@ -214,14 +185,14 @@ set_window(struct cohort *flows, const struct ack *ack, double bdp)
 	double target = gain * bdp + allowance(flows) + aggregated(flows);
 
 	if (bbr->mode == BBR_PROBE_BW && bbr->phase == 0)
-		target += PROBE_EXTRA;
+		target += BBR_PROBE_EXTRA;
 	if (bbr->recovering)
 		flows->window = larger(flows->window, flows->in_flight + ack->acked);
-	else if (bbr->full_rounds >= FULL_ROUNDS)
+	else if (bbr->pipe.rounds >= BBR_FULL_ROUNDS)
 		flows->window = smaller(flows->window + ack->acked, target);
-	else if (flows->window < target || flows->delivered < INITIAL_WINDOW)
+	else if (flows->window < target || flows->delivered < BBR_INITIAL_WINDOW)
 		flows->window += ack->acked;
-	flows->window = larger(flows->window, LEAST_WINDOW);
+	flows->window = larger(flows->window, BBR_LEAST_WINDOW);
 }
 
 static void
@@ -244,7 +215,7 @@ bbr_on_ack(struct cohort *flows, const struct ack *ack)
 	set_window(flows, ack, bdp);
 	if (bbr->mode == BBR_PROBE_RTT)
 		probe_rtt(flows, ack);
-	flows->pacing_rate = PACING_MARGIN * pacing_gain(bbr) * bbr->rate;
+	flows->pacing_rate = BBR_PACING_MARGIN * pacing_gain(bbr) * bbr->rate;
 }
 
 static double

@@ -2,8 +2,7 @@
 #ifndef BBR_H
 #define BBR_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "bbr_parts.h"
 
 #define BBR_ROUNDS 10
 
@@ -23,17 +22,14 @@ struct bbr {
 	double best[BBR_ROUNDS];
 	double best_before;
 	double rate;
-	double full_rate;
-	uint32_t full_rounds;
+	struct bbr_full_pipe pipe;
 	double min_rtt;
 	double min_rtt_at;
 	/* The window before ProbeRTT or a recovery. */
 	double window_before;
 	bool recovering;
 	double recovery_until;
-	/* When ProbeRTT may end; below 0: the flight has not drained yet. */
-	double probe_done;
-	bool probe_round;
+	struct bbr_probe_rtt probe;
 };
 
 #endif

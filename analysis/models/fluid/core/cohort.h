@@ -4,9 +4,12 @@
 #define COHORT_H
 
 #include "bbr.h"
+#include "bbr3.h"
 #include "chance.h"
+#include "copa.h"
 #include "cubic.h"
 #include "fluid.h"
+#include "vivace.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -22,8 +25,12 @@ struct ack {
 	double rtt;
 	/* Part of what came back in the last four round trips that was lost. */
 	double loss_rate;
-	/* Delivered in the round trip that ends now, in packets per second. */
+	/* Delivered in the round trip that ends now; and that in packets per second. */
+	double delivered;
 	double rate;
+	/* When the newest of it was sent: what was in flight, and missed until then. */
+	double sent_flight;
+	double sent_missed;
 	/* The first packet of a round was acknowledged: it was sent after the last round began. */
 	bool round;
 };
@@ -58,11 +65,16 @@ struct cohort {
 
 	double in_flight;
 	double delivered;
+	/* Whole packets that a control that counts them has missed (losses_draw). */
+	double missed;
 	double loss_rate;
 	double round_start;
 	union {
 		struct cubic cubic;
 		struct bbr bbr;
+		struct bbr3 bbr3;
+		struct copa copa;
+		struct vivace vivace;
 	};
 };
 
@@ -75,5 +87,10 @@ loses(struct cohort *flows, double lost)
 
 extern const struct control cubic_control;
 extern const struct control bbr_control;
+extern const struct control bbr2_control;
+extern const struct control bbr3_control;
+extern const struct control copa_control;
+extern const struct control copa_default_control;
+extern const struct control vivace_control;
 
 #endif

@@ -18,6 +18,8 @@
 #define RENO_ALPHA 0.529
 /* At most half a packet for each that is acknowledged. */
 #define MOST_GROWTH 0.5
+/* Until the first loss says what there is: a packet for every 20, which is 5 % in a round trip. */
+#define UNKNOWN_GROWTH 0.05
 /* Growth at the plateau, where the target is not above the window. */
 #define LEAST_GROWTH 0.01
 #define HYSTART_WINDOW 16.0
@@ -120,6 +122,8 @@ avoid_congestion(struct cohort *flows, const struct ack *ack)
 	t = ack->now - cubic->epoch + cubic->min_rtt - cubic->k;
 	target = cubic->origin + C * t * t * t;
 	growth = target > window ? (target - window) / window : LEAST_GROWTH / window;
+	if (cubic->last_max <= 0)
+		growth = larger(growth, UNKNOWN_GROWTH);
 	cubic->reno += RENO_ALPHA * ack->acked / window;
 	growth = larger(growth, (cubic->reno - window) / window);
 	flows->window += ack->acked * smaller(growth, MOST_GROWTH);

@@ -13,7 +13,10 @@
 /* The loss rate is a mean over so many round trips. */
 #define LOSS_MEMORY 4.0
 
-static const struct control *const controls[] = {&cubic_control, &bbr_control};
+static const struct control *const controls[] = {
+	&cubic_control, &bbr_control,	       &bbr2_control,	&bbr3_control,
+	&copa_control,	&copa_default_control, &vivace_control,
+};
 #define CONTROLS (sizeof(controls) / sizeof(controls[0]))
 
 struct events {
@@ -136,13 +139,19 @@ rtt_at(const struct simulation *sim, uint32_t i, uint64_t t)
  * The delivery rate as tcp_rate.c has it: what was delivered since the packet was sent that is
  * acknowledged now, by the longer one of the times that it took to send and to acknowledge that.
  */
-static double
-delivery_rate(struct simulation *sim, uint32_t i, uint64_t t, double rtt)
+static void
+sample(struct simulation *sim, uint32_t i, uint64_t t, struct ack *ack)
 {
-	uint64_t back = (uint64_t)(rtt / sim->slots.slot + 0.5);
-	double sending = back <= t ? rtt_at(sim, i, t - back) : rtt;
+	const struct slots *slots = &sim->slots;
+	uint64_t back = (uint64_t)(ack->rtt / slots->slot + 0.5);
+	double sending = back <= t ? rtt_at(sim, i, t - back) : ack->rtt;
 
-	return (sim->cohort[i].delivered - delivered_at(sim, i, t, rtt)) / larger(rtt, sending);
+	ack->delivered = sim->cohort[i].delivered - delivered_at(sim, i, t, ack->rtt);
+	ack->rate = ack->delivered / larger(ack->rtt, sending);
+	if (back > t)
+		return;
+	ack->sent_flight = slots_at(slots, slots->flight, t - back)[i];
+	ack->sent_missed = slots_at(slots, slots->missed, t - back)[i];
 }
 
 static void
@@ -169,7 +178,7 @@ acknowledge(struct simulation *sim, uint32_t i, uint64_t t)
 				    (ack.lost / (ack.acked + ack.lost) - flows->loss_rate);
 	ack.loss_rate = flows->loss_rate;
 	if (ack.acked > 0) {
-		ack.rate = delivery_rate(sim, i, t, ack.rtt);
+		sample(sim, i, t, &ack);
 		ack.round = ack.now - ack.rtt >= flows->round_start;
 		if (ack.round)
 			flows->round_start = ack.now;
@@ -193,6 +202,19 @@ send(struct simulation *sim, struct cohort *flows, double now)
 	sent = smaller(sent, flows->pacing_rate * sim->slots.slot);
 	flows->in_flight += sent;
 	return sent * flows->flows;
+}
+
+/* What acknowledgements of what is sent in this slot will be compared with. */
+static void
+remember(struct simulation *sim, uint64_t t)
+{
+	double *flight = slots_at(&sim->slots, sim->slots.flight, t);
+	double *missed = slots_at(&sim->slots, sim->slots.missed, t);
+
+	for (uint32_t i = 0; i < sim->cohorts; i++) {
+		flight[i] = sim->cohort[i].in_flight;
+		missed[i] = sim->cohort[i].missed;
+	}
 }
 
 /* Flows that cut within a round trip and a quarter of one another are one congestion event. */
@@ -272,6 +294,7 @@ run(struct simulation *sim)
 		}
 		for (uint32_t i = 0; i < sim->cohorts; i++)
 			sim->sent[i] = send(sim, &sim->cohort[i], now);
+		remember(sim, t);
 		slots_pass(&sim->slots, t, sim->sent);
 		count(sim, t, now);
 	}

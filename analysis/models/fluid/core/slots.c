@@ -29,14 +29,17 @@ slots_make(struct slots *slots, double rate, double buffer, double slot, uint32_
 	slots->acked = calloc(length * cohorts, sizeof(double));
 	slots->lost = calloc(length * cohorts, sizeof(double));
 	slots->delivered = calloc(length * cohorts, sizeof(double));
+	slots->flight = calloc(length * cohorts, sizeof(double));
+	slots->missed = calloc(length * cohorts, sizeof(double));
 	slots->total = calloc(length, sizeof(double));
 	slots->delay = calloc(length, sizeof(double));
 	slots->stay = calloc(length, sizeof(double));
 	slots->path = calloc(cohorts, sizeof(*slots->path));
 	slots->departed = calloc(cohorts, sizeof(double));
 	slots->dropped = calloc(cohorts, sizeof(double));
-	return slots->queued && slots->acked && slots->lost && slots->delivered && slots->total &&
-	       slots->delay && slots->stay && slots->path && slots->departed && slots->dropped;
+	return slots->queued && slots->acked && slots->lost && slots->delivered && slots->flight &&
+	       slots->missed && slots->total && slots->delay && slots->stay && slots->path &&
+	       slots->departed && slots->dropped;
 }
 
 void
@@ -46,6 +49,8 @@ slots_free(struct slots *slots)
 	free(slots->acked);
 	free(slots->lost);
 	free(slots->delivered);
+	free(slots->flight);
+	free(slots->missed);
 	free(slots->total);
 	free(slots->delay);
 	free(slots->stay);

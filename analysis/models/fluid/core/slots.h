@@ -21,6 +21,8 @@ struct slots {
 	double *acked;
 	double *lost;
 	double *delivered;
+	double *flight;
+	double *missed;
 	/* Rings of one value. */
 	double *total;
 	double *delay;
