@@ -1,4 +1,4 @@
-"""The measured mixes of runs as a table that models are held against: `published_mixes` reads it."""
+"""Measured mixes of runs as a table to hold models against; `published_mixes` reads it."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
 
 
 def _recorded(record: TrialRecord, second: str) -> tuple[float, float] | None:
-    """When CUBIC and the second control really began to send, in seconds after the first of them."""
+    """When CUBIC and the second control really began to send, in seconds after the first."""
     began = [
         [s.start_ns for s in record.spans if s.strategy == name and s.start_ns is not None]
         for name in (CUBIC, second)
