@@ -12,7 +12,6 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 from numpy.typing import NDArray
 
@@ -41,8 +40,8 @@ HATCHES = {"seeds": "//////", "models": "\\\\\\\\", "transient": ".."}
 HATCH_INK, HATCH_WIDTH = "#1b1f2466", 0.45
 NOT_ANSWERED = "#d8dde3"
 MARKER_POINTS = 7.0
-TEXT_MARGIN = (0.085, 0.075)
-"""Half the width and height of a corner's name, in parts of the axes."""
+TEXT_ROOM = (0.09, 0.075)
+"""Half the width and height that a corner's name takes, in parts of the axes."""
 
 
 def draw(
@@ -68,7 +67,7 @@ def draw(
     hatched = _hatch(ax, computed)
     marks = _mark(ax, computed.plane, placed)
     _axes(ax, computed.plane)
-    _name_corners(ax, computed, shares)
+    _name_corners(ax, computed, shares, placed)
     figure.suptitle(
         "Who runs BBR when nobody gains by switching", x=0.01, ha="left", fontweight="bold"
     )
@@ -150,33 +149,41 @@ def _title(name: str | None) -> str:
     return "" if name is None else MODELS[name].title.lower()
 
 
-def _name_corners(ax: Axes, computed: EquilibriumMap, shares: FloatGrid) -> None:
-    """Write into each corner that is large enough what every flow, or nearly every one, runs."""
+def _name_corners(
+    ax: Axes, computed: EquilibriumMap, shares: FloatGrid, placed: Sequence[PlacedSetting]
+) -> None:
+    """Write into each corner what every flow, or nearly every one, runs, if there is room."""
+    free = _free(ax, computed, placed)
     x, y = _places(computed)
     for name, side in (("BBR", shares), ("CUBIC", 1 - shares)):
         for words, least in (("every flow", SURE), ("nearly\nevery flow", NEARLY)):
             inside = side > least
-            if inside.mean() >= LEAST_CORNER:
-                row, column = _deepest(inside)
-                text = ax.text(x[column], y[row], f"{words}\nruns {name}", ha="center",
-                               va="center", color="white", fontsize=9.5, fontweight="bold",
-                               zorder=5)  # fmt: skip
-                _keep_inside(ax, text)
+            if inside.mean() >= LEAST_CORNER and (inside & free).any():
+                row, column = _deepest(inside, free)
+                ax.text(x[column], y[row], f"{words}\nruns {name}", ha="center", va="center",
+                        color="white", fontsize=9.5, fontweight="bold", zorder=5)  # fmt: skip
                 break
 
 
-def _keep_inside(ax: Axes, text: Text) -> None:
-    """Move a text to where it is as far from the axes' edges as half its size."""
-    place = ax.transAxes.inverted().transform(ax.transData.transform(text.get_position()))
-    text.set_transform(ax.transAxes)
-    text.set_position(np.clip(place, TEXT_MARGIN, 1 - np.array(TEXT_MARGIN)))
+def _free(ax: Axes, computed: EquilibriumMap, placed: Sequence[PlacedSetting]) -> NDArray[np.bool_]:
+    """Where a name would be within the axes and hide no mark, shape (y, x)."""
+    x, y = computed.plane.x.kind.shown, computed.plane.y.kind.shown
+    to_axes = ax.transData + ax.transAxes.inverted()
+    places = to_axes.transform([(p.x * x, p.y * y) for p in computed.points])
+    room = np.array(TEXT_ROOM)
+    free: NDArray[np.bool_] = ((places > room) & (places < 1 - room)).all(axis=1)
+    if placed:
+        marks = to_axes.transform([(each.x * x, each.y * y) for each in placed])
+        apart = np.abs(places[:, None] - marks[None]) > room
+        free &= apart.any(axis=2).all(axis=1)
+    return free.reshape(len(computed.plane.y.values), len(computed.plane.x.values))
 
 
-def _deepest(inside: NDArray[np.bool_]) -> tuple[int, int]:
-    """The point that is furthest from where an area ends, the map's edges among it."""
+def _deepest(inside: NDArray[np.bool_], free: NDArray[np.bool_]) -> tuple[int, int]:
+    """Of the free points the one that is furthest from where an area or the map ends."""
     from scipy.ndimage import distance_transform_edt  # noqa: PLC0415 - slow to import
 
-    depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1]
+    depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1] * free
     row, column = np.unravel_index(int(depth.argmax()), depth.shape)
     return int(row), int(column)
 

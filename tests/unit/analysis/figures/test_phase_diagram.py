@@ -99,6 +99,12 @@ def test_corners_have_names() -> None:
             box = text.get_window_extent()
             assert ax.bbox.x0 < box.x0 < box.x1 < ax.bbox.x1
             assert ax.bbox.y0 < box.y0 < box.y1 < ax.bbox.y1
+    # Marks all over the corner leave no room for a name.
+    many = [replace(PAPER, buffer_bdp=b, rate_bps=r * 1e6) for b in (10, 20, 30, 40) for r in
+            (20, 40, 80, 160, 320, 640, 1280)]  # fmt: skip
+    named = texts(drawn(made(shares), *many).axes[0])
+    assert "every flow\nruns BBR" in named
+    assert "nearly\nevery flow\nruns CUBIC" not in named
     ax = drawn(made(np.full((8, 8), 0.5))).axes[0]
     assert not [text for text in texts(ax) if "flow" in text]
 
