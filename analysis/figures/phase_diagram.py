@@ -176,7 +176,10 @@ def _free(ax: Axes, computed: EquilibriumMap, placed: Sequence[PlacedSetting]) -
         marks = to_axes.transform([(each.x * x, each.y * y) for each in placed])
         apart = np.abs(places[:, None] - marks[None]) > room
         free = free & apart.any(axis=2).all(axis=1)
-    return free.reshape(len(computed.plane.y.values), len(computed.plane.x.values))
+    grid: NDArray[np.bool_] = free.reshape(
+        len(computed.plane.y.values), len(computed.plane.x.values)
+    )
+    return grid
 
 
 def _deepest(inside: NDArray[np.bool_], free: NDArray[np.bool_]) -> tuple[int, int]:

@@ -83,7 +83,8 @@ def predictions(
     Returns:
         `second`, `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the
         models' `predictions`), `crossings` (of each model, in the same order: where BBR's lead
-        ends, in flows) and `equilibrium`, the band, None if `second` is not BBR. Units: bit/s, s, bytes.
+        ends, in flows) and `equilibrium`, the band, None if `second` is not BBR. Units: bit/s, s,
+        bytes.
     """
     counts = range(question.flows + 1) if every_mix else [question.bbr]
     asked = [question.with_bbr(bbr) for bbr in counts]

@@ -133,7 +133,8 @@ def read_rows(path: Path) -> list[MixRow]:
         path: A CSV file with the columns of fabric_mixes.csv, and of these any: `duration_s`,
             `cubic_start_s`, `bbr_start_s`, `start_spread_s`, `connecting_s`, `measured_from_s`,
             `window_bytes` (empty: no limit), `control` (the second one; its flows are counted by
-            `n_bbr`), `source` and `setting`. Without the starts the flows are taken as started by iperf3.
+            `n_bbr`), `source` and `setting`. Without the starts the flows are taken as started by
+            iperf3.
 
     Raises:
         RunError: The file is missing, has other columns, or a cell is no number.
