@@ -175,7 +175,7 @@ def _free(ax: Axes, computed: EquilibriumMap, placed: Sequence[PlacedSetting]) -
     if placed:
         marks = to_axes.transform([(each.x * x, each.y * y) for each in placed])
         apart = np.abs(places[:, None] - marks[None]) > room
-        free &= apart.any(axis=2).all(axis=1)
+        free = np.logical_and(free, apart.any(axis=2).all(axis=1))
     return free.reshape(len(computed.plane.y.values), len(computed.plane.x.values))
 
 
