@@ -25,15 +25,15 @@
 #define BBR_MOST_AGGREGATED 0.1
 
 /*
- * The delivery rate of a round of packets that come in bursts: as with counts of random events, it
- * is off by some part of the square root of their number, and the largest samples are what counts.
+ * The delivery rate. Of all packets that leave in a round those of one flow are a random sample, so
+ * that their number is off by a part of its binomial standard deviation; and the largest counts.
  */
 static inline double
 bbr_sampled_rate(const struct cohort *flows, const struct ack *ack)
 {
 	double packets = ack->rate * ack->rtt;
 
-	return ack->rate + flows->constants->rate_noise * sqrt(packets) / ack->rtt;
+	return ack->rate + flows->constants->rate_noise * sqrt(packets * ack->others) / ack->rtt;
 }
 
 static inline void

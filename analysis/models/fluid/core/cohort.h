@@ -28,6 +28,8 @@ struct ack {
 	/* Delivered in the round trip that ends now; and that in packets per second. */
 	double delivered;
 	double rate;
+	/* Of the link, what others had in the same time. */
+	double others;
 	/* When the newest of it was sent: what was in flight, and missed until then. */
 	double sent_flight;
 	double sent_missed;

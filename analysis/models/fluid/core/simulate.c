@@ -10,6 +10,7 @@
 #define SHORTEST_SLOT 0.0005
 #define LONGEST_SLOT 0.008
 #define MOST_SLOTS 1e9
+#define ROUNDING 1e-9
 /* The loss rate is a mean over so many round trips. */
 #define LOSS_MEMORY 4.0
 
@@ -104,6 +105,8 @@ prepare(struct simulation *sim)
 		return status;
 	slot = smaller(LONGEST_SLOT,
 		       larger(SHORTEST_SLOT, shortest / question->constants.slots_per_rtt));
+	/* A whole number of slots to the shortest round trip, so that nobody's is rounded. */
+	slot = shortest / ceil(shortest / slot - ROUNDING);
 	if (question->duration / slot > MOST_SLOTS)
 		return FLUID_TOO_LARGE;
 	if (!slots_make(&sim->slots, question->rate, question->buffer, slot, sim->cohorts, longest))
@@ -154,6 +157,7 @@ sample(struct simulation *sim, uint32_t i, uint64_t t, struct ack *ack)
 
 	ack->delivered = sim->cohort[i].delivered - delivered_at(sim, i, t, ack->rtt);
 	ack->rate = ack->delivered / larger(ack->rtt, sending);
+	ack->others = larger(0, 1 - ack->rate / sim->slots.rate);
 	if (back > t)
 		return;
 	ack->sent_flight = slots_at(slots, slots->flight, t - back)[i];
