@@ -24,8 +24,10 @@ COMMANDS = (
     LazyCommand("doctor", "doctor", "Show what is installed, what is skipped, and how to get it."),
     LazyCommand("targets", "targets", "Show what each target can do."),
     LazyCommand("schema", "schema", "Write the JSON schemas of scenario and testbed files.", True),
-    LazyCommand("model", "model", "Predict throughputs by published models, or test the models."),
-    LazyCommand("atlas", "atlas", "Map the equilibrium that a model predicts, as a phase diagram."),
+    LazyCommand(
+        "model", "model", "Predict throughputs and equilibria by all models, or test the models."
+    ),
+    LazyCommand("atlas", "atlas", "Map the equilibrium that a model predicts."),
     LazyCommand("calibrate", "calibrate", "Measure whether a testbed does what it is asked to."),
     LazyCommand(
         "verify", "verify", "Run trials of a virtual run again: they must be equal to the bit."
@@ -35,7 +37,9 @@ COMMANDS = (
     ),
     LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
     LazyCommand(
-        "mixes", "mixes", "Write measured mixes of runs as a table to hold models against."
+        "mixes",
+        "mixes",
+        "Write the measured mixes of runs as a table for `nashbed model --against`.",
     ),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),

@@ -63,7 +63,7 @@ def errors_text(answers: Json) -> str:
     """The errors: a row for each buffer, a column for each model; then those of equilibria."""
     table = Table(
         title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
-        "+: BBR too high) 90th percentile of the absolutes"
+        "+: BBR too high); --json has the 90th percentiles"
     )
     table.add_column("buffer\nBDP", justify="right", no_wrap=True)
     table.add_column("mixes", justify="right", no_wrap=True)
@@ -182,7 +182,7 @@ def _error(each: Json) -> str:
     if each["median_abs"] is None:
         return "refused"
     off = round(100 * each["median"], 1) + 0.0  # never -0.0
-    return f"{100 * each['median_abs']:.1f} ({off:+.1f}) {100 * each['p90_abs']:.1f}"
+    return f"{100 * each['median_abs']:.1f} ({off:+.1f})"
 
 
 def _bbr_each(prediction: Json) -> str:

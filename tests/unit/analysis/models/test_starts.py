@@ -56,7 +56,12 @@ def test_every_other_repetition_of_a_settled_run_is_spread() -> None:
 def test_by_iperf3_the_smaller_process_sends_first() -> None:
     # 40 streams connect while 10 send: 40 ms each, and in the queue as long as that and 30 %.
     starts = iperf3_starts(50, 10, 0.04, 20)
-    assert starts == Starts(pytest.approx(40 * 0.04 * (1 + BUSY_CONNECT_RTTS)), 0.0, 0.0)
+    assert starts == Starts(
+        cubic_s=pytest.approx(40 * 0.04 * (1 + BUSY_CONNECT_RTTS)),
+        bbr_s=0.0,
+        spread_s=0.0,
+        connecting_s=pytest.approx(10 * 0.04),
+    )
     # A buffer of half a BDP is half full on average.
     assert iperf3_starts(1, 3, 0.04, 0.5).bbr_s == pytest.approx(2 * 0.04 * 1.25)
     assert iperf3_starts(5, 5, 0.04, 20).lead_s == 0
@@ -70,5 +75,5 @@ def test_by_iperf3_a_run_says_when_they_sent() -> None:
         for name, start in (("cubic", 10**9), ("bbr", 3 * 10**9))
     )  # fmt: skip
     record = TrialRecord.model_construct(repetition=0, spans=spans)
-    assert of("iperf3", records=[record]) == Starts(0.0, 2.0, 0.0)
+    assert of("iperf3", records=[record]) == Starts(0.0, 2.0, 0.0, connecting_s=0.08)
     assert of("iperf3") == iperf3_starts(2, 3, 0.04, 2)
