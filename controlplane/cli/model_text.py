@@ -12,7 +12,7 @@ from .console import as_text
 Json = dict[str, Any]
 NONE = "-"
 WIDE = 120
-"""Of the table of errors, which has a column for each model."""
+"""Of tables that have a column for each model."""
 INNER = (
     (("queueing_delay_s",), "queue\nms", 1e3),
     (("rtt_plus_s",), "RTT+\nms", 1e3),
@@ -43,19 +43,22 @@ def mix_text(answers: Json) -> str:
 
 def mixes_text(answers: Json) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
-    table = Table(title=f"Mbit/s per flow, {_setting(answers)}")
+    table = Table(
+        title=f"Mbit/s per flow, {_setting(answers)}\n(±: half of the range over the fluid model's seeds)"
+    )
     second = _second(answers)
     table.add_column(f"{second}\nflows", justify="right")
     answering = [i for i in range(len(answers["models"])) if _answers(answers, i)]
     for i in answering:
         title = answers["models"][i]["title"].replace("Mishra, ", "Mishra,\n")
-        table.add_column(f"{title}\n{second}", justify="right")
+        title = title.replace("synchronised", "sync.")
+        table.add_column(f"{title}\n{second}", justify="right", no_wrap=True)
         table.add_column("\n\nCUBIC" if "\n" in title else "\nCUBIC", justify="right")
     for mix in answers["mixes"]:
         said = [mix["predictions"][i] for i in answering]
         cells = ((_bbr_each(each), _mbit(each["per_flow_bps"]["cubic"])) for each in said)
         table.add_row(str(mix["bbr"]), *(cell for pair in cells for cell in pair))
-    shown = as_text(table) if answering else f"no model answers: {_setting(answers)}\n"
+    shown = as_text(table, WIDE) if answering else f"no model answers: {_setting(answers)}\n"
     return shown + _reasons(answers, answers["mixes"]) + "\n" + _equilibria(answers)
 
 
@@ -186,13 +189,13 @@ def _error(each: Json) -> str:
 
 
 def _bbr_each(prediction: Json) -> str:
-    """Mbit/s of a BBR flow, with its range over the seeds."""
+    """Mbit/s of a BBR flow, with half of its range over the seeds."""
     bps, within = prediction["per_flow_bps"]["bbr"], prediction["share_range"]
     share = prediction["bbr_share"]
     if bps is None or within is None or not share:
         return _mbit(bps)
-    low, high = (_mbit(bps * end / share) for end in within)
-    return f"{_mbit(bps)} ({low} to {high})"
+    half = bps * (within[1] - within[0]) / share / 2
+    return f"{_mbit(bps)} ± {_mbit(half)}"
 
 
 def _share(prediction: Json) -> str:
