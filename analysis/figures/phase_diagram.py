@@ -171,12 +171,13 @@ def _free(ax: Axes, computed: EquilibriumMap, placed: Sequence[PlacedSetting]) -
     to_axes = ax.transData + ax.transAxes.inverted()
     places = to_axes.transform([(p.x * x, p.y * y) for p in computed.points])
     room = np.array(TEXT_ROOM)
-    free: NDArray[np.bool_] = ((places > room) & (places < 1 - room)).all(axis=1)
+    free = np.all((places > room) & (places < 1 - room), axis=1)
     if placed:
         marks = to_axes.transform([(each.x * x, each.y * y) for each in placed])
         apart = np.abs(places[:, None] - marks[None]) > room
         free = np.logical_and(free, apart.any(axis=2).all(axis=1))
-    return free.reshape(len(computed.plane.y.values), len(computed.plane.x.values))
+    rows = len(computed.plane.y.values), len(computed.plane.x.values)
+    return np.asarray(free, dtype=np.bool_).reshape(rows)
 
 
 def _deepest(inside: NDArray[np.bool_], free: NDArray[np.bool_]) -> tuple[int, int]:

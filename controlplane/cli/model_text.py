@@ -44,7 +44,8 @@ def mix_text(answers: Json) -> str:
 def mixes_text(answers: Json) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
     table = Table(
-        title=f"Mbit/s per flow, {_setting(answers)}\n(±: half of the range over the fluid model's seeds)"
+        title=f"Mbit/s per flow, {_setting(answers)}\n"
+        "(±: half of the range over the fluid model's seeds)"
     )
     second = _second(answers)
     table.add_column(f"{second}\nflows", justify="right")
