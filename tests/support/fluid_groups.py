@@ -1,7 +1,7 @@
 """The fluid model against runs whose groups of flows have base RTTs of their own.
 
 `python -m tests.support.fluid_groups RUN...` asks it about each measured mix of CUBIC and BBR, with
-the flows of a group as a kind of their own, and prints how far BBR's share of the throughput is off.
+the flows of a group as a kind of their own, and prints how far BBR's share is off.
 """
 
 from __future__ import annotations
