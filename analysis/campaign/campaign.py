@@ -26,6 +26,12 @@ from .speculation import bracket, fill
 
 NARROW = 5
 """Flows: a bracket whose inside one round may measure."""
+INTERVAL_MIXES = 6
+"""Mixes with flows of both that a line has at least when it is done: with fewer the equilibrium has
+no interval, or one that says nothing (`nash.crossing_interval`). Where mixes are repeated one less
+does, for repetitions tell the noise."""
+ASIDE, REACH, LEAST_REACH = 0.1, 0.15, 3
+"""They are about this part of the line from the equilibrium, at most that or so many flows."""
 
 
 class TrialRequest(NamedTuple):
@@ -168,6 +174,7 @@ class Campaign:
             states += self._early_repeats(game, width - len(states))
         else:
             states = self._repeats(game, search.result(), noise)
+            states = states or mixes_for_interval(game, search.result().equilibria, self._least)
         if not states:
             self._finish(index, search.result())
         requests = [TrialRequest(index, state, game.tried.get(state, 0)) for state in states]
@@ -190,6 +197,11 @@ class Campaign:
     def _may_repeat(self, game: Game, state: State) -> bool:
         return game.tried[state] < self._rules.repetitions
 
+    @property
+    def _least(self) -> int:
+        """Mixes with flows of both that an interval takes."""
+        return INTERVAL_MIXES - (self._rules.repetitions > 1)
+
     def _repeats(self, game: Game, result: SearchResult, noise: Noise) -> list[State]:
         """Mixes that decide an equilibrium and are not clear yet, while repetitions are left."""
         states: set[State] = set()
@@ -208,6 +220,27 @@ class Campaign:
         """Say where a setting beside a game has settled, if nothing better is known of it."""
         if not game.hints and game.sizes == tuple(sum(counts) for counts in state):
             game.hints.append(state)
+
+
+def mixes_for_interval(game: Game, equilibria: Sequence[State], least: int) -> list[State]:
+    """Mixes beside the equilibrium of a line, so that there is an interval about it.
+
+    A search with a good start needs no more than the three mixes that decide.
+
+    Args:
+        game: The game.
+        equilibria: Those that were found.
+        least: Mixes with flows of both that there are to be.
+    """
+    if not game.is_line or not equilibria:
+        return []
+    length, here = game.sizes[0], equilibria[0][0][1]
+    known = {state[0][1] for state in game.tried}
+    have = sum(0 < state[0][1] < length for state in game.samples)
+    reach = max(LEAST_REACH, round(REACH * length))
+    free = [p for p in range(here - reach, here + reach + 1) if 0 < p < length and p not in known]
+    free.sort(key=lambda p: (abs(abs(p - here) - ASIDE * length), abs(p - here)))
+    return [game.at(p) for p in free[: max(0, least - have)]]
 
 
 def _with_more(game: Game, states: list[State], width: int) -> list[State]:
