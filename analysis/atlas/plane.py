@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
-from ..models.asked import whole_from_s
+from ..models.asked import started_by_iperf3
 from ..models.question import Question
-from ..models.starts import iperf3_starts
 from .axes import KINDS, MapAxis
 
 DEFAULTS = {"buffer": 5.0, "rate": 100e6, "rtt": 0.04, "flows": 50.0}
@@ -75,20 +74,7 @@ class MapPlane:
         if self.start == TOGETHER:
             return question.with_bbr
 
-        def mix(bbr: int) -> Question:
-            starts = iperf3_starts(
-                question.flows - bbr, bbr, question.base_rtt_s, question.buffer_bdp
-            )
-            return replace(
-                question.with_bbr(bbr),
-                cubic_start_s=starts.cubic_s,
-                bbr_start_s=starts.bbr_s,
-                start_spread_s=starts.spread_s,
-                connecting_s=starts.connecting_s,
-                measured_from_s=whole_from_s(starts),
-            )
-
-        return mix
+        return lambda bbr: started_by_iperf3(question.with_bbr(bbr))
 
     @property
     def points(self) -> int:

@@ -173,8 +173,9 @@ class Campaign:
             states = _with_more(game, states, width)
             states += self._early_repeats(game, width - len(states))
         else:
-            states = self._repeats(game, search.result(), noise)
-            states = states or mixes_for_interval(game, search.result().equilibria, self._least)
+            found = search.result()
+            states = self._repeats(game, found, noise)
+            states = states or mixes_for_interval(game, found.equilibria, self._least)
         if not states:
             self._finish(index, search.result())
         requests = [TrialRequest(index, state, game.tried.get(state, 0)) for state in states]

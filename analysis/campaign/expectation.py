@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 
 import numpy as np
 from nashbed.controlplane.contract.scenario import Scenario
@@ -37,7 +38,8 @@ def expected_rounds(scenario: Scenario, settings: Sequence[Setting], at_once: in
         settings: Its settings.
         at_once: Trials side by side.
     """
-    plays = [_play(quick_campaign(scenario, settings, at_once), seed) for seed in range(PLAYS)]
+    campaign = quick_campaign(scenario, settings, at_once)
+    plays = [_play(deepcopy(campaign), seed) for seed in range(PLAYS)]
     return sorted(plays, key=sum)[PLAYS // 2]
 
 

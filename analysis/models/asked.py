@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from nashbed.controlplane.contract.course import SettledDuration
@@ -12,7 +13,7 @@ from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 
 from ..state import State, strategy_totals
 from .question import Question
-from .starts import BBR, CUBIC, Starts, starts_of
+from .starts import BBR, CUBIC, Starts, iperf3_starts, starts_of
 
 SEND_BUFFER_OF_PACKET = 2600
 """Bytes of a send buffer that a packet in flight takes, the kernel's overhead and what is not sent
@@ -101,6 +102,23 @@ def whole_from_s(starts: Starts) -> float:
     question has no end of its own for each, so half of the lead counts at the beginning.
     """
     return starts.lead_s / 2
+
+
+def started_by_iperf3(question: Question) -> Question:
+    """The same, its flows started by iperf3 and each control measured over its own time.
+
+    Args:
+        question: The question; its starts and its measured time play no part.
+    """
+    starts = iperf3_starts(question.cubic, question.bbr, question.base_rtt_s, question.buffer_bdp)
+    return replace(
+        question,
+        cubic_start_s=starts.cubic_s,
+        bbr_start_s=starts.bbr_s,
+        start_spread_s=starts.spread_s,
+        connecting_s=starts.connecting_s,
+        measured_from_s=whole_from_s(starts),
+    )
 
 
 def window_of(hosts: Hosts) -> float | None:

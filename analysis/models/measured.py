@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,10 @@ from ..nash.of_run import payoff_table
 from ..nash.utility import throughput
 from ..state import State, strategy_totals
 from .accuracy import MeasuredGame, MeasuredMix
-from .asked import problem_of, question_of, whole_from_s
-from .published_mixes import MixRow, PanelKey, RowCourse, read_rows
+from .asked import problem_of, question_of, started_by_iperf3
+from .published_mixes import MixRow, read_rows
 from .question import Question
-from .starts import BBR, CUBIC, iperf3_starts
+from .starts import BBR, CUBIC
 
 METRIC = "per_flow_throughput"
 Questions = Callable[[int], Question]
@@ -112,30 +112,20 @@ def _question_of_row(row: MixRow, bbr: int) -> Question:
     key = row.key
     rate_bps, rtt_s = key.rate_mbps * 1e6, key.base_rtt_ms / 1e3
     size = key.buffer_bdp * rate_bps * rtt_s / 8
-    course = _by_iperf3(key, bbr) if row.course is None else row.course
-    return Question(
-        rate_bps,
-        rtt_s,
-        size,
-        cubic=key.flows - bbr,
-        bbr=bbr,
-        duration_s=row.duration_s,
+    asked = Question(
+        rate_bps, rtt_s, size, cubic=key.flows - bbr, bbr=bbr, duration_s=row.duration_s
+    )
+    course = row.course
+    if course is None:  # as the published mixes ran
+        return started_by_iperf3(replace(asked, window_bytes=PUBLISHED_WINDOW_BYTES))
+    return replace(
+        asked,
         cubic_start_s=course.cubic_start_s,
         bbr_start_s=course.second_start_s,
         start_spread_s=course.start_spread_s,
         connecting_s=course.connecting_s,
         measured_from_s=course.measured_from_s,
         window_bytes=course.window_bytes,
-    )
-
-
-def _by_iperf3(key: PanelKey, bbr: int) -> RowCourse:
-    """How the published mixes ran; each control was measured over its own time."""
-    starts = iperf3_starts(key.flows - bbr, bbr, key.base_rtt_ms / 1e3, key.buffer_bdp)
-    begin_s = whole_from_s(starts)
-    window = PUBLISHED_WINDOW_BYTES
-    return RowCourse(
-        starts.cubic_s, starts.bbr_s, starts.spread_s, begin_s, window, starts.connecting_s
     )
 
 

@@ -23,9 +23,9 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from ..state import State, strategy_totals
 from .asked import problem_of, question_of
 from .expected import expected_crossing, mixes_of
-from .fluid import Competition, FlowKind
+from .fluid import Competition, competition_among
 from .settling import SettlingTime, settling_of
-from .starts import BBR, CUBIC
+from .starts import BBR
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Steps of it fall evenly on a circle, however many there are (Weyl)."""
@@ -192,26 +192,11 @@ def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Co
         state: The mix, of CUBIC and BBR flows.
     """
     question = question_of(scenario, setting, state)
-    start_s = {CUBIC: question.cubic_start_s, BBR: question.bbr_start_s}
-    window = math.inf if question.window_bytes is None else question.window_bytes
-    kinds = tuple(
-        FlowKind(
-            name,
-            count,
-            rtt / NS_PER_S,
-            start_s[name],
-            question.start_spread_s,
-            window,
-            question.connecting_s,
-        )
-        for rtt, counts in zip(setting.base_rtt_ns, state, strict=True)
-        for name, count in zip(scenario.strategies, counts, strict=True)
-        if count
-    )
-    return Competition(
-        question.rate_bps,
-        question.buffer_bytes,
-        kinds,
-        question.duration_s,
-        question.measured_from_s,
+    return competition_among(
+        question,
+        (
+            (name, count, rtt / NS_PER_S)
+            for rtt, counts in zip(setting.base_rtt_ns, state, strict=True)
+            for name, count in zip(scenario.strategies, counts, strict=True)
+        ),
     )

@@ -1,6 +1,6 @@
 """The fluid model: congestion controls by their rules, at a drop-tail queue of fluid."""
 
-from .competition import Competition, FlowKind, competition_of
+from .competition import Competition, FlowKind, competition_among, competition_of
 from .constants import FITTED, FluidConstants
 from .model import MODEL
 from .native import FluidNotBuiltError, controls, simulate
@@ -16,6 +16,7 @@ __all__ = [
     "FluidConstants",
     "FluidNotBuiltError",
     "Outcome",
+    "competition_among",
     "competition_of",
     "controls",
     "model_of",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..question import ModelError, Question
+from ..starts import CUBIC
 
 
 @dataclass(frozen=True)
@@ -74,23 +76,33 @@ def competition_of(question: Question, second: str = "bbr") -> Competition:
         question: The question; it speaks of CUBIC and BBR.
         second: What runs in place of BBR, e.g. `bbr3`.
     """
-    window = math.inf if question.window_bytes is None else question.window_bytes
-    sides = (
-        ("cubic", question.cubic, question.cubic_start_s),
-        (second, question.bbr, question.bbr_start_s),
+    base_rtt_s = question.base_rtt_s
+    return competition_among(
+        question, ((CUBIC, question.cubic, base_rtt_s), (second, question.bbr, base_rtt_s))
     )
+
+
+def competition_among(question: Question, flows: Iterable[tuple[str, int, float]]) -> Competition:
+    """The competition of a question whose flows have other controls or base RTTs than it says.
+
+    Args:
+        question: All but the flows; what is not CUBIC starts as its BBR flows do.
+        flows: Control, number and base RTT in seconds of each kind; kinds without a flow are left
+            out.
+    """
+    window = math.inf if question.window_bytes is None else question.window_bytes
     kinds = tuple(
         FlowKind(
-            name,
-            flows,
-            question.base_rtt_s,
-            start,
+            control,
+            number,
+            base_rtt_s,
+            question.cubic_start_s if control == CUBIC else question.bbr_start_s,
             question.start_spread_s,
             window,
             question.connecting_s,
         )
-        for name, flows, start in sides
-        if flows
+        for control, number, base_rtt_s in flows
+        if number
     )
     return Competition(
         question.rate_bps,
