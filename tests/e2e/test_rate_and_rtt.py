@@ -28,6 +28,7 @@ def test_the_wire_rate_is_the_applied_rate(nashbed: Nashbed, rate: str) -> None:
     # Two CUBIC flows behind 2 BDP keep the queue filled after slow start, unless this machine keeps
     # the senders from running for so long that the queue drains. While a packet waits the link must
     # send at its rate; how long none waits is the machine's matter, and checked in virtual time.
+    # A thousand packets that waited are enough: to a nanosecond each, they show the rate to 1e-7.
     run_dir = nashbed.run(nashbed.scenario(rate=rate, duration="14s", warmup="3s", mixes="[0]"))
     record = only_valid(run_dir)
     cards = pq.read_table(
@@ -43,9 +44,7 @@ def test_the_wire_rate_is_the_applied_rate(nashbed: Nashbed, rate: str) -> None:
     busy_ns = np.diff(left)[waited].sum()
     sent = sizes[1:][waited].sum() * 8 * S / busy_ns
     assert sent == pytest.approx(record["applied"]["rate_bps"], rel=1e-6)
-    assert busy_ns > 5 * S
-    # Departures are scheduled times; that packets really left then is the lateness's matter.
-    assert record["lateness"]["p99_ns"] < 100_000_000
+    assert waited.sum() > 1000
 
 
 RTTS_MS = (5, 40)
