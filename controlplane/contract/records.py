@@ -48,6 +48,12 @@ BBR's gains are in 1/256; all bbr_ fields are zero where has_bbr is 0."""
 GOODPUT = _dtype("goodput_record")
 """Bytes that a sink read from one flow in the interval that ends at t_ns."""
 
+DISTURBANCE = _dtype("disturbance_record")
+"""How a lane's frames were held up in one bin of `disturbance_bin_ns`, 72 bytes."""
+
+PAUSE = _dtype("pause_record")
+"""A time in which the data plane's loop did not run, 16 bytes."""
+
 PROBE_SCHEDULE = _dtype("scheduled")
 """One frame that nashbed-probe is to send, 16 bytes; at_ns counts from its start."""
 

@@ -49,6 +49,8 @@ class Constants:
         postcard_dropped: Kind of a postcard: the packet was dropped.
         histogram_shift: A bin of the queueing-delay histogram is 2 to this power ns long.
         histogram_bins_log2: A lane has 2 to this power bins; the last one takes what is longer.
+        disturbance_bin_ns: A disturbance_record covers so much time.
+        pause_least_ns: Shorter pauses of the data plane's loop are not recorded.
         probe_echo: Flag of a probe's scheduled frame: the reflector sends it back.
         exit_config: Exit code: the configuration is wrong.
         exit_target: Exit code: the target refused or failed.
@@ -60,6 +62,8 @@ class Constants:
         seen_file: A reflector's seen records.
         postcards_file: A replay's postcards.
         summary_file: A replay's summary.
+        disturbances_file: A lane's disturbance_record records.
+        pauses_file: The loop's pause_record records.
     """
 
     rate_bps_max: int
@@ -89,6 +93,8 @@ class Constants:
     postcard_dropped: int
     histogram_shift: int
     histogram_bins_log2: int
+    disturbance_bin_ns: int
+    pause_least_ns: int
     probe_echo: int
     exit_config: int
     exit_target: int
@@ -100,6 +106,8 @@ class Constants:
     seen_file: str
     postcards_file: str
     summary_file: str
+    disturbances_file: str
+    pauses_file: str
 
 
 @dataclass(frozen=True)

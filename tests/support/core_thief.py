@@ -1,0 +1,83 @@
+"""A machine that takes cores away: every core for 20 ms at random moments, once in 2 s.
+
+`python -m tests.support.core_thief` does it until it is stopped; `stolen_cores()` while a block
+runs. A process for each core holds it at real-time priority, so that nothing else runs there: to
+the programs on that core it looks as if a hypervisor had given the core to somebody else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+USUAL_MS = 20.0
+USUAL_EVERY_S = 2.0
+PRIORITY = 50
+"""Above every ordinary program; the kernel's own real-time threads may be above it."""
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Take cores until a signal ends it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--core", type=int, action="append", help="a core (default: every core)")
+    parser.add_argument("--ms", type=float, default=USUAL_MS, help="how long each time")
+    parser.add_argument("--every", type=float, default=USUAL_EVERY_S, help="mean time between, s")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    args = parser.parse_args(words)
+    cores = args.core or sorted(os.sched_getaffinity(0))
+    children = [_fork(core, args.ms / 1e3, args.every, args.seed) for core in cores[1:]]
+    try:
+        _steal(cores[0], args.ms / 1e3, args.every, args.seed)
+    finally:
+        for child in children:
+            os.kill(child, 15)
+
+
+@contextmanager
+def stolen_cores(
+    cores: Sequence[int], hold_ms: float = USUAL_MS, every_s: float = USUAL_EVERY_S, seed: int = 1
+) -> Iterator[None]:
+    """Take cores while the block runs.
+
+    Args:
+        cores: Which.
+        hold_ms: How long each is held each time.
+        every_s: Mean time from one time to the next.
+        seed: Of the moments.
+    """
+    words = [word for core in cores for word in ("--core", str(core))]
+    words += ["--ms", str(hold_ms), "--every", str(every_s), "--seed", str(seed)]
+    thief = subprocess.Popen([sys.executable, "-m", "tests.support.core_thief", *words])
+    try:
+        yield
+    finally:
+        thief.terminate()
+        thief.wait()
+
+
+def _fork(core: int, hold_s: float, every_s: float, seed: int) -> int:
+    child = os.fork()
+    if child == 0:
+        _steal(core, hold_s, every_s, seed)
+    return child
+
+
+def _steal(core: int, hold_s: float, every_s: float, seed: int) -> None:
+    os.sched_setaffinity(0, {core})
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    moments = random.Random(f"{seed}/{core}")
+    while True:
+        time.sleep(moments.expovariate(1 / every_s))
+        end = time.monotonic() + hold_s
+        while time.monotonic() < end:
+            pass
+
+
+if __name__ == "__main__":
+    main()
