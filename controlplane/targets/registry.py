@@ -35,13 +35,9 @@ def _dpdk() -> TargetKind:
     from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve  # noqa: PLC0415
 
     return TargetKind(
-        capabilities=lambda testbed: dpdk_capabilities(
-            testbed.dataplane, testbed.stamps_arrivals
-        ),
+        capabilities=lambda testbed: dpdk_capabilities(testbed.dataplane, testbed.stamps_arrivals),
         resolve=lambda testbed, program: dpdk_resolve(program),
-        make=lambda host, testbed: DpdkTarget(
-            host, testbed.dataplane, testbed.stamps_arrivals
-        ),
+        make=lambda host, testbed: DpdkTarget(host, testbed.dataplane, testbed.stamps_arrivals),
         artefact=lambda testbed: "dpdk/bottleneck.spec",
     )
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.records import POSTCARD
-from tests.fakes.disturbances import disturbances, pauses
 from nashbed.controlplane.contract.shared import CONSTANTS
+from tests.fakes.disturbances import disturbances, pauses
 from tests.fakes.traffic import postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
