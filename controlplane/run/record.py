@@ -9,7 +9,9 @@ from ..contract.trial import Steadiness, TrialRecord
 from ..machine.log import LOG
 from ..store.digests import digest_trial
 from ..validity.course import spans
+from ..validity.disturbance import disturbance_of
 from ..validity.gates import judge
+from ..validity.marks import marks_of
 from ..validity.measurement import TrialMeasurement
 from .collecting import lower_priority
 
@@ -54,6 +56,8 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
         invalid_reasons=reasons,
         lane_counters=measured.counters.lane,
         lateness=measured.counters.lane.lateness,
+        disturbance=disturbance_of(measured),
+        marks=marks_of(measured),
         ports_delta=measured.losses,
         flow_generator=GeneratorTotals(sender=measured.sender.totals, sink=measured.sink.totals),
         digests=digests,

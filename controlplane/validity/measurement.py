@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from ..contract.messages import Counters, ReadyFlow, SenderReport, SinkReport, TelemetryTotals
-from ..contract.target import Applied, Capabilities, TimeBounds
+from ..contract.messages import (
+    Counters,
+    DisturbanceTotals,
+    ReadyFlow,
+    SenderReport,
+    SinkReport,
+    TelemetryTotals,
+)
+from ..contract.target import Applied, Capabilities
 from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
+from .disturbance_evidence import DisturbanceEvidence, QueueingDelay
 from .postcard_evidence import Edges, PostcardEvidence
 
 
@@ -21,10 +29,14 @@ class Evidence:
     Attributes:
         postcards: What all postcards prove; None when not all are recorded.
         edges: Which flows were seen in the first and the last part of the window.
+        queueing: The mean queueing delay of the window.
+        disturbance: What held frames up in the window.
     """
 
     postcards: PostcardEvidence | None
     edges: Edges
+    queueing: QueueingDelay
+    disturbance: DisturbanceEvidence
 
     @classmethod
     def empty(
@@ -47,11 +59,14 @@ class Evidence:
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
             Edges(flows, window_ns, scenario.gates.overlap.fraction),
+            QueueingDelay(window_ns),
+            DisturbanceEvidence(window_ns),
         )
 
     def feed(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         self.edges.feed(batch.flow, batch.enqueue_ns)
+        self.queueing.feed_postcards(batch)
         if self.postcards is not None:
             self.postcards.feed(batch)
 
@@ -75,9 +90,10 @@ class TrialMeasurement:
             last a fixed time.
         counters: Registers after the drain.
         telemetry: What became of the postcards.
+        disturbances: What became of the records of what held frames up.
         losses: Change of every loss counter over the trial.
         evidence: What the raw files prove; empty until they are collected.
-        time_bounds: The target's, where its times are exact.
+        capabilities: What the target can do.
     """
 
     attempt: Attempt
@@ -93,9 +109,10 @@ class TrialMeasurement:
     steadiness: Steadiness | None
     counters: Counters
     telemetry: TelemetryTotals
+    disturbances: DisturbanceTotals
     losses: dict[str, int]
     evidence: Evidence
-    time_bounds: TimeBounds | None = None
+    capabilities: Capabilities
 
     @property
     def clock(self) -> LaneClock:
