@@ -308,7 +308,6 @@ class PortCounters(Message, extra="forbid"):
     rx_dropped: Count
     tx_dropped: Count
     rx_no_mbuf: Count
-    rx_unstamped: Count = 0
     xdp_rx_dropped: Count
     xdp_rx_ring_full: Count
     xdp_fill_ring_empty: Count
