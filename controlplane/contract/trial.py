@@ -7,6 +7,7 @@ from typing import Final, Literal
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
+from .strain import CoreLoad, Repeated, WindowLimited
 from .target import Applied, Arrivals, BottleneckProgram
 from .units import bytes_in_flight
 
@@ -194,6 +195,15 @@ class TrialRecord(ContractModel):
         lane_counters: The lane's own registers after the drain.
         lateness: Actual minus scheduled departure of the lane, in ns.
         ports_delta: Change of the port and host loss counters over the trial.
+        pressure: Change of the counters of the hosts' kernels that mean no loss, but memory or
+            queues that ran short; of a namespace, so of all lanes that ran meanwhile.
+        kernel_load: The kernel's work on each core meanwhile; None in virtual time, and in
+            trials of earlier versions.
+        window_limited: Flows that a socket's size held back for a part of the window that
+            matters; None in trials of earlier versions.
+        repeated: Flows of which something crossed the path more than once without having been
+            dropped, or was sent again without having been seen; None: not all postcards are kept.
+        marks: What a reader should know of the trial though it is valid, a line each.
         flow_generator: Totals and timer lateness that the flow generators reported.
         digests: SHA-256 of what was measured; None in trials of earlier versions.
     """
@@ -225,5 +235,10 @@ class TrialRecord(ContractModel):
     lane_counters: LaneCounters
     lateness: DepartureLateness
     ports_delta: dict[str, int]
+    pressure: dict[str, int] = {}
+    kernel_load: tuple[CoreLoad, ...] | None = None
+    window_limited: tuple[WindowLimited, ...] | None = None
+    repeated: tuple[Repeated, ...] | None = None
+    marks: tuple[str, ...] = ()
     flow_generator: GeneratorTotals
     digests: TrialDigests | None = None

@@ -14,6 +14,7 @@ from ..contract.addresses import (
 from ..contract.errors import HostError
 from . import command
 from .layout import MTU, HostSide, Layout
+from .net_counters import FILES
 from .polling import poll
 
 HELD_PACKETS = 10_000
@@ -145,6 +146,21 @@ def link_losses(namespace: str, interface: str) -> dict[str, int]:
         for direction in ("rx", "tx")
         for kind in ("dropped", "errors")
     }
+
+
+def qdisc_drops(namespace: str) -> dict[str, int]:
+    """Packets that the queues of a namespace's interfaces dropped before they were sent."""
+    listed = command.run(["tc", "-n", namespace, "-s", "-j", "qdisc", "show"]).out.strip()
+    return {
+        f"{qdisc['dev']}_qdisc_dropped": int(qdisc["drops"])
+        for qdisc in json.loads(listed or "[]")
+        if qdisc.get("root") and qdisc["dev"] != "lo"
+    }
+
+
+def protocol_counters(namespace: str) -> str:
+    """What a namespace's TCP and IP count, as /proc has it."""
+    return command.run(["ip", "netns", "exec", namespace, "cat", *FILES]).out
 
 
 def _offloads_off(namespace: str, interface: str) -> None:

@@ -10,7 +10,10 @@ from ..machine.log import LOG
 from ..store.digests import digest_trial
 from ..validity.course import spans
 from ..validity.gates import judge
+from ..validity.marks import marks
 from ..validity.measurement import TrialMeasurement
+from ..validity.repaired_loss import repeated_payload
+from ..validity.window_limited import window_limited
 from .collecting import lower_priority
 
 
@@ -55,6 +58,11 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
         lane_counters=measured.counters.lane,
         lateness=measured.counters.lane.lateness,
         ports_delta=measured.losses,
+        pressure=measured.strain.pressure,
+        kernel_load=measured.strain.cores,
+        window_limited=window_limited(measured),
+        repeated=repeated_payload(measured),
+        marks=marks(measured),
         flow_generator=GeneratorTotals(sender=measured.sender.totals, sink=measured.sink.totals),
         digests=digests,
     )

@@ -111,6 +111,7 @@ class TrialRunner:
                 counters=counters,
                 telemetry=totals,
                 losses=lane.losses(counters),
+                strain=lane.strain(),
                 evidence=Evidence.empty(attempt, lane.applied, can, window_ns),
                 time_bounds=can.time_bounds,
             )

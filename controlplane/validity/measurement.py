@@ -7,11 +7,13 @@ from typing import Self
 
 from ..contract.messages import Counters, ReadyFlow, SenderReport, SinkReport, TelemetryTotals
 from ..contract.target import Applied, Capabilities, TimeBounds
+from ..contract.strain import HostStrain
 from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
 from .postcard_evidence import Edges, PostcardEvidence
+from .window_limits import WindowLimits
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,12 @@ class Evidence:
     Attributes:
         postcards: What all postcards prove; None when not all are recorded.
         edges: Which flows were seen in the first and the last part of the window.
+        limits: For how much of the window each flow was held back by its sockets.
     """
 
     postcards: PostcardEvidence | None
     edges: Edges
+    limits: WindowLimits
 
     @classmethod
     def empty(
@@ -37,7 +41,7 @@ class Evidence:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence(
-            flows,
+            tuple(flow.base_rtt_ns for flow in attempt.flows),
             applied.rate_bps,
             applied.overhead_bytes,
             applied.slot_bytes,
@@ -47,6 +51,7 @@ class Evidence:
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
             Edges(flows, window_ns, scenario.gates.overlap.fraction),
+            WindowLimits(flows, window_ns),
         )
 
     def feed(self, batch: PostcardBatch) -> None:
@@ -76,6 +81,7 @@ class TrialMeasurement:
         counters: Registers after the drain.
         telemetry: What became of the postcards.
         losses: Change of every loss counter over the trial.
+        strain: What strained the hosts meanwhile.
         evidence: What the raw files prove; empty until they are collected.
         time_bounds: The target's, where its times are exact.
     """
@@ -94,6 +100,7 @@ class TrialMeasurement:
     counters: Counters
     telemetry: TelemetryTotals
     losses: dict[str, int]
+    strain: HostStrain
     evidence: Evidence
     time_bounds: TimeBounds | None = None
 
