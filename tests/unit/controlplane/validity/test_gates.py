@@ -25,6 +25,7 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.plan import PlannedTrial
+from nashbed.controlplane.contract.strain import HostStrain
 from nashbed.controlplane.contract.target import Applied, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.lane.losses import difference, loss_counters
@@ -33,6 +34,7 @@ from nashbed.controlplane.plan.flows import TrialFlow
 from nashbed.controlplane.validity import gates
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges
+from nashbed.controlplane.validity.window_limits import WindowLimits
 from tests.unit.controlplane.conftest import SCENARIO
 
 MS = 10**6
@@ -115,7 +117,8 @@ def trial() -> TrialMeasurement:
         counters=Counters(flows=REGISTERS, lane=lane, shared=SHARED),
         telemetry=totals(110, 110, 0, 0),
         losses={"nbs0_tx_dropped": 0},
-        evidence=Evidence(None, edges),
+        strain=HostStrain(),
+        evidence=Evidence(None, edges, WindowLimits(1, (100 * MS, 400 * MS))),
     )
 
 
