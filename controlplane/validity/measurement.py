@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..contract.messages import Counters, ReadyFlow, SenderReport, SinkReport, TelemetryTotals
-from ..contract.target import Applied, Capabilities, TimeBounds
 from ..contract.strain import HostStrain
+from ..contract.target import Applied, Capabilities, TimeBounds
 from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
 from ..store.postcards import PostcardBatch

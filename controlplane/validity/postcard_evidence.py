@@ -14,8 +14,9 @@ from .repeats import Repeats
 from .stream_coverage import StreamCoverage
 
 SYN = 0x02
-HOSTS_RESPONSE_NS = 5_000_000
-"""What the hosts may take, besides the base RTT, until the sender knows that a segment arrived."""
+HOSTS_RESPONSE_NS = 250_000
+"""What the hosts may take, besides the base RTT, until the sender knows that a segment arrived. A
+loss is noticed three segments after it at the earliest: 0.36 ms for a flow of 100 Mbit/s."""
 
 
 class FlowTotals:

@@ -3,9 +3,10 @@
 A segment leaves twice when its first copy was lost behind the bottleneck, or when the sender
 thought so for no reason. The two differ in time. A sender never sends again what it was told has
 arrived, and it is told one base RTT after the first copy has left. A copy that comes sooner
-was sent without need, before the news was there. A copy that replaces a loss comes later: the sender
-learns of a loss from acknowledgements of what left after it (RFC 6675, RFC 8985), or by a timer
-of at least 200 ms.
+was sent without need, before the news was there. A copy that replaces a loss comes later: the
+sender learns of a loss from acknowledgements of what left after it (RFC 6675, RFC 8985), or by
+a timer of at least 200 ms. A host that is held up for so long that its acknowledgements come after
+such a timer looks the same; no trial should be judged by what TCP made of that either.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from ..store.raw_files import Ints
 
 REMEMBERED = 16_384
-"""Departures of a flow in which the earlier copy is looked for: at least 1.9 s at 100 Mbit/s."""
+"""Departures of a flow in which the earlier copy is looked for: 1.9 s at 100 Mbit/s."""
 
 
 class Repeats:

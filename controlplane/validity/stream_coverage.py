@@ -29,7 +29,7 @@ class StreamCoverage:
 
     @property
     def repeated(self) -> int:
-        """Bytes that were fed again, once for each further time; bytes before the SYN do not count."""
+        """Bytes that were fed again, once for each further time; those before the SYN are not."""
         islands = int(np.sum(self._islands[:, 1] - self._islands[:, 0]))
         return self._fed - self._covered - islands
 

@@ -31,7 +31,9 @@ class WindowLimits:
 
     def __init__(self, flows: int, window_ns: tuple[int, int]) -> None:
         self._window_ns = window_ns
-        self.shares: dict[SocketLimit, NDArray[np.float64]] = {by: np.zeros(flows) for by in COLUMNS}
+        self.shares: dict[SocketLimit, NDArray[np.float64]] = {
+            by: np.zeros(flows) for by in COLUMNS
+        }
         """Of each flow, by what held it back."""
 
     def feed(self, samples: NDArray[Any]) -> None:

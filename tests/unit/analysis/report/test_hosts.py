@@ -38,7 +38,9 @@ def test_means_and_the_largest_over_trials(whole_run: Path) -> None:
     )
     (core,) = found["cores"]
     assert (core["core"], core["work"]) == (1, "flows")
-    assert (core["squeezed"], core["softirq"], core["ksoftirqd"]) == ("6 (8)", "60 (70)", "3 (3)")
+    assert (core["squeezed"], core["softirq"], core["ksoftirqd"]) == (
+        "6.00 (8.00)", "60.0 (70.0)", "3.00 (3.00)",
+    )  # fmt: skip
     assert (core["dropped"], core["waiting"]) == (1, 2)
     assert found["sockets"] == [
         "cubic: 1 flow(s) in 1 trial(s) were limited by their send buffer, for 25% of the window "

@@ -70,7 +70,7 @@ def test_a_queue_with_others_below_it_counts_once(monkeypatch: pytest.MonkeyPatc
 
     def run(args: list[str]) -> Completed:
         asked.append(args)
-        return Completed(0, json.dumps(QDISCS), "")
+        return Completed(args, 0, json.dumps(QDISCS), "")
 
     monkeypatch.setattr(namespaces.command, "run", run)
     drops = namespaces.qdisc_drops("nbab12-snd")
@@ -88,14 +88,14 @@ class Machine:
         if args[:3] == ["ip", "netns", "exec"]:
             assert args[4:] == ["cat", "/proc/net/netstat", "/proc/net/snmp"]
             self.asked.append((args[3], "counters"))
-            return Completed(0, NETSTAT + SNMP, "")
+            return Completed(args, 0, NETSTAT + SNMP, "")
         assert args[1] == "-n"
         what = "queues" if args[0] == "tc" else args[-1]
         self.asked.append((args[2], what))
         device = {"snd": "nbs0", "rcv": "nbr0", "dp": "nbs1"}[args[2].partition("-")[2]]
         queues = [{"dev": device, "root": True, "drops": 3}]
         links = [{"stats64": {"rx": {"dropped": 1, "errors": 0}, "tx": {"dropped": 2}}}]
-        return Completed(0, json.dumps(queues if args[0] == "tc" else links), "")
+        return Completed(args, 0, json.dumps(queues if args[0] == "tc" else links), "")
 
 
 @pytest.fixture

@@ -31,19 +31,27 @@ def test_a_flow_that_its_socket_held_back(trial: TrialMeasurement) -> None:
             flow=0, group=0, strategy="cubic", by="receive window", share=0.0101, stated=False
         ),
     )
-    assert marks(trial) == ("flow 0 (cubic) was limited by its receive window for 1.0% of the window",)
+    assert marks(trial) == (
+        "flow 0 (cubic) was limited by its receive window for 1.0% of the window",
+    )
 
 
 def test_what_the_scenario_states_is_told_without_a_mark(trial: TrialMeasurement) -> None:
     scenario = parse_scenario(SCENARIO + "hosts: {rmem_max: 4MiB}\n", "s.yaml").model
     stated = replace(trial, attempt=replace(trial.attempt, scenario=scenario))
-    assert [flow.stated for flow in window_limited(limited(stated, "receive window", 0.9))] == [True]
+    assert [flow.stated for flow in window_limited(limited(stated, "receive window", 0.9))] == [
+        True
+    ]
     assert marks(stated) == ()
     limited(stated, "send buffer", 0.5)
-    assert marks(stated) == ("flow 0 (cubic) was limited by its send buffer for 50.0% of the window",)
+    assert marks(stated) == (
+        "flow 0 (cubic) was limited by its send buffer for 50.0% of the window",
+    )
 
 
 def test_what_ran_short_in_the_hosts(trial: TrialMeasurement) -> None:
-    strain = HostStrain(pressure={"snd PruneCalled": 0, "rcv PruneCalled": 3, "rcv TCPRcvCollapsed": 9})
+    strain = HostStrain(
+        pressure={"snd PruneCalled": 0, "rcv PruneCalled": 3, "rcv TCPRcvCollapsed": 9}
+    )
     short = replace(trial, strain=strain)
     assert marks(short) == ("the hosts ran short: rcv PruneCalled 3, rcv TCPRcvCollapsed 9",)

@@ -24,7 +24,9 @@ Row = tuple[int, int, bool, int, int]
 
 def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> TrialMeasurement:
     """The trial with a SYN and these segments, in the order of their departure."""
-    begin, payload, dropped, arrived, left = (np.array(column) for column in zip(*rows, strict=True))
+    begin, payload, dropped, arrived, left = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
     count = len(rows) + 1
     batch = PostcardBatch(
         dropped=np.append(False, dropped),
