@@ -47,7 +47,7 @@ def guest_pressure(read: ReadFile) -> dict[str, int]:
     Args:
         read: Reads a file as a side has it.
     """
-    pressure = {}
+    pressure: dict[str, int] = {}
     for side in SIDES:
         pressure |= strained(side, _protocol_counters(read, side))
     return pressure

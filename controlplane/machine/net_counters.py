@@ -7,6 +7,7 @@ them does not lose packets that way, or does not tell.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 FILES = ("/proc/net/netstat", "/proc/net/snmp")
@@ -66,7 +67,7 @@ def strained(host: str, text: str) -> dict[str, int]:
     return _chosen(host, text, PRESSURE)
 
 
-def _chosen(host: str, text: str, wanted: dict[str, tuple[str, ...]]) -> dict[str, int]:
+def _chosen(host: str, text: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
     counters = parse(text)
     return {
         f"{host} {name}": counters[protocol][name]

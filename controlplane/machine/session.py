@@ -112,7 +112,7 @@ class Session(ABC):
 
     @abstractmethod
     def host_losses(self) -> dict[str, int]:
-        """Packets lost so far by the hosts' interfaces, their queues, and their kernel's IP and TCP.
+        """Packets lost so far by the hosts' interfaces, by their queues, and by their kernels.
 
         All of these are counted for a namespace or an interface: for all lanes together.
         """
@@ -391,7 +391,7 @@ class LocalSession(Session):
 
     def host_strain(self) -> StrainCounts:
         """What ran short in the hosts' namespaces, and the load of every core, so far."""
-        pressure = {}
+        pressure: dict[str, int] = {}
         for side in self.layout.sides:
             pressure |= strained(side.side, namespaces.protocol_counters(side.namespace))
         return StrainCounts(pressure, read_kernel_counts(), self.layout.cores)
