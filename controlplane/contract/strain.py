@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from .model import ContractModel
 
 SocketLimit = Literal["receive window", "send buffer"]
@@ -44,7 +46,7 @@ class HostStrain(ContractModel):
         cores: The kernel's load of each core; None in virtual time, in which it takes no time.
     """
 
-    pressure: dict[str, int] = {}
+    pressure: dict[str, int] = Field(default_factory=dict)
     cores: tuple[CoreLoad, ...] | None = None
 
 

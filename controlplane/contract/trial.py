@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from pydantic import Field
+
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
@@ -235,7 +237,7 @@ class TrialRecord(ContractModel):
     lane_counters: LaneCounters
     lateness: DepartureLateness
     ports_delta: dict[str, int]
-    pressure: dict[str, int] = {}
+    pressure: dict[str, int] = Field(default_factory=dict)
     kernel_load: tuple[CoreLoad, ...] | None = None
     window_limited: tuple[WindowLimited, ...] | None = None
     repeated: tuple[Repeated, ...] | None = None
