@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from ..contract.addresses import (
@@ -149,13 +150,17 @@ def link_losses(namespace: str, interface: str) -> dict[str, int]:
 
 
 def qdisc_drops(namespace: str) -> dict[str, int]:
-    """Packets that the queues of a namespace's interfaces dropped before they were sent."""
+    """Packets that the queues and filters of a namespace's interfaces dropped.
+
+    A queue with others below it counts theirs too; one that filters what arrives has the handle
+    ffff: and is no part of another.
+    """
     listed = command.run(["tc", "-n", namespace, "-s", "-j", "qdisc", "show"]).out.strip()
-    return {
-        f"{qdisc['dev']}_qdisc_dropped": int(qdisc["drops"])
-        for qdisc in json.loads(listed or "[]")
-        if qdisc.get("root") and qdisc["dev"] != "lo"
-    }
+    drops: Counter[str] = Counter()
+    for qdisc in json.loads(listed or "[]"):
+        if qdisc["dev"] != "lo" and (qdisc.get("root") or qdisc["handle"] == "ffff:"):
+            drops[f"{qdisc['dev']}_qdisc_dropped"] += int(qdisc["drops"])
+    return dict(drops)
 
 
 def protocol_counters(namespace: str) -> str:

@@ -60,7 +60,8 @@ def test_no_counter_is_both() -> None:
 QDISCS = [
     {"kind": "noqueue", "dev": "lo", "root": True, "drops": 9},
     {"kind": "mq", "dev": "nbs0", "root": True, "drops": 7},
-    {"kind": "pfifo", "dev": "nbs0", "parent": ":1", "drops": 7},
+    {"kind": "pfifo", "handle": "0:", "dev": "nbs0", "parent": ":1", "drops": 7},
+    {"kind": "clsact", "handle": "ffff:", "dev": "nbs0", "parent": "ffff:fff1", "drops": 20},
     {"kind": "noqueue", "dev": "nbt1", "root": True, "drops": 0},
 ]
 
@@ -74,7 +75,7 @@ def test_a_queue_with_others_below_it_counts_once(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(namespaces.command, "run", run)
     drops = namespaces.qdisc_drops("nbab12-snd")
-    assert drops == {"nbs0_qdisc_dropped": 7, "nbt1_qdisc_dropped": 0}
+    assert drops == {"nbs0_qdisc_dropped": 27, "nbt1_qdisc_dropped": 0}
     assert asked == [["tc", "-n", "nbab12-snd", "-s", "-j", "qdisc", "show"]]
 
 
