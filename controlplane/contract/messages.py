@@ -85,10 +85,13 @@ class PortIdentity(Message):
     Attributes:
         driver: DPDK's way in.
         device: Interface or PCI address.
+        stamps: Who says when a frame arrived: the `kernel`, as it happens; `none`: the data
+            plane, when it finds the frame.
     """
 
     driver: str
     device: str
+    stamps: Literal["kernel", "none"]
 
 
 class SwitchHello(Message):
@@ -292,7 +295,11 @@ class BottleneckCounters(Message):
 
 
 class PortCounters(Message, extra="forbid"):
-    """What a port counted since it was opened; an unknown counter could be a loss."""
+    """What a port counted since it was opened; an unknown counter could be a loss.
+
+    `rx_unstamped` is no loss: frames of a port that stamps whose stamp was unsound; they have the
+    time at which they were found.
+    """
 
     rx_packets: Count
     tx_packets: Count
@@ -305,6 +312,7 @@ class PortCounters(Message, extra="forbid"):
     xdp_rx_ring_full: Count
     xdp_fill_ring_empty: Count
     xdp_tx_invalid: Count
+    rx_unstamped: Count
 
 
 class LoopCounters(Message):
@@ -379,6 +387,20 @@ class TelemetryTotals(Message):
     seen: Count
     written: Count
     gaps: Count
+    lost: Count
+
+
+class DisturbanceTotals(Message):
+    """The answer to `disturbances`: what was written of a lane's records since its reset.
+
+    Attributes:
+        bins: Bins of the lane with any frame.
+        pauses: Pauses of the packet loop.
+        lost: Records that memory lacked for.
+    """
+
+    bins: Count
+    pauses: Count
     lost: Count
 
 

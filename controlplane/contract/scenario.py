@@ -309,16 +309,24 @@ class Gates(ContractModel):
     """Bounds of the validity gates.
 
     Attributes:
+        round_trip_error: Bound on how much too long round trips may be on average, as a share of
+            the smallest base RTT and the mean queueing delay together; `auto` is 1 %.
+        longest_hold_up: Bound on the largest error of a round trip and on the longest that a
+            receiver may take to answer; `auto` is the smaller of that round trip and 200 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
-            larger of 1 % of the smallest base RTT and 0.5 ms.
-        loop_gap: Bound on the longest pause of the data plane's loop; `auto` is the larger
-            of the smallest base RTT and 10 ms.
-        sampling_lateness: Bound on the mean lateness of the TCP_INFO timer; `auto` is a
-            quarter of the sampling interval.
+            larger of 1 % of the smallest base RTT and 0.5 ms. Judged only where a switch beside
+            the hosts is the bottleneck: elsewhere the way back gives lateness back.
+        loop_gap: Bound on the longest pause of the data plane's loop in the measured window;
+            `auto` is the larger of the smallest base RTT and 10 ms. Judged only where no port
+            stamps arrivals.
+        sampling_lateness: A trial whose TCP_INFO timer is later than this on average is marked;
+            `auto` is a quarter of the sampling interval.
         overlap: A packet of every flow must reach the bottleneck within this share of the
             measured window, both at its beginning and at its end.
     """
 
+    round_trip_error: Literal["auto"] | Share = "auto"
+    longest_hold_up: Literal["auto"] | Duration = "auto"
     lateness_p999: Literal["auto"] | Duration = "auto"
     loop_gap: Literal["auto"] | Duration = "auto"
     sampling_lateness: Literal["auto"] | Duration = "auto"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ..contract.errors import HostError
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Counters, TelemetryTotals
+from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
 from ..contract.strain import HostStrain
 from ..contract.target import Applied
 from ..machine.host_strain import strain_between
@@ -74,6 +75,14 @@ class ProgrammedLane:
     def strain(self) -> HostStrain:
         """What strained the hosts since the lane was programmed."""
         return strain_between(self._strain_before, self._lab.session.host_strain())
+
+    def write_disturbances(self, folder: Path) -> DisturbanceTotals:
+        """Have what held its frames up written to files, once it has drained.
+
+        Args:
+            folder: Where `disturbances.bin` and `pauses.bin` go.
+        """
+        return self._lab.target.write_disturbances(self._program.lane, folder)
 
     def stop_telemetry(self) -> TelemetryTotals:
         """End the recording; every postcard is in the file then. To be called once at most."""

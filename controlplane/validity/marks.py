@@ -7,8 +7,10 @@ from collections.abc import Callable
 from .measurement import TrialMeasurement
 from .window_limited import window_limited
 
+MAX_MISSED_TICKS = 0.01
 
-def marks(trial: TrialMeasurement) -> tuple[str, ...]:
+
+def marks_of(trial: TrialMeasurement) -> tuple[str, ...]:
     """One line for each."""
     return tuple(line for each in MARKS for line in each(trial))
 
@@ -30,4 +32,26 @@ def held_back(trial: TrialMeasurement) -> tuple[str, ...]:
     )
 
 
-MARKS: tuple[Callable[[TrialMeasurement], tuple[str, ...]], ...] = (short_memory, held_back)
+def samples_missing(trial: TrialMeasurement) -> tuple[str, ...]:
+    """Samples of TCP's state that came late or not at all: gaps in a table, not in throughput.
+
+    Marked are more than 1 % of the ticks missed, or a mean lateness above the scenario's
+    `gates.sampling_lateness`. Where a target's times are exact, a gate judges both.
+    """
+    if trial.capabilities.time_bounds is not None:
+        return ()
+    bound = trial.attempt.scenario.gates.sampling_lateness
+    limit = trial.attempt.scenario.telemetry.tcp_info.ns // 4 if bound == "auto" else bound.ns
+    timer = trial.sender.lateness
+    due = timer.count + timer.missed
+    if timer.missed <= MAX_MISSED_TICKS * max(1, due) and timer.mean_ns <= limit:
+        return ()
+    late_ms = timer.mean_ns / 1e6
+    return (f"samples of TCP's state: {timer.missed} of {due} missed, mean {late_ms:.3g} ms late",)
+
+
+MARKS: tuple[Callable[[TrialMeasurement], tuple[str, ...]], ...] = (
+    samples_missing,
+    short_memory,
+    held_back,
+)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.strain import HostStrain, SocketLimit, WindowLimited
-from nashbed.controlplane.validity.marks import marks
+from nashbed.controlplane.validity.marks import marks_of
 from nashbed.controlplane.validity.measurement import TrialMeasurement
 from nashbed.controlplane.validity.window_limited import window_limited
 from tests.unit.controlplane.conftest import SCENARIO
@@ -21,7 +21,7 @@ def limited(trial: TrialMeasurement, by: SocketLimit, share: float) -> TrialMeas
 
 
 def test_a_good_trial_has_no_mark(trial: TrialMeasurement) -> None:
-    assert marks(trial) == ()
+    assert marks_of(trial) == ()
     assert window_limited(limited(trial, "send buffer", 0.01)) == ()
 
 
@@ -31,7 +31,7 @@ def test_a_flow_that_its_socket_held_back(trial: TrialMeasurement) -> None:
             flow=0, group=0, strategy="cubic", by="receive window", share=0.0101, stated=False
         ),
     )
-    assert marks(trial) == (
+    assert marks_of(trial) == (
         "flow 0 (cubic) was limited by its receive window for 1.0% of the window",
     )
 
@@ -42,9 +42,9 @@ def test_what_the_scenario_states_is_told_without_a_mark(trial: TrialMeasurement
     assert [flow.stated for flow in window_limited(limited(stated, "receive window", 0.9))] == [
         True
     ]
-    assert marks(stated) == ()
+    assert marks_of(stated) == ()
     limited(stated, "send buffer", 0.5)
-    assert marks(stated) == (
+    assert marks_of(stated) == (
         "flow 0 (cubic) was limited by its send buffer for 50.0% of the window",
     )
 
@@ -54,4 +54,4 @@ def test_what_ran_short_in_the_hosts(trial: TrialMeasurement) -> None:
         pressure={"snd PruneCalled": 0, "rcv PruneCalled": 3, "rcv TCPRcvCollapsed": 9}
     )
     short = replace(trial, strain=strain)
-    assert marks(short) == ("the hosts ran short: rcv PruneCalled 3, rcv TCPRcvCollapsed 9",)
+    assert marks_of(short) == ("the hosts ran short: rcv PruneCalled 3, rcv TCPRcvCollapsed 9",)
