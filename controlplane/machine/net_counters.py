@@ -24,12 +24,13 @@ LOSSES = {
         "OfoPruned",  # segments that had come before their turn were thrown away again
         "PAWSEstab",  # its timestamp was older than the last one
         "ListenDrops",  # a connection that was asked for
-        "IPReversePathFilter",  # it came from a network that is elsewhere
     ),
-    "Ip": ("InHdrErrors", "InAddrErrors", "InDiscards", "OutDiscards"),
+    "Ip": ("InHdrErrors", "InDiscards", "OutDiscards"),
     "Tcp": ("InErrs",),  # a wrong checksum or header
 }
-"""A packet or more was lost each time. RcvPruned goes with TCPRcvQDrop or TCPOFODrop: the sum of
+"""A packet or more was lost each time. Not among them are frames that were for nobody here
+(InAddrErrors, IPReversePathFilter), as load generators send them.
+RcvPruned goes with TCPRcvQDrop or TCPOFODrop: the sum of
 all counts is at least the number of events, not that of packets."""
 
 PRESSURE = {
