@@ -54,6 +54,7 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         _collect_disturbances(measured)
         samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, measured.t0_ns)
         write_flow_samples(folder, samples)
+        evidence.limits.feed(samples)
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
         write_goodput(folder, goodput)
         if evidence.postcards is None:

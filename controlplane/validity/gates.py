@@ -17,6 +17,7 @@ from .course import spans
 from .disturbance import round_trip_ns
 from .measurement import TrialMeasurement
 from .postcard_evidence import PostcardEvidence
+from .repaired_loss import no_repaired_loss
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
@@ -325,6 +326,7 @@ def sampling(trial: TrialMeasurement) -> Gate:
 
 GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     no_other_loss,
+    no_repaired_loss,
     postcards_complete,
     flows_overlapped,
     congestion_control,
