@@ -95,14 +95,15 @@ class SwitchHello(Message):
     """What a switch outside the data plane says about itself.
 
     Attributes:
-        epoch_ns: Its clock's 0 on CLOCK_MONOTONIC of the hosts' machine.
+        epoch_ns: Its clock's 0 on CLOCK_MONOTONIC of the hosts' machine; below 0 where it ran
+            before that did.
         artefact_digest: Digest of its P4 program.
         program: The program's name on the switch.
         chip: Its chip.
         version: Its version.
     """
 
-    epoch_ns: Count
+    epoch_ns: Whole
     artefact_digest: str = ""
     program: str = ""
     chip: str = ""
@@ -129,7 +130,7 @@ class Hello(Message, extra="forbid"):
     version: str
     role: Literal["bottleneck", "hosts"]
     pid: Count
-    epoch_ns: Count
+    epoch_ns: Whole
     lanes: Count
     flow_capacity: Count
     spec_digest: str = ""
@@ -367,7 +368,7 @@ class Counters(Message):
 
 
 class TelemetryTotals(Message):
-    """The answer to `telemetry_stop`: what became of a lane's postcards.
+    """What became of a lane's postcards.
 
     Attributes:
         seen: Postcards made by the pipeline.

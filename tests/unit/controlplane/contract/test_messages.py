@@ -221,6 +221,10 @@ def test_what_was_not_said_is_not_written() -> None:
     assert beside["switch"] == {"epoch_ns": 5, "chip": "tofino1"}
 
 
+def test_a_switchs_clock_may_have_begun_before_ours() -> None:
+    assert messages.SwitchHello.model_validate({"epoch_ns": -5}).epoch_ns == -5
+
+
 def test_held_packets_are_those_of_queue_and_delay_lines() -> None:
     lane = COUNTERS["lane"] | {"queue_packets": 3, "delay_packets": 4}
     content = COUNTERS | {"lane": lane, "shared": STATS}
