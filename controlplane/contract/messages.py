@@ -383,6 +383,16 @@ class TelemetryTotals(Message):
     lost: Count
 
 
+class TelemetryStopped(Message):
+    """The answer to `telemetry_stop`.
+
+    Attributes:
+        totals: What became of the lane's postcards; None: some are not in their file yet.
+    """
+
+    totals: TelemetryTotals | None
+
+
 # The data plane, run once to its end.
 
 
