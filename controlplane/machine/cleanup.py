@@ -11,6 +11,7 @@ from pathlib import Path
 from ..contract.errors import HostError
 from . import namespaces
 from .log import LOG
+from .nics import give_back
 from .polling import poll
 from .shield import lower_shield
 from .state import STATE_DIR, ChildProcess, RunState, end_descendants, read_states
@@ -19,10 +20,14 @@ from .state import STATE_DIR, ChildProcess, RunState, end_descendants, read_stat
 def remove_run(state: RunState) -> list[str]:
     """Remove a run's processes, interfaces, namespaces and files; returns what is left.
 
+    NICs of this machine are given back as they were.
+
     The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
     free when its process has ended, and no file is left.
     """
     left = [f"process {child.pid}" for child in state.processes if not _end(child)]
+    for nic in state.nics:
+        left += give_back(nic)
     if state.namespaces:
         left += namespaces.remove(state.namespaces, state.interfaces)
     if state.shield:

@@ -14,6 +14,7 @@ from ..contract.addresses import (
 from ..contract.errors import HostError
 from . import command
 from .layout import MTU, HostSide, Layout
+from .nics import inside, rps_files
 from .polling import poll
 
 HELD_PACKETS = 10_000
@@ -46,8 +47,8 @@ def create(layout: Layout) -> None:
         if side.peer:
             _make_veth((side.namespace, side.interface), (side.peer_namespace, side.peer))
             _bring_up(side.peer_namespace, side.peer)
-        elif side.mac == "":
-            _take_nic(side)
+        elif side.is_nic:
+            command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
     for cable in layout.cables:
         _make_veth((layout.dp, cable.dp), (layout.switch, cable.switch))
         _bring_up(layout.dp, cable.dp)
@@ -65,15 +66,6 @@ def _make_veth(here: tuple[str, str], there: tuple[str, str]) -> None:
 def _bring_up(namespace: str, interface: str) -> None:
     _offloads_off(namespace, interface)
     command.run(["ip", "-n", namespace, "link", "set", interface, "mtu", str(MTU), "up"])
-
-
-def _take_nic(side: HostSide) -> None:
-    shown = command.attempt(["ip", "link", "show", "dev", side.interface])
-    if shown.code != 0:
-        raise HostError(
-            f"interface {side.interface}: not on this machine; correct `ports` in the testbed file"
-        )
-    command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
 
 
 def adopt_taps(layout: Layout, timeout_s: float = 10.0) -> None:

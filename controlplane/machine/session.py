@@ -22,6 +22,7 @@ from .control_loader import RegisteredControls
 from .forwarder import forwarder_command, forwarder_event
 from .layout import Layout, Side, make_layout
 from .log import LOG
+from .nics import look_at
 from .paths import DATAPLANE, FLOWS, PROBE, built
 from .process import TARGETS, ManagedProcess, Process, json_event
 from .shield import plan_shield, raise_shield
@@ -236,10 +237,12 @@ class LocalSession(Session):
         layout, dataplane = self.layout, self._testbed.dataplane
         veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
         veths += [(layout.dp, cable.dp) for cable in layout.cables]
+        nics = [look_at(s.interface, s.namespace) for s in layout.sides if s.is_nic]
         state = own_state(self._run_id, self._run_dir).model_copy(
             update={
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
+                "nics": tuple(nics),
                 "scratch": str(self.scratch),
                 "shield": plan_shield(dataplane.core) if dataplane.shield else None,
             }

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
+from .nics import NicBefore
 from .procfs import executable, session_members, start_time
 from .shield import Shield
 
@@ -78,6 +79,7 @@ class RunState(ContractModel):
         run_dir: The run directory.
         namespaces: Network namespaces.
         interfaces: Interfaces by namespace, removed first.
+        nics: NICs of this machine, moved to its namespaces, as they were before.
         processes: Running children.
         scratch: Directory of sockets and generated files.
         shield: The shield around the packet loop's core.
@@ -89,6 +91,7 @@ class RunState(ContractModel):
     run_dir: str
     namespaces: tuple[str, ...] = ()
     interfaces: tuple[tuple[str, str], ...] = ()
+    nics: tuple[NicBefore, ...] = ()
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
     shield: Shield | None = None
