@@ -155,7 +155,7 @@ def _hold_back(namespace: str, interface: str) -> None:
 
 
 def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:
-    """Have received frames processed on the cores that the packet loop does not use.
+    """Have received frames of every queue processed on the cores that the packet loop does not use.
 
     The loop's own core would otherwise do the kernel's receive work for what it sends
     (softirq), and be late with everything else.
@@ -163,8 +163,8 @@ def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:
     mask = f"{sum(1 << core for core in cores):x}"
     # Bitmaps are written in groups of 32 bits, the highest first.
     groups = [mask[max(0, end - 8) : end] for end in range(len(mask), 0, -8)][::-1]
-    path = f"/sys/class/net/{interface}/queues/rx-0/rps_cpus"
-    command.run(["ip", "netns", "exec", namespace, "tee", path], text=",".join(groups) + "\n")
+    files = rps_files(namespace, interface)
+    command.run(inside(namespace, ["tee", *files]), text=",".join(groups) + "\n")
 
 
 def _sysctl(namespace: str, values: dict[str, str]) -> None:
