@@ -16,6 +16,7 @@ from ..contract.errors import HostError, TargetError
 from ..contract.scenario import Hosts
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
+from .admission import admission
 from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
 from .control_loader import RegisteredControls
@@ -213,11 +214,12 @@ class LocalSession(Session):
     def open(self) -> None:
         """Check the machine, remove dead runs, make the namespaces."""
         preflight.check_before_cleanup(self._testbed)
-        cleanup.remove_dead_runs()
-        preflight.require_huge_pages(self._testbed)
+        with admission(STATE_DIR):
+            cleanup.remove_dead_runs()
+            preflight.require_huge_pages(self._testbed)
+            namespaces.refuse_foreign(self.layout)
+            self._write_state()
         self._affinity = leave_core(self._testbed.dataplane.core)
-        namespaces.refuse_foreign(self.layout)
-        self._write_state()
         self._raise_shield()
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -197,6 +198,7 @@ def test_a_core_that_is_not_there(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     path = tmp_path / "t.yaml"
     path.write_text(TESTBED + "dataplane: {core: 1000}\n")
+    monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--testbed", str(path), "--out", str(tmp_path / "r")]) == 4
     assert "dataplane.core is 1000, but this machine has cores 0 to" in capsys.readouterr().err
 
@@ -210,6 +212,7 @@ def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.Mo
         "nashbed.controlplane.machine.preflight.require_huge_pages", lambda testbed: None
     )
     monkeypatch.setattr("nashbed.controlplane.machine.cleanup.refuse_live_runs", lambda: None)
+    monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--out", str(tmp_path / "r")]) == 4
     assert re.search(r"GB free, about .* GB needed; free some", capsys.readouterr().err)
     assert list(tmp_path.iterdir()) == []
