@@ -7,11 +7,11 @@ from typing import Any
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.log import LOG
+from ..machine.priority import lower_priority
 from ..store.digests import digest_trial
 from ..validity.course import spans
 from ..validity.gates import judge
 from ..validity.measurement import TrialMeasurement
-from .collecting import lower_priority
 
 
 def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> TrialRecord:
