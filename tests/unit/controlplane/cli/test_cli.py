@@ -240,6 +240,26 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
 
     monkeypatch.setattr("nashbed.controlplane.cli.plan.plan_run", fail)
     assert run(["plan", QUICKSTART]) == 130
+    assert capsys.readouterr().err == "nashbed: stopped\n"
+    assert run(["plan", QUICKSTART, "--json"]) == 130
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"ok": False, "error": "stopped", "exit_code": 130}
+
+
+@pytest.mark.parametrize(
+    "words", ["doctor", "targets", "run x.yaml", "resume x", "calibrate x", "bench all", "cc list"]
+)
+def test_every_command_says_that_it_was_stopped(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Whatever it is doing: the interrupt goes through the parser's own handling of it."""
+
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typer.core.TyperCommand.invoke", stop)
+    assert run(words.split()) == 130
+    assert capsys.readouterr().err == "nashbed: stopped\n"
 
 
 def test_doctor_names_a_remedy_for_what_is_missing(capsys: Capture) -> None:
