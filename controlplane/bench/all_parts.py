@@ -27,7 +27,7 @@ def all_parts(full: bool, wait: bool = False) -> list[tuple[str, ...]]:
         full: Run the published panel instead of projecting it.
         wait: Have those that need the machine for themselves wait for others.
     """
-    options = {part: ("--wait",) for part in IN_REAL_TIME} if wait else {}
+    options = dict.fromkeys(IN_REAL_TIME, ("--wait",)) if wait else {}
     if full:
         options["panel"] = ("--full", *options.get("panel", ()))
     return [(part, *options.get(part, ())) for part in PARTS]

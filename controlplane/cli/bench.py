@@ -220,7 +220,7 @@ def virtual(
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
-def cpu(
+def cpu(  # noqa: PLR0913, PLR0917 - one argument for each option
     testbed: TestbedName = "embedded",
     lanes: Annotated[int, typer.Option(min=1, max=MAX_LANES, help="Lanes side by side.")] = 6,
     rate: Annotated[str, typer.Option(help="Rate of each lane.")] = "50mbit",

@@ -47,9 +47,7 @@ def admission(folder: Path = STATE_DIR) -> Iterator[None]:
 
 
 @contextmanager
-def reserved(
-    what: str, on_wait: OnWait | None = None, folder: Path = STATE_DIR
-) -> Iterator[None]:
+def reserved(what: str, on_wait: OnWait | None = None, folder: Path = STATE_DIR) -> Iterator[None]:
     """Have the machine for this process while the block lasts.
 
     Args:
