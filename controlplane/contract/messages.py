@@ -85,10 +85,13 @@ class PortIdentity(Message):
     Attributes:
         driver: DPDK's way in.
         device: Interface or PCI address.
+        stamps: Who notes when a frame arrives: the kernel, or nobody, so that it is the time of the
+            poll that takes it in.
     """
 
     driver: str
     device: str
+    stamps: Literal["kernel", "none"] = "none"
 
 
 class SwitchHello(Message):
@@ -302,6 +305,7 @@ class PortCounters(Message, extra="forbid"):
     rx_dropped: Count
     tx_dropped: Count
     rx_no_mbuf: Count
+    rx_unstamped: Count = 0
     xdp_rx_dropped: Count
     xdp_rx_ring_full: Count
     xdp_fill_ring_empty: Count

@@ -39,7 +39,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "delay_delete": (None, [c_void_p]),
     "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
     "delay_clear": (None, [c_void_p, c_uint32]),
-    "delay_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64]),
+    "delay_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
     "delay_get": (c_int, [c_void_p, c_uint64, c_void_p]),
     "delay_next_ns": (c_uint64, [c_void_p]),
     "delay_lost": (c_uint64, [c_void_p, c_uint32]),

@@ -9,7 +9,8 @@ wire_description(const struct dataplane *dp, enum wire_id id)
 {
 	const struct wire_config *w = &dp->config.wires[id];
 
-	return json_pack("{s:s, s:s}", "driver", driver_names[w->driver], "device", w->device);
+	return json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", w->device,
+			 "stamps", dp->wires[id].stamps ? "kernel" : "none");
 }
 
 static json_t *

@@ -85,9 +85,11 @@ shim_delay_clear(struct delay_line *line, uint32_t path)
 
 /* 1 taken, 0 lost. */
 int
-shim_delay_put(struct delay_line *line, uint32_t path, uint64_t packet, uint64_t now_ns)
+shim_delay_put(struct delay_line *line, uint32_t path, uint64_t packet, uint64_t arrival_ns,
+	       uint64_t less_ns)
 {
-	return delay_line_put(line, path, (void *)(uintptr_t)packet, now_ns) == DELAY_TAKEN;
+	return delay_line_put(line, path, (void *)(uintptr_t)packet, arrival_ns, less_ns) ==
+	       DELAY_TAKEN;
 }
 
 /* 0 none is due, 1 a packet, 2 a stale one; packet, due_ns, path in out. */
