@@ -647,10 +647,14 @@ class SinkTotals(Message):
 
     Attributes:
         strangers: Connections refused because they belong to no flow.
+        acks: Segments that the flows' receiving sockets sent; None: recorded by an earlier version.
+        segments: Segments with data that they received, out of order and repeated ones included.
         lateness: Of the reading of goodput.
     """
 
     strangers: Count
+    acks: Count | None = None
+    segments: Count | None = None
     lateness: TimerLateness
 
 
@@ -681,7 +685,12 @@ class SinkReport(SinkTotals):
     @property
     def totals(self) -> SinkTotals:
         """The report without what the tables hold."""
-        return SinkTotals(strangers=self.strangers, lateness=self.lateness)
+        return SinkTotals(
+            strangers=self.strangers,
+            acks=self.acks,
+            segments=self.segments,
+            lateness=self.lateness,
+        )
 
 
 class GeneratorTotals(Message):
