@@ -71,11 +71,19 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "postcards": ", ".join(capabilities.postcards),
         "departure times": "scheduled, exact" if exact else "as seen",
         "time": "virtual" if capabilities.virtual_time else "real",
+        "arrivals": _arrivals(capabilities),
         "step of the clock": str(Duration(capabilities.clock_step_ns)),
         "per-flow bytes in the queue": "in P4"
         if capabilities.in_queue_registers
         else "from postcards",
     }
+
+
+def _arrivals(capabilities: Capabilities) -> str:
+    """Who says when a frame arrived at the data plane."""
+    if capabilities.virtual_time:
+        return "exact"
+    return "stamped by the kernel" if capabilities.arrival_stamps else "as found"
 
 
 def write_into(path: Path, table: str) -> None:

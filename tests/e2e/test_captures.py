@@ -58,7 +58,7 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     run_dir = nashbed.run(
         nashbed.scenario(
             "telemetry: {capture: both}\n"
-            "gates: {lateness_p999: 200ms, loop_gap: 1s, sampling_lateness: 200ms}\n"
+            "gates: {round_trip_error: 50%, longest_hold_up: 1s, lateness_p999: 200ms, loop_gap: 1s}\n"
         )
     )
     run = open_run(run_dir)

@@ -4,7 +4,8 @@ As a guest's library it is never late, and its clock's zero is that of CLOCK_MON
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
 FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
 (a lost postcard that is reported), disk_full, held_up (round trips are too long), stalled (a
-receiver does not answer), forgotten (a record is lost), other_flags (one packet has another TCP flag).
+receiver does not answer), forgotten (a record is lost), other_flags (one packet has another TCP
+flag).
 """
 
 from __future__ import annotations
