@@ -35,6 +35,7 @@ from ..text import (
     with_interval,
 )
 from .correlation import correlation_context, without_nan
+from .hosts import hosts_context
 from .limits import limits
 from .models import ModelFindings, models_context
 from .taps import taps_context, taps_dict
@@ -109,6 +110,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
         "disturbed": [_disturbed(t) for t in run.trials if t.record.disturbance is not None],
+        "hosts": hosts_context([trial.record for trial in run.trials]),
         "valid_count": sum(trial.record.valid for trial in run.trials),
         "damaged": [{"id": d.id, "problem": d.problem} for d in measures.damaged],
         "limits": limits(measures, findings.summary.equilibria),

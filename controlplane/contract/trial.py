@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from pydantic import Field
+
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
+from .strain import CoreLoad, Repeated, WindowLimited
 from .target import Applied, Arrivals, BottleneckProgram
 from .units import bytes_in_flight
 
@@ -236,6 +239,14 @@ class TrialRecord(ContractModel):
         disturbance: What held frames up in the measured window; None in trials of earlier versions.
         marks: One line for each thing that a reader should know and that invalidates nothing.
         ports_delta: Change of the port and host loss counters over the trial.
+        pressure: Change of the counters of the hosts' kernels that mean no loss, but memory or
+            queues that ran short; of a namespace, so of all lanes that ran meanwhile.
+        kernel_load: The kernel's work on each core meanwhile; None in virtual time, and in
+            trials of earlier versions.
+        window_limited: Flows that a socket's size held back for a part of the window that
+            matters; None in trials of earlier versions.
+        repeated: Flows of which something crossed the path more than once without having been
+            dropped, or was sent again without having been seen; None: not all postcards are kept.
         flow_generator: Totals and timer lateness that the flow generators reported.
         digests: SHA-256 of what was measured; None in trials of earlier versions.
     """
@@ -269,5 +280,9 @@ class TrialRecord(ContractModel):
     disturbance: Disturbance | None = None
     marks: tuple[str, ...] = ()
     ports_delta: dict[str, int]
+    pressure: dict[str, int] = Field(default_factory=dict)
+    kernel_load: tuple[CoreLoad, ...] | None = None
+    window_limited: tuple[WindowLimited, ...] | None = None
+    repeated: tuple[Repeated, ...] | None = None
     flow_generator: GeneratorTotals
     digests: TrialDigests | None = None

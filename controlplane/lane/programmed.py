@@ -13,7 +13,9 @@ from pathlib import Path
 from ..contract.errors import HostError
 from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
+from ..contract.strain import HostStrain
 from ..contract.target import Applied
+from ..machine.host_strain import strain_between
 from ..machine.polling import poll
 from ..targets import TelemetryStream
 from .lab import Lab, quietly
@@ -36,6 +38,7 @@ class ProgrammedLane:
         self._lab = lab
         self._program = program
         self._stream: TelemetryStream | None = stream
+        self._strain_before = lab.session.host_strain()
         self._losses_before = self._losses(self.counters())
 
     def counters(self) -> Counters:
@@ -68,6 +71,10 @@ class ProgrammedLane:
             counters: The counters after the drain.
         """
         return difference(self._losses(counters), self._losses_before)
+
+    def strain(self) -> HostStrain:
+        """What strained the hosts since the lane was programmed."""
+        return strain_between(self._strain_before, self._lab.session.host_strain())
 
     def write_disturbances(self, folder: Path) -> DisturbanceTotals:
         """Have what held its frames up written to files, once it has drained.

@@ -112,6 +112,7 @@ class TrialRunner:
                 telemetry=totals,
                 disturbances=disturbances,
                 losses=lane.losses(counters),
+                strain=lane.strain(),
                 evidence=Evidence.empty(attempt, lane.applied, can, window_ns),
                 capabilities=can,
             )

@@ -17,6 +17,7 @@ from .course import spans
 from .disturbance import round_trip_ns
 from .measurement import TrialMeasurement
 from .postcard_evidence import PostcardEvidence
+from .repaired_loss import no_repaired_loss
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
@@ -113,8 +114,7 @@ def round_trips(trial: TrialMeasurement) -> Gate:
     """Round trips were no longer than base RTT and queue made them, as far as TCP can notice.
 
     What counts is what was left of lateness when an acknowledgement went back to its sender. A
-    TCP's rate goes with 1/RTT (Mathis et al. 1997, CCR 27(3), equation 3; Cardwell et al. 2017,
-    CACM 60(2): a BBR's estimate of it is delivered data over round trip), so that round trips
+    TCP's rate goes with 1/RTT (Mathis et al. 1997, CCR 27(3)), so that round trips
     1 % too long on average move a rate by at most about 1 %. The RTT is the smallest base RTT and
     the mean queueing delay of the window. One hold-up of more than that empties the pipe, and one
     of 200 ms is a retransmission timeout (TCP_RTO_MIN of Linux), so that the longest must be
@@ -325,6 +325,7 @@ def sampling(trial: TrialMeasurement) -> Gate:
 
 GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     no_other_loss,
+    no_repaired_loss,
     postcards_complete,
     flows_overlapped,
     congestion_control,

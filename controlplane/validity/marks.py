@@ -1,15 +1,35 @@
-"""Marks of a trial: what its reader should know, and what invalidates nothing."""
+"""What a reader should know of a trial though it is valid."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .measurement import TrialMeasurement
+from .window_limited import window_limited
 
 MAX_MISSED_TICKS = 0.01
 
 
 def marks_of(trial: TrialMeasurement) -> tuple[str, ...]:
-    """All marks, one line each."""
-    return samples_missing(trial)
+    """One line for each."""
+    return tuple(line for each in MARKS for line in each(trial))
+
+
+def short_memory(trial: TrialMeasurement) -> tuple[str, ...]:
+    """Memory or queues of the hosts that ran short without losing a segment."""
+    counted = {name: count for name, count in trial.strain.pressure.items() if count}
+    listed = ", ".join(f"{name} {count}" for name, count in counted.items())
+    return (f"the hosts ran short: {listed}",) if listed else ()
+
+
+def held_back(trial: TrialMeasurement) -> tuple[str, ...]:
+    """Flows that a socket's size held back, and that the scenario does not want so."""
+    return tuple(
+        f"flow {flow.flow} ({flow.strategy}) was limited by its {flow.by} for "
+        f"{flow.share:.1%} of the window"
+        for flow in window_limited(trial)
+        if not flow.stated
+    )
 
 
 def samples_missing(trial: TrialMeasurement) -> tuple[str, ...]:
@@ -28,3 +48,10 @@ def samples_missing(trial: TrialMeasurement) -> tuple[str, ...]:
         return ()
     late_ms = timer.mean_ns / 1e6
     return (f"samples of TCP's state: {timer.missed} of {due} missed, mean {late_ms:.3g} ms late",)
+
+
+MARKS: tuple[Callable[[TrialMeasurement], tuple[str, ...]], ...] = (
+    samples_missing,
+    short_memory,
+    held_back,
+)

@@ -13,6 +13,7 @@ from ..contract.messages import (
     SinkReport,
     TelemetryTotals,
 )
+from ..contract.strain import HostStrain
 from ..contract.target import Applied, Capabilities
 from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
@@ -20,6 +21,7 @@ from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
 from .disturbance_evidence import DisturbanceEvidence, QueueingDelay
 from .postcard_evidence import Edges, PostcardEvidence
+from .window_limits import WindowLimits
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,14 @@ class Evidence:
     Attributes:
         postcards: What all postcards prove; None when not all are recorded.
         edges: Which flows were seen in the first and the last part of the window.
+        limits: For how much of the window each flow was held back by its sockets.
         queueing: The mean queueing delay of the window.
         disturbance: What held frames up in the window.
     """
 
     postcards: PostcardEvidence | None
     edges: Edges
+    limits: WindowLimits
     queueing: QueueingDelay
     disturbance: DisturbanceEvidence
 
@@ -49,7 +53,7 @@ class Evidence:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence(
-            flows,
+            tuple(flow.base_rtt_ns for flow in attempt.flows),
             applied.rate_bps,
             applied.overhead_bytes,
             applied.slot_bytes,
@@ -59,6 +63,7 @@ class Evidence:
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
             Edges(flows, window_ns, scenario.gates.overlap.fraction),
+            WindowLimits(flows, window_ns),
             QueueingDelay(window_ns),
             DisturbanceEvidence(window_ns),
         )
@@ -92,6 +97,7 @@ class TrialMeasurement:
         telemetry: What became of the postcards.
         disturbances: What became of the records of what held frames up.
         losses: Change of every loss counter over the trial.
+        strain: What strained the hosts meanwhile.
         evidence: What the raw files prove; empty until they are collected.
         capabilities: What the target can do.
     """
@@ -111,6 +117,7 @@ class TrialMeasurement:
     telemetry: TelemetryTotals
     disturbances: DisturbanceTotals
     losses: dict[str, int]
+    strain: HostStrain
     evidence: Evidence
     capabilities: Capabilities
 

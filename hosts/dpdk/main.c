@@ -8,6 +8,7 @@
 
 #include "control/control_thread.h"
 #include "io/eal.h"
+#include "live/arrivals.h"
 #include "live/loop.h"
 #include "live/options.h"
 #include "pipeline/native.h"
@@ -88,6 +89,7 @@ run(const struct options *o, struct failure *failure)
 		return 0;
 	if (native_choose(config, &note, failure) < 0)
 		return -1;
+	arrivals_choose(config);
 	if (!o->check)
 		return run_live(&dataplane, &note, failure);
 	config_print(config);

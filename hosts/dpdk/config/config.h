@@ -57,6 +57,7 @@ enum wire_id {
 struct wire_config {
 	enum driver driver;
 	char device[NAME_BYTES]; /* interface, or PCI address */
+	char xdp[PATH_BYTES];	 /* what the kernel runs for each frame; "": nothing of ours */
 };
 
 struct config {

@@ -89,6 +89,7 @@ run_reset_lane(struct dataplane *dp, void *argument)
 	uint32_t lane = ((const struct reset_request *)argument)->lane;
 
 	dp->role->reset_lane(dp, lane);
+	hold_ups_clear_lane(&dp->hold_ups, lane);
 	memset(&dp->lanes[lane], 0, sizeof(dp->lanes[lane]));
 	return 0;
 }

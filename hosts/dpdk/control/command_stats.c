@@ -40,7 +40,8 @@ run_view_stats(struct dataplane *dp, void *argument)
 static json_t *
 wire_stats_json(const struct wire_stats *s)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "rx_packets",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "rx_unstamped", (json_int_t)s->rx_unstamped, "rx_packets",
 			 (json_int_t)s->rx_packets, "tx_packets", (json_int_t)s->tx_packets,
 			 "rx_bytes", (json_int_t)s->rx_bytes, "tx_bytes", (json_int_t)s->tx_bytes,
 			 "rx_dropped", (json_int_t)s->rx_dropped, "tx_dropped",

@@ -54,6 +54,7 @@ static const struct command table[] = {
 	{"reset", command_reset, false},
 	{"telemetry", command_telemetry, false},
 	{"telemetry_stop", command_telemetry_stop, false},
+	{"disturbances", command_disturbances, false},
 	{"counters", command_counters, false},
 	{"stats", command_stats, false},
 	{"shutdown", command_shutdown, false},

@@ -34,9 +34,9 @@ delay_line_free(struct delay_line *line)
 	event_heap_free(&line->due);
 }
 
-/* The FIFO of this delay, or a free one; -ENOSPC. */
+/* The queue of this delay, or a free one; -ENOSPC. */
 static int
-find_fifo(struct delay_line *line, uint64_t delay_ns)
+find_fifo(struct delay_line *line, uint32_t direction, uint64_t delay_ns)
 {
 	int unused = -ENOSPC;
 
@@ -44,13 +44,15 @@ find_fifo(struct delay_line *line, uint64_t delay_ns)
 		struct delay_fifo *fifo = &line->fifos[i];
 		bool in_use = fifo->users > 0 || fifo->queue.count > 0;
 
-		if (in_use && fifo->delay_ns == delay_ns)
+		if (in_use && fifo->delay_ns == delay_ns && fifo->direction == direction)
 			return (int)i;
 		if (!in_use && unused < 0)
 			unused = (int)i;
 	}
-	if (unused >= 0)
+	if (unused >= 0) {
 		line->fifos[unused].delay_ns = delay_ns;
+		line->fifos[unused].direction = direction;
+	}
 	return unused;
 }
 
@@ -71,10 +73,10 @@ delay_line_configure(struct delay_line *line, uint32_t path_id, uint64_t delay_n
 
 	if (path_id >= line->n_paths || loss_ppb > LOSS_CERTAIN_PPB)
 		return -EINVAL;
-	fifo = find_fifo(line, delay_ns);
+	path = &line->paths[path_id];
+	fifo = find_fifo(line, path->direction, delay_ns);
 	if (fifo < 0)
 		return fifo;
-	path = &line->paths[path_id];
 	line->fifos[fifo].users++;
 	leave_fifo(line, path);
 	path->fifo = (uint32_t)fifo;
@@ -100,7 +102,7 @@ static struct delay_fifo *
 fifo_of(struct delay_line *line, struct delay_path *path)
 {
 	if (path->fifo == DELAY_NONE) {
-		int fifo = find_fifo(line, 0);
+		int fifo = find_fifo(line, path->direction, 0);
 
 		if (fifo < 0)
 			return NULL;
@@ -117,8 +119,24 @@ is_lost(struct delay_path *path)
 	       prng_next(&path->loss_state) % LOSS_CERTAIN_PPB < path->loss_ppb;
 }
 
+/* Let the last packet of a queue overtake those that are due later. */
+static void
+put_in_order(struct fifo *queue)
+{
+	for (uint32_t i = queue->count - 1; i > 0; i--) {
+		struct delayed *after = fifo_at(queue, i), *before = fifo_at(queue, i - 1);
+		struct delayed moved = *after;
+
+		if (before->due_ns <= after->due_ns)
+			return;
+		*after = *before;
+		*before = moved;
+	}
+}
+
 enum delay_verdict
-delay_line_put(struct delay_line *line, uint32_t path_id, void *handle, uint64_t now_ns)
+delay_line_put(struct delay_line *line, uint32_t path_id, void *handle, uint64_t arrival_ns,
+	       uint64_t less_ns)
 {
 	struct delay_path *path = &line->paths[path_id];
 	struct delay_fifo *fifo = fifo_of(line, path);
@@ -133,13 +151,14 @@ delay_line_put(struct delay_line *line, uint32_t path_id, void *handle, uint64_t
 		return DELAY_LOST;
 	*slot = (struct delayed){
 		.handle = handle,
-		.due_ns = now_ns + fifo->delay_ns,
+		.due_ns = arrival_ns + fifo->delay_ns - less_ns,
 		.path = path_id,
 		.generation = path->generation,
 	};
 	path->waiting_packets++;
-	if (fifo->queue.count == 1)
-		event_heap_set(&line->due, path->fifo, slot->due_ns);
+	put_in_order(&fifo->queue);
+	event_heap_set(&line->due, path->fifo,
+		       ((const struct delayed *)fifo_head(&fifo->queue))->due_ns);
 	return DELAY_TAKEN;
 }
 

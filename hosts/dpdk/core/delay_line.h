@@ -2,9 +2,9 @@
 /* The delay line: base RTT per flow group, half on the way out and half on the
  * way back, and random loss on the way out. Time is an argument.
  *
- * A path is one direction of one group of one lane. Packets of equal delay
- * come out in the order they went in, so paths of equal delay share a FIFO and
- * only the FIFOs' heads need ordering.
+ * A path is one direction of one group of one lane. Packets of one direction and equal
+ * delay come out nearly in the order in which they go in, so their paths share a queue that is
+ * kept in the order of due times, and only the queues' heads need ordering.
  */
 #ifndef NASHBED_DELAY_LINE_H
 #define NASHBED_DELAY_LINE_H
@@ -15,10 +15,11 @@
 #include "event_heap.h"
 #include "fifo.h"
 
-#define DELAY_LINE_FIFOS 256u
+#define DELAY_LINE_FIFOS 512u
 #define LOSS_CERTAIN_PPB UINT32_C(1000000000)
 
 struct delay_path {
+	uint32_t direction;  /* paths of different directions share no queue */
 	uint32_t fifo;	     /* DELAY_NONE: not configured, no delay */
 	uint32_t generation; /* packets of an older one are discarded */
 	uint32_t loss_ppb;
@@ -29,8 +30,9 @@ struct delay_path {
 
 struct delay_fifo {
 	uint64_t delay_ns;
+	uint32_t direction;
 	uint32_t users;
-	struct fifo queue; /* of struct delayed */
+	struct fifo queue; /* of struct delayed, by due time */
 };
 
 struct delayed {
@@ -57,8 +59,8 @@ int delay_line_init(struct delay_line *line, uint32_t n_paths);
 void delay_line_free(struct delay_line *line);
 
 /* Set a path's delay and loss; the seed starts its loss sequence. 0, -EINVAL
- * for a path or loss out of range, -ENOSPC when over 256 different delays are
- * in use.
+ * for a path or loss out of range, -ENOSPC when over 512 different delays are
+ * in use, those of the two directions counted apart.
  */
 int delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns,
 			 uint32_t loss_ppb, uint64_t seed);
@@ -66,8 +68,11 @@ int delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay_
 /* Back to no delay and no loss; what waits is discarded as it comes out. */
 void delay_line_clear(struct delay_line *line, uint32_t path);
 
+/* A packet that arrived at a time; it is due after its path's delay, less what is taken off. That
+ * may be in the past.
+ */
 enum delay_verdict delay_line_put(struct delay_line *line, uint32_t path, void *handle,
-				  uint64_t now_ns);
+				  uint64_t arrival_ns, uint64_t less_ns);
 
 /* The next packet due by now. *stale: its path was cleared since, discard it. */
 bool delay_line_get(struct delay_line *line, uint64_t now_ns, struct delayed *out, bool *stale);

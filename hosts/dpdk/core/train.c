@@ -44,7 +44,7 @@ bool
 train_continues(const struct train *train, const struct queue_packet *packet,
 		const struct segment *segment, uint64_t arrival_ns)
 {
-	if (train->n == 0 || train->has_ended || train->arrival_ns != arrival_ns)
+	if (train->n == 0 || train->has_ended || arrival_ns - train->arrival_ns > train->instant_ns)
 		return false;
 	return train->packets[0].lane == packet->lane && can_be_merged(segment) &&
 	       follows(train, segment) &&

@@ -5,7 +5,7 @@
  *
  * Frames are of one train where they are adjacent and arrive back to back, which means
  *   - at one instant: a sender's TSO packet becomes frames at one instant of virtual time; on a
- *     clock, what one poll takes off the wire has one arrival time, and GRO likewise ends its
+ *     clock they come within `instant_ns` and one poll of the wire, and GRO likewise ends its
  *     packets with each poll (NAPI);
  *   - of one flow, data in sequence, with the same TCP flags;
  *   - none but the last with PSH or FIN, which Linux senders have set at the end of every
@@ -37,7 +37,8 @@ struct segment {
 struct train {
 	struct queue_packet packets[TRAIN_PACKETS];
 	uint32_t n;
-	uint64_t arrival_ns;
+	uint64_t arrival_ns; /* the first frame's, and so all of theirs */
+	uint64_t instant_ns; /* others may arrive by so much later */
 	struct segment first;
 	uint32_t next_seq;
 	uint32_t merged_bytes; /* as one frame: the headers once */

@@ -5,6 +5,7 @@
 #ifndef NASHBED_WIRE_H
 #define NASHBED_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,16 +14,18 @@
 
 #include "common/failure.h"
 #include "config/config.h"
+#include "core/round_trips.h"
 
 #define WIRE_BURST 64u
 #define WIRE_PENDING 4096u
 #define WIRE_FDS_MAX 8u
-#define WIRE_ARGUMENT_BYTES 256
+#define WIRE_ARGUMENT_BYTES 512
 
 /* What the loop needs to know of a frame once it is sent. */
 struct frame_note {
 	uint32_t lane; /* NO_LANE: nothing */
 	uint64_t departure_ns;
+	struct round_trip_data data; /* to the receivers, where lateness is given back */
 };
 
 struct wire_stats {
@@ -33,6 +36,7 @@ struct wire_stats {
 	uint64_t rx_dropped; /* the driver's rings were full, or errors */
 	uint64_t tx_dropped; /* by the driver, or because `pending` was full */
 	uint64_t rx_no_mbuf;
+	uint64_t rx_unstamped; /* at a port that stamps, without a sound stamp */
 	/* AF_XDP: the kernel's counters of the socket's rings. */
 	uint64_t xdp_rx_dropped;
 	uint64_t xdp_rx_ring_full;
@@ -46,6 +50,9 @@ struct wire {
 	uint16_t ethdev;
 	int fds[WIRE_FDS_MAX]; /* readable when frames have arrived; none for PCI */
 	uint32_t n_fds;
+	bool stamps;		  /* frames come with the time of their arrival */
+	uint64_t last_arrival_ns; /* of those, so that they stay in order */
+	uint64_t rx_unstamped;
 	struct rte_mbuf *pending[WIRE_PENDING];
 	struct frame_note notes[WIRE_PENDING];
 	uint32_t n_pending;
@@ -62,6 +69,12 @@ void wire_eal_argument(const struct wire_config *config, enum wire_id id, char *
 int wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
 	      struct rte_mempool *pool, struct failure *failure);
 void wire_close(struct wire *wire);
+
+/* When frames arrived, on the switch clock, of those that were just taken off it: by their stamps,
+ * else now.
+ */
+void wire_arrivals(struct wire *wire, struct rte_mbuf *const *mbufs, uint32_t n, uint64_t epoch_ns,
+		   uint64_t now_ns, uint64_t *arrivals_ns);
 
 /* Queue one frame for sending; it is the wire's from here on. */
 void wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note);

@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 
 #include "common/clock.h"
+#include "common/nanoseconds.h"
 
 #define HIGHEST_PRIORITY (-20)
 /* A polling loop's rounds take microseconds: shorter gaps are not recorded. */
@@ -20,6 +21,14 @@
 #define SLEEP_MAX_NS UINT64_C(10000000)
 
 const uint32_t dataplane_ingress_burst = PIPELINE_BURST;
+/* A kernel's poll of up to 64 frames, each stamped by itself, takes less. */
+const uint64_t dataplane_train_instant_ns = 100 * MICROSECOND_NS;
+
+uint64_t
+dataplane_epoch_ns(void)
+{
+	return (uint64_t)clock_now_ns();
+}
 
 uint64_t
 dataplane_now_ns(const struct dataplane *dp)
@@ -32,26 +41,42 @@ dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uin
 	       uint64_t departure_ns)
 {
 	wire_push(&dp->wires[id], mbuf,
-		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
+		  hold_ups_note(&dp->hold_ups, mbuf, id == WIRE_SENDERS, lane, departure_ns));
 }
 
-/* The clock is read once the frames are here: an earlier time would cut their
- * delay short by as long as this thread was held up in between.
+/* The clock is read once the frames are here: the time of arrival of those that nobody stamped.
+ * An earlier time would cut their delay short by as long as this thread was held up in between.
  */
 static uint32_t
 receive(struct dataplane *dp, enum wire_id id)
 {
+	struct wire *wire = &dp->wires[id];
 	struct rte_mbuf *mbufs[WIRE_BURST];
+	uint64_t arrivals_ns[WIRE_BURST];
 	uint32_t total = 0;
 	uint16_t n;
 
 	do {
-		n = rte_eth_rx_burst(dp->wires[id].ethdev, 0, mbufs, WIRE_BURST);
-		if (n > 0)
-			dp->role->receive(dp, id, mbufs, n, dataplane_now_ns(dp));
+		n = rte_eth_rx_burst(wire->ethdev, 0, mbufs, WIRE_BURST);
+		if (n > 0) {
+			wire_arrivals(wire, mbufs, n, dp->epoch_ns, dataplane_now_ns(dp),
+				      arrivals_ns);
+			dp->role->receive(dp, id, mbufs, arrivals_ns, n);
+		}
 		total += n;
 	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
 	return total;
+}
+
+/* A frame has left at last. */
+static void
+account_sent(struct dataplane *dp, const struct frame_note *note, bool to_senders, uint64_t now_ns)
+{
+	if (note->lane == NO_LANE)
+		return;
+	hold_ups_sent(&dp->hold_ups, note, to_senders, now_ns);
+	if (!to_senders)
+		lateness_add(&dp->lanes[note->lane].lateness, now_ns - note->departure_ns);
 }
 
 static uint32_t
@@ -64,12 +89,8 @@ send_all(struct dataplane *dp, struct wire *wire)
 		return 0;
 	n = wire_send(wire);
 	now_ns = dataplane_now_ns(dp);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct frame_note *note = &wire->notes[i];
-
-		if (note->lane != NO_LANE)
-			lateness_add(&dp->lanes[note->lane].lateness, now_ns - note->departure_ns);
-	}
+	for (uint32_t i = 0; i < n; i++)
+		account_sent(dp, &wire->notes[i], wire->id == WIRE_SENDERS, now_ns);
 	wire_sent(wire, n);
 	return n;
 }
@@ -118,9 +139,12 @@ account_busy(struct dataplane *dp, const struct round *round, uint64_t begin_ns)
 	return end_ns;
 }
 
+/* The loop did not run. */
 static void
-note_gap(struct dataplane *dp, uint64_t gap_ns)
+note_gap(struct dataplane *dp, uint64_t from_ns, uint64_t gap_ns)
 {
+	if (gap_ns >= PAUSE_LEAST_NS)
+		hold_ups_paused(&dp->hold_ups, from_ns, gap_ns);
 	if (gap_ns > dp->loop.max_gap_ns)
 		dp->loop.max_gap_ns = gap_ns;
 	for (uint32_t lane = 0; lane < dp->config.lanes; lane++)
@@ -144,8 +168,8 @@ drain_wake_ups(const struct dataplane *dp)
 	(void)!read(dp->mailbox.wake_fd, &count, sizeof(count));
 }
 
-/* Until the next event, a frame on a wire, or a request. */
-static void
+/* Until the next event, a frame on a wire, or a request. Returns when it was to be awake at last. */
+static uint64_t
 sleep_until_event(const struct dataplane *dp)
 {
 	struct pollfd fds[N_WIRES * WIRE_FDS_MAX + 1];
@@ -156,7 +180,7 @@ sleep_until_event(const struct dataplane *dp)
 	uint32_t n = 1;
 
 	if (wait_ns == 0)
-		return;
+		return now_ns;
 	wait_ns = RTE_MIN(wait_ns, SLEEP_MAX_NS);
 	timeout = (struct timespec){.tv_nsec = (long)wait_ns};
 	fds[0] = (struct pollfd){.fd = dp->mailbox.wake_fd, .events = POLLIN};
@@ -164,6 +188,7 @@ sleep_until_event(const struct dataplane *dp)
 		n = add_wire_fds(&dp->wires[id], fds, n);
 	ppoll(fds, n, &timeout, NULL);
 	drain_wake_ups(dp);
+	return now_ns + wait_ns;
 }
 
 /* Other threads on this core get what this one leaves. A real-time class would
@@ -201,12 +226,13 @@ loop_run(struct dataplane *dp)
 		struct round round = one_round(dp);
 
 		begin_ns = account_busy(dp, &round, begin_ns);
-		if (dp->config.loop == LOOP_POLL && round.now_ns - before_ns > GAP_WORTH_NOTING_NS)
-			note_gap(dp, round.now_ns - before_ns);
+		if (round.now_ns > before_ns + GAP_WORTH_NOTING_NS)
+			note_gap(dp, before_ns, round.now_ns - before_ns);
 		before_ns = round.now_ns;
 		mailbox_serve(&dp->mailbox, dp);
 		if (dp->config.loop == LOOP_SLEEP) {
-			sleep_until_event(dp);
+			/* A sleep is no pause; waking up later than was due is one. */
+			before_ns = sleep_until_event(dp);
 			begin_ns = dataplane_now_ns(dp);
 		}
 	}

@@ -13,12 +13,17 @@
 
 #include <rte_ethdev.h>
 
+#include "common/nanoseconds.h"
+#include "xdp/arrival.h"
+
 #ifndef SOL_XDP
 #define SOL_XDP 283
 #endif
 
 #define DESCRIPTORS 4096
 #define SEND_TRIES 8
+/* Longer than any frame waits in a port's ring. */
+#define OLDEST_STAMP_NS (10 * SECOND_NS)
 /* The kernel counts about 2304 bytes for a frame, and doubles the size that it is given. */
 #define SEND_BUFFER_BYTES (450 * 2304 / 2)
 
@@ -51,8 +56,9 @@ wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
 	if (config->driver == DRIVER_PCI)
 		snprintf(text, text_bytes, "--allow=%s", name);
 	else
-		snprintf(text, text_bytes, "--vdev=%s,iface=%s%s%s", name, config->device,
-			 extras[config->driver][0] ? "," : "", extras[config->driver]);
+		snprintf(text, text_bytes, "--vdev=%s,iface=%s%s%s%s%s", name, config->device,
+			 extras[config->driver][0] ? "," : "", extras[config->driver],
+			 config->xdp[0] ? ",xdp_prog=" : "", config->xdp);
 }
 
 /* Whether frames of this driver arrive by this descriptor. */
@@ -150,7 +156,7 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
 	char name[NAME_BYTES];
 	int result;
 
-	*wire = (struct wire){.id = id, .driver = config->driver};
+	*wire = (struct wire){.id = id, .driver = config->driver, .stamps = config->xdp[0] != '\0'};
 	device_name(config, id, name, sizeof(name));
 	result = rte_eth_dev_get_port_by_name(name, &wire->ethdev);
 	if (result)
@@ -177,6 +183,40 @@ wire_close(struct wire *wire)
 	wire->n_pending = 0;
 	rte_eth_dev_stop(wire->ethdev);
 	rte_eth_dev_close(wire->ethdev);
+}
+
+/* The stamp lies in front of the frame: the kernel keeps XDP metadata where it is, and the driver
+ * has the frame where the kernel left it. A stamp is sound when it is a time shortly before now;
+ * what else lies there, where the kernel could not stamp, hardly ever is.
+ */
+static bool
+read_stamp(const struct rte_mbuf *mbuf, uint64_t epoch_ns, uint64_t now_ns, uint64_t *stamp_ns)
+{
+	struct arrival arrival;
+
+	if (rte_pktmbuf_headroom(mbuf) < sizeof(arrival))
+		return false;
+	memcpy(&arrival, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, -(int)sizeof(arrival)),
+	       sizeof(arrival));
+	*stamp_ns = arrival.clock_ns - epoch_ns;
+	return arrival.clock_ns >= epoch_ns && *stamp_ns <= now_ns &&
+	       now_ns - *stamp_ns < OLDEST_STAMP_NS;
+}
+
+void
+wire_arrivals(struct wire *wire, struct rte_mbuf *const *mbufs, uint32_t n, uint64_t epoch_ns,
+	      uint64_t now_ns, uint64_t *arrivals_ns)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t stamp_ns = now_ns;
+
+		if (wire->stamps && !read_stamp(mbufs[i], epoch_ns, now_ns, &stamp_ns)) {
+			wire->rx_unstamped++;
+			stamp_ns = now_ns;
+		}
+		wire->last_arrival_ns = RTE_MAX(wire->last_arrival_ns, stamp_ns);
+		arrivals_ns[i] = wire->last_arrival_ns;
+	}
 }
 
 void
@@ -250,6 +290,7 @@ wire_stats_get(const struct wire *wire, struct wire_stats *stats)
 	stats->rx_dropped = eth.imissed + eth.ierrors;
 	stats->tx_dropped = eth.oerrors + wire->tx_backlog_drops;
 	stats->rx_no_mbuf = eth.rx_nombuf;
+	stats->rx_unstamped = wire->rx_unstamped;
 	for (uint32_t i = 0; wire->driver == DRIVER_AF_XDP && i < wire->n_fds; i++)
 		add_xdp_statistics(wire->fds[i], stats);
 	return 0;

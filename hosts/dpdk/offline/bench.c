@@ -114,6 +114,7 @@ static uint32_t
 arrive(struct bench *b)
 {
 	struct rte_mbuf *mbufs[PIPELINE_BURST];
+	uint64_t arrivals_ns[PIPELINE_BURST];
 
 	if (rte_pktmbuf_alloc_bulk(b->pool, mbufs, b->burst) < 0)
 		return 0;
@@ -121,8 +122,9 @@ arrive(struct bench *b)
 		b->headers.tcp.src_port = rte_cpu_to_be_16((uint16_t)(FIRST_PORT + b->next_flow));
 		b->next_flow = b->next_flow + 1 == b->flows ? 0 : b->next_flow + 1;
 		memcpy(rte_pktmbuf_append(mbufs[i], FRAME_BYTES), &b->headers, sizeof(b->headers));
+		arrivals_ns[i] = b->now_ns;
 	}
-	bottleneck_receive(&b->bottleneck, PIPELINE_SENDERS, mbufs, b->burst, b->now_ns);
+	bottleneck_receive(&b->bottleneck, PIPELINE_SENDERS, mbufs, arrivals_ns, b->burst);
 	return b->burst;
 }
 
@@ -219,7 +221,7 @@ run_bottleneck(struct bench *b, const struct config *config, struct pipeline *pi
 	if (add_flows(b, pipeline) < 0)
 		return failure_set(failure, EXIT_STATUS_TARGET, "the flow table refused %u flows",
 				   b->flows);
-	if (bottleneck_init(&b->bottleneck, pipeline, 1, PIPELINE_BURST, &sink) < 0)
+	if (bottleneck_init(&b->bottleneck, pipeline, 1, PIPELINE_BURST, NULL, &sink) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 	result = configure_and_measure(b, config, packets, failure);
 	bottleneck_free(&b->bottleneck);

@@ -11,6 +11,8 @@
 
 #include "common/shared.h"
 
+#define NO_LANE UINT32_MAX
+
 #define IPV4_SRC_OFFSET (ETHERNET_BYTES + 12u)
 #define IPV4_DST_OFFSET (ETHERNET_BYTES + 16u)
 #define IPV4_END_OFFSET (ETHERNET_BYTES + 20u)

@@ -11,7 +11,8 @@
 
 int
 bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
-		uint32_t ingress_burst, const struct bottleneck_sink *sink)
+		uint32_t ingress_burst, struct hold_ups *hold_ups,
+		const struct bottleneck_sink *sink)
 {
 	int error;
 
@@ -23,7 +24,7 @@ bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lane
 	error = traffic_manager_init(&b->tm, &droptail_ops, n_lanes);
 	if (error)
 		return error;
-	error = delays_init(&b->delays, n_lanes);
+	error = delays_init(&b->delays, n_lanes, hold_ups);
 	if (error)
 		traffic_manager_free(&b->tm);
 	return error;
@@ -51,11 +52,11 @@ bottleneck_free(struct bottleneck *b)
 
 void
 bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,
-		   uint32_t n, uint64_t now_ns)
+		   const uint64_t *arrivals_ns, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		mbufs[i]->port = (uint16_t)wire;
-	delays_put(&b->delays, wire == PIPELINE_SENDERS, mbufs, n, now_ns);
+	delays_put(&b->delays, wire == PIPELINE_SENDERS, mbufs, arrivals_ns, n);
 }
 
 /* Put the intrinsic header in front. False without headroom: the packet is dropped. */
@@ -225,16 +226,27 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 	admit(b, &q, 1, arrival_ns);
 }
 
+/* When a frame is at P4 ingress: not before what has been worked off already. */
+static uint64_t
+ingress_ns(const struct bottleneck *b, const struct delayed *arrival)
+{
+	return RTE_MAX(arrival->due_ns, b->done_ns);
+}
+
 static void
-finish_ingress(struct bottleneck *b, struct rte_mbuf *mbuf, uint8_t port, uint64_t arrival_ns)
+finish_ingress(struct bottleneck *b, struct rte_mbuf *mbuf, uint8_t port,
+	       const struct delayed *arrival)
 {
 	switch (port) {
 	case PIPELINE_QUEUE:
-		enqueue(b, mbuf, arrival_ns);
+		enqueue(b, mbuf, ingress_ns(b, arrival));
 		break;
 	case PIPELINE_SENDERS:
+		b->sink.frame(b->sink.context, port, mbuf, delays_lane(&b->delays, arrival->path),
+			      arrival->due_ns);
+		break;
 	case PIPELINE_RECEIVERS:
-		b->sink.frame(b->sink.context, port, mbuf, NOT_SHAPED, arrival_ns);
+		b->sink.frame(b->sink.context, port, mbuf, NOT_SHAPED, arrival->due_ns);
 		break;
 	default:
 		b->drops.p4++;
@@ -250,7 +262,7 @@ run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
 {
 	struct pipeline_slot *slots = pipeline_slots(b->pipeline);
 	struct rte_mbuf *mbufs[PIPELINE_BURST];
-	uint64_t due_ns[PIPELINE_BURST];
+	const struct delayed *entered[PIPELINE_BURST];
 	uint8_t ports[PIPELINE_BURST];
 	uint32_t m = 0;
 
@@ -258,12 +270,12 @@ run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
 		struct rte_mbuf *mbuf = arrivals[i].handle;
 		struct queue_packet q = {
 			.bytes = mbuf->pkt_len,
-			.enqueue_ns = arrivals[i].due_ns,
+			.enqueue_ns = ingress_ns(b, &arrivals[i]),
 		};
 
 		if (!put_intrinsic(b, mbuf, PASS_INGRESS, &q))
 			continue;
-		due_ns[m] = arrivals[i].due_ns;
+		entered[m] = &arrivals[i];
 		slots[m++].mbuf = mbuf;
 	}
 	pipeline_run(b->pipeline, m);
@@ -272,7 +284,7 @@ run_ingress(struct bottleneck *b, const struct delayed *arrivals, uint32_t n)
 		ports[i] = slots[i].port;
 	}
 	for (uint32_t i = 0; i < m; i++)
-		finish_ingress(b, mbufs[i], ports[i], due_ns[i]);
+		finish_ingress(b, mbufs[i], ports[i], entered[i]);
 }
 
 /* Where packets come singly to P4 ingress, all that left before one is through P4 egress first. */
@@ -294,12 +306,13 @@ bottleneck_advance(struct bottleneck *b, uint64_t now_ns)
 	uint32_t n;
 
 	while ((n = delays_take(&b->delays, arrivals, b->ingress_burst, now_ns)) > 0) {
-		catch_up(b, arrivals[0].due_ns);
+		catch_up(b, ingress_ns(b, &arrivals[0]));
 		run_ingress(b, arrivals, n);
 	}
 	settle_train(b);
 	depart_until(b, now_ns);
 	flush_egress(b);
+	b->done_ns = now_ns;
 }
 
 uint64_t

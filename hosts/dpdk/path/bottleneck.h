@@ -4,8 +4,9 @@
  * virtual time; only what drives the data plane (live/, virtual/) knows the time.
  *
  * Events are worked off in the order of their times up to now, however late
- * the call comes: a late poll delays frames but changes neither which packets are
- * dropped nor the length of the queue at any time. Only P4 ingress runs ahead of that
+ * the call comes. Frames come with the times of their arrival, so a late poll changes neither which
+ * packets are dropped nor the length of the queue at any time: only when frames really leave. Where
+ * arrivals are not stamped, a late poll is their arrival. Only P4 ingress runs ahead of that
  * order, by one burst: P4's own count of a flow's bytes in the queue (and so
  * its peak) may be high by what arrived within one poll. With bursts of one packet, as in
  * virtual time, nothing runs ahead and the count is exact.
@@ -27,8 +28,9 @@
 
 /* Where packets and postcards go. */
 struct bottleneck_sink {
-	/* A frame for a wire, now owned by the sink. lane is NOT_SHAPED for
-	 * traffic that passed no queue; else departure_ns is its scheduled time.
+	/* A frame for a wire, now owned by the sink, and when it is scheduled to leave; on its
+	 * way back that may be in the past. lane is NOT_SHAPED for frames that are no lane's,
+	 * and for those that go out without having been in a queue.
 	 */
 	void (*frame)(void *context, enum pipeline_port wire, struct rte_mbuf *mbuf, uint32_t lane,
 		      uint64_t departure_ns);
@@ -58,6 +60,7 @@ struct bottleneck {
 	struct bottleneck_drops drops;
 	uint32_t n_lanes;
 	uint32_t ingress_burst;
+	uint64_t done_ns; /* every event up to this time has been worked off */
 	/* Past P4 ingress, not yet at the traffic manager: empty between two calls. */
 	struct train train;
 	/* Packets past the traffic manager, not yet through P4 egress. */
@@ -65,14 +68,15 @@ struct bottleneck {
 	uint32_t n_egress;
 };
 
-/* 0 or -ENOMEM. */
+/* hold_ups as for delays_init(). 0 or -ENOMEM. */
 int bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
-		    uint32_t ingress_burst, const struct bottleneck_sink *sink);
+		    uint32_t ingress_burst, struct hold_ups *hold_ups,
+		    const struct bottleneck_sink *sink);
 void bottleneck_free(struct bottleneck *b);
 
-/* Frames off a wire, into the delay line. */
+/* Frames off a wire, and when each arrived, into the delay line. */
 void bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbuf **mbufs,
-			uint32_t n, uint64_t now_ns);
+			const uint64_t *arrivals_ns, uint32_t n);
 
 /* Work off every event up to now. */
 void bottleneck_advance(struct bottleneck *b, uint64_t now_ns);

@@ -31,11 +31,22 @@ path_of_frame(const struct delays *d, bool from_senders, const struct rte_mbuf *
 	return DIRECTIONS * groups(d) + (from_senders ? 0 : 1);
 }
 
-int
-delays_init(struct delays *d, uint32_t n_lanes)
+static uint32_t
+direction_of(const struct delays *d, uint32_t path)
 {
-	*d = (struct delays){.n_lanes = n_lanes};
-	return delay_line_init(&d->line, DIRECTIONS * (groups(d) + 1));
+	return path < DIRECTIONS * groups(d) ? path / groups(d) : path - DIRECTIONS * groups(d);
+}
+
+int
+delays_init(struct delays *d, uint32_t n_lanes, struct hold_ups *hold_ups)
+{
+	int error;
+
+	*d = (struct delays){.n_lanes = n_lanes, .hold_ups = hold_ups};
+	error = delay_line_init(&d->line, DIRECTIONS * (groups(d) + 1));
+	for (uint32_t path = 0; !error && path < d->line.n_paths; path++)
+		d->line.paths[path].direction = direction_of(d, path);
+	return error;
 }
 
 void
@@ -69,15 +80,28 @@ delays_clear_lane(struct delays *d, uint32_t lane)
 	}
 }
 
+static uint64_t
+give_back(struct delays *d, bool from_senders, uint32_t path, const struct rte_mbuf *mbuf,
+	  uint64_t arrival_ns)
+{
+	uint32_t lane = delays_lane(d, path);
+
+	if (from_senders || lane == NO_LANE || d->hold_ups == NULL)
+		return 0;
+	return hold_ups_give_back(d->hold_ups, mbuf, lane, arrival_ns);
+}
+
 void
-delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs, uint32_t n,
-	   uint64_t now_ns)
+delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs,
+	   const uint64_t *arrivals_ns, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t path = path_of_frame(d, from_senders, mbufs[i]);
 		uint64_t lost = d->line.paths[path].lost_packets;
+		uint64_t less_ns = give_back(d, from_senders, path, mbufs[i], arrivals_ns[i]);
 
-		if (delay_line_put(&d->line, path, mbufs[i], now_ns) == DELAY_TAKEN)
+		if (delay_line_put(&d->line, path, mbufs[i], arrivals_ns[i], less_ns) ==
+		    DELAY_TAKEN)
 			continue;
 		rte_pktmbuf_free(mbufs[i]);
 		/* Random loss has its own count; anything else is a lack of memory. */

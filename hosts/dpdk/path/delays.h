@@ -12,11 +12,11 @@
 
 #include "addresses.h"
 #include "core/delay_line.h"
-
-#define NO_LANE UINT32_MAX
+#include "hold_ups.h"
 
 struct delays {
 	struct delay_line line;
+	struct hold_ups *hold_ups;
 	uint32_t n_lanes;
 	uint64_t no_memory; /* frames lost because the delay line could not grow */
 	uint64_t discarded; /* frames of lanes that were reset */
@@ -32,8 +32,8 @@ struct group_delay {
 	uint64_t seed;
 };
 
-/* 0 or -ENOMEM. */
-int delays_init(struct delays *d, uint32_t n_lanes);
+/* The hold-ups are somebody else's; NULL: nothing is given back. 0 or -ENOMEM. */
+int delays_init(struct delays *d, uint32_t n_lanes, struct hold_ups *hold_ups);
 void delays_free(struct delays *d);
 
 /* 0, or delay_line_configure()'s error. */
@@ -42,9 +42,9 @@ int delays_configure(struct delays *d, const struct group_delay *delay);
 /* Forget a lane's delays; its frames are discarded as they come out. */
 void delays_clear_lane(struct delays *d, uint32_t lane);
 
-/* Frames off a wire; they are the delay line's from here on. */
-void delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs, uint32_t n,
-		uint64_t now_ns);
+/* Frames off a wire, and when each arrived; they are the delay line's from here on. */
+void delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs,
+		const uint64_t *arrivals_ns, uint32_t n);
 
 /* What is due by now, in the order of time; at most `max` frames. */
 uint32_t delays_take(struct delays *d, struct delayed *out, uint32_t max, uint64_t now_ns);

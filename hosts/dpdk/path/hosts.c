@@ -7,11 +7,12 @@
 #define ETHERTYPE_OFFSET 12u
 
 int
-hosts_init(struct hosts *h, uint32_t n_lanes, const struct hosts_sink *sink)
+hosts_init(struct hosts *h, uint32_t n_lanes, struct hold_ups *hold_ups,
+	   const struct hosts_sink *sink)
 {
 	memset(h, 0, sizeof(*h));
 	h->sink = *sink;
-	return delays_init(&h->delays, n_lanes);
+	return delays_init(&h->delays, n_lanes, hold_ups);
 }
 
 void
@@ -21,12 +22,12 @@ hosts_free(struct hosts *h)
 }
 
 void
-hosts_receive(struct hosts *h, enum hosts_wire wire, struct rte_mbuf **mbufs, uint32_t n,
-	      uint64_t now_ns)
+hosts_receive(struct hosts *h, enum hosts_wire wire, struct rte_mbuf **mbufs,
+	      const uint64_t *arrivals_ns, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		mbufs[i]->port = (uint16_t)wire;
-	delays_put(&h->delays, wire == HOSTS_SENDERS, mbufs, n, now_ns);
+	delays_put(&h->delays, wire == HOSTS_SENDERS, mbufs, arrivals_ns, n);
 }
 
 /* The postcard in a frame; NULL: it is not a postcard of version POSTCARD_VERSION. */

@@ -38,13 +38,14 @@ struct hosts {
 	uint64_t bad_postcards; /* frames at the telemetry port that are not postcards of a lane */
 };
 
-/* 0 or -ENOMEM. */
-int hosts_init(struct hosts *h, uint32_t n_lanes, const struct hosts_sink *sink);
+/* hold_ups as for delays_init(). 0 or -ENOMEM. */
+int hosts_init(struct hosts *h, uint32_t n_lanes, struct hold_ups *hold_ups,
+	       const struct hosts_sink *sink);
 void hosts_free(struct hosts *h);
 
-/* Frames off a wire, into the delay line. */
-void hosts_receive(struct hosts *h, enum hosts_wire wire, struct rte_mbuf **mbufs, uint32_t n,
-		   uint64_t now_ns);
+/* Frames off a wire, and when each arrived, into the delay line. */
+void hosts_receive(struct hosts *h, enum hosts_wire wire, struct rte_mbuf **mbufs,
+		   const uint64_t *arrivals_ns, uint32_t n);
 
 /* Frames off the telemetry wire; p4src/README.md has their layout. */
 void hosts_receive_postcards(struct hosts *h, struct rte_mbuf **mbufs, uint32_t n);

@@ -3,16 +3,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <rte_ring.h>
 #include <rte_version.h>
+
+#include "io/beside.h"
 
 #define PLACE "pipeline/native/bottleneck.so"
 /* DPDK builds from a library with its own kinds of ports only. These are never
@@ -31,41 +30,6 @@ static int
 refuse(struct failure *reason, const char *subject, const char *problem)
 {
 	return failure_set(reason, EXIT_STATUS_TARGET, "%s: %s", subject, problem);
-}
-
-static int find_library(char *library, size_t bytes, struct failure *reason);
-
-/* The file that this code is in: the program, or the library that a guest has loaded. */
-static int
-find_ourselves(char path[static PATH_MAX], struct failure *reason)
-{
-	Dl_info info;
-	ssize_t n;
-
-	if (dladdr((const void *)(uintptr_t)find_library, &info) != 0 &&
-	    strstr(info.dli_fname, ".so") != NULL && realpath(info.dli_fname, path) != NULL)
-		return 0;
-	n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	if (n < 0)
-		return refuse(reason, "/proc/self/exe", strerror(errno));
-	path[n] = '\0';
-	return 0;
-}
-
-/* Beside the program. */
-static int
-find_library(char *library, size_t bytes, struct failure *reason)
-{
-	char path[PATH_MAX];
-	char *name;
-
-	if (find_ourselves(path, reason) < 0)
-		return -1;
-	name = strrchr(path, '/') + 1;
-	*name = '\0';
-	if ((size_t)snprintf(library, bytes, "%s%s", path, PLACE) >= bytes)
-		return refuse(reason, path, "the path is too long");
-	return 0;
 }
 
 /* Whether the file is this text, to the byte. */
@@ -119,7 +83,7 @@ look_up(const char *spec_path, char *library, size_t library_bytes, struct failu
 	void *handle;
 	int result;
 
-	if (find_library(library, library_bytes, reason) < 0)
+	if (beside(PLACE, library, library_bytes, reason) < 0)
 		return LIBRARY_REFUSED;
 	if (access(library, R_OK) != 0) {
 		refuse(reason, library, "not built; `make setup` says why");

@@ -5,7 +5,6 @@
 
 #include <rte_eal.h>
 
-#include "common/clock.h"
 #include "io/eal.h"
 
 static const struct role_ops *const role_ops[N_ROLES] = {
@@ -32,12 +31,13 @@ dataplane_open(struct dataplane *dp, struct failure *failure)
 	dp->pool = eal_packet_pool(&dp->config, failure);
 	if (dp->pool == NULL)
 		return -1;
-	dp->epoch_ns = (uint64_t)clock_now_ns();
+	dp->epoch_ns = dataplane_epoch_ns();
+	dp->role = role_ops[dp->config.role];
 	dp->lanes = calloc(dp->config.lanes, sizeof(*dp->lanes));
 	dp->telemetry = telemetry_create(dp->config.lanes, dp->config.service_core);
-	if (dp->lanes == NULL || dp->telemetry == NULL)
+	if (dp->lanes == NULL || dp->telemetry == NULL ||
+	    hold_ups_init(&dp->hold_ups, dp->config.lanes, dp->role->gives_back, dp->epoch_ns) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
-	dp->role = role_ops[dp->config.role];
 	return dp->role->open(dp, failure) < 0 ? -1 : open_wires(dp, failure);
 }
 
@@ -49,6 +49,7 @@ dataplane_close(struct dataplane *dp)
 		if (config_has_wire(&dp->config, (enum wire_id)id))
 			wire_close(&dp->wires[id]);
 	telemetry_destroy(dp->telemetry);
+	hold_ups_free(&dp->hold_ups);
 	free(dp->lanes);
 	rte_eal_cleanup();
 }

@@ -20,6 +20,7 @@
 #include "io/wire.h"
 #include "mailbox.h"
 #include "path/bottleneck.h"
+#include "path/hold_ups.h"
 #include "path/hosts.h"
 #include "role.h"
 #include "telemetry.h"
@@ -48,6 +49,7 @@ struct dataplane {
 	struct wire wires[N_WIRES];
 	struct telemetry *telemetry;
 	struct lane_state *lanes;
+	struct hold_ups hold_ups;
 	struct loop_stats loop;
 	struct mailbox mailbox;
 	atomic_bool stop;
@@ -60,10 +62,16 @@ void dataplane_close(struct dataplane *dp);
 /* The driver's: how many packets go through P4 ingress together, at most. */
 extern const uint32_t dataplane_ingress_burst;
 
+/* The driver's: within which time a train's frames arrive (core/train.h). */
+extern const uint64_t dataplane_train_instant_ns;
+
+/* The driver's: CLOCK_MONOTONIC of the hosts at which the switch clock is 0. */
+uint64_t dataplane_epoch_ns(void);
+
 /* The driver's: nanoseconds on the switch clock. */
 uint64_t dataplane_now_ns(const struct dataplane *dp);
 
-/* The driver's: send a frame now; lane is NO_LANE where its lateness is not measured. */
+/* The driver's: send a frame now; lane is NO_LANE where it does not matter how late it is. */
 void dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
 		    uint64_t departure_ns);
 

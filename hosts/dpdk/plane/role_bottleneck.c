@@ -24,9 +24,10 @@ open_bottleneck(struct dataplane *dp, struct failure *failure)
 	if (dp->pipeline == NULL)
 		return -1;
 	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes,
-			    dataplane_ingress_burst, &sink) == 0)
-		return 0;
-	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
+			    dataplane_ingress_burst, &dp->hold_ups, &sink) < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
+	dp->bottleneck.train.instant_ns = dataplane_train_instant_ns;
+	return 0;
 }
 
 static void
@@ -37,11 +38,12 @@ close_bottleneck(struct dataplane *dp)
 }
 
 static void
-receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, uint32_t n, uint64_t now_ns)
+receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, const uint64_t *arrivals_ns,
+	uint32_t n)
 {
 	enum pipeline_port port = id == WIRE_SENDERS ? PIPELINE_SENDERS : PIPELINE_RECEIVERS;
 
-	bottleneck_receive(&dp->bottleneck, port, mbufs, n, now_ns);
+	bottleneck_receive(&dp->bottleneck, port, mbufs, arrivals_ns, n);
 }
 
 static void
@@ -69,6 +71,7 @@ delays(struct dataplane *dp)
 }
 
 const struct role_ops role_bottleneck = {
+	.gives_back = true,
 	.open = open_bottleneck,
 	.close = close_bottleneck,
 	.receive = receive,

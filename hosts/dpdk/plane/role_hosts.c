@@ -20,7 +20,7 @@ open_hosts(struct dataplane *dp, struct failure *failure)
 		.context = dp,
 	};
 
-	if (hosts_init(&dp->hosts, dp->config.lanes, &sink) == 0)
+	if (hosts_init(&dp->hosts, dp->config.lanes, &dp->hold_ups, &sink) == 0)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 }
@@ -32,13 +32,14 @@ close_hosts(struct dataplane *dp)
 }
 
 static void
-receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, uint32_t n, uint64_t now_ns)
+receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, const uint64_t *arrivals_ns,
+	uint32_t n)
 {
 	if (id == WIRE_TELEMETRY)
 		hosts_receive_postcards(&dp->hosts, mbufs, n);
 	else
 		hosts_receive(&dp->hosts, id == WIRE_SENDERS ? HOSTS_SENDERS : HOSTS_SWITCH, mbufs,
-			      n, now_ns);
+			      arrivals_ns, n);
 }
 
 static void

@@ -87,7 +87,7 @@ open_rig(struct rig *rig, const char *spec)
 					    SOCKET_ID_ANY);
 	rig->pipeline = pipeline_create(spec, "", &failure);
 	CHECK(rig->pool != NULL && rig->pipeline != NULL);
-	CHECK(bottleneck_init(&rig->bottleneck, rig->pipeline, LANES, BURST, &sink) == 0);
+	CHECK(bottleneck_init(&rig->bottleneck, rig->pipeline, LANES, BURST, NULL, &sink) == 0);
 	for (uint32_t lane = 0; lane < LANES; lane++) {
 		struct flow_key key = {
 			.src = SENDERS_NETWORK + (lane << 8) + 1,
@@ -129,7 +129,7 @@ send_segments(struct rig *rig, uint32_t lane, uint32_t n, uint64_t now_ns)
 		if (i + 1 == n)
 			h.tcp.tcp_flags |= PSH;
 		memcpy(rte_pktmbuf_append(mbuf, FRAME_BYTES), &h, sizeof(h));
-		bottleneck_receive(&rig->bottleneck, PIPELINE_SENDERS, &mbuf, 1, now_ns);
+		bottleneck_receive(&rig->bottleneck, PIPELINE_SENDERS, &mbuf, &now_ns, 1);
 		rig->seq[lane] += PAYLOAD;
 	}
 }

@@ -16,6 +16,14 @@ driver_of(const struct dataplane *dp)
 
 /* Exact rather than fast: packets hardly ever come at the same nanosecond. */
 const uint32_t dataplane_ingress_burst = 1;
+/* A sender's TSO packet becomes frames at one instant. */
+const uint64_t dataplane_train_instant_ns = 0;
+
+uint64_t
+dataplane_epoch_ns(void)
+{
+	return 0;
+}
 
 uint64_t
 dataplane_now_ns(const struct dataplane *dp)
@@ -27,10 +35,16 @@ void
 dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
 	       uint64_t departure_ns)
 {
-	if (lane != NO_LANE)
-		lateness_add(&dp->lanes[lane].lateness, driver_of(dp)->now_ns - departure_ns);
-	wire_push(&dp->wires[id], mbuf,
-		  (struct frame_note){.lane = lane, .departure_ns = departure_ns});
+	uint64_t now_ns = driver_of(dp)->now_ns;
+	bool to_senders = id == WIRE_SENDERS;
+	struct frame_note note = hold_ups_note(&dp->hold_ups, mbuf, to_senders, lane, departure_ns);
+
+	if (lane != NO_LANE) {
+		hold_ups_sent(&dp->hold_ups, &note, to_senders, now_ns);
+		if (!to_senders)
+			lateness_add(&dp->lanes[lane].lateness, now_ns - departure_ns);
+	}
+	wire_push(&dp->wires[id], mbuf, note);
 }
 
 static int
@@ -60,7 +74,6 @@ virtual_driver_open(struct virtual_driver *v, struct failure *failure)
 {
 	if (open_progress(v, failure) < 0 || dataplane_open(&v->dp, failure) < 0)
 		return -1;
-	v->dp.epoch_ns = 0;
 	return 0;
 }
 
@@ -90,7 +103,7 @@ virtual_driver_receive(struct virtual_driver *v, enum wire_id id, struct rte_mbu
 	count->rx_packets++;
 	count->rx_bytes += mbuf->pkt_len;
 	set_now(v, now_ns);
-	v->dp.role->receive(&v->dp, id, &mbuf, 1, now_ns);
+	v->dp.role->receive(&v->dp, id, &mbuf, &now_ns, 1);
 }
 
 void

@@ -27,6 +27,7 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.plan import PlannedTrial
+from nashbed.controlplane.contract.strain import HostStrain
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.lane.losses import difference, loss_counters
@@ -41,6 +42,7 @@ from nashbed.controlplane.validity.disturbance_evidence import (
 from nashbed.controlplane.validity.marks import marks_of
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges
+from nashbed.controlplane.validity.window_limits import WindowLimits
 from tests.unit.controlplane.conftest import SCENARIO
 
 MS = 10**6
@@ -129,7 +131,10 @@ def trial() -> TrialMeasurement:
         telemetry=totals(110, 110, 0, 0),
         disturbances=DisturbanceTotals(bins=4, pauses=2, lost=0),
         losses={"nbs0_tx_dropped": 0},
-        evidence=Evidence(None, edges, queued(30 * MS), undisturbed()),
+        strain=HostStrain(),
+        evidence=Evidence(
+            None, edges, WindowLimits(1, (100 * MS, 400 * MS)), queued(30 * MS), undisturbed()
+        ),
         capabilities=CAN,
     )
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Which frame caused an acknowledgement: what left when, by the end of its data in the stream.
+ *
+ * A receiver's acknowledgement names the data that came last: by its first SACK block where data
+ * is missing (RFC 2018, section 4: that block has the segment that triggered it), else by its
+ * number. With this, lateness on the way out can be given back on the way back, and the time
+ * that the receiver took is known.
+ *
+ * An entry is used once, and may be overwritten by one that falls into the same place; a cause that is
+ * not found gives nothing back.
+ */
+#ifndef NASHBED_ROUND_TRIPS_H
+#define NASHBED_ROUND_TRIPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Data on its way to a receiver. A frame that nobody acknowledges has no connection. */
+struct round_trip_data {
+	uint32_t connection; /* 0: none */
+	uint32_t end;	     /* the sequence number after its last byte; SYN and FIN count as one */
+	uint32_t bytes;
+};
+
+/* An acknowledgement on its way back. */
+struct round_trip_ack {
+	uint32_t connection; /* 0: none */
+	uint32_t number;
+	bool has_block;	    /* SACK */
+	uint32_t block_end; /* of the first one */
+};
+
+/* What caused it. */
+struct round_trip_cause {
+	uint64_t late_ns; /* how late it left; 0 where it is not known */
+	/* From when it really left until its acknowledgement arrived; known only where the
+	 * receiver had no reason to wait for another frame.
+	 */
+	bool has_response;
+	uint64_t response_ns;
+};
+
+struct round_trip_departure;
+struct round_trip_connection;
+
+struct round_trips {
+	struct round_trip_departure *departures;
+	struct round_trip_connection *connections;
+};
+
+/* 0 or -ENOMEM. */
+int round_trips_init(struct round_trips *r);
+void round_trips_free(struct round_trips *r);
+
+void round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
+			  uint64_t scheduled_ns, uint64_t departed_ns);
+
+struct round_trip_cause round_trips_cause(struct round_trips *r, const struct round_trip_ack *ack,
+					  uint64_t arrival_ns);
+
+#endif
