@@ -98,14 +98,15 @@ class SwitchHello(Message):
     """What a switch outside the data plane says about itself.
 
     Attributes:
-        epoch_ns: Its clock's 0 on CLOCK_MONOTONIC of the hosts' machine.
+        epoch_ns: Its clock's 0 on CLOCK_MONOTONIC of the hosts' machine; below 0 where it ran
+            before that did.
         artefact_digest: Digest of its P4 program.
         program: The program's name on the switch.
         chip: Its chip.
         version: Its version.
     """
 
-    epoch_ns: Count
+    epoch_ns: Whole
     artefact_digest: str = ""
     program: str = ""
     chip: str = ""
@@ -132,7 +133,7 @@ class Hello(Message, extra="forbid"):
     version: str
     role: Literal["bottleneck", "hosts"]
     pid: Count
-    epoch_ns: Count
+    epoch_ns: Whole
     lanes: Count
     flow_capacity: Count
     spec_digest: str = ""
@@ -375,7 +376,7 @@ class Counters(Message):
 
 
 class TelemetryTotals(Message):
-    """The answer to `telemetry_stop`: what became of a lane's postcards.
+    """What became of a lane's postcards.
 
     Attributes:
         seen: Postcards made by the pipeline.
@@ -402,6 +403,16 @@ class DisturbanceTotals(Message):
     bins: Count
     pauses: Count
     lost: Count
+
+
+class TelemetryStopped(Message):
+    """The answer to `telemetry_stop`.
+
+    Attributes:
+        totals: What became of the lane's postcards; None: some are not in their file yet.
+    """
+
+    totals: TelemetryTotals | None
 
 
 # The data plane, run once to its end.
@@ -636,10 +647,14 @@ class SinkTotals(Message):
 
     Attributes:
         strangers: Connections refused because they belong to no flow.
+        acks: Segments that the flows' receiving sockets sent; None: recorded by an earlier version.
+        segments: Segments with data that they received, out of order and repeated ones included.
         lateness: Of the reading of goodput.
     """
 
     strangers: Count
+    acks: Count | None = None
+    segments: Count | None = None
     lateness: TimerLateness
 
 
@@ -670,7 +685,12 @@ class SinkReport(SinkTotals):
     @property
     def totals(self) -> SinkTotals:
         """The report without what the tables hold."""
-        return SinkTotals(strangers=self.strangers, lateness=self.lateness)
+        return SinkTotals(
+            strangers=self.strangers,
+            acks=self.acks,
+            segments=self.segments,
+            lateness=self.lateness,
+        )
 
 
 class GeneratorTotals(Message):

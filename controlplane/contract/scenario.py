@@ -131,20 +131,28 @@ class FlowGroup(ContractModel):
 
 
 class Hosts(ContractModel):
-    """What the hosts' kernels are told. By default no flow is limited by a socket buffer.
+    """What the hosts are told. By default no flow is limited by a socket buffer.
 
     Attributes:
         wmem_max: Largest send buffer of a flow (the third value of net.ipv4.tcp_wmem); Ubuntu
             and Debian have 4MiB.
         rmem_max: Largest receive buffer (of net.ipv4.tcp_rmem), of which a kernel up to 6.1
             offers half as window; Ubuntu and Debian have 6MiB.
+        read_interval: The receivers' program reads only so often, which thins ACKs: the kernel
+            acknowledges once what waited, where it can no longer offer the same window. 0: it
+            reads soon enough for one ACK for every second segment.
     """
 
     wmem_max: Size | None = None
     rmem_max: Size | None = None
+    read_interval: Duration = Duration(0)
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
+        if self.read_interval.ns and not 10**5 <= self.read_interval.ns <= 10**9:
+            raise ValueError(
+                f"read_interval: {self.read_interval} is out of range; write 0s or 0.1ms to 1s"
+            )
         for key in ("wmem_max", "rmem_max"):
             size: Size | None = getattr(self, key)
             if size is not None and not 2**17 <= size.bytes < 2**31:

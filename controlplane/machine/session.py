@@ -16,6 +16,7 @@ from ..contract.errors import HostError, TargetError
 from ..contract.scenario import Hosts
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
+from .admission import admission
 from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
 from .control_loader import RegisteredControls
@@ -25,6 +26,7 @@ from .kernel_load import read_kernel_counts
 from .layout import Layout, Side, make_layout
 from .log import LOG
 from .net_counters import lost, strained
+from .nics import look_at
 from .paths import DATAPLANE, FLOWS, PROBE, built
 from .process import TARGETS, ManagedProcess, Process, json_event
 from .shield import plan_shield, raise_shield
@@ -222,11 +224,12 @@ class LocalSession(Session):
     def open(self) -> None:
         """Check the machine, remove dead runs, make the namespaces."""
         preflight.check_before_cleanup(self._testbed)
-        cleanup.remove_dead_runs()
-        preflight.require_huge_pages(self._testbed)
+        with admission(STATE_DIR):
+            cleanup.remove_dead_runs()
+            preflight.require_huge_pages(self._testbed)
+            namespaces.refuse_foreign(self.layout)
+            self._write_state()
         self._affinity = leave_core(self._testbed.dataplane.core)
-        namespaces.refuse_foreign(self.layout)
-        self._write_state()
         self._raise_shield()
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
@@ -246,10 +249,12 @@ class LocalSession(Session):
         layout, dataplane = self.layout, self._testbed.dataplane
         veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
         veths += [(layout.dp, cable.dp) for cable in layout.cables]
+        nics = [look_at(s.interface, s.namespace) for s in layout.sides if s.is_nic]
         state = own_state(self._run_id, self._run_dir).model_copy(
             update={
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
+                "nics": tuple(nics),
                 "scratch": str(self.scratch),
                 "shield": plan_shield(dataplane.core) if dataplane.shield else None,
             }

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +16,7 @@ from ..contract.steadiness import (
     judge_steadiness,
 )
 from ..contract.trial import Steadiness
+from ..machine.priority import lower_priority
 from ..plan.attempt import Attempt
 from ..plan.flows import probe_rtt_cycle_ns
 from ..store.bins import BinBatch, read_bins, write_bins
@@ -36,7 +34,6 @@ from ..store.postcards import PostcardBatch, read_postcards, write_postcards
 from ..store.raw_files import LaneClock
 from ..validity.measurement import Evidence, TrialMeasurement
 
-NICE = 10
 SETTLED_WITHIN = 0.03
 """As by default of a trial that is to last until it is settled."""
 
@@ -115,25 +112,3 @@ def _examined_bins(batches: Iterable[BinBatch], evidence: Evidence) -> Iterator[
 def _examine_goodput(goodput: NDArray[Any], evidence: Evidence) -> None:
     read = goodput[goodput["bytes"] > 0]
     evidence.edges.feed(read["flow"].astype(np.int64), read["t_ns"])
-
-
-@contextmanager
-def lower_priority(nice: int = NICE) -> Iterator[None]:
-    """Let the measuring trials go first while this thread computes.
-
-    Only the calling thread is made nicer (on Linux a thread has its own), so that the flow
-    generators started by others are not.
-    """
-    thread = threading.get_native_id()
-    usual = os.getpriority(os.PRIO_PROCESS, thread)
-    os.setpriority(os.PRIO_PROCESS, thread, min(19, usual + nice))
-    try:
-        yield
-    finally:
-        _restore_priority(thread, usual)
-
-
-def _restore_priority(thread: int, usual: int) -> None:
-    """Only root may become less nice again; without root nothing is measured anyway."""
-    if os.geteuid() == 0:
-        os.setpriority(os.PRIO_PROCESS, thread, usual)

@@ -7,6 +7,7 @@ from typing import Any
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.log import LOG
+from ..machine.priority import lower_priority
 from ..store.digests import digest_trial
 from ..validity.course import spans
 from ..validity.disturbance import disturbance_of
@@ -15,7 +16,6 @@ from ..validity.marks import marks_of
 from ..validity.measurement import TrialMeasurement
 from ..validity.repaired_loss import repeated_payload
 from ..validity.window_limited import window_limited
-from .collecting import lower_priority
 
 
 def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> TrialRecord:

@@ -19,6 +19,7 @@ from ..contract.messages import (
     Message,
     Programmed,
     SharedCounters,
+    TelemetryStopped,
     TelemetryTotals,
     read_message,
 )
@@ -26,10 +27,13 @@ from ..contract.shared import CONSTANTS
 from ..contract.target import Applied
 from ..contract.testbed import DataPlane
 from ..machine.control_client import ControlClient
+from ..machine.polling import poll
 from .base import TelemetryStream
 from .host import DataPlaneHost, DataPlaneSite, TargetProcess
 
 READY_TIMEOUT_S = 60.0
+WRITTEN_TIMEOUT_S = 120.0
+"""How long a disk may take for what of a lane's postcards is in memory: 30 MB at most."""
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -189,7 +193,15 @@ class _Stream(TelemetryStream):
         self._lane = lane
 
     def stop(self) -> TelemetryTotals:
-        return self._dataplane.ask(TelemetryTotals, "telemetry_stop", lane=self._lane)
+        """Ask until all is in the file: one answer would hold up the requests of other lanes."""
+        return poll(
+            lambda: self._dataplane.ask(TelemetryStopped, "telemetry_stop", lane=self._lane).totals,
+            WRITTEN_TIMEOUT_S,
+            lambda: TargetError(
+                f"data plane: the disk has not taken the postcards of lane {self._lane} within "
+                f"{WRITTEN_TIMEOUT_S:g} s; use another --out, or keep fewer (telemetry.postcards)"
+            ),
+        )
 
 
 def dataplane_config(dataplane: DataPlane) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def test_postcards_off_the_wire_are_collected_and_gaps_seen(live: HostsBed) -> N
         for i, card in enumerate(cards):
             wire.send(on_wire(card, padding=6 + i))
         wait_for_postcards(client, 3, len(cards))
-        totals = client.call("telemetry_stop", lane=3)
+        totals = client.stop_telemetry(3)
     assert {key: totals[key] for key in ("seen", "written", "gaps", "lost")} == {
         "seen": 97, "written": 97, "gaps": 3, "lost": 0,
     }  # fmt: skip
@@ -184,7 +184,7 @@ def test_bins_begin_at_a_time_on_the_switch_clock(live: HostsBed) -> None:
         for card in cards:
             wire.send(on_wire(card))
         wait_for_postcards(client, 0, 4)
-        client.call("telemetry_stop", lane=0)
+        client.stop_telemetry(0)
         refused = client.refused(
             "telemetry", lane=0, mode="all", path=str(path), flows=[5, 1], start_ns=-1
         )

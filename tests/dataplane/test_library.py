@@ -206,7 +206,7 @@ def test_delays_are_exact(guest: Library, tmp_path: Path) -> None:
                 [(0, SENDERS, tcp(size=1000)), (7, RECEIVERS, tcp(size=60, key=key.reversed()))]
             ),
         )
-        client.call("telemetry_stop", lane=0)
+        client.stop_telemetry(0)
         lane = client.call("counters", lane=0, flows=[0, 1])["lane"]
         stats = client.call("stats")
     assert [time_ns for time_ns, _ in left.on(RECEIVERS)] == [15 * MS + 1000]

@@ -4,7 +4,8 @@ As a guest's library it is never late, and its clock's zero is that of CLOCK_MON
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
 FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
 (a lost postcard that is reported), disk_full, held_up (round trips are too long), stalled (a
-receiver does not answer), forgotten (a record is lost), other_flags (one packet has another TCP flag).
+receiver does not answer), forgotten (a record is lost), other_flags (one packet has another TCP
+flag).
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ class FakeDataPlane:
         self.programs: dict[int, dict[str, Any]] = {}
         self.entries: dict[int, list[dict[str, Any]]] = {}
         self.telemetry: dict[int, dict[str, Any]] = {}
+        self.unwritten = 0  # how often a stop is asked for before a slow disk has it all
         self.stop = False
 
     def answer(self, line: bytes) -> dict[str, Any]:
@@ -193,11 +195,14 @@ class FakeDataPlane:
         exactly(request, "lane")
         lane = self.lane(request)
         need(lane in self.telemetry, "not collecting")
+        if self.unwritten > 0:
+            self.unwritten -= 1
+            return {"totals": None}
         recording = self.telemetry.pop(lane)
         if FAULT == "disk_full":
             raise RefusedError("telemetry: the file could not be written: No space left on device")
         if not self.happened(recording):
-            return {"seen": 0, "written": 0, "gaps": 0, "lost": 0}
+            return {"totals": {"seen": 0, "written": 0, "gaps": 0, "lost": 0}}
         first, count = recording["flows"]
         rate = HOSTS_RATE_BPS if self.role == "hosts" else self.programs[lane]["rate_bps"]
         raw = postcards(lane, first, count, self.span(recording), rate)
@@ -207,7 +212,8 @@ class FakeDataPlane:
             raw["tcp_flags"][100] ^= 0x08
         raw.tofile(recording["path"])
         lost = 1 if FAULT == "full_ring" else 0
-        return {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
+        totals = {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
+        return {"totals": totals}
 
     def span(self, recording: dict[str, Any]) -> tuple[int, int]:
         """From just before the sender's t0 to its end, on the switch clock."""

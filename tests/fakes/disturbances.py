@@ -1,4 +1,4 @@
-"""What a fake data plane says of what held frames up: every 100 ms the same, unless there is a fault.
+"""What a fake data plane says of what held frames up: every 100 ms the same, without a fault.
 
 In real time 100 departures of a bin are 20 us late in all and 50 round trips 1 us too long in all,
 and the loop pauses for 1 ms in the middle of the trial.
