@@ -85,13 +85,13 @@ class PortIdentity(Message):
     Attributes:
         driver: DPDK's way in.
         device: Interface or PCI address.
-        stamps: Who notes when a frame arrives: the kernel, or nobody, so that it is the time of the
-            poll that takes it in.
+        stamps: Who says when a frame arrived: the `kernel`, as it happens; `none`: the data
+            plane, when it finds the frame.
     """
 
     driver: str
     device: str
-    stamps: Literal["kernel", "none"] = "none"
+    stamps: Literal["kernel", "none"]
 
 
 class SwitchHello(Message):
@@ -296,7 +296,11 @@ class BottleneckCounters(Message):
 
 
 class PortCounters(Message, extra="forbid"):
-    """What a port counted since it was opened; an unknown counter could be a loss."""
+    """What a port counted since it was opened; an unknown counter could be a loss.
+
+    `rx_unstamped` is no loss: frames of a port that stamps whose stamp was unsound; they have the
+    time at which they were found.
+    """
 
     rx_packets: Count
     tx_packets: Count
@@ -305,11 +309,11 @@ class PortCounters(Message, extra="forbid"):
     rx_dropped: Count
     tx_dropped: Count
     rx_no_mbuf: Count
-    rx_unstamped: Count = 0
     xdp_rx_dropped: Count
     xdp_rx_ring_full: Count
     xdp_fill_ring_empty: Count
     xdp_tx_invalid: Count
+    rx_unstamped: Count
 
 
 class LoopCounters(Message):
@@ -384,6 +388,20 @@ class TelemetryTotals(Message):
     seen: Count
     written: Count
     gaps: Count
+    lost: Count
+
+
+class DisturbanceTotals(Message):
+    """The answer to `disturbances`: what was written of a lane's records since its reset.
+
+    Attributes:
+        bins: Bins of the lane with any frame.
+        pauses: Pauses of the packet loop.
+        lost: Records that memory lacked for.
+    """
+
+    bins: Count
+    pauses: Count
     lost: Count
 
 
@@ -629,10 +647,14 @@ class SinkTotals(Message):
 
     Attributes:
         strangers: Connections refused because they belong to no flow.
+        acks: Segments that the flows' receiving sockets sent; None: recorded by an earlier version.
+        segments: Segments with data that they received, out of order and repeated ones included.
         lateness: Of the reading of goodput.
     """
 
     strangers: Count
+    acks: Count | None = None
+    segments: Count | None = None
     lateness: TimerLateness
 
 
@@ -663,7 +685,12 @@ class SinkReport(SinkTotals):
     @property
     def totals(self) -> SinkTotals:
         """The report without what the tables hold."""
-        return SinkTotals(strangers=self.strangers, lateness=self.lateness)
+        return SinkTotals(
+            strangers=self.strangers,
+            acks=self.acks,
+            segments=self.segments,
+            lateness=self.lateness,
+        )
 
 
 class GeneratorTotals(Message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from ..contract.addresses import (
@@ -14,6 +15,7 @@ from ..contract.addresses import (
 from ..contract.errors import HostError
 from . import command
 from .layout import MTU, HostSide, Layout
+from .net_counters import FILES
 from .nics import inside, rps_files
 from .polling import poll
 
@@ -137,6 +139,25 @@ def link_losses(namespace: str, interface: str) -> dict[str, int]:
         for direction in ("rx", "tx")
         for kind in ("dropped", "errors")
     }
+
+
+def qdisc_drops(namespace: str) -> dict[str, int]:
+    """Packets that the queues and filters of a namespace's interfaces dropped.
+
+    A queue with others below it counts theirs too; one that filters what arrives has the handle
+    ffff: and is no part of another.
+    """
+    listed = command.run(["tc", "-n", namespace, "-s", "-j", "qdisc", "show"]).out.strip()
+    drops: Counter[str] = Counter()
+    for qdisc in json.loads(listed or "[]"):
+        if qdisc["dev"] != "lo" and (qdisc.get("root") or qdisc["handle"] == "ffff:"):
+            drops[f"{qdisc['dev']}_qdisc_dropped"] += int(qdisc["drops"])
+    return dict(drops)
+
+
+def protocol_counters(namespace: str) -> str:
+    """What a namespace's TCP and IP count, as /proc has it."""
+    return command.run(["ip", "netns", "exec", namespace, "cat", *FILES]).out
 
 
 def _offloads_off(namespace: str, interface: str) -> None:

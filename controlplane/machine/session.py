@@ -21,8 +21,11 @@ from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
 from .control_loader import RegisteredControls
 from .forwarder import forwarder_command, forwarder_event
+from .host_strain import StrainCounts
+from .kernel_load import read_kernel_counts
 from .layout import Layout, Side, make_layout
 from .log import LOG
+from .net_counters import lost, strained
 from .nics import look_at
 from .paths import DATAPLANE, FLOWS, PROBE, built
 from .process import TARGETS, ManagedProcess, Process, json_event
@@ -111,7 +114,14 @@ class Session(ABC):
 
     @abstractmethod
     def host_losses(self) -> dict[str, int]:
-        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+        """Packets lost so far by the hosts' interfaces, by their queues, and by their kernels.
+
+        All of these are counted for a namespace or an interface: for all lanes together.
+        """
+
+    @abstractmethod
+    def host_strain(self) -> StrainCounts:
+        """What the hosts' kernels counted so far of memory, queues and cores that ran short."""
 
     @abstractmethod
     def ports(self) -> dict[str, dict[str, Any]]:
@@ -378,7 +388,18 @@ class LocalSession(Session):
             for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
                 counts = namespaces.link_losses(namespace, end)
                 losses |= {f"{end}_{k}": v for k, v in counts.items()}
+        for name in self.layout.namespaces:
+            losses |= namespaces.qdisc_drops(name)
+        for side in self.layout.sides:
+            losses |= lost(side.side, namespaces.protocol_counters(side.namespace))
         return losses
+
+    def host_strain(self) -> StrainCounts:
+        """What ran short in the hosts' namespaces, and the load of every core, so far."""
+        pressure: dict[str, int] = {}
+        for side in self.layout.sides:
+            pressure |= strained(side.side, namespaces.protocol_counters(side.namespace))
+        return StrainCounts(pressure, read_kernel_counts(), self.layout.cores)
 
     def close(self) -> None:
         """Give everything back; what cannot be removed is named in an error."""

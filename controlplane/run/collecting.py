@@ -21,6 +21,12 @@ from ..plan.attempt import Attempt
 from ..plan.flows import probe_rtt_cycle_ns
 from ..store.bins import BinBatch, read_bins, write_bins
 from ..store.counters import write_counters
+from ..store.disturbances import (
+    read_disturbances,
+    read_pauses,
+    write_disturbances,
+    write_pauses,
+)
 from ..store.flow_samples import read_flow_samples, write_flow_samples
 from ..store.flows import write_flows
 from ..store.goodput import read_goodput, write_goodput
@@ -42,8 +48,10 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
     folder, evidence = attempt.folder, measured.evidence
     with lower_priority():
         _collect_telemetry(attempt, measured.clock, evidence)
+        _collect_disturbances(measured)
         samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, measured.t0_ns)
         write_flow_samples(folder, samples)
+        evidence.limits.feed(samples)
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
         write_goodput(folder, goodput)
         if evidence.postcards is None:
@@ -53,6 +61,15 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
         return measured.steadiness or _steadiness(measured, goodput)
+
+
+def _collect_disturbances(measured: TrialMeasurement) -> None:
+    folder, disturbance = measured.attempt.folder, measured.evidence.disturbance
+    bins = read_disturbances(folder / CONSTANTS.disturbances_file, measured.t0_ns)
+    pauses = read_pauses(folder / CONSTANTS.pauses_file, measured.t0_ns)
+    disturbance.feed(bins, pauses)
+    write_disturbances(folder, bins)
+    write_pauses(folder, pauses)
 
 
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
@@ -88,6 +105,7 @@ def _examined_bins(batches: Iterable[BinBatch], evidence: Evidence) -> Iterator[
     """Gather what the bins prove on their way to the table."""
     for batch in batches:
         evidence.edges.feed(batch.flow, batch.bin_start_ns)
+        evidence.queueing.feed(batch.bin_start_ns, batch.qdelay_mean_ns, batch.departed_packets)
         yield batch
 
 

@@ -13,6 +13,7 @@ from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import (
     BottleneckCounters,
     Counters,
+    DisturbanceTotals,
     Done,
     Hello,
     Message,
@@ -140,6 +141,16 @@ class RunningDataPlane:
         own = self.ask(BottleneckCounters, "counters", lane=lane, flows=[first_flow, flows])
         own.flows.require(flows, "data plane: counters")
         return Counters(flows=own.flows, lane=own.lane, shared=self.ask(SharedCounters, "stats"))
+
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Have what held a lane's frames up since its reset written to files, and forgotten."""
+        return self.ask(
+            DisturbanceTotals,
+            "disturbances",
+            lane=lane,
+            path=str(folder / CONSTANTS.disturbances_file),
+            pauses_path=str(folder / CONSTANTS.pauses_file),
+        )
 
     def close(self) -> None:
         """Ask it to end; when it does not, end it. Safe to call twice."""

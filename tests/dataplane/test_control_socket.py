@@ -94,7 +94,11 @@ def test_hello(live: Bed) -> None:
     assert hello["pid"] > 0
     assert len(hello["spec_digest"]) == 64
     assert hello["pipeline"] in PIPELINES
-    assert hello["ports"]["senders"] == {"driver": "af_packet", "device": "nbs1"}
+    assert hello["ports"]["senders"] == {
+        "driver": "af_packet",
+        "device": "nbs1",
+        "stamps": "none",
+    }
     assert 0 < hello["epoch_ns"] < time.monotonic_ns()
 
 

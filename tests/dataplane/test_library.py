@@ -52,7 +52,11 @@ def test_its_clock_is_the_guests_and_starts_at_0(guest: Library) -> None:
         del answer["ok"]
         hello = read_message(Hello, answer, "hello")
         assert (hello.epoch_ns, hello.lanes) == (0, 1)
-        assert answer["ports"]["senders"] == {"driver": "virtual", "device": "nb0"}
+        assert answer["ports"]["senders"] == {
+            "driver": "virtual",
+            "device": "nb0",
+            "stamps": "kernel",
+        }
         client.call("shutdown")
         assert guest.end() == ""
 

@@ -3,7 +3,9 @@
 As a guest's library it is never late, and its clock's zero is that of CLOCK_MONOTONIC.
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
 FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
-(a lost postcard that is reported), disk_full, other_flags (one packet has another TCP flag).
+(a lost postcard that is reported), disk_full, held_up (round trips are too long), stalled (a
+receiver does not answer), forgotten (a record is lost), other_flags (one packet has another TCP
+flag).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 
 from nashbed.controlplane.contract.records import POSTCARD
 from nashbed.controlplane.contract.shared import CONSTANTS
+from tests.fakes.disturbances import disturbances, pauses
 from tests.fakes.traffic import postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
@@ -101,12 +104,22 @@ class FakeDataPlane:
         return {
             "version": "fake", "pid": os.getpid(), "epoch_ns": self.epoch_ns,
             "lanes": self.config["lanes"], "flow_capacity": self.config["flow_capacity"],
-            "postcard_bytes": POSTCARD.itemsize, "ports": {}, "role": self.role,
+            "postcard_bytes": POSTCARD.itemsize, "ports": self.ports(), "role": self.role,
             **(
                 {"spec_digest": "00" * 32, "pipeline": "interpreted"}
                 if self.role == "bottleneck" else {}
             ),
         }  # fmt: skip
+
+    def ports(self) -> dict[str, dict[str, str]]:
+        return {
+            name: {
+                "driver": port["driver"],
+                "device": "fake",
+                "stamps": "kernel" if port["driver"] == "af_xdp" else "none",
+            }
+            for name, port in self.config["ports"].items()
+        }
 
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
@@ -161,6 +174,22 @@ class FakeDataPlane:
         Path(request["path"]).touch()
         self.telemetry[lane] = request
         return {}
+
+    def do_disturbances(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "path", "pauses_path")
+        lane = self.lane(request)
+        need(lane in self.telemetry, "the fake knows the times of a recorded lane only")
+        for key in ("path", "pauses_path"):
+            need(Path(request[key]).is_absolute(), f"{key} must be absolute")
+        begin, end = (0, 0)
+        if self.happened(self.telemetry[lane]):
+            begin, end = (t + self.epoch_ns for t in self.span(self.telemetry[lane]))
+        bins = disturbances((begin, end), self.is_virtual, FAULT)
+        paused = pauses((begin, end), self.is_virtual, FAULT)
+        bins.tofile(request["path"])
+        paused.tofile(request["pauses_path"])
+        lost = 1 if FAULT == "forgotten" else 0
+        return {"bins": len(bins), "pauses": len(paused), "lost": lost}
 
     def do_telemetry_stop(self, request: dict[str, Any]) -> dict[str, Any]:
         exactly(request, "lane")
@@ -229,7 +258,8 @@ class FakeDataPlane:
         port = {"rx_packets": packets, "tx_packets": packets,
                 "rx_bytes": 1514 * packets, "tx_bytes": 1514 * packets,
                 "rx_dropped": 0, "tx_dropped": 0, "rx_no_mbuf": 0, "xdp_rx_dropped": 0,
-                "xdp_rx_ring_full": 0, "xdp_fill_ring_empty": 0, "xdp_tx_invalid": 0}  # fmt: skip
+                "xdp_rx_ring_full": 0, "xdp_fill_ring_empty": 0, "xdp_tx_invalid": 0,
+                "rx_unstamped": 0}  # fmt: skip
         unshaped = {"unshaped": {"reverse_packets": 5, "malformed_packets": 0}}
         return (unshaped if self.role == "bottleneck" else {}) | {
             "ports": dict.fromkeys(ROLES[self.role][1], port),
