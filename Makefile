@@ -13,6 +13,7 @@ VENV = .venv
 BIN = $(VENV)/bin
 STAMPS = build/stamps
 HOSTS_BUILD = build/hosts
+XDP = hosts/dpdk/xdp
 FLUID = analysis/models/fluid/core
 FLUID_BUILD = build/analysis
 DPDK_INTERNAL = build/dpdk-internal
@@ -170,8 +171,10 @@ p4: ## compile p4src again (what has its compiler on PATH)
 	@$(PYTHON) p4src/build.py
 
 .PHONY: cc
-cc: venv build ## commit the eBPF objects of the congestion controls (clang)
+cc: venv build ## commit the eBPF objects: congestion controls, arrival stamps (clang)
 	$(BIN)/python hosts/cc/objects.py $(HOSTS_BUILD)/cc
+	cp $(HOSTS_BUILD)/dpdk/xdp/arrival.bpf.o $(XDP)/objects/
+	cd $(XDP) && sha256sum arrival.bpf.c arrival.h > objects/SHA256SUMS
 
 .PHONY: rtl
 rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)

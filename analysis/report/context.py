@@ -35,6 +35,7 @@ from ..text import (
     with_interval,
 )
 from .correlation import correlation_context, without_nan
+from .hosts import hosts_context
 from .limits import limits
 from .models import ModelFindings, models_context
 from .taps import taps_context, taps_dict
@@ -107,6 +108,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "acceptance": [_acceptance(result) for result in findings.summary.acceptance],
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
+        "hosts": hosts_context([trial.record for trial in run.trials]),
         "valid_count": sum(trial.record.valid for trial in run.trials),
         "damaged": [{"id": d.id, "problem": d.problem} for d in measures.damaged],
         "limits": limits(measures, findings.summary.equilibria),
@@ -350,6 +352,7 @@ def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> J
         "settled": settled.get(trial.id),
         "gates": [_gate(gates.get(name)) for name in names],
         "reasons": record.invalid_reasons,
+        "marks": record.marks,
     }
 
 

@@ -14,17 +14,23 @@ from .own_process import nashbed_command
 
 PARTS = ("startup", "replay", "virtual", "forward", "cpu", "lanes", "panel", "analysis")
 
+IN_REAL_TIME = ("forward", "cpu", "lanes", "panel")
+
 Call = Callable[[Sequence[str]], dict[str, Any]]
 """Runs `nashbed bench` with these words; returns its JSON answer."""
 
 
-def all_parts(full: bool) -> list[tuple[str, ...]]:
+def all_parts(full: bool, wait: bool = False) -> list[tuple[str, ...]]:
     """The words of every part.
 
     Args:
         full: Run the published panel instead of projecting it.
+        wait: Have those that need the machine for themselves wait for others.
     """
-    return [(part, "--full") if full and part == "panel" else (part,) for part in PARTS]
+    options = dict.fromkeys(IN_REAL_TIME, ("--wait",)) if wait else {}
+    if full:
+        options["panel"] = ("--full", *options.get("panel", ()))
+    return [(part, *options.get(part, ())) for part in PARTS]
 
 
 def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> dict[str, Any]:

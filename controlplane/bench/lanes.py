@@ -1,4 +1,4 @@
-"""How many lanes side by side this machine carries, and how late departures are then."""
+"""How many lanes side by side this machine carries, and how late departures and ACKs are then."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..machine.stalls import watch_machine
 
 TARGET_GBPS = 1.2
 WATCH_S = 15.0
-LATENESS_SHARE = 0.01
-"""Of the base RTT."""
+ERROR_SHARE = 0.01
+"""Of the base RTT: what round trips may be too long on average."""
 Measure = Callable[[Loaded[Testbed], Capacities, ShowLine], LaneCount]
 Watch = Callable[[int, float, int, Sequence[int]], Stalls]
 
@@ -44,7 +44,7 @@ def bench_lanes(
     Raises:
         NashbedError: The machine cannot run anything, or the person stopped it.
     """
-    limit_us = what.lanes.base_rtt.ns * LATENESS_SHARE / 1000
+    limit_us = what.lanes.base_rtt.ns * ERROR_SHARE / 1000
     core, counts, stalls = testbed.model.dataplane.core, [], []
     for _ in range(repetitions):
         stalls += [watch(core, WATCH_S, int(limit_us * 1000), busy) for busy in ((), _cores())]
@@ -54,8 +54,10 @@ def bench_lanes(
     small = f"{FEW * what.lanes.rate.bps / 1e6:g}mbit"
     return (
         _largest(what, counts),
-        *_lateness(small, few, None),
-        *_lateness("lanes", most, limit_us),
+        *_lateness(small, few),
+        *_round_trip_error(small, few, None),
+        *_lateness("lanes", most),
+        *_round_trip_error("lanes", most, limit_us),
         _machine("alone", stalls[0::2]),
         _machine("busy", stalls[1::2]),
     )
@@ -105,7 +107,7 @@ def _largest(what: Capacities, counts: Sequence[LaneCount]) -> Benchmark:
     )
 
 
-def _lateness(name: str, levels: Sequence[LevelAttempt], limit_us: float | None) -> list[Benchmark]:
+def _lateness(name: str, levels: Sequence[LevelAttempt]) -> list[Benchmark]:
     """Both benchmarks over the attempts that passed; none where none did."""
     lateness = [level.lateness for level in levels if level.lateness is not None]
     if not lateness:
@@ -122,11 +124,31 @@ def _lateness(name: str, levels: Sequence[LevelAttempt], limit_us: float | None)
         name=f"lateness_p999_us_{name}",
         unit="microseconds",
         values=tuple(each.p999_ns / 1000 for each in lateness),
-        wanted=limit_us,
         sense="at most",
         detail=f"{at}: the worst lane's 99.9th percentile",
     )
     return [median, late]
+
+
+def _round_trip_error(
+    name: str, levels: Sequence[LevelAttempt], limit_us: float | None
+) -> list[Benchmark]:
+    """What was left of lateness when acknowledgements went back; none where none passed."""
+    errors = [e for level in levels if (e := level.round_trip_error) is not None]
+    if not errors:
+        return []
+    worst = ", ".join(f"{each.max_ns / 1e6:.2g}" for each in errors)
+    return [
+        Benchmark(
+            name=f"round_trip_error_us_{name}",
+            unit="microseconds",
+            values=tuple(each.mean_ns / 1000 for each in errors),
+            wanted=limit_us,
+            sense="at most",
+            detail=f"{levels[0].lanes} lanes at once, each attempt that passed: by how much the "
+            f"worst lane's round trips were too long on average; at most {worst} ms",
+        )
+    ]
 
 
 def tally(levels: Sequence[LevelAttempt]) -> str:

@@ -44,6 +44,7 @@ from .options import (
     work_folder,
 )
 from .run import carry_out
+from .waiting import Wait, machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[
@@ -158,6 +159,7 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     most: Annotated[int | None, typer.Option(min=1, help="No more lanes than this.")] = None,
     attempts: Annotated[int, typer.Option(min=1, help="Attempts at each number of lanes.")] = 2,
     repetitions: Repetitions = 1,
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
     """The largest total rate with every gate passing (10 min).
@@ -173,8 +175,9 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
         seconds,
     )
     what = Capacities(lane, start, most, attempts)
-    check_machine(bed, what)
-    return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
+    with machine_for(bed.model, "nashbed bench lanes", wait):
+        check_machine(bed, what)
+        return _answer("lanes", bench_lanes(bed, what, repetitions), as_json)
 
 
 @app.command(epilog="Example: nashbed bench forward --repetitions 10 --json")
@@ -184,6 +187,7 @@ def forward(
     repetitions: Repetitions = 5,
     seconds: Seconds = 5.0,
     warmup: Warmup = 2.0,
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
     """Kernel TCP through bottleneck and dpdk-testpmd, in turns.
@@ -191,7 +195,8 @@ def forward(
     It runs as root.
     """
     bed = load_testbed(find_testbed(testbed))
-    with work_folder() as folder, step_display() as show_step:
+    held = machine_for(bed.model, "nashbed bench forward", wait)
+    with held, work_folder() as folder, step_display() as show_step:
         benchmarks = bench_forward(
             BenchSite(bed, folder), flows, repetitions, seconds, warmup, show_step
         )
@@ -215,13 +220,14 @@ def virtual(
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")
-def cpu(
+def cpu(  # noqa: PLR0913, PLR0917 - one argument for each option
     testbed: TestbedName = "embedded",
     lanes: Annotated[int, typer.Option(min=1, max=MAX_LANES, help="Lanes side by side.")] = 6,
     rate: Annotated[str, typer.Option(help="Rate of each lane.")] = "50mbit",
     flows: Annotated[int, typer.Option(min=2, max=1000, help="Flows of each lane.")] = 4,
     repetitions: Repetitions = 3,
     seconds: Seconds = 10.0,
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
     """Processor time per packet of packet loop and generators.
@@ -230,7 +236,8 @@ def cpu(
     """
     bed = load_testbed(find_testbed(testbed))
     traffic = cpu_traffic(lanes, quantity(Rate, "--rate", rate), flows, seconds)
-    with work_folder() as folder, step_display() as show_step:
+    held = machine_for(bed.model, "nashbed bench cpu", wait)
+    with held, work_folder() as folder, step_display() as show_step:
         benchmarks = bench_cpu(BenchSite(bed, folder), traffic, repetitions, show_step)
     return _answer("cpu", benchmarks, as_json)
 
@@ -242,6 +249,7 @@ def panel(
         bool, typer.Option("--full", help="Run it; otherwise it is only planned.")
     ] = False,
     out: Results = Path("results"),
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
     """The panel of Srivastava 2023: planned, or run with --full.
@@ -252,11 +260,12 @@ def panel(
     plan = plan_run(loaded, bed, adaptive.expect)
     benchmarks: tuple[Benchmark, ...] = (projected(plan),)
     if full:
-        check_host(bed.model, out, needed_disk_bytes(plan))
-        begun = time.monotonic()
-        active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
-        carry_out(active)
-        seconds = time.monotonic() - begun
+        with machine_for(bed.model, out, wait):
+            check_host(bed.model, out, needed_disk_bytes(plan))
+            begun = time.monotonic()
+            active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
+            carry_out(active)
+            seconds = time.monotonic() - begun
         trials = sum(record.valid for record in active.directory.sealed())
         benchmarks += of_run(active.directory.path, loaded.model, trials, seconds)
         _say(f"run directory: {active.directory.path} (`nashbed report` builds its report)")
@@ -268,6 +277,7 @@ def growth(
     testbed: TestbedName = "embedded",
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw it (png, svg, pdf).")] = None,
     folder: Folder = None,
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
     """Cost by lanes, flows and postcards (5 min, as root).
@@ -277,7 +287,8 @@ def growth(
     from ..bench.postcards import bench_analysis  # noqa: PLC0415 - slow to import
 
     bed = load_testbed(find_testbed(testbed))
-    with work_folder() as work, step_display() as show_step:
+    held = machine_for(bed.model, "nashbed bench growth", wait)
+    with held, work_folder() as work, step_display() as show_step:
         series = by_lanes(BenchSite(bed, work), show_step)
         series += by_flows(show_step)
         series += by_postcards(bench_analysis, folder, show_step)
@@ -296,13 +307,14 @@ def every_part(
     full: Annotated[
         bool, typer.Option("--full", help="Run the panel instead of projecting it (20 min more).")
     ] = False,
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:
     """Every part, one after the other (15 min, as root).
 
     The machine should be idle otherwise.
     """
-    data = all_parts.measure_parts(all_parts.all_parts(full), all_parts.call)
+    data = all_parts.measure_parts(all_parts.all_parts(full, wait), all_parts.call)
     if out is not None:
         _write(out, json.dumps(data, indent=1) + "\n")
     measured = [Benchmark.from_dict(each) for part in data["parts"] for each in part["figures"]]

@@ -23,6 +23,7 @@ from ..run.standing import certificate_path
 from ..targets.registry import capabilities_of
 from .console import as_text, step_display
 from .options import AsJson, answer, find_testbed, new_app, quantity, work_folder
+from .waiting import Wait, machine_for
 
 MAX_BASE_RTTS = 16
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
@@ -65,6 +66,7 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
         bool,
         typer.Option(help="Measure the total rate at which every gate passes (10 min more)."),
     ] = True,
+    wait: Wait = False,
     as_json: AsJson = False,
 ) -> int:  # fmt: skip
     """Measure whether a testbed does what it is asked to.
@@ -83,7 +85,8 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
     make_load = choose_load(load, bed.model)
     capacities = _capacities(bed.model) if capacity else None
     place = certificate_path(bed) if out is None else out
-    with work_folder(keep) as work, step_display() as show_step:
+    held = machine_for(bed.model, place, wait)
+    with held, work_folder(keep) as work, step_display() as show_step:
         what = Calibration(bed, settings, place, work, make_load, capacities)
         check(what)
         certificate = execute(what, show_step)

@@ -9,6 +9,7 @@ import typer
 
 from ..contract.errors import EXIT_HOST, EXIT_OK
 from ..machine import cleanup, preflight
+from ..machine.admission import admission
 from ..machine.guest_scratch import guests_folder, remove_dead_sessions
 from ..machine.state import read_states
 from .doctor_check import DoctorCheck
@@ -42,7 +43,8 @@ def clean_up() -> list[str]:
     dead = remove_dead_sessions(guests_folder())
     if read_states():
         preflight.require_root()
-        dead += cleanup.remove_dead_runs()
+        with admission():
+            dead += cleanup.remove_dead_runs()
     return sorted({state.run_dir for state in dead})
 
 

@@ -33,6 +33,8 @@ def run(args: Sequence[str]) -> int:
 
     try:
         code = command_line().main(list(args), prog_name="nashbed", standalone_mode=False)
+        if code == EXIT_INTERRUPTED:
+            raise KeyboardInterrupt  # which typer has made a code of
         return code if isinstance(code, int) else EXIT_OK
     except NashbedError as error:
         return _fail(args, error.message, error.exit_code)

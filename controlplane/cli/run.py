@@ -12,7 +12,7 @@ from ..machine.preflight import check_host
 from ..plan.resources import resources_of
 from ..run.controls import controls_of, require_strategies
 from ..run.planning import plan_run
-from ..run.runner import ActiveRun, execute, needed_disk_bytes, new_run, resumed_run
+from ..run.runner import ActiveRun, execute, needed_disk_bytes, new_run, resumed_run, testbed_of
 from ..study import adaptive
 from ..study.results import results_of_run
 from .options import (
@@ -27,38 +27,52 @@ from .options import (
 )
 from .progress import make_display
 from .result_text import result_text
+from .waiting import Wait, machine_for
 
 app = new_app()
 
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not build the report page.")]
 
 
-@app.command(epilog="Example: nashbed run configs/scenarios/quickstart.yaml --out results")
+EXAMPLES = """Examples: nashbed run configs/scenarios/quickstart.yaml --out results;
+nashbed run next.yaml --wait"""
+
+
+@app.command(epilog=EXAMPLES)
 def run(
     scenario: ScenarioFile,
     testbed: OptionalTestbed = None,
     out: Results = Path("results"),
+    wait: Wait = False,
     no_report: NoReport = False,
     as_json: AsJson = False,
 ) -> int:
-    """Run every trial of a scenario, and show the results."""
+    """Run every trial of a scenario, and show the results.
+
+    One run at a time: with --wait it begins when the others have ended. Runs in virtual time
+    exclude nobody.
+    """
     loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     plan = plan_run(loaded, bed, adaptive.expect)
-    check_host(bed.model, out, needed_disk_bytes(plan), controls_of(loaded, bed))
-    return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
+    with machine_for(bed.model, out, wait):
+        check_host(bed.model, out, needed_disk_bytes(plan), controls_of(loaded, bed))
+        return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
 
 
 @app.command(epilog="Example: nashbed resume results/20260101T120000Z-quickstart")
-def resume(run_dir: RunFolder, no_report: NoReport = False, as_json: AsJson = False) -> int:
+def resume(
+    run_dir: RunFolder, wait: Wait = False, no_report: NoReport = False, as_json: AsJson = False
+) -> int:
     """Finish a run that was stopped or killed.
 
     Finished trials are kept.
     """
-    resumed = resumed_run(run_dir, adaptive.make_chooser)
-    bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
-    require_strategies(resumed.scenario, bed, resumed.controls)
-    check_host(bed, run_dir, needed, resumed.controls)
-    return _finish(resumed, no_report, as_json)
+    with machine_for(testbed_of(run_dir), run_dir, wait):
+        resumed = resumed_run(run_dir, adaptive.make_chooser)
+        bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
+        require_strategies(resumed.scenario, bed, resumed.controls)
+        check_host(bed, run_dir, needed, resumed.controls)
+        return _finish(resumed, no_report, as_json)
 
 
 def carry_out(active: ActiveRun) -> None:

@@ -44,6 +44,18 @@ class Lateness(ContractModel):
     max_gap_ns: float
 
 
+class RoundTripError(ContractModel):
+    """By how much round trips were too long, over all lanes of one attempt, in ns.
+
+    Attributes:
+        mean_ns: The largest of the lanes' means.
+        max_ns: The largest of any lane.
+    """
+
+    mean_ns: float
+    max_ns: int
+
+
 class LevelAttempt(ContractModel):
     """One attempt at a number of lanes side by side.
 
@@ -55,6 +67,7 @@ class LevelAttempt(ContractModel):
         failed: Gate -> lanes that failed it.
         reason: The first failure, or what ended the attempt early; empty when it passed.
         lateness: Of all lanes; null where no lane finished.
+        round_trip_error: Of all lanes; null where no lane finished, or of an earlier version.
         together_s: Seconds during which all lanes were sending.
         cores: How each core spent that time.
     """
@@ -66,6 +79,7 @@ class LevelAttempt(ContractModel):
     failed: dict[str, int] = Field(default_factory=dict)
     reason: str = ""
     lateness: Lateness | None = None
+    round_trip_error: RoundTripError | None = None
     together_s: float = 0.0
     cores: tuple[CoreShares, ...] = ()
 

@@ -85,27 +85,28 @@ class PortIdentity(Message):
     Attributes:
         driver: DPDK's way in.
         device: Interface or PCI address.
-        stamps: Who notes when a frame arrives: the kernel, or nobody, so that it is the time of the
-            poll that takes it in.
+        stamps: Who says when a frame arrived: the `kernel`, as it happens; `none`: the data
+            plane, when it finds the frame.
     """
 
     driver: str
     device: str
-    stamps: Literal["kernel", "none"] = "none"
+    stamps: Literal["kernel", "none"]
 
 
 class SwitchHello(Message):
     """What a switch outside the data plane says about itself.
 
     Attributes:
-        epoch_ns: Its clock's 0 on CLOCK_MONOTONIC of the hosts' machine.
+        epoch_ns: Its clock's 0 on CLOCK_MONOTONIC of the hosts' machine; below 0 where it ran
+            before that did.
         artefact_digest: Digest of its P4 program.
         program: The program's name on the switch.
         chip: Its chip.
         version: Its version.
     """
 
-    epoch_ns: Count
+    epoch_ns: Whole
     artefact_digest: str = ""
     program: str = ""
     chip: str = ""
@@ -132,7 +133,7 @@ class Hello(Message, extra="forbid"):
     version: str
     role: Literal["bottleneck", "hosts"]
     pid: Count
-    epoch_ns: Count
+    epoch_ns: Whole
     lanes: Count
     flow_capacity: Count
     spec_digest: str = ""
@@ -295,7 +296,11 @@ class BottleneckCounters(Message):
 
 
 class PortCounters(Message, extra="forbid"):
-    """What a port counted since it was opened; an unknown counter could be a loss."""
+    """What a port counted since it was opened; an unknown counter could be a loss.
+
+    `rx_unstamped` is no loss: frames of a port that stamps whose stamp was unsound; they have the
+    time at which they were found.
+    """
 
     rx_packets: Count
     tx_packets: Count
@@ -304,11 +309,11 @@ class PortCounters(Message, extra="forbid"):
     rx_dropped: Count
     tx_dropped: Count
     rx_no_mbuf: Count
-    rx_unstamped: Count = 0
     xdp_rx_dropped: Count
     xdp_rx_ring_full: Count
     xdp_fill_ring_empty: Count
     xdp_tx_invalid: Count
+    rx_unstamped: Count
 
 
 class LoopCounters(Message):
@@ -371,7 +376,7 @@ class Counters(Message):
 
 
 class TelemetryTotals(Message):
-    """The answer to `telemetry_stop`: what became of a lane's postcards.
+    """What became of a lane's postcards.
 
     Attributes:
         seen: Postcards made by the pipeline.
@@ -384,6 +389,30 @@ class TelemetryTotals(Message):
     written: Count
     gaps: Count
     lost: Count
+
+
+class DisturbanceTotals(Message):
+    """The answer to `disturbances`: what was written of a lane's records since its reset.
+
+    Attributes:
+        bins: Bins of the lane with any frame.
+        pauses: Pauses of the packet loop.
+        lost: Records that memory lacked for.
+    """
+
+    bins: Count
+    pauses: Count
+    lost: Count
+
+
+class TelemetryStopped(Message):
+    """The answer to `telemetry_stop`.
+
+    Attributes:
+        totals: What became of the lane's postcards; None: some are not in their file yet.
+    """
+
+    totals: TelemetryTotals | None
 
 
 # The data plane, run once to its end.
@@ -618,10 +647,14 @@ class SinkTotals(Message):
 
     Attributes:
         strangers: Connections refused because they belong to no flow.
+        acks: Segments that the flows' receiving sockets sent; None: recorded by an earlier version.
+        segments: Segments with data that they received, out of order and repeated ones included.
         lateness: Of the reading of goodput.
     """
 
     strangers: Count
+    acks: Count | None = None
+    segments: Count | None = None
     lateness: TimerLateness
 
 
@@ -652,7 +685,12 @@ class SinkReport(SinkTotals):
     @property
     def totals(self) -> SinkTotals:
         """The report without what the tables hold."""
-        return SinkTotals(strangers=self.strangers, lateness=self.lateness)
+        return SinkTotals(
+            strangers=self.strangers,
+            acks=self.acks,
+            segments=self.segments,
+            lateness=self.lateness,
+        )
 
 
 class GeneratorTotals(Message):

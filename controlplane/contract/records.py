@@ -39,7 +39,8 @@ POSTCARD = _dtype("postcard")
 """One postcard, 40 bytes, big-endian as P4 lays it out. Times are ns on the switch clock."""
 
 BIN = _dtype("bin_record")
-"""One flow in one time bin, 48 bytes. Bin n covers [n, n+1) bin lengths of the switch clock."""
+"""One flow in one time bin, 48 bytes. Bin n covers [n, n+1) bin lengths of the switch clock as it
+would be without its wrap; n has its lowest 32 bits."""
 
 FLOW_SAMPLE = _dtype("flow_sample")
 """One TCP_INFO sample of one flow, 176 bytes (hosts/flows/README.md says what each field is).

@@ -131,20 +131,28 @@ class FlowGroup(ContractModel):
 
 
 class Hosts(ContractModel):
-    """What the hosts' kernels are told. By default no flow is limited by a socket buffer.
+    """What the hosts are told. By default no flow is limited by a socket buffer.
 
     Attributes:
         wmem_max: Largest send buffer of a flow (the third value of net.ipv4.tcp_wmem); Ubuntu
             and Debian have 4MiB.
         rmem_max: Largest receive buffer (of net.ipv4.tcp_rmem), of which a kernel up to 6.1
             offers half as window; Ubuntu and Debian have 6MiB.
+        read_interval: The receivers' program reads only so often, which thins ACKs: the kernel
+            acknowledges once what waited, where it can no longer offer the same window. 0: it
+            reads soon enough for one ACK for every second segment.
     """
 
     wmem_max: Size | None = None
     rmem_max: Size | None = None
+    read_interval: Duration = Duration(0)
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
+        if self.read_interval.ns and not 10**5 <= self.read_interval.ns <= 10**9:
+            raise ValueError(
+                f"read_interval: {self.read_interval} is out of range; write 0s or 0.1ms to 1s"
+            )
         for key in ("wmem_max", "rmem_max"):
             size: Size | None = getattr(self, key)
             if size is not None and not 2**17 <= size.bytes < 2**31:
@@ -309,16 +317,24 @@ class Gates(ContractModel):
     """Bounds of the validity gates.
 
     Attributes:
+        round_trip_error: Bound on how much too long round trips may be on average, as a share of
+            the smallest base RTT and the mean queueing delay together; `auto` is 1 %.
+        longest_hold_up: Bound on the largest error of a round trip and on the longest that a
+            receiver may take to answer; `auto` is the smaller of that round trip and 200 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
-            larger of 1 % of the smallest base RTT and 0.5 ms.
-        loop_gap: Bound on the longest pause of the data plane's loop; `auto` is the larger
-            of the smallest base RTT and 10 ms.
-        sampling_lateness: Bound on the mean lateness of the TCP_INFO timer; `auto` is a
-            quarter of the sampling interval.
+            larger of 1 % of the smallest base RTT and 0.5 ms. Judged only where a switch beside
+            the hosts is the bottleneck: elsewhere the way back gives lateness back.
+        loop_gap: Bound on the longest pause of the data plane's loop in the measured window;
+            `auto` is the larger of the smallest base RTT and 10 ms. Judged only where no port
+            stamps arrivals.
+        sampling_lateness: A trial whose TCP_INFO timer is later than this on average is marked;
+            `auto` is a quarter of the sampling interval.
         overlap: A packet of every flow must reach the bottleneck within this share of the
             measured window, both at its beginning and at its end.
     """
 
+    round_trip_error: Literal["auto"] | Share = "auto"
+    longest_hold_up: Literal["auto"] | Duration = "auto"
     lateness_p999: Literal["auto"] | Duration = "auto"
     loop_gap: Literal["auto"] | Duration = "auto"
     sampling_lateness: Literal["auto"] | Duration = "auto"

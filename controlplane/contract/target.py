@@ -114,6 +114,11 @@ class Capabilities(ContractModel):
         repeatable: Whether the same trial gives the same bytes again.
         virtual_time: Whether time passes as fast as a trial is computed, not as clocks have it.
         time_bounds: Bounds that replace the scenario's; None: the scenario's.
+        arrival_stamps: Whether the kernel stamps each frame as it arrives, so that a pause of the
+            data plane moves no arrival.
+        loop_polls: Whether the data plane's loop never rests: a pause of it is a disturbance.
+        switch_beside: Whether the bottleneck is a switch beside the data plane, which then cannot
+            give back on the way back what left late on the way there.
         verified_on: What the target has run on so far, for a person; no hardware unless it says so.
         traffic_manager: What queues and shapes, for a person.
         limit_detail: How exact a limit is, for a person.
@@ -135,6 +140,9 @@ class Capabilities(ContractModel):
     repeatable: bool = False
     virtual_time: bool = False
     time_bounds: TimeBounds | None = None
+    arrival_stamps: bool = False
+    loop_polls: bool = True
+    switch_beside: bool = False
     verified_on: str = ""
     traffic_manager: str = ""
     limit_detail: str = ""

@@ -265,6 +265,16 @@ class Testbed(ContractModel):
         return self.target == VIRTUAL
 
     @property
+    def stamps_arrivals(self) -> bool:
+        """Whether the kernel stamps every frame of a trial as it arrives at the data plane.
+
+        An AF_XDP port has a program in the kernel that does; no other port has.
+        """
+        ports = self.cabling.of_dataplane()
+        arriving = ("senders", "receivers" if self.switch is None else "switch")
+        return all(ports[name].driver == "af_xdp" for name in arriving)
+
+    @property
     def cabling(self) -> Ports:
         """The ports of a testbed that has some: of every target but virtual."""
         assert self.ports is not None, "target virtual has no ports"

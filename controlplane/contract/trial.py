@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from pydantic import Field
+
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
+from .strain import CoreLoad, Repeated, WindowLimited
 from .target import Applied, Arrivals, BottleneckProgram
 from .units import bytes_in_flight
 
@@ -162,6 +165,46 @@ class FlowSpan(ContractModel):
         return self.group, self.strategy
 
 
+class Disturbance(ContractModel):
+    """What the machine did to the frames of a trial in its measured window; times in ns.
+
+    Bins of 100 ms and pauses that overlap the window count whole. A mean over nothing is 0.
+
+    Attributes:
+        round_trip_ns: The round trip that all of it is held against: the smallest base RTT and
+            the mean queueing delay.
+        departures: Frames sent on towards the receivers.
+        late_mean_ns: Their actual less their scheduled departure, on average.
+        late_max_ns: The latest.
+        returns: Frames sent back to the senders.
+        error_mean_ns: By how much their round trips were too long, on average, after what was
+            late on the way there had been taken off the way back.
+        error_max_ns: The most.
+        responses: Acknowledgements that no timer of the receiver put off.
+        response_mean_ns: From a frame's departure until its acknowledgement came, on average.
+        response_max_ns: The longest.
+        pauses: Times in which the data plane's loop did not run, of 0.5 ms or more.
+        paused_ns: Their sum.
+        longest_pause_ns: The longest.
+        lost: Records of the whole trial that the data plane had no memory for.
+    """
+
+    round_trip_ns: float
+    departures: int
+    late_mean_ns: float
+    late_max_ns: int
+    returns: int
+    error_mean_ns: float
+    error_max_ns: int
+    responses: int
+    response_mean_ns: float
+    response_max_ns: int
+    pauses: int
+    paused_ns: int
+    longest_pause_ns: int
+    lost: int = 0
+
+
 class TrialRecord(ContractModel):
     """trial.json of a sealed trial. Times of `window_ns` are relative to t0.
 
@@ -192,8 +235,18 @@ class TrialRecord(ContractModel):
         gates: Each gate's verdict.
         invalid_reasons: One line for each failed gate.
         lane_counters: The lane's own registers after the drain.
-        lateness: Actual minus scheduled departure of the lane, in ns.
+        lateness: Actual minus scheduled departure of the lane, in ns, from its reset to its drain.
+        disturbance: What held frames up in the measured window; None in trials of earlier versions.
+        marks: One line for each thing that a reader should know and that invalidates nothing.
         ports_delta: Change of the port and host loss counters over the trial.
+        pressure: Change of the counters of the hosts' kernels that mean no loss, but memory or
+            queues that ran short; of a namespace, so of all lanes that ran meanwhile.
+        kernel_load: The kernel's work on each core meanwhile; None in virtual time, and in
+            trials of earlier versions.
+        window_limited: Flows that a socket's size held back for a part of the window that
+            matters; None in trials of earlier versions.
+        repeated: Flows of which something crossed the path more than once without having been
+            dropped, or was sent again without having been seen; None: not all postcards are kept.
         flow_generator: Totals and timer lateness that the flow generators reported.
         digests: SHA-256 of what was measured; None in trials of earlier versions.
     """
@@ -224,6 +277,12 @@ class TrialRecord(ContractModel):
     invalid_reasons: tuple[str, ...]
     lane_counters: LaneCounters
     lateness: DepartureLateness
+    disturbance: Disturbance | None = None
+    marks: tuple[str, ...] = ()
     ports_delta: dict[str, int]
+    pressure: dict[str, int] = Field(default_factory=dict)
+    kernel_load: tuple[CoreLoad, ...] | None = None
+    window_limited: tuple[WindowLimited, ...] | None = None
+    repeated: tuple[Repeated, ...] | None = None
     flow_generator: GeneratorTotals
     digests: TrialDigests | None = None

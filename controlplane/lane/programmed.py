@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ..contract.errors import HostError
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Counters, TelemetryTotals
+from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
+from ..contract.strain import HostStrain
 from ..contract.target import Applied
+from ..machine.host_strain import strain_between
 from ..machine.polling import poll
 from ..targets import TelemetryStream
 from .lab import Lab, quietly
@@ -35,6 +38,7 @@ class ProgrammedLane:
         self._lab = lab
         self._program = program
         self._stream: TelemetryStream | None = stream
+        self._strain_before = lab.session.host_strain()
         self._losses_before = self._losses(self.counters())
 
     def counters(self) -> Counters:
@@ -67,6 +71,18 @@ class ProgrammedLane:
             counters: The counters after the drain.
         """
         return difference(self._losses(counters), self._losses_before)
+
+    def strain(self) -> HostStrain:
+        """What strained the hosts since the lane was programmed."""
+        return strain_between(self._strain_before, self._lab.session.host_strain())
+
+    def write_disturbances(self, folder: Path) -> DisturbanceTotals:
+        """Have what held its frames up written to files, once it has drained.
+
+        Args:
+            folder: Where `disturbances.bin` and `pauses.bin` go.
+        """
+        return self._lab.target.write_disturbances(self._program.lane, folder)
 
     def stop_telemetry(self) -> TelemetryTotals:
         """End the recording; every postcard is in the file then. To be called once at most."""

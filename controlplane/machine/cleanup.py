@@ -11,6 +11,7 @@ from pathlib import Path
 from ..contract.errors import HostError
 from . import namespaces
 from .log import LOG
+from .nics import give_back
 from .polling import poll
 from .shield import lower_shield
 from .state import STATE_DIR, ChildProcess, RunState, end_descendants, read_states
@@ -19,10 +20,14 @@ from .state import STATE_DIR, ChildProcess, RunState, end_descendants, read_stat
 def remove_run(state: RunState) -> list[str]:
     """Remove a run's processes, interfaces, namespaces and files; returns what is left.
 
+    NICs of this machine are given back as they were.
+
     The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
     free when its process has ended, and no file is left.
     """
     left = [f"process {child.pid}" for child in state.processes if not _end(child)]
+    for nic in state.nics:
+        left += give_back(nic)
     if state.namespaces:
         left += namespaces.remove(state.namespaces, state.interfaces)
     if state.shield:
@@ -39,22 +44,36 @@ def require_removed(state: RunState) -> None:
         raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
 
 
+class OtherRunError(HostError):
+    """Another run is using this machine.
+
+    Args:
+        other: Its state.
+    """
+
+    def __init__(self, other: RunState) -> None:
+        self.other = other
+        super().__init__(
+            f"another run (pid {other.pid}, {other.run_dir}) is using this machine; "
+            "wait until it ends, or stop it"
+        )
+
+
 def refuse_live_runs(folder: Path = STATE_DIR) -> None:
-    """Raise HostError while another run is alive: two runs would disturb each other."""
+    """Raise OtherRunError while another run is alive: two runs would disturb each other."""
     for path, state in read_states(folder):
         if state is None:
             raise HostError(
                 f"{path}: the state file is damaged; remove what it lists, then the file"
             )
         if state.pid != os.getpid() and state.is_alive():
-            raise HostError(
-                f"another run (pid {state.pid}, {state.run_dir}) is using this machine; "
-                "wait until it ends, or stop it"
-            )
+            raise OtherRunError(state)
 
 
 def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
     """Find runs whose process is gone and remove what they left; returns them.
+
+    To be called in an `admission`, where nobody else begins meanwhile.
 
     Raises:
         HostError: A run is alive, or something cannot be removed.
@@ -62,7 +81,7 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
     refuse_live_runs(folder)
     dead = []
     for path, state in read_states(folder):
-        if state is None:
+        if state is None or (state.reserves and state.is_alive()):
             continue
         LOG.warning("removing what the dead run in %s left behind", state.run_dir)
         require_removed(state)

@@ -1,10 +1,14 @@
-"""What a guest's interfaces and its kernel's receive path have lost, from its own files."""
+"""What a guest's interfaces and its kernel have lost, and what ran short, from its own files.
+
+Its interfaces have no queue (nashbed_kern.c), so there is none that drops.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from .layout import SIDES, Side
+from .net_counters import FILES, lost, strained
 
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
 _COLUMNS = {
@@ -23,7 +27,7 @@ ReadFile = Callable[[Side, str], str]
 
 
 def guest_losses(read: ReadFile) -> dict[str, int]:
-    """Packets lost by the hosts' interfaces and the kernel's receive path so far.
+    """Packets lost by the hosts' interfaces and the kernel's receive path, IP and TCP so far.
 
     Args:
         read: Reads a file as a side has it.
@@ -33,7 +37,24 @@ def guest_losses(read: ReadFile) -> dict[str, int]:
         interface = INTERFACES[side]
         counts = interface_losses(read(side, "/proc/net/dev"), interface)
         losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
+        losses |= lost(side, _protocol_counters(read, side))
     return losses
+
+
+def guest_pressure(read: ReadFile) -> dict[str, int]:
+    """What ran short in the kernel of the hosts without a loss so far.
+
+    Args:
+        read: Reads a file as a side has it.
+    """
+    pressure: dict[str, int] = {}
+    for side in SIDES:
+        pressure |= strained(side, _protocol_counters(read, side))
+    return pressure
+
+
+def _protocol_counters(read: ReadFile, side: Side) -> str:
+    return "".join(read(side, path) for path in FILES)
 
 
 def interface_losses(text: str, interface: str) -> dict[str, int]:

@@ -23,10 +23,11 @@ from .command import Completed
 from .guest_checks import check_guests
 from .guest_connection import STANDSTILL_S, GuestClock, GuestConnection, StandstillTimeout
 from .guest_kernel import GuestSettings, KernelProcess
-from .guest_losses import INTERFACES, guest_losses
+from .guest_losses import INTERFACES, guest_losses, guest_pressure
 from .guest_modules import module_of
 from .guest_process import GuestProcess
 from .guest_scratch import guests_folder, open_scratch
+from .host_strain import StrainCounts
 from .kernels import GuestKernel, find_kernel
 from .layout import SIDES, Side
 from .log import LOG
@@ -257,6 +258,10 @@ class GuestSession(Session):
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the guest's interfaces and its kernel's receive path so far."""
         return guest_losses(self._guest.read)
+
+    def host_strain(self) -> StrainCounts:
+        """What ran short in the guest so far; its cores have no load: computing takes no time."""
+        return StrainCounts(guest_pressure(self._guest.read))
 
     @property
     def path_ends(self) -> PathEnds:

@@ -45,6 +45,11 @@ class HostSide:
     port: VirtualPort | PciPort | KernelPort | None
     mac: str
 
+    @property
+    def is_nic(self) -> bool:
+        """Whether the interface is a NIC of this machine, not one that the run makes."""
+        return isinstance(self.port, PciPort | KernelPort)
+
 
 @dataclass(frozen=True)
 class Cable:

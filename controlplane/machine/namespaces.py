@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from ..contract.addresses import (
@@ -14,6 +15,8 @@ from ..contract.addresses import (
 from ..contract.errors import HostError
 from . import command
 from .layout import MTU, HostSide, Layout
+from .net_counters import FILES
+from .nics import inside, rps_files
 from .polling import poll
 
 HELD_PACKETS = 10_000
@@ -46,8 +49,8 @@ def create(layout: Layout) -> None:
         if side.peer:
             _make_veth((side.namespace, side.interface), (side.peer_namespace, side.peer))
             _bring_up(side.peer_namespace, side.peer)
-        elif side.mac == "":
-            _take_nic(side)
+        elif side.is_nic:
+            command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
     for cable in layout.cables:
         _make_veth((layout.dp, cable.dp), (layout.switch, cable.switch))
         _bring_up(layout.dp, cable.dp)
@@ -65,15 +68,6 @@ def _make_veth(here: tuple[str, str], there: tuple[str, str]) -> None:
 def _bring_up(namespace: str, interface: str) -> None:
     _offloads_off(namespace, interface)
     command.run(["ip", "-n", namespace, "link", "set", interface, "mtu", str(MTU), "up"])
-
-
-def _take_nic(side: HostSide) -> None:
-    shown = command.attempt(["ip", "link", "show", "dev", side.interface])
-    if shown.code != 0:
-        raise HostError(
-            f"interface {side.interface}: not on this machine; correct `ports` in the testbed file"
-        )
-    command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
 
 
 def adopt_taps(layout: Layout, timeout_s: float = 10.0) -> None:
@@ -147,6 +141,25 @@ def link_losses(namespace: str, interface: str) -> dict[str, int]:
     }
 
 
+def qdisc_drops(namespace: str) -> dict[str, int]:
+    """Packets that the queues and filters of a namespace's interfaces dropped.
+
+    A queue with others below it counts theirs too; one that filters what arrives has the handle
+    ffff: and is no part of another.
+    """
+    listed = command.run(["tc", "-n", namespace, "-s", "-j", "qdisc", "show"]).out.strip()
+    drops: Counter[str] = Counter()
+    for qdisc in json.loads(listed or "[]"):
+        if qdisc["dev"] != "lo" and (qdisc.get("root") or qdisc["handle"] == "ffff:"):
+            drops[f"{qdisc['dev']}_qdisc_dropped"] += int(qdisc["drops"])
+    return dict(drops)
+
+
+def protocol_counters(namespace: str) -> str:
+    """What a namespace's TCP and IP count, as /proc has it."""
+    return command.run(["ip", "netns", "exec", namespace, "cat", *FILES]).out
+
+
 def _offloads_off(namespace: str, interface: str) -> None:
     switches = [word for name in OFFLOADS for word in (name, "off")]
     command.run(["ip", "netns", "exec", namespace, "ethtool", "-K", interface, *switches])
@@ -163,15 +176,15 @@ def _hold_back(namespace: str, interface: str) -> None:
 
 
 def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:
-    """Have received frames processed on some cores, whichever core sent them.
+    """Have received frames of every queue processed on some cores, whichever core sent them.
 
     Without that the sender's core does the kernel's receive work for what it sends (softirq).
     """
     mask = f"{sum(1 << core for core in cores):x}"
     # Bitmaps are written in groups of 32 bits, the highest first.
     groups = [mask[max(0, end - 8) : end] for end in range(len(mask), 0, -8)][::-1]
-    path = f"/sys/class/net/{interface}/queues/rx-0/rps_cpus"
-    command.run(["ip", "netns", "exec", namespace, "tee", path], text=",".join(groups) + "\n")
+    files = rps_files(namespace, interface)
+    command.run(inside(namespace, ["tee", *files]), text=",".join(groups) + "\n")
 
 
 def _sysctl(namespace: str, values: dict[str, str]) -> None:

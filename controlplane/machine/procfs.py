@@ -46,6 +46,17 @@ def peak_memory_bytes(pid: int) -> int:
     return next((int(words[1]) * 1024 for words in lines), 0)
 
 
+def threads_named(prefix: str, folder: Path = Path("/proc")) -> dict[str, int]:
+    """Processes and kernel threads whose names begin with a prefix: name -> process id."""
+    found = {}
+    for path in folder.glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            name = path.read_text(errors="replace").strip()
+            if name.startswith(prefix):
+                found[name] = int(path.parent.name)
+    return found
+
+
 def command_lines(folder: Path = Path("/proc")) -> dict[int, list[str]]:
     """The arguments of every process that this user may see, by its id."""
     found = {}

@@ -16,12 +16,17 @@ from ..contract.errors import HostError, TargetError
 from ..contract.scenario import Hosts
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
+from .admission import admission
 from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
 from .control_loader import RegisteredControls
 from .forwarder import forwarder_command, forwarder_event
+from .host_strain import StrainCounts
+from .kernel_load import read_kernel_counts
 from .layout import Layout, Side, make_layout
 from .log import LOG
+from .net_counters import lost, strained
+from .nics import look_at
 from .paths import DATAPLANE, FLOWS, PROBE, built
 from .process import TARGETS, ManagedProcess, Process, json_event
 from .shield import plan_shield, raise_shield
@@ -109,7 +114,14 @@ class Session(ABC):
 
     @abstractmethod
     def host_losses(self) -> dict[str, int]:
-        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+        """Packets lost so far by the hosts' interfaces, by their queues, and by their kernels.
+
+        All of these are counted for a namespace or an interface: for all lanes together.
+        """
+
+    @abstractmethod
+    def host_strain(self) -> StrainCounts:
+        """What the hosts' kernels counted so far of memory, queues and cores that ran short."""
 
     @abstractmethod
     def ports(self) -> dict[str, dict[str, Any]]:
@@ -212,11 +224,12 @@ class LocalSession(Session):
     def open(self) -> None:
         """Check the machine, remove dead runs, make the namespaces."""
         preflight.check_before_cleanup(self._testbed)
-        cleanup.remove_dead_runs()
-        preflight.require_huge_pages(self._testbed)
+        with admission(STATE_DIR):
+            cleanup.remove_dead_runs()
+            preflight.require_huge_pages(self._testbed)
+            namespaces.refuse_foreign(self.layout)
+            self._write_state()
         self._affinity = leave_core(self._testbed.dataplane.core)
-        namespaces.refuse_foreign(self.layout)
-        self._write_state()
         self._raise_shield()
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
@@ -236,10 +249,12 @@ class LocalSession(Session):
         layout, dataplane = self.layout, self._testbed.dataplane
         veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
         veths += [(layout.dp, cable.dp) for cable in layout.cables]
+        nics = [look_at(s.interface, s.namespace) for s in layout.sides if s.is_nic]
         state = own_state(self._run_id, self._run_dir).model_copy(
             update={
                 "namespaces": layout.namespaces,
                 "interfaces": tuple(veths),
+                "nics": tuple(nics),
                 "scratch": str(self.scratch),
                 "shield": plan_shield(dataplane.core) if dataplane.shield else None,
             }
@@ -373,7 +388,18 @@ class LocalSession(Session):
             for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
                 counts = namespaces.link_losses(namespace, end)
                 losses |= {f"{end}_{k}": v for k, v in counts.items()}
+        for name in self.layout.namespaces:
+            losses |= namespaces.qdisc_drops(name)
+        for side in self.layout.sides:
+            losses |= lost(side.side, namespaces.protocol_counters(side.namespace))
         return losses
+
+    def host_strain(self) -> StrainCounts:
+        """What ran short in the hosts' namespaces, and the load of every core, so far."""
+        pressure: dict[str, int] = {}
+        for side in self.layout.sides:
+            pressure |= strained(side.side, namespaces.protocol_counters(side.namespace))
+        return StrainCounts(pressure, read_kernel_counts(), self.layout.cores)
 
     def close(self) -> None:
         """Give everything back; what cannot be removed is named in an error."""

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
+from .nics import NicBefore
 from .procfs import executable, session_members, start_time
 from .shield import Shield
 
@@ -72,15 +73,18 @@ class RunState(ContractModel):
     """Everything outside the run directory that belongs to a run.
 
     Attributes:
-        id: Part of every name: four hexadecimal digits, in virtual time with more behind them.
+        id: Part of every name: four hexadecimal digits, in virtual time with more behind them; of a
+            reservation, its process.
         pid: Process id of the controlling process.
         start: Its start time in clock ticks since boot.
-        run_dir: The run directory.
+        run_dir: The run directory; of a reservation, what it is for.
         namespaces: Network namespaces.
         interfaces: Interfaces by namespace, removed first.
+        nics: NICs of this machine, moved to its namespaces, as they were before.
         processes: Running children.
         scratch: Directory of sockets and generated files.
         shield: The shield around the packet loop's core.
+        reserves: Whether it only says that its process has the machine (see `admission`).
     """
 
     id: str
@@ -89,9 +93,11 @@ class RunState(ContractModel):
     run_dir: str
     namespaces: tuple[str, ...] = ()
     interfaces: tuple[tuple[str, str], ...] = ()
+    nics: tuple[NicBefore, ...] = ()
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
     shield: Shield | None = None
+    reserves: bool = False
 
     def is_alive(self) -> bool:
         """Whether the controlling process is still running."""
@@ -142,7 +148,7 @@ class StateFile:
             raise HostError(f"{self.path}: cannot be written ({error.strerror}){remedy}") from error
 
 
-def own_state(run_id: str, run_dir: Path) -> RunState:
+def own_state(run_id: str, run_dir: Path | str) -> RunState:
     """The state of a run that this process controls, with nothing created yet."""
     pid = os.getpid()
     return RunState(id=run_id, pid=pid, start=start_time(pid) or 0, run_dir=str(run_dir))

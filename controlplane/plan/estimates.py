@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from itertools import accumulate
 
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import BinnedPostcards, SampledPostcards, Scenario
@@ -55,6 +56,25 @@ def mean_seconds(trials: Sequence[PlannedTrial], takes: TrialTime) -> float:
         takes: How long each runs.
     """
     return sum(takes(trial.setting) for trial in trials) / len(trials)
+
+
+def most_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resources) -> int:
+    """The most trials that can ever run side by side: those that take least, of each resource.
+
+    Args:
+        trials: At least one.
+        lanes: At most so many.
+        available: What they may take at once; a single one always runs.
+    """
+    demands = [demand_of(trial.setting) for trial in trials]
+    by_rate = _fitting([demand.rate_bps for demand in demands], available.rate_bps)
+    by_memory = _fitting([demand.packets for demand in demands], available.packets)
+    return max(1, min(lanes, by_rate, by_memory))
+
+
+def _fitting(parts: Sequence[int], whole: int) -> int:
+    """How many of the smallest parts fit into a whole."""
+    return sum(total <= whole for total in accumulate(sorted(parts)))
 
 
 def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resources) -> int:

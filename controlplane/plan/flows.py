@@ -187,6 +187,7 @@ def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
         "interval_ns": scenario.telemetry.goodput.ns,
         "drain_ns": drain_ns(attempt.trial),
         "read_bytes": read_bytes(attempt.trial),
+        "read_interval_ns": scenario.hosts.read_interval.ns,
         "progress_ns": progress_ns(scenario, attempt.trial),
         "connect_timeout_ns": connect_timeout_ns(scenario, attempt.trial),
         "out": str(attempt.folder),

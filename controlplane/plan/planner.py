@@ -14,6 +14,7 @@ from ..contract.units import Rate, Size
 from .estimates import (
     estimate_seconds,
     mean_seconds,
+    most_at_once,
     raw_bytes,
     trial_table_bytes,
     trials_at_once,
@@ -59,9 +60,9 @@ def make_plan(
         _check_setting(scenario, testbed, capabilities, setting, program)
     expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
-    lanes = _lanes(scenario, testbed, capabilities, settings)
-    trial_ns = scenario.longest.ns
     available = UNLIMITED_RESOURCES if capabilities.isolated else resources_of(testbed)
+    lanes = most_at_once(trials, _lanes(scenario, testbed, capabilities), available)
+    trial_ns = scenario.longest.ns
     takes = trial_time(capabilities.virtual_time, trial_ns, scenario.total_flows)
     seconds = estimate_seconds(trials, takes, lanes, available)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
@@ -79,7 +80,7 @@ def make_plan(
         expected_trials=number,
         flows_per_trial=scenario.total_flows,
         trial_ns=trial_ns,
-        lanes=min(lanes, len(trials)),
+        lanes=lanes,
         estimated_seconds=seconds,
         estimated_disk_bytes=disk + raw_bytes(scenario, trials, lanes),
         capacity=testbed.capacity,
@@ -210,26 +211,12 @@ def _check_setting(
         )
 
 
-def _lanes(
-    scenario: Scenario,
-    testbed: Testbed,
-    capabilities: Capabilities,
-    settings: list[tuple[Setting, BottleneckProgram]],
-) -> int:
-    """Trials side by side, as far as lanes, flow table and packet memory reach.
+def _lanes(scenario: Scenario, testbed: Testbed, capabilities: Capabilities) -> int:
+    """Trials side by side, as far as lanes and the flow table reach; at least one.
 
-    Of the settings that need the least memory; how many of each fit is seen while they run. Lanes
-    that are machines of their own share neither flow table nor packet memory.
+    Lanes that are machines of their own do not share the flow table.
     """
+    lanes = min(testbed.capacity.lanes, capabilities.lanes)
     if capabilities.isolated:
-        return min(testbed.capacity.lanes, capabilities.lanes)
-    least = min(held_packets(setting) for setting, _ in settings)
-    return max(
-        1,
-        min(
-            testbed.capacity.lanes,
-            capabilities.lanes,
-            capabilities.flows // scenario.total_flows,
-            testbed.dataplane.queue_packets // least,
-        ),
-    )
+        return lanes
+    return max(1, min(lanes, capabilities.flows // scenario.total_flows))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,10 +16,17 @@ from ..contract.steadiness import (
     judge_steadiness,
 )
 from ..contract.trial import Steadiness
+from ..machine.priority import lower_priority
 from ..plan.attempt import Attempt
 from ..plan.flows import probe_rtt_cycle_ns
 from ..store.bins import BinBatch, read_bins, write_bins
 from ..store.counters import write_counters
+from ..store.disturbances import (
+    read_disturbances,
+    read_pauses,
+    write_disturbances,
+    write_pauses,
+)
 from ..store.flow_samples import read_flow_samples, write_flow_samples
 from ..store.flows import write_flows
 from ..store.goodput import read_goodput, write_goodput
@@ -30,7 +34,6 @@ from ..store.postcards import PostcardBatch, read_postcards, write_postcards
 from ..store.raw_files import LaneClock
 from ..validity.measurement import Evidence, TrialMeasurement
 
-NICE = 10
 SETTLED_WITHIN = 0.03
 """As by default of a trial that is to last until it is settled."""
 
@@ -45,8 +48,10 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
     folder, evidence = attempt.folder, measured.evidence
     with lower_priority():
         _collect_telemetry(attempt, measured.clock, evidence)
+        _collect_disturbances(measured)
         samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, measured.t0_ns)
         write_flow_samples(folder, samples)
+        evidence.limits.feed(samples)
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
         write_goodput(folder, goodput)
         if evidence.postcards is None:
@@ -56,6 +61,15 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
             raw.unlink()
         return measured.steadiness or _steadiness(measured, goodput)
+
+
+def _collect_disturbances(measured: TrialMeasurement) -> None:
+    folder, disturbance = measured.attempt.folder, measured.evidence.disturbance
+    bins = read_disturbances(folder / CONSTANTS.disturbances_file, measured.t0_ns)
+    pauses = read_pauses(folder / CONSTANTS.pauses_file, measured.t0_ns)
+    disturbance.feed(bins, pauses)
+    write_disturbances(folder, bins)
+    write_pauses(folder, pauses)
 
 
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
@@ -91,31 +105,10 @@ def _examined_bins(batches: Iterable[BinBatch], evidence: Evidence) -> Iterator[
     """Gather what the bins prove on their way to the table."""
     for batch in batches:
         evidence.edges.feed(batch.flow, batch.bin_start_ns)
+        evidence.queueing.feed(batch.bin_start_ns, batch.qdelay_mean_ns, batch.departed_packets)
         yield batch
 
 
 def _examine_goodput(goodput: NDArray[Any], evidence: Evidence) -> None:
     read = goodput[goodput["bytes"] > 0]
     evidence.edges.feed(read["flow"].astype(np.int64), read["t_ns"])
-
-
-@contextmanager
-def lower_priority(nice: int = NICE) -> Iterator[None]:
-    """Let the measuring trials go first while this thread computes.
-
-    Only the calling thread is made nicer (on Linux a thread has its own), so that the flow
-    generators started by others are not.
-    """
-    thread = threading.get_native_id()
-    usual = os.getpriority(os.PRIO_PROCESS, thread)
-    os.setpriority(os.PRIO_PROCESS, thread, min(19, usual + nice))
-    try:
-        yield
-    finally:
-        _restore_priority(thread, usual)
-
-
-def _restore_priority(thread: int, usual: int) -> None:
-    """Only root may become less nice again; without root nothing is measured anyway."""
-    if os.geteuid() == 0:
-        os.setpriority(os.PRIO_PROCESS, thread, usual)

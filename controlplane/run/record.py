@@ -7,11 +7,15 @@ from typing import Any
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.log import LOG
+from ..machine.priority import lower_priority
 from ..store.digests import digest_trial
 from ..validity.course import spans
+from ..validity.disturbance import disturbance_of
 from ..validity.gates import judge
+from ..validity.marks import marks_of
 from ..validity.measurement import TrialMeasurement
-from .collecting import lower_priority
+from ..validity.repaired_loss import repeated_payload
+from ..validity.window_limited import window_limited
 
 
 def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> TrialRecord:
@@ -54,7 +58,13 @@ def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> Tr
         invalid_reasons=reasons,
         lane_counters=measured.counters.lane,
         lateness=measured.counters.lane.lateness,
+        disturbance=disturbance_of(measured),
+        marks=marks_of(measured),
         ports_delta=measured.losses,
+        pressure=measured.strain.pressure,
+        kernel_load=measured.strain.cores,
+        window_limited=window_limited(measured),
+        repeated=repeated_payload(measured),
         flow_generator=GeneratorTotals(sender=measured.sender.totals, sink=measured.sink.totals),
         digests=digests,
     )

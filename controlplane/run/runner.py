@@ -98,6 +98,16 @@ def new_run(
     return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
 
 
+def testbed_of(path: Path) -> Testbed:
+    """The testbed of an existing run.
+
+    Args:
+        path: The run directory.
+    """
+    open_existing(path)
+    return load_testbed(path / "testbed.yaml").model
+
+
 def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     """Open an existing run; finished trials are kept.
 

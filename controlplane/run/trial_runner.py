@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from ..contract.errors import TargetError
-from ..contract.messages import Counters, TelemetryTotals
+from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
 from ..contract.trial import TrialRecord
 from ..lane.capture import LiveCapture
 from ..lane.generators import Generators
@@ -94,7 +94,7 @@ class TrialRunner:
             t0_ns = generators.order_start()
             ends = generators.await_ends(t0_ns)
             self._steps.enter(TrialStep.STOP)
-            counters, totals = self._drain(lane, captures)
+            counters, disturbances, totals = self._drain(lane, captures)
             window_ns = measured_window(attempt.scenario, ends.sender, ends.steadiness)
             return TrialMeasurement(
                 attempt=attempt,
@@ -110,9 +110,11 @@ class TrialRunner:
                 steadiness=ends.steadiness,
                 counters=counters,
                 telemetry=totals,
+                disturbances=disturbances,
                 losses=lane.losses(counters),
+                strain=lane.strain(),
                 evidence=Evidence.empty(attempt, lane.applied, can, window_ns),
-                time_bounds=can.time_bounds,
+                capabilities=can,
             )
 
     def _validate(self) -> None:
@@ -151,10 +153,11 @@ class TrialRunner:
 
     def _drain(
         self, lane: ProgrammedLane, captures: list[LiveCapture]
-    ) -> tuple[Counters, TelemetryTotals]:
-        """Wait until nothing is queued or delayed, then stop captures and postcards."""
+    ) -> tuple[Counters, DisturbanceTotals, TelemetryTotals]:
+        """Wait until nothing is queued or delayed, then stop all that is recorded."""
         attempt = self._attempt
         counters = lane.drained(drain_ns(attempt.trial) / 1e9 + DRAIN_TIMEOUT_S, attempt.id)
+        disturbances = lane.write_disturbances(attempt.folder)
         for capture in captures:
             capture.stop()
-        return counters, lane.stop_telemetry()
+        return counters, disturbances, lane.stop_telemetry()

@@ -15,6 +15,9 @@ from ..contract.records import BIN
 from .parquet import TableLayout, write_table
 from .raw_files import BATCH_RECORDS, Ints, LaneClock, lane_flows, read_telemetry
 
+BIN_NUMBERS = 1 << 32
+"""Records number bins modulo this."""
+
 BINS = TableLayout(
     "bins",
     pa.schema(
@@ -82,7 +85,7 @@ def read_bins(
         with np.errstate(invalid="ignore", divide="ignore"):
             delay = raw["qdelay_sum_ns"] / raw["departed_packets"].astype(np.float64)
         yield BinBatch(
-            bin_start_ns=raw["bin"].astype(np.int64) * bin_ns - clock.t0_switch_ns,
+            bin_start_ns=_starts_ns(raw["bin"], clock.t0_switch_ns, bin_ns),
             flow=lane_flows(path, raw, clock),
             departed_bytes=raw["departed_bytes"],
             departed_packets=raw["departed_packets"],
@@ -91,6 +94,18 @@ def read_bins(
             occupancy_bytes_mean=raw["occupancy_byte_ns"] / float(bin_ns),
             qdelay_mean_ns=delay,
         )
+
+
+def _starts_ns(number: NDArray[np.uint32], t0_switch_ns: int, bin_ns: int) -> Ints:
+    """When bins begin, after t0, of the lowest 32 bits of their numbers: those nearest to t0's.
+
+    Half of 2^32 bins of 1 ms, the shortest, are 24 days: longer than any trial.
+    """
+    t0_bin, into_bin_ns = divmod(t0_switch_ns, bin_ns)
+    ahead = (number.astype(np.int64) - t0_bin % BIN_NUMBERS) % BIN_NUMBERS
+    distance = np.where(ahead >= BIN_NUMBERS // 2, ahead - BIN_NUMBERS, ahead)
+    starts: Ints = distance * bin_ns - into_bin_ns
+    return starts
 
 
 def write_bins(folder: Path, batches: Iterable[BinBatch]) -> int:

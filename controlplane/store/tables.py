@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from .bins import BINS
 from .counters import COUNTERS
+from .disturbances import DISTURBANCES, PAUSES
 from .flow_samples import FLOW_SAMPLES
 from .flows import FLOWS
 from .goodput import GOODPUT
 from .postcards import POSTCARDS
 
-TABLES = {
-    table.name: table.schema for table in (POSTCARDS, BINS, FLOW_SAMPLES, GOODPUT, FLOWS, COUNTERS)
-}
+_LAYOUTS = (
+    POSTCARDS,
+    BINS,
+    FLOW_SAMPLES,
+    GOODPUT,
+    FLOWS,
+    COUNTERS,
+    DISTURBANCES,
+    PAUSES,
+)
+TABLES = {table.name: table.schema for table in _LAYOUTS}
 """Table name -> schema; the file of a table is `<name>.parquet`."""
 
 LATER = {FLOW_SAMPLES.name: ("bbr_mode",)}

@@ -13,6 +13,7 @@ from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
+from ..machine.priority import lower_priority
 from ..plan.estimates import trials_at_once
 from ..plan.resources import resources_of
 
@@ -43,6 +44,8 @@ def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -
 class CampaignChooser:
     """Picks the trials of a plan that a campaign requests.
 
+    It computes on the core of the flows, while other lanes measure: at a lower priority than they.
+
     Args:
         path: The run directory; sealed trials are read from it.
         scenario: What is run.
@@ -70,7 +73,8 @@ class CampaignChooser:
 
     def ask(self) -> list[PlannedTrial]:
         """Trials to start now."""
-        return [self._trials[request] for request in self._campaign.ask()]
+        with lower_priority():
+            return [self._trials[request] for request in self._campaign.ask()]
 
     def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
         """Take a finished trial into account.
@@ -80,7 +84,8 @@ class CampaignChooser:
         """
         from nashbed.analysis.campaign.of_trial import payoffs_of_trial  # noqa: PLC0415
 
-        payoffs = None
-        if sealed is not None:
-            payoffs = payoffs_of_trial(self._path / "trials" / sealed, self._scenario)
-        self._campaign.tell(self._requests[trial.key], payoffs)
+        with lower_priority():
+            payoffs = None
+            if sealed is not None:
+                payoffs = payoffs_of_trial(self._path / "trials" / sealed, self._scenario)
+            self._campaign.tell(self._requests[trial.key], payoffs)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Counters, Hello, TelemetryTotals
+from ..contract.messages import Counters, DisturbanceTotals, Hello, TelemetryTotals
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 
 
@@ -51,6 +51,18 @@ class Target(ABC):
     @abstractmethod
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
         """Read a lane's registers and the shared counters."""
+
+    @abstractmethod
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Write what held a lane's frames up since its reset, and forget it.
+
+        Args:
+            lane: The lane, drained.
+            folder: Where `disturbances.bin` and `pauses.bin` go.
+
+        Returns:
+            How many records were written, and how many are missing.
+        """
 
     @abstractmethod
     def reset(self, lane: int, first_flow: int, flows: int) -> None:

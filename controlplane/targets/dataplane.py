@@ -13,11 +13,13 @@ from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import (
     BottleneckCounters,
     Counters,
+    DisturbanceTotals,
     Done,
     Hello,
     Message,
     Programmed,
     SharedCounters,
+    TelemetryStopped,
     TelemetryTotals,
     read_message,
 )
@@ -25,10 +27,13 @@ from ..contract.shared import CONSTANTS
 from ..contract.target import Applied
 from ..contract.testbed import DataPlane
 from ..machine.control_client import ControlClient
+from ..machine.polling import poll
 from .base import TelemetryStream
 from .host import DataPlaneHost, DataPlaneSite, TargetProcess
 
 READY_TIMEOUT_S = 60.0
+WRITTEN_TIMEOUT_S = 120.0
+"""How long a disk may take for what of a lane's postcards is in memory: 30 MB at most."""
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -137,6 +142,16 @@ class RunningDataPlane:
         own.flows.require(flows, "data plane: counters")
         return Counters(flows=own.flows, lane=own.lane, shared=self.ask(SharedCounters, "stats"))
 
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Have what held a lane's frames up since its reset written to files, and forgotten."""
+        return self.ask(
+            DisturbanceTotals,
+            "disturbances",
+            lane=lane,
+            path=str(folder / CONSTANTS.disturbances_file),
+            pauses_path=str(folder / CONSTANTS.pauses_file),
+        )
+
     def close(self) -> None:
         """Ask it to end; when it does not, end it. Safe to call twice."""
         process, client = self._process, self._client
@@ -178,7 +193,15 @@ class _Stream(TelemetryStream):
         self._lane = lane
 
     def stop(self) -> TelemetryTotals:
-        return self._dataplane.ask(TelemetryTotals, "telemetry_stop", lane=self._lane)
+        """Ask until all is in the file: one answer would hold up the requests of other lanes."""
+        return poll(
+            lambda: self._dataplane.ask(TelemetryStopped, "telemetry_stop", lane=self._lane).totals,
+            WRITTEN_TIMEOUT_S,
+            lambda: TargetError(
+                f"data plane: the disk has not taken the postcards of lane {self._lane} within "
+                f"{WRITTEN_TIMEOUT_S:g} s; use another --out, or keep fewer (telemetry.postcards)"
+            ),
+        )
 
 
 def dataplane_config(dataplane: DataPlane) -> dict[str, Any]:

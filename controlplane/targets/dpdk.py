@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Counters, Done, Hello
+from ..contract.messages import Counters, DisturbanceTotals, Done, Hello
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
@@ -24,15 +24,19 @@ class DpdkTarget(Target):
     Args:
         host: The machine.
         settings: How it is to run.
+        arrival_stamps: Whether its ports stamp arrivals.
     """
 
-    def __init__(self, host: DataPlaneHost, settings: DataPlane) -> None:
+    def __init__(
+        self, host: DataPlaneHost, settings: DataPlane, arrival_stamps: bool = False
+    ) -> None:
         self._dataplane = RunningDataPlane(host, launcher(host))
         self._settings = settings
+        self._stamps = arrival_stamps
 
     def capabilities(self) -> Capabilities:
         """Exact in bytes, packets and cells; the testbed says how fast the machine is."""
-        return dpdk_capabilities(self._settings)
+        return dpdk_capabilities(self._settings, self._stamps)
 
     def resolve(self, program: BottleneckProgram) -> Applied:
         """What is asked for, exactly."""
@@ -54,6 +58,10 @@ class DpdkTarget(Target):
         """Read a lane's registers and the shared counters."""
         return self._dataplane.read_counters(lane, first_flow, flows)
 
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Have what held a lane's frames up written to files."""
+        return self._dataplane.write_disturbances(lane, folder)
+
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """Empty a lane and zero its registers."""
         self._dataplane.ask(Done, "reset", lane=lane, flows=[first_flow, flows])
@@ -63,8 +71,13 @@ class DpdkTarget(Target):
         self._dataplane.close()
 
 
-def dpdk_capabilities(dataplane: DataPlane) -> Capabilities:
-    """What the dpdk target can do with these data-plane settings."""
+def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Capabilities:
+    """What the dpdk target can do.
+
+    Args:
+        dataplane: How the data plane runs.
+        arrival_stamps: Whether its ports stamp arrivals.
+    """
     return Capabilities(
         target="dpdk",
         lanes=dataplane.lanes,
@@ -74,6 +87,8 @@ def dpdk_capabilities(dataplane: DataPlane) -> Capabilities:
         max_buffer_bytes=min(CONSTANTS.limit_max, dataplane.memory.bytes // 2),
         postcards=("all", "sample", "bins"),
         arrivals=("frames", "trains"),
+        arrival_stamps=arrival_stamps,
+        loop_polls=dataplane.loop == "poll",
         verified_on="software: kernel TCP through virtual ports",
         traffic_manager="our C block, byte-exact",
         limit_detail="bytes, packets or cells",

@@ -35,9 +35,9 @@ def _dpdk() -> TargetKind:
     from .dpdk import DpdkTarget, dpdk_capabilities, dpdk_resolve  # noqa: PLC0415
 
     return TargetKind(
-        capabilities=lambda testbed: dpdk_capabilities(testbed.dataplane),
+        capabilities=lambda testbed: dpdk_capabilities(testbed.dataplane, testbed.stamps_arrivals),
         resolve=lambda testbed, program: dpdk_resolve(program),
-        make=lambda host, testbed: DpdkTarget(host, testbed.dataplane),
+        make=lambda host, testbed: DpdkTarget(host, testbed.dataplane, testbed.stamps_arrivals),
         artefact=lambda testbed: "dpdk/bottleneck.spec",
     )
 
@@ -56,9 +56,12 @@ def _virtual() -> TargetKind:
 
 def _bmv2() -> TargetKind:
     from .bmv2 import bmv2_capabilities, bmv2_resolve, bmv2_target  # noqa: PLC0415
+    from .with_hosts import beside_hosts  # noqa: PLC0415
 
     return TargetKind(
-        capabilities=lambda testbed: bmv2_capabilities(),
+        capabilities=lambda testbed: beside_hosts(
+            bmv2_capabilities(), testbed.dataplane, testbed.stamps_arrivals
+        ),
         resolve=lambda testbed, program: bmv2_resolve(program),
         make=bmv2_target,
         artefact=lambda testbed: "bmv2/bottleneck.json",
@@ -67,15 +70,18 @@ def _bmv2() -> TargetKind:
 
 def _tofino() -> TargetKind:
     from . import tofino  # noqa: PLC0415
-    from .with_hosts import SwitchWithHosts  # noqa: PLC0415
+    from .with_hosts import SwitchWithHosts, beside_hosts  # noqa: PLC0415
 
     return TargetKind(
-        capabilities=tofino.tofino_capabilities,
+        capabilities=lambda testbed: beside_hosts(
+            tofino.tofino_capabilities(testbed), testbed.dataplane, testbed.stamps_arrivals
+        ),
         resolve=tofino.tofino_resolve,
         make=lambda host, testbed: SwitchWithHosts(
             tofino.TofinoSwitch(tofino.tofino_section(testbed), testbed.capacity.lanes),
             host,
             testbed.dataplane,
+            testbed.stamps_arrivals,
         ),
         artefact=lambda testbed: f"tofino/{tofino.tofino_section(testbed).chip}/bf-rt.json",
         preview=lambda testbed, program: (

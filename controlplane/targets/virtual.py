@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from ..contract.errors import InternalError, TargetError
 from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Counters, Hello
+from ..contract.messages import Counters, DisturbanceTotals, Hello
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities, TimeBounds
 from ..contract.testbed import (
@@ -88,6 +88,10 @@ class VirtualTarget(Target):
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Counters:
         """Read the lane's registers and the shared counters."""
         return self._running("counters").read_counters(lane, first_flow, flows)
+
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """Have what held the lane's frames up written to files: nothing, in virtual time."""
+        return self._running("disturbances").write_disturbances(lane, folder)
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """End the guest: the next programming boots another one."""

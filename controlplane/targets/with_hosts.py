@@ -14,6 +14,7 @@ from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import (
     Counters,
     DelayCounters,
+    DisturbanceTotals,
     Done,
     Hello,
     HostsCounters,
@@ -40,18 +41,25 @@ class SwitchWithHosts(Target):
         switch: The bottleneck.
         host: The machine that the data plane runs on.
         dataplane: How it is to run.
+        arrival_stamps: Whether its ports stamp arrivals.
     """
 
-    def __init__(self, switch: Switch, host: DataPlaneHost, dataplane: DataPlane) -> None:
+    def __init__(
+        self,
+        switch: Switch,
+        host: DataPlaneHost,
+        dataplane: DataPlane,
+        arrival_stamps: bool = False,
+    ) -> None:
         self._switch = switch
         self._hosts = RunningDataPlane(host, launcher(host))
         self._settings = dataplane
+        self._stamps = arrival_stamps
         self._epoch_ns = 0
 
     def capabilities(self) -> Capabilities:
         """The switch's, within the lanes that the data plane delays and collects."""
-        switch = self._switch.capabilities()
-        return switch.model_copy(update={"lanes": min(switch.lanes, self._settings.lanes)})
+        return beside_hosts(self._switch.capabilities(), self._settings, self._stamps)
 
     def resolve(self, program: BottleneckProgram) -> Applied:
         """What the switch would do."""
@@ -120,6 +128,10 @@ class SwitchWithHosts(Target):
         }
         return read_message(Counters, content, "switch: registers")
 
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        """What held frames up in the hosts' delay lines; the switch's own time is its matter."""
+        return self._hosts.write_disturbances(lane, folder)
+
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         """First the hosts, so that nothing more comes to the switch."""
         self._hosts.ask(Done, "reset", lane=lane, flows=[first_flow, flows])
@@ -131,6 +143,25 @@ class SwitchWithHosts(Target):
             self._hosts.close()
         finally:
             self._switch.close()
+
+
+def beside_hosts(
+    switch: Capabilities, dataplane: DataPlane, arrival_stamps: bool = False
+) -> Capabilities:
+    """What a switch can do with the hosts' data plane beside it.
+
+    Args:
+        switch: What it can do by itself.
+        dataplane: How the data plane runs.
+        arrival_stamps: Whether its ports stamp arrivals.
+    """
+    own = {
+        "lanes": min(switch.lanes, dataplane.lanes),
+        "arrival_stamps": arrival_stamps,
+        "loop_polls": dataplane.loop == "poll",
+        "switch_beside": True,
+    }
+    return switch.model_copy(update=own)
 
 
 class _SettledStream(TelemetryStream):

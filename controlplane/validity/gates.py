@@ -1,7 +1,7 @@
 """The validity gates: what must hold before a trial's numbers count.
 
-One function each, from what was measured to a verdict. A gate that this telemetry
-cannot judge passes with value None and says so.
+One function each, from what was measured to a verdict. A gate that this telemetry or target
+cannot judge, or need not, passes without a limit and says so.
 """
 
 from __future__ import annotations
@@ -14,18 +14,22 @@ from numpy.typing import NDArray
 from ..contract.messages import FlowRegisters
 from ..contract.trial import Gate, Kind
 from .course import spans
+from .disturbance import round_trip_ns
 from .measurement import TrialMeasurement
 from .postcard_evidence import PostcardEvidence
+from .repaired_loss import no_repaired_loss
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
 START_MARGIN_NS = 100_000_000
 """In which the flows of one strategy must be running once the last of them was to start."""
-MAX_MISSED_TICKS = 0.01
 MAX_LATE_DEPARTURES = 0.001
 """As for the lateness of the hosts' departures: the 99.9th percentile is what is judged."""
 MIN_LATENESS_NS = 500_000
 MIN_LOOP_GAP_NS = 10_000_000
+ROUND_TRIP_ERROR = 0.01
+RETRANSMISSION_NS = 200_000_000
+"""TCP_RTO_MIN of Linux."""
 
 
 def judge(trial: TrialMeasurement) -> tuple[Gate, ...]:
@@ -106,37 +110,113 @@ def congestion_control(trial: TrialMeasurement) -> Gate:
     )
 
 
-def lateness(trial: TrialMeasurement) -> Gate:
-    """Departures left when they were scheduled, as far as a flow could notice.
+def round_trips(trial: TrialMeasurement) -> Gate:
+    """Round trips were no longer than base RTT and queue made them, as far as TCP can notice.
 
-    Where the target's times are exact, not one departure may be late.
+    What counts is what was left of lateness when an acknowledgement went back to its sender. A
+    TCP's rate goes with 1/RTT (Mathis et al. 1997, CCR 27(3), equation 3; Cardwell et al. 2017,
+    CACM 60(2): a BBR's estimate of it is delivered data over round trip), so that round trips
+    1 % too long on average move a rate by at most about 1 %. The RTT is the smallest base RTT and
+    the mean queueing delay of the window. One hold-up of more than that empties the pipe, and one
+    of 200 ms is a retransmission timeout (TCP_RTO_MIN of Linux), so that the longest must be
+    below both. Where the target's times are exact, nothing may be late at all.
+    """
+    seen, lost = trial.evidence.disturbance.returns, trial.disturbances.lost
+    if lost:
+        detail = f"{lost} records of what held frames up were lost"
+        return _gate("round_trips", False, lost, 0, "records", detail)
+    if not seen.count:
+        return _unknown("round_trips", "ns", "nothing came back in the window")
+    value, limit = seen.mean_ns, _mean_error_limit(trial)
+    longest_limit = _hold_up_limit(trial)
+    if trial.capabilities.time_bounds is not None:
+        longest_limit = trial.capabilities.time_bounds.departure_ns
+    if seen.longest_ns > longest_limit:
+        value, limit = seen.longest_ns, longest_limit
+    return _gate("round_trips", value <= limit, value, limit, "ns", _round_trip_text(trial))
+
+
+def _mean_error_limit(trial: TrialMeasurement) -> float:
+    bound = trial.attempt.scenario.gates.round_trip_error
+    share = ROUND_TRIP_ERROR if bound == "auto" else bound.fraction
+    return share * round_trip_ns(trial)
+
+
+def _hold_up_limit(trial: TrialMeasurement) -> float:
+    bound = trial.attempt.scenario.gates.longest_hold_up
+    return min(round_trip_ns(trial), RETRANSMISSION_NS) if bound == "auto" else bound.ns
+
+
+def _round_trip_text(trial: TrialMeasurement) -> str:
+    evidence, whole_ns = trial.evidence.disturbance, round_trip_ns(trial)
+    mean_ns, pauses = evidence.returns.mean_ns, evidence.pauses
+    paused = f"{pauses.count} pauses, longest {_ms(pauses.longest_ns)}" if pauses.count else ""
+    return (
+        f"round trips {_ms(mean_ns)} too long on average "
+        f"({100 * mean_ns / whole_ns:.2g} % of {_ms(whole_ns)}), "
+        f"at most {_ms(evidence.returns.longest_ns)}; {paused or 'no pause'}"
+    )
+
+
+def responses(trial: TrialMeasurement) -> Gate:
+    """Receivers answered in time: the core of the flows was not taken away.
+
+    From a frame's departure until the acknowledgement that it caused came back, where no timer
+    of the receiver can have put that off. The bound is that of one hold-up in `round_trips`.
+    """
+    if trial.capabilities.switch_beside:
+        return _unknown("responses", "ns", "the switch's queue is part of what is seen")
+    seen = trial.evidence.disturbance.responses
+    if not seen.count:
+        return _unknown("responses", "ns", "nothing was answered at once in the window")
+    value, limit = seen.longest_ns, _hold_up_limit(trial)
+    detail = f"answered after {_ms(seen.mean_ns)} on average, {_ms(value)} at most"
+    return _gate("responses", value <= limit, value, limit, "ns", detail)
+
+
+def lateness(trial: TrialMeasurement) -> Gate:
+    """Departures left when they were scheduled, where nothing gives lateness back.
+
+    That is where the bottleneck is a switch beside the hosts: what comes late to it meets another
+    queue. Elsewhere the way back gives lateness back and `round_trips` judges what remains. Where
+    the target's times are exact, not one departure may be late.
     """
     measured = trial.counters.lane.lateness
-    if trial.time_bounds is not None:
-        latest, most = measured.max_ns, trial.time_bounds.departure_ns
+    if trial.capabilities.time_bounds is not None:
+        latest, most = measured.max_ns, trial.capabilities.time_bounds.departure_ns
         return _gate("lateness", latest <= most, latest, most, "ns", f"max {latest} ns")
+    value = measured.p999_ns
+    detail = f"p99.9 {value} ns, max {measured.max_ns} ns"
+    if not trial.capabilities.switch_beside:
+        return _not_judged("lateness", value, "ns", f"given back; {detail}")
     bound = trial.attempt.scenario.gates.lateness_p999
     smallest = min(trial.attempt.trial.setting.base_rtt_ns)
     limit = max(smallest // 100, MIN_LATENESS_NS) if bound == "auto" else bound.ns
-    value = measured.p999_ns
-    detail = f"p99.9 {value} ns, max {measured.max_ns} ns"
     return _gate("lateness", value <= limit, value, limit, "ns", detail)
 
 
 def loop_gap(trial: TrialMeasurement) -> Gate:
-    """The data plane's loop made no pause that a flow could take for more than queueing.
+    """The data plane's loop made no pause in the window that a flow could take for a queue.
 
-    Frames wait in the ports' rings meanwhile (a ring that overflows fails another gate), so
-    a pause is a burst of lateness: one of less than a base RTT is what flows meet anyway.
-    Each lane keeps the longest one since it was reset, so that every trial is judged by its own.
+    Judged where no port stamps arrivals: a pause there makes a hole and a burst of what arrives
+    meanwhile. Where the kernel stamps them, a pause moves no arrival, and `round_trips` judges
+    what it did to departures. A loop that sleeps pauses of its own accord. Where the target's
+    times are exact, the longest pause since the lane was reset is judged.
     """
+    can, seen = trial.capabilities, trial.evidence.disturbance.pauses
+    if can.time_bounds is not None:
+        value, most = trial.counters.lane.lateness.max_gap_ns, can.time_bounds.loop_gap_ns
+        return _gate("loop_gap", value <= most, value, most, "ns", f"longest {value} ns")
+    value = seen.longest_ns
+    detail = f"{seen.count} pauses in the window, longest {_ms(value)}"
+    if can.arrival_stamps:
+        return _not_judged("loop_gap", value, "ns", f"arrivals are stamped; {detail}")
+    if not can.loop_polls:
+        return _unknown("loop_gap", "ns", "the loop sleeps (dataplane.loop)")
     bound = trial.attempt.scenario.gates.loop_gap
     smallest = min(trial.attempt.trial.setting.base_rtt_ns)
     limit = max(smallest, MIN_LOOP_GAP_NS) if bound == "auto" else bound.ns
-    if trial.time_bounds is not None:
-        limit = trial.time_bounds.loop_gap_ns
-    value = trial.counters.lane.lateness.max_gap_ns
-    return _gate("loop_gap", value <= limit, value, limit, "ns", f"longest {value} ns")
+    return _gate("loop_gap", value <= limit, value, limit, "ns", detail)
 
 
 def link_busy(trial: TrialMeasurement) -> Gate:
@@ -230,25 +310,28 @@ def _each(register: Sequence[int]) -> NDArray[np.int64]:
 
 
 def sampling(trial: TrialMeasurement) -> Gate:
-    """The flow generator sampled TCP's state when it was due."""
-    interval = trial.attempt.scenario.telemetry.tcp_info.ns
-    bound = trial.attempt.scenario.gates.sampling_lateness
-    limit = interval // 4 if bound == "auto" else bound.ns
-    allowed_share = MAX_MISSED_TICKS
-    if trial.time_bounds is not None:
-        limit, allowed_share = trial.time_bounds.sampling_ns, 0.0
-    timer = trial.sender.lateness
+    """The flow generator sampled TCP's state when it was due, where times are exact.
+
+    In real time a sample that is missing is a gap in a table and changes no throughput: the trial
+    is marked instead (`validity/marks.py`).
+    """
+    timer, bounds = trial.sender.lateness, trial.capabilities.time_bounds
     late, missed, due = timer.mean_ns, timer.missed, timer.count
-    passed = late <= limit and missed <= allowed_share * max(1, due + missed)
     detail = f"mean {late} ns, {missed} of {due + missed} ticks missed"
-    return _gate("sampling", passed, late, limit, "ns", detail)
+    if bounds is None:
+        return _not_judged("sampling", late, "ns", f"a mark tells; {detail}")
+    passed = late <= bounds.sampling_ns and missed == 0
+    return _gate("sampling", passed, late, bounds.sampling_ns, "ns", detail)
 
 
 GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     no_other_loss,
+    no_repaired_loss,
     postcards_complete,
     flows_overlapped,
     congestion_control,
+    round_trips,
+    responses,
     lateness,
     loop_gap,
     link_busy,
@@ -265,7 +348,15 @@ def _gate(
 
 
 def _unknown(name: str, unit: str, why: str) -> Gate:
-    return _gate(name, True, None, None, unit, f"not judged: {why}")
+    return _not_judged(name, None, unit, why)
+
+
+def _not_judged(name: str, value: float | None, unit: str, why: str) -> Gate:
+    return _gate(name, True, value, None, unit, f"not judged: {why}")
+
+
+def _ms(duration_ns: float) -> str:
+    return f"{duration_ns / 1e6:.3g} ms"
 
 
 def _listed(items: Sequence[str], most: int = 3) -> str:

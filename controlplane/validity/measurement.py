@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from ..contract.messages import Counters, ReadyFlow, SenderReport, SinkReport, TelemetryTotals
-from ..contract.target import Applied, Capabilities, TimeBounds
+from ..contract.messages import (
+    Counters,
+    DisturbanceTotals,
+    ReadyFlow,
+    SenderReport,
+    SinkReport,
+    TelemetryTotals,
+)
+from ..contract.strain import HostStrain
+from ..contract.target import Applied, Capabilities
 from ..contract.trial import Steadiness
 from ..plan.attempt import Attempt
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
+from .disturbance_evidence import DisturbanceEvidence, QueueingDelay
 from .postcard_evidence import Edges, PostcardEvidence
+from .window_limits import WindowLimits
 
 
 @dataclass(frozen=True)
@@ -21,10 +31,16 @@ class Evidence:
     Attributes:
         postcards: What all postcards prove; None when not all are recorded.
         edges: Which flows were seen in the first and the last part of the window.
+        limits: For how much of the window each flow was held back by its sockets.
+        queueing: The mean queueing delay of the window.
+        disturbance: What held frames up in the window.
     """
 
     postcards: PostcardEvidence | None
     edges: Edges
+    limits: WindowLimits
+    queueing: QueueingDelay
+    disturbance: DisturbanceEvidence
 
     @classmethod
     def empty(
@@ -37,7 +53,7 @@ class Evidence:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence(
-            flows,
+            tuple(flow.base_rtt_ns for flow in attempt.flows),
             applied.rate_bps,
             applied.overhead_bytes,
             applied.slot_bytes,
@@ -47,11 +63,15 @@ class Evidence:
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
             Edges(flows, window_ns, scenario.gates.overlap.fraction),
+            WindowLimits(flows, window_ns),
+            QueueingDelay(window_ns),
+            DisturbanceEvidence(window_ns),
         )
 
     def feed(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         self.edges.feed(batch.flow, batch.enqueue_ns)
+        self.queueing.feed_postcards(batch)
         if self.postcards is not None:
             self.postcards.feed(batch)
 
@@ -75,9 +95,11 @@ class TrialMeasurement:
             last a fixed time.
         counters: Registers after the drain.
         telemetry: What became of the postcards.
+        disturbances: What became of the records of what held frames up.
         losses: Change of every loss counter over the trial.
+        strain: What strained the hosts meanwhile.
         evidence: What the raw files prove; empty until they are collected.
-        time_bounds: The target's, where its times are exact.
+        capabilities: What the target can do.
     """
 
     attempt: Attempt
@@ -93,9 +115,11 @@ class TrialMeasurement:
     steadiness: Steadiness | None
     counters: Counters
     telemetry: TelemetryTotals
+    disturbances: DisturbanceTotals
     losses: dict[str, int]
+    strain: HostStrain
     evidence: Evidence
-    time_bounds: TimeBounds | None = None
+    capabilities: Capabilities
 
     @property
     def clock(self) -> LaneClock:

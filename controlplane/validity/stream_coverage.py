@@ -19,6 +19,7 @@ class StreamCoverage:
     def __init__(self) -> None:
         self._start: int | None = None
         self._covered = 0
+        self._fed = 0
         self._islands: Ints = np.empty((0, 2), np.int64)
 
     @property
@@ -26,20 +27,32 @@ class StreamCoverage:
         """Bytes covered from the start without a hole; None before the SYN was seen."""
         return None if self._start is None else self._covered
 
+    @property
+    def repeated(self) -> int:
+        """Bytes that were fed again, once for each further time; those before the SYN are not."""
+        islands = int(np.sum(self._islands[:, 1] - self._islands[:, 0]))
+        return self._fed - self._covered - islands
+
     def begin(self, syn_seq: int) -> None:
         """The SYN's sequence number; the first byte follows it. A repeated SYN is ignored."""
         if self._start is None:
             self._start = (syn_seq + 1) % WRAP
 
-    def feed(self, seq: Ints, length: Ints) -> None:
+    def feed(self, seq: Ints, length: Ints) -> Ints | None:
         """Take segments in.
 
         Args:
             seq: Sequence numbers, 32 bits.
             length: Payload bytes, of the same length.
+
+        Returns:
+            Where in the stream each of them begins; None before the SYN was seen.
         """
-        if self._start is None or len(seq) == 0:
-            return
+        if self._start is None:
+            return None
+        if len(seq) == 0:
+            return seq
+        self._fed += int(length.sum())
         ahead = (seq - (self._start + self._covered)) % WRAP
         begin = self._covered + np.where(ahead >= WRAP // 2, ahead - WRAP, ahead)
         new = np.stack((begin, begin + length), axis=1)
@@ -48,6 +61,7 @@ class StreamCoverage:
         if len(reached):
             self._covered = max(self._covered, int(reached[:, 1].max()))
         self._islands = merged[merged[:, 0] > self._covered]
+        return begin
 
 
 def merge(intervals: Ints) -> Ints:

@@ -200,6 +200,7 @@ static const struct json_field config_fields[] = {
 	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),
 	CONFIG_FIELD("progress_ns", progress_ns, json_read_i64, 0, DURATION_NS_MAX, true),
 	CONFIG_FIELD("read_bytes", read_bytes, json_read_u32, 1, READ_BYTES_MAX, true),
+	CONFIG_FIELD("read_interval_ns", read_interval_ns, json_read_i64, 0, SECOND_NS, true),
 	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, MILLISECOND_NS,
 		     HOUR_NS, true),
 	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),

@@ -52,8 +52,9 @@ struct config {
 	int64_t sample_ns;
 	int64_t interval_ns;
 	int64_t drain_ns;
-	int64_t progress_ns; /* sink: how often it tells what has arrived; 0: never */
-	uint32_t read_bytes; /* sink: a flow is read when so much waits */
+	int64_t progress_ns;	  /* sink: how often it tells what has arrived; 0: never */
+	uint32_t read_bytes;	  /* sink: a flow is read when so much waits */
+	int64_t read_interval_ns; /* sink: all flows are read so often instead; 0: by read_bytes */
 	int64_t connect_timeout_ns;
 	char *out;
 	struct control_config controls[PROCESSES_MAX];

@@ -51,14 +51,15 @@ config_to_json(const struct config *config)
 				      json_pack("{s:s, s:I}", "cc", config->states[i].cc, "map_id",
 						(json_int_t)config->states[i].map_id));
 	return json_pack(
-		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
+		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
 		"role", config->role == ROLE_SENDER ? "sender" : "sink", "lane",
 		(json_int_t)config->lane, "t0_ns", t0, "duration_ns",
 		(json_int_t)config->duration_ns, "span_ns", (json_int_t)config->span_ns,
 		"sample_ns", (json_int_t)config->sample_ns, "interval_ns",
 		(json_int_t)config->interval_ns, "drain_ns", (json_int_t)config->drain_ns,
 		"progress_ns", (json_int_t)config->progress_ns, "read_bytes",
-		(json_int_t)config->read_bytes, "connect_timeout_ns",
+		(json_int_t)config->read_bytes, "read_interval_ns",
+		(json_int_t)config->read_interval_ns, "connect_timeout_ns",
 		(json_int_t)config->connect_timeout_ns, "out", config->out, "controls", controls,
 		"control_states", states, "flows", flows);
 }

@@ -74,9 +74,13 @@ struct sink {
 	size_t open;
 	size_t closed;	    /* by the other side */
 	uint64_t strangers; /* connections that belong to no flow, refused */
+	uint64_t acks;	    /* segments that closed flows' sockets sent */
+	uint64_t segments;  /* segments with data that they received */
 
 	struct record_file goodput;
 	struct grid interval_ends;
+	struct grid reads; /* when all flows are read, whatever waits; of no ticks: by read_bytes */
+	struct lateness reads_lateness;
 	struct grid progress; /* when it is told what has arrived */
 	struct lateness progress_lateness;
 	struct lateness lateness;

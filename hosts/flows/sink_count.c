@@ -71,6 +71,8 @@ write_interval(struct sink *sink, uint64_t interval)
  * use: as long as less than that waits the kernel acknowledges every second segment at once; where
  * more waits it puts off an acknowledgement that would announce a smaller window. At the end of an
  * interval all flows are read, so that it has every byte that arrived before its end.
+ * With read_interval_ns all flows are read on a grid instead, and what waits until then puts
+ * acknowledgements off: ACK thinning.
  */
 static int
 read_all(struct sink *sink, int64_t now_ns)
@@ -108,8 +110,10 @@ count_next_ns(const void *owner)
 	const struct sink *sink = owner;
 	int64_t interval_ns = grid_next_ns(&sink->interval_ends);
 	int64_t progress_ns = grid_next_ns(&sink->progress);
+	int64_t reads_ns = grid_next_ns(&sink->reads);
 	int64_t first_ns = interval_ns < progress_ns ? interval_ns : progress_ns;
 
+	first_ns = reads_ns < first_ns ? reads_ns : first_ns;
 	return first_ns < sink->end_ns ? first_ns : sink->end_ns;
 }
 
@@ -133,6 +137,8 @@ count_due(void *owner, int64_t now_ns)
 
 	if (count_next_ns(sink) <= now_ns && read_all(sink, now_ns) < 0)
 		return -1;
+	if (grid_next_ns(&sink->reads) <= now_ns)
+		grid_take_latest(&sink->reads, now_ns, &sink->reads_lateness);
 	if (tell_progress(sink, now_ns) < 0 || close_intervals(sink, now_ns) < 0)
 		return -1;
 	return now_ns >= sink->end_ns ? finish(sink, now_ns) : 0;
@@ -161,15 +167,16 @@ interval_ends_before_the_last(const struct config *config, int64_t t0_ns)
 	};
 }
 
+/* Every so often from t0 on, for so long; with step_ns 0 never. */
 static struct grid
-progress_times(const struct config *config, int64_t t0_ns)
+every(int64_t step_ns, int64_t t0_ns, int64_t span_ns)
 {
-	if (config->progress_ns == 0)
+	if (step_ns == 0)
 		return (struct grid){.count = 0};
 	return (struct grid){
-		.origin_ns = t0_ns + config->progress_ns,
-		.step_ns = config->progress_ns,
-		.count = (uint64_t)(config->span_ns / config->progress_ns),
+		.origin_ns = t0_ns + step_ns,
+		.step_ns = step_ns,
+		.count = (uint64_t)(span_ns / step_ns),
 	};
 }
 
@@ -183,8 +190,9 @@ sink_count(struct sink *sink)
 	if (!orders_t0_known(&sink->session.orders)) /* a signal came first */
 		return 0;
 	sink->interval_ends = interval_ends_before_the_last(config, t0_ns);
-	sink->progress = progress_times(config, t0_ns);
+	sink->progress = every(config->progress_ns, t0_ns, config->span_ns);
 	sink->end_ns = t0_ns + config->span_ns + config->drain_ns;
+	sink->reads = every(config->read_interval_ns, t0_ns, sink->end_ns - t0_ns);
 	if (loop_run(&sink->session.loop, &agenda, sink) < 0)
 		return -1;
 	return sink->over ? 0 : finish(sink, clock_now_ns());

@@ -23,9 +23,20 @@ count_bytes(struct sink_flow *flow, uint64_t bytes, int64_t now_ns)
 	flow->interval_bytes += bytes;
 }
 
+/* Also after a reset: a socket keeps its counters until it is closed. */
+static void
+count_segments(const struct sink_flow *flow)
+{
+	struct tcp_segments segments = tcp_socket_segments(flow->watch.fd);
+
+	flow->sink->acks += segments.sent;
+	flow->sink->segments += segments.received_data;
+}
+
 static void
 close_flow(struct sink_flow *flow, enum sink_flow_end end)
 {
+	count_segments(flow);
 	tcp_socket_abort(flow->watch.fd);
 	flow->watch.fd = -1;
 	flow->end = end;
@@ -53,6 +64,22 @@ wake_at(const struct sink_flow *flow, unsigned int bytes)
 			   strerror(errno));
 }
 
+/*
+ * With read_interval_ns only the end of a connection wakes: its data is read on the grid, and any
+ * of it that waits puts acknowledgements off (a mark above one byte would have them sent at once).
+ */
+static unsigned int
+data_mark(const struct config *config)
+{
+	return config->read_interval_ns > 0 ? 1 : config->read_bytes;
+}
+
+static uint32_t
+data_events(const struct config *config)
+{
+	return config->read_interval_ns > 0 ? 0 : EPOLLIN;
+}
+
 /* The first byte of a stream is that of its data, not of its cookie. */
 static int
 take_cookie(struct sink_flow *flow)
@@ -61,7 +88,8 @@ take_cookie(struct sink_flow *flow)
 
 	flow->owes_cookie = false;
 	flow->first_byte_ns = flow->last_byte_ns = 0;
-	if (wake_at(flow, config->read_bytes) < 0)
+	if (wake_at(flow, data_mark(config)) < 0 ||
+	    loop_change(&flow->sink->session.loop, &flow->watch, data_events(config)) < 0)
 		return -1;
 	return sink_server_cookie(&flow->sink->servers[flow->config->process]);
 }
@@ -94,15 +122,17 @@ flow_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 int
 sink_flow_open(struct sink_flow *flow, int fd)
 {
-	unsigned int read_bytes = flow->sink->session.config->read_bytes;
+	const struct config *config = flow->sink->session.config;
+	bool owes = flow->owes_cookie;
 
 	flow->watch.fd = fd;
 	flow->watch.ready = flow_readable;
 	flow->end = STILL_OPEN;
 	flow->sink->open++;
-	if (wake_at(flow, flow->owes_cookie ? IPERF3_COOKIE_BYTES : read_bytes) < 0)
+	if (wake_at(flow, owes ? IPERF3_COOKIE_BYTES : data_mark(config)) < 0)
 		return -1;
-	return loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN);
+	return loop_add(&flow->sink->session.loop, &flow->watch,
+			owes ? EPOLLIN : data_events(config));
 }
 
 int

@@ -65,8 +65,10 @@ int
 sink_report_end(const struct sink *sink)
 {
 	json_t *flows = json_array();
-	json_t *extra = json_pack("{s:I, s:o}", "strangers", (json_int_t)sink->strangers,
-				  "lateness", report_lateness(&sink->lateness));
+	json_t *extra =
+		json_pack("{s:I, s:I, s:I, s:o}", "strangers", (json_int_t)sink->strangers, "acks",
+			  (json_int_t)sink->acks, "segments", (json_int_t)sink->segments,
+			  "lateness", report_lateness(&sink->lateness));
 
 	for (size_t i = 0; i < sink->flow_count; i++)
 		json_array_append_new(flows, flow_to_json(&sink->flows[i]));

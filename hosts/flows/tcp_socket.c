@@ -148,6 +148,19 @@ tcp_socket_error(int fd)
 	return error;
 }
 
+struct tcp_segments
+tcp_socket_segments(int fd)
+{
+	struct tcp_info info = {0}; /* an older kernel fills in less of it */
+	socklen_t length = sizeof(info);
+
+	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length);
+	return (struct tcp_segments){
+		.sent = info.tcpi_segs_out,
+		.received_data = info.tcpi_data_segs_in,
+	};
+}
+
 void
 tcp_socket_abort(int fd)
 {

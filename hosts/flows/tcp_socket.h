@@ -5,6 +5,11 @@
 
 #include "config.h"
 
+struct tcp_segments {
+	uint32_t sent;
+	uint32_t received_data; /* out of order and repeated ones included */
+};
+
 /*
  * A non-blocking socket with the flow's congestion control, bound to its source. At most
  * unsent_bytes wait in the kernel beyond what the windows let out. Returns the descriptor or -1.
@@ -26,6 +31,9 @@ int tcp_socket_read_cc(int fd, char cc[static CC_NAME_BYTES]);
 
 /* The error that broke the connection, or 0. */
 int tcp_socket_error(int fd);
+
+/* What the kernel counts for a socket, ended by a reset or not. */
+struct tcp_segments tcp_socket_segments(int fd);
 
 /* Close with a reset: nothing that is still buffered is sent. */
 void tcp_socket_abort(int fd);

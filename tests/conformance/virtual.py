@@ -83,7 +83,7 @@ def play(made: Library, client: Client, packets: list[Packet], flows: list[FlowK
         for packet in packets
     ]
     left = made.play(client, whole_frames(arrivals))
-    client.call("telemetry_stop", lane=LANE)
+    client.stop_telemetry(LANE)
     counters = client.call("counters", lane=LANE, flows=[0, max(1, len(flows))])
     return Outcome(
         postcards=np.fromfile(cards, POSTCARD),

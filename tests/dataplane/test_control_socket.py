@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import struct
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET
@@ -21,10 +24,11 @@ from nashbed.controlplane.contract.messages import (
     Hello,
     Programmed,
     SharedCounters,
-    TelemetryTotals,
+    TelemetryStopped,
     read_message,
 )
 from nashbed.controlplane.contract.records import POSTCARD
+from tests.support.control import Answer, Client
 from tests.support.live import RECEIVER, SENDER, Bed, bed, udp_through
 from tests.support.replay import PIPELINES
 
@@ -63,13 +67,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
         assert made.log.read_text() == ""
 
 
+def stopped(client: Client, lane: int) -> Answer:
+    """The last answer to `telemetry_stop`: totals, or why there are none."""
+    while (answer := client.ask({"op": "telemetry_stop", "lane": lane})).get("totals", 0) is None:
+        time.sleep(0.005)
+    return answer
+
+
 @pytest.fixture
 def live(shared: Bed) -> Iterator[Bed]:
     """The data plane, which must be as well after the test as before it."""
     for lane in range(4):
         with shared.client() as client:
             client.call("reset", lane=lane, flows=[0, 65536])
-            client.ask({"op": "telemetry_stop", "lane": lane})
+            stopped(client, lane)
     yield shared
     assert shared.alive()
     assert shared.hello()["ok"]
@@ -83,7 +94,11 @@ def test_hello(live: Bed) -> None:
     assert hello["pid"] > 0
     assert len(hello["spec_digest"]) == 64
     assert hello["pipeline"] in PIPELINES
-    assert hello["ports"]["senders"] == {"driver": "af_packet", "device": "nbs1"}
+    assert hello["ports"]["senders"] == {
+        "driver": "af_packet",
+        "device": "nbs1",
+        "stamps": "none",
+    }
     assert 0 < hello["epoch_ns"] < time.monotonic_ns()
 
 
@@ -95,11 +110,12 @@ def test_answers_are_the_messages_of_the_contract(live: Bed, tmp_path: Path) -> 
             (Programmed, "program", {"lane": 0, "rate_bps": 10**8, "limit": LIMIT}),
             (BottleneckCounters, "counters", {"lane": 0, "flows": [0, 3]}),
             (SharedCounters, "stats", {}),
-            (TelemetryTotals, "telemetry_stop", {"lane": 0}),
+            (TelemetryStopped, "telemetry_stop", {"lane": 0}),
         ):
             answer = client.call(op, **fields)
             del answer["ok"]
             read_message(model, answer, op)
+        read_message(TelemetryStopped, {"totals": client.stop_telemetry(0)}, "telemetry_stop")
 
 
 def test_a_lane_from_program_to_reset(live: Bed, tmp_path: Path) -> None:
@@ -112,8 +128,8 @@ def test_a_lane_from_program_to_reset(live: Bed, tmp_path: Path) -> None:
         client.call("telemetry", lane=0, mode="all", path=str(cards))
         assert udp_through(live, sport=10000, count=100, size=1000) == list(range(100))
         counters = client.call("counters", lane=0, flows=[7, 1])
-        assert client.call("telemetry_stop", lane=0) == {
-            "ok": True, "seen": 100, "written": 100, "gaps": 0, "lost": 0,
+        assert client.stop_telemetry(0) == {
+            "seen": 100, "written": 100, "gaps": 0, "lost": 0,
         }  # fmt: skip
     frame_bytes = 14 + 20 + 8 + 1000
     flows = {name: values[0] for name, values in counters["flows"].items()}
@@ -213,7 +229,7 @@ def test_a_second_collection_of_a_lane_is_refused(live: Bed) -> None:
     with live.client() as client:
         client.call("telemetry", lane=1, mode="all", path="one")
         assert "already collecting" in client.refused("telemetry", lane=1, mode="all", path="two")
-        client.call("telemetry_stop", lane=1)
+        client.stop_telemetry(1)
 
 
 def test_a_full_disk_is_told_at_the_stop(live: Bed) -> None:
@@ -222,7 +238,39 @@ def test_a_full_disk_is_told_at_the_stop(live: Bed) -> None:
         client.call("flows", lane=0, entries=[ENTRY])
         client.call("telemetry", lane=0, mode="all", path="/dev/full")
         udp_through(live, sport=10000, count=5, size=100)
-        assert "No space left" in client.refused("telemetry_stop", lane=0)
+        assert "No space left" in stopped(client, 0)["error"]
+
+
+def test_a_file_that_takes_nothing_holds_up_no_other_lane(live: Bed, tmp_path: Path) -> None:
+    """Lane 0 writes to a pipe that nobody reads; all is there when somebody does."""
+    slow, cards = tmp_path / "slow", tmp_path / "cards"
+    os.mkfifo(slow)
+    reader = os.open(slow, os.O_RDONLY | os.O_NONBLOCK)
+    count = 2 * fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ) // POSTCARD.itemsize
+    with live.client() as client:
+        for lane, path in ((0, slow), (1, cards)):
+            client.call("program", lane=lane, rate_bps=10**9, limit=LIMIT)
+            client.call("telemetry", lane=lane, mode="all", path=str(path))
+        client.call("flows", lane=0, entries=[ENTRY])
+        for first in range(0, count, 100):
+            udp_through(live, sport=10000, count=min(100, count - first), size=100)
+        assert client.call("telemetry_stop", lane=0)["totals"] is None
+        assert client.stop_telemetry(1)["seen"] == 0
+        assert client.call("counters", lane=1, flows=[0, 1])["lane"]["queue_packets"] == 0
+        assert client.call("telemetry_stop", lane=0)["totals"] is None
+        with ThreadPoolExecutor(1) as pool:
+            os.set_blocking(reader, True)
+            content = pool.submit(read_all, reader)
+            totals = client.stop_telemetry(0)
+            records = np.frombuffer(content.result(), POSTCARD)
+    assert totals == {"seen": count, "written": count, "gaps": 0, "lost": 0}
+    assert len(records) == count
+
+
+def read_all(file: int) -> bytes:
+    """Read a pipe to its end."""
+    with os.fdopen(file, "rb") as stream:
+        return stream.read()
 
 
 def test_errors_quote_long_and_strange_names_in_one_line(live: Bed) -> None:

@@ -16,7 +16,7 @@ from nashbed.controlplane.contract.messages import (
     HostsStats,
     read_message,
 )
-from nashbed.controlplane.contract.records import BIN, POSTCARD
+from nashbed.controlplane.contract.records import BIN, DISTURBANCE, POSTCARD
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from tests.support.hosts_bed import HostsBed, Seen, hosts_bed
@@ -57,7 +57,7 @@ def stays(sent: dict[bytes, int], seen: list[Seen]) -> list[int]:
     ("start", "end", "delay_ns"), [("snd", "sw", FORWARD_NS), ("sw", "snd", REVERSE_NS)]
 )
 def test_frames_are_delayed_by_their_group_and_keep_their_order(
-    live: HostsBed, start: str, end: str, delay_ns: int
+    live: HostsBed, tmp_path: Path, start: str, end: str, delay_ns: int
 ) -> None:
     """Group 0 has the delay, group 1 none: its frames overtake, each group keeps its order."""
     frames = [frame(i, group=i % 2, back=start == "sw") for i in range(COUNT)]
@@ -69,6 +69,9 @@ def test_frames_are_delayed_by_their_group_and_keep_their_order(
         sent = {each: near.send(each) for each in frames}
         seen = far.receive(COUNT)
         lane = client.call("counters", lane=0, flows=[0, 1])["lane"]
+        bins, pauses = tmp_path / "bins", tmp_path / "pauses"
+        told = client.call("disturbances", lane=0, path=str(bins), pauses_path=str(pauses))
+        again = client.call("disturbances", lane=0, path=str(bins) + "2", pauses_path=str(pauses))
     taken = dict(zip((each.frame for each in seen), stays(sent, seen), strict=True))
     for group, least_ns in ((0, delay_ns), (1, 0)):
         mine = frames[group::2]
@@ -76,7 +79,14 @@ def test_frames_are_delayed_by_their_group_and_keep_their_order(
         times = [taken[each] for each in mine]
         assert min(times) >= least_ns
         assert min(times) < least_ns + SLACK_NS
-    assert (lane["delay_packets"], lane["lateness"]["count"]) == (0, COUNT)
+    outbound = COUNT if start == "snd" else 0
+    assert (lane["delay_packets"], lane["lateness"]["count"]) == (0, outbound)
+    records = np.fromfile(bins, DISTURBANCE)
+    assert (told["bins"], told["lost"]) == (len(records), 0)
+    assert sum(records["departures"]) == outbound
+    assert sum(records["returns"]) == COUNT - outbound
+    assert sum(records["responses"]) == 0  # a switch's queue would be in them
+    assert again["bins"] == 0
 
 
 def test_frames_of_no_lane_pass_at_once(live: HostsBed) -> None:
@@ -125,7 +135,7 @@ def test_postcards_off_the_wire_are_collected_and_gaps_seen(live: HostsBed) -> N
         for i, card in enumerate(cards):
             wire.send(on_wire(card, padding=6 + i))
         wait_for_postcards(client, 3, len(cards))
-        totals = client.call("telemetry_stop", lane=3)
+        totals = client.stop_telemetry(3)
     assert {key: totals[key] for key in ("seen", "written", "gaps", "lost")} == {
         "seen": 97, "written": 97, "gaps": 3, "lost": 0,
     }  # fmt: skip
@@ -174,7 +184,7 @@ def test_bins_begin_at_a_time_on_the_switch_clock(live: HostsBed) -> None:
         for card in cards:
             wire.send(on_wire(card))
         wait_for_postcards(client, 0, 4)
-        client.call("telemetry_stop", lane=0)
+        client.stop_telemetry(0)
         refused = client.refused(
             "telemetry", lane=0, mode="all", path=str(path), flows=[5, 1], start_ns=-1
         )

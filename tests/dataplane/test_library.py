@@ -52,7 +52,11 @@ def test_its_clock_is_the_guests_and_starts_at_0(guest: Library) -> None:
         del answer["ok"]
         hello = read_message(Hello, answer, "hello")
         assert (hello.epoch_ns, hello.lanes) == (0, 1)
-        assert answer["ports"]["senders"] == {"driver": "virtual", "device": "nb0"}
+        assert answer["ports"]["senders"] == {
+            "driver": "virtual",
+            "device": "nb0",
+            "stamps": "kernel",
+        }
         client.call("shutdown")
         assert guest.end() == ""
 
@@ -202,7 +206,7 @@ def test_delays_are_exact(guest: Library, tmp_path: Path) -> None:
                 [(0, SENDERS, tcp(size=1000)), (7, RECEIVERS, tcp(size=60, key=key.reversed()))]
             ),
         )
-        client.call("telemetry_stop", lane=0)
+        client.stop_telemetry(0)
         lane = client.call("counters", lane=0, flows=[0, 1])["lane"]
         stats = client.call("stats")
     assert [time_ns for time_ns, _ in left.on(RECEIVERS)] == [15 * MS + 1000]

@@ -56,6 +56,20 @@ def test_a_sleeping_data_plane_forwards(tmp_path: Path, driver: str) -> None:
         assert "nashbed-dataplane:" not in made.log.read_text()
 
 
+@pytest.mark.parametrize(
+    ("driver", "stamps"), [("af_packet", "none"), ("af_xdp", "kernel"), ("tap", "none")]
+)
+def test_which_ports_stamp_arrivals(tmp_path: Path, driver: str, stamps: str) -> None:
+    with bed(tmp_path, driver) as made:
+        made.ping(20)
+        assert {port["stamps"] for port in made.hello()["ports"].values()} == {stamps}
+        with made.client() as client:
+            ports = client.call("stats")["ports"].values()
+        # Every frame had a sound stamp, where there are any.
+        assert [port["rx_unstamped"] for port in ports] == [0, 0]
+        assert all(port["rx_packets"] >= 20 for port in ports)
+
+
 @pytest.mark.parametrize("driver", ["af_packet", "af_xdp"])
 def test_a_polling_data_plane_forwards(tmp_path: Path, driver: str) -> None:
     with bed(tmp_path, driver, loop="poll") as made:

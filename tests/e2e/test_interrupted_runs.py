@@ -99,8 +99,31 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
     other.folder.mkdir()
     err = other.call("run", str(other.scenario()), "--out", str(other.results), code=4)
     assert f"another run (pid {process.pid}" in err
+    assert "--wait waits for it" in err
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
+    assert other.run_dirs() == []
+
+
+def test_a_second_run_waits_for_the_first(nashbed: Nashbed) -> None:
+    first = nashbed.start(*ten_trials(nashbed))
+    wait_for(lambda: bool(nashbed.run_dirs()))
+    other = Nashbed(nashbed.folder / "other")
+    other.folder.mkdir()
+    words = ("run", str(other.scenario()), "--out", str(other.results), "--no-report", "--wait")
+    waiting, stopped = other.start(*words), other.start(*words)
+    for process in (waiting, stopped):
+        assert process.stderr is not None
+        assert f"(pid {first.pid}) to end" in process.stderr.readline()
+    stopped.send_signal(signal.SIGINT)
+    assert stopped.communicate(timeout=60)[1] == "nashbed: stopped\n"
+    assert stopped.returncode == 130
+    assert other.run_dirs() == []
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=60)
+    _, err = waiting.communicate(timeout=120)
+    assert waiting.returncode in {0, 20}, err
+    assert len(records(other.run_dirs()[0])) > 0
 
 
 def state(nashbed: Nashbed) -> str:

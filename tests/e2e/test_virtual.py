@@ -83,6 +83,16 @@ def test_times_are_exact(virtual: Nashbed) -> None:
     assert samples["min_rtt_us"][known].min() in range(20_000, 20_000 + 40)
 
 
+def test_reads_that_wait_thin_acks(virtual: Nashbed) -> None:
+    thinned = run(virtual, "hosts: {read_interval: 10ms}\n", duration="6s", warmup="2s")
+    prompt = run(virtual, duration="6s", warmup="2s")
+    few, usual = (only_valid(run_dir)["flow_generator"]["sink"] for run_dir in (thinned, prompt))
+    # Every second segment, and each one while segments are missing.
+    assert 0.5 <= usual["acks"] / usual["segments"] <= 1
+    # 20 Mbit/s are 16 segments in 10 ms.
+    assert few["acks"] / few["segments"] < 0.9 * usual["acks"] / usual["segments"]
+
+
 def test_a_repeat_is_equal_and_another_seed_is_not(virtual: Nashbed) -> None:
     run_dir = run(virtual, mixes="[0, 1, 2]")
     answer = json.loads(virtual.call("verify", str(run_dir), "--all", "--json"))

@@ -3,7 +3,9 @@
 As a guest's library it is never late, and its clock's zero is that of CLOCK_MONOTONIC.
 A lane's traffic has "happened" once the sender's file lies beside the lane's telemetry.
 FAKE_DATAPLANE picks a fault: lateness, gap, ring_loss, dies, lost_postcard, full_ring
-(a lost postcard that is reported), disk_full, other_flags (one packet has another TCP flag).
+(a lost postcard that is reported), disk_full, held_up (round trips are too long), stalled (a
+receiver does not answer), forgotten (a record is lost), other_flags (one packet has another TCP
+flag).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any
 
 from nashbed.controlplane.contract.records import POSTCARD
 from nashbed.controlplane.contract.shared import CONSTANTS
+from tests.fakes.disturbances import disturbances, pauses
 from tests.fakes.traffic import postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
@@ -74,6 +77,7 @@ class FakeDataPlane:
         self.programs: dict[int, dict[str, Any]] = {}
         self.entries: dict[int, list[dict[str, Any]]] = {}
         self.telemetry: dict[int, dict[str, Any]] = {}
+        self.unwritten = 0  # how often a stop is asked for before a slow disk has it all
         self.stop = False
 
     def answer(self, line: bytes) -> dict[str, Any]:
@@ -100,12 +104,22 @@ class FakeDataPlane:
         return {
             "version": "fake", "pid": os.getpid(), "epoch_ns": self.epoch_ns,
             "lanes": self.config["lanes"], "flow_capacity": self.config["flow_capacity"],
-            "postcard_bytes": POSTCARD.itemsize, "ports": {}, "role": self.role,
+            "postcard_bytes": POSTCARD.itemsize, "ports": self.ports(), "role": self.role,
             **(
                 {"spec_digest": "00" * 32, "pipeline": "interpreted"}
                 if self.role == "bottleneck" else {}
             ),
         }  # fmt: skip
+
+    def ports(self) -> dict[str, dict[str, str]]:
+        return {
+            name: {
+                "driver": port["driver"],
+                "device": "fake",
+                "stamps": "kernel" if port["driver"] == "af_xdp" else "none",
+            }
+            for name, port in self.config["ports"].items()
+        }
 
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
@@ -161,15 +175,34 @@ class FakeDataPlane:
         self.telemetry[lane] = request
         return {}
 
+    def do_disturbances(self, request: dict[str, Any]) -> dict[str, Any]:
+        exactly(request, "lane", "path", "pauses_path")
+        lane = self.lane(request)
+        need(lane in self.telemetry, "the fake knows the times of a recorded lane only")
+        for key in ("path", "pauses_path"):
+            need(Path(request[key]).is_absolute(), f"{key} must be absolute")
+        begin, end = (0, 0)
+        if self.happened(self.telemetry[lane]):
+            begin, end = (t + self.epoch_ns for t in self.span(self.telemetry[lane]))
+        bins = disturbances((begin, end), self.is_virtual, FAULT)
+        paused = pauses((begin, end), self.is_virtual, FAULT)
+        bins.tofile(request["path"])
+        paused.tofile(request["pauses_path"])
+        lost = 1 if FAULT == "forgotten" else 0
+        return {"bins": len(bins), "pauses": len(paused), "lost": lost}
+
     def do_telemetry_stop(self, request: dict[str, Any]) -> dict[str, Any]:
         exactly(request, "lane")
         lane = self.lane(request)
         need(lane in self.telemetry, "not collecting")
+        if self.unwritten > 0:
+            self.unwritten -= 1
+            return {"totals": None}
         recording = self.telemetry.pop(lane)
         if FAULT == "disk_full":
             raise RefusedError("telemetry: the file could not be written: No space left on device")
         if not self.happened(recording):
-            return {"seen": 0, "written": 0, "gaps": 0, "lost": 0}
+            return {"totals": {"seen": 0, "written": 0, "gaps": 0, "lost": 0}}
         first, count = recording["flows"]
         rate = HOSTS_RATE_BPS if self.role == "hosts" else self.programs[lane]["rate_bps"]
         raw = postcards(lane, first, count, self.span(recording), rate)
@@ -179,7 +212,8 @@ class FakeDataPlane:
             raw["tcp_flags"][100] ^= 0x08
         raw.tofile(recording["path"])
         lost = 1 if FAULT == "full_ring" else 0
-        return {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
+        totals = {"seen": len(raw), "written": len(raw) - lost, "gaps": 0, "lost": lost}
+        return {"totals": totals}
 
     def span(self, recording: dict[str, Any]) -> tuple[int, int]:
         """From just before the sender's t0 to its end, on the switch clock."""
@@ -224,7 +258,8 @@ class FakeDataPlane:
         port = {"rx_packets": packets, "tx_packets": packets,
                 "rx_bytes": 1514 * packets, "tx_bytes": 1514 * packets,
                 "rx_dropped": 0, "tx_dropped": 0, "rx_no_mbuf": 0, "xdp_rx_dropped": 0,
-                "xdp_rx_ring_full": 0, "xdp_fill_ring_empty": 0, "xdp_tx_invalid": 0}  # fmt: skip
+                "xdp_rx_ring_full": 0, "xdp_fill_ring_empty": 0, "xdp_tx_invalid": 0,
+                "rx_unstamped": 0}  # fmt: skip
         unshaped = {"unshaped": {"reverse_packets": 5, "malformed_packets": 0}}
         return (unshaped if self.role == "bottleneck" else {}) | {
             "ports": dict.fromkeys(ROLES[self.role][1], port),

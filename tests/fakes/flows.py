@@ -102,7 +102,7 @@ def sink(config: dict[str, Any]) -> None:
         for f in config["flows"]
     ]  # fmt: skip
     lateness = {"count": 0, "missed": 0, "mean_ns": 0, "max_ns": 0}
-    say("done", strangers=0, lateness=lateness, flows=flows)
+    say("done", strangers=0, acks=50, segments=100, lateness=lateness, flows=flows)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,11 @@ NET_DEV = """Inter-|   Receive                                                | 
    {interface}: 512    331    1    2    3     0          0         0     501     331    4    5    6
 """
 SOFTNET = "0000a3f1 0000000{dropped} 00000000 00000000\n"
+NETSTAT = {
+    "snd": "TcpExt: TW PruneCalled TCPBacklogDrop\nTcpExt: 99 11 12\nIpExt: InOctets\nIpExt: 98\n",
+    "rcv": "TcpExt: TW PruneCalled TCPBacklogDrop\nTcpExt: 97 21 22\nIpExt: InOctets\nIpExt: 96\n",
+}
+SNMP = "Ip: Forwarding InDiscards\nIp: 2 31\nTcp: MaxConn InErrs\nTcp: -1 32\n"
 
 
 class RefusedError(Exception):
@@ -188,6 +193,8 @@ class FakeGuest:
         files = {
             "/proc/net/dev": NET_DEV.format(interface=interface),
             "/proc/net/softnet_stat": SOFTNET.format(dropped=7),
+            "/proc/net/netstat": NETSTAT[request["side"]],
+            "/proc/net/snmp": SNMP,
         }
         return {"text": files[request["path"]]}
 

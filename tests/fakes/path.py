@@ -19,6 +19,7 @@ from nashbed.controlplane.contract.lane import LaneProgram, TelemetryPlan
 from nashbed.controlplane.contract.messages import (
     Counters,
     DepartureLateness,
+    DisturbanceTotals,
     Hello,
     LoopCounters,
     TelemetryTotals,
@@ -361,6 +362,9 @@ class PathTarget(Target):
         loop = dict.fromkeys(LoopCounters.model_fields, 0)
         shared = {"ports": {}, "rings": {}, "unshaped": {}, "loop": loop}
         return Counters.model_validate({"flows": registers, "lane": lane, "shared": shared})
+
+    def write_disturbances(self, lane: int, folder: Path) -> DisturbanceTotals:
+        raise AssertionError("a calibration asks for no disturbances")
 
     def reset(self, lane: int, first_flow: int, flows: int) -> None:
         self.resets += 1

@@ -13,6 +13,7 @@ from typing import Any
 from nashbed.controlplane.machine.clock import SYSTEM_CLOCK, Clock
 from nashbed.controlplane.machine.command import Completed
 from nashbed.controlplane.machine.forwarder import forwarder_event
+from nashbed.controlplane.machine.host_strain import StrainCounts
 from nashbed.controlplane.machine.layout import Side
 from nashbed.controlplane.machine.process import Process
 from nashbed.controlplane.machine.session import PathEnds, Session, require_running
@@ -96,6 +97,9 @@ class FakeSession(Session):
 
     def host_losses(self) -> dict[str, int]:
         return {"softnet_dropped": 0, "nbs0_tx_dropped": 0}
+
+    def host_strain(self) -> StrainCounts:
+        return StrainCounts({"snd PruneCalled": 0})
 
     def close(self) -> None:
         self.calls.append("close")

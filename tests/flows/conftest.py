@@ -79,6 +79,7 @@ def config(tmp_path: Path) -> Config:
         "drain_ns": 500 * MS,
         "progress_ns": 0,
         "read_bytes": 16384,
+        "read_interval_ns": 0,
         "connect_timeout_ns": 5000 * MS,
         "out": str(tmp_path),
         "controls": [],

@@ -54,6 +54,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
         "interval_ns",
         "drain_ns",
         "read_bytes",
+        "read_interval_ns",
         "connect_timeout_ns",
         "span_ns",
         "progress_ns",
@@ -68,6 +69,7 @@ def test_check_fills_in_defaults(check: Callable[[str], Any], config: Config) ->
     assert effective["interval_ns"] == 100_000_000
     assert effective["drain_ns"] == 1_000_000_000
     assert effective["read_bytes"] == 16384
+    assert effective["read_interval_ns"] == 0
     assert effective["connect_timeout_ns"] == 10_000_000_000
     assert effective["span_ns"] == config["duration_ns"]
     assert effective["progress_ns"] == 0
@@ -89,6 +91,7 @@ TOP_LEVEL = [
     ({"interval_ns": None}, "interval_ns: must be an integer, not null"),
     ({"drain_ns": -5}, "drain_ns: -5 is outside 0.."),
     ({"read_bytes": 0}, "read_bytes: 0 is outside 1..65536"),
+    ({"read_interval_ns": -1}, "read_interval_ns: -1 is outside 0..1000000000"),
     ({"t0_ns": -1}, "t0_ns: -1 is outside 0.."),
     ({"out": ""}, "out: must be a string that is not empty"),
     ({"out": 3}, "out: must be a string that is not empty, not an integer"),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.records import BIN, POSTCARD
+from nashbed.controlplane.contract.records import BIN, DISTURBANCE, PAUSE, POSTCARD
 from numpy.typing import NDArray
 from tests.model.trains import Segment
 from tests.support.replay import BUILD
@@ -62,6 +62,14 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lateness_delete": (None, [c_void_p]),
     "lateness_add": (None, [c_void_p, c_uint64]),
     "lateness_percentile": (c_uint64, [c_void_p, c_uint32]),
+    "round_trips_new": (c_void_p, []),
+    "round_trips_delete": (None, [c_void_p]),
+    "round_trips_departed": (None, [c_void_p, *[c_uint32] * 3, c_uint64, c_uint64]),
+    "round_trips_cause": (None, [c_void_p, *[c_uint32] * 4, c_uint64, c_void_p]),
+    "disturbance_new": (c_void_p, [c_uint64]),
+    "disturbance_delete": (None, [c_void_p]),
+    "disturbance_note": (None, [c_void_p, c_uint32, c_uint64, c_uint64]),
+    "disturbance_write": (c_int, [c_void_p, c_char_p, c_char_p]),
     "bins_new": (c_void_p, [c_uint64, c_uint64, c_uint32, c_uint32]),
     "bins_delete": (None, [c_void_p]),
     "bins_add": (c_int, [c_void_p, c_char_p]),
@@ -166,9 +174,9 @@ class DelayLine(Owned):
         """Forget a path."""
         self.call("clear", path)
 
-    def put(self, path: int, packet: int, now_ns: int) -> bool:
+    def put(self, path: int, packet: int, arrival_ns: int, less_ns: int = 0) -> bool:
         """Whether the packet was taken; else it is lost."""
-        return bool(self.call("put", path, packet, now_ns))
+        return bool(self.call("put", path, packet, arrival_ns, less_ns))
 
     def get(self, now_ns: int) -> Delayed | None:
         """The next packet due."""
@@ -187,6 +195,60 @@ class DelayLine(Owned):
     def waiting(self, path: int) -> int:
         """Packets on their way."""
         return int(self.call("waiting", path))
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What caused an acknowledgement; no response where the receiver may have waited."""
+
+    late_ns: int
+    response_ns: int | None
+
+
+class RoundTrips(Owned):
+    """core/round_trips.h."""
+
+    kind = "round_trips"
+
+    def departed(self, connection: int, end: int, size: int, scheduled: int, departed: int) -> None:
+        """Data left, scheduled at one time and really at another."""
+        self.call("departed", connection, end % 2**32, size, scheduled, departed)
+
+    def cause(self, connection: int, number: int, arrival: int, block: int | None = None) -> Cause:
+        """What caused an acknowledgement, with the end of its first SACK block."""
+        out = (c_uint64 * 3)()
+        edge = (block or 0) % 2**32
+        number %= 2**32
+        self.call("cause", connection, number, block is not None, edge, arrival, out)
+        return Cause(out[0], out[2] if out[1] else None)
+
+
+class Disturbance(Owned):
+    """core/disturbance.h."""
+
+    kind = "disturbance"
+
+    def departed(self, now_ns: int, late_ns: int) -> None:
+        """A frame left towards the receivers."""
+        self.call("note", 0, now_ns, late_ns)
+
+    def returned(self, now_ns: int, error_ns: int) -> None:
+        """A frame left towards the senders."""
+        self.call("note", 1, now_ns, error_ns)
+
+    def answered(self, now_ns: int, response_ns: int) -> None:
+        """An acknowledgement arrived."""
+        self.call("note", 2, now_ns, response_ns)
+
+    def paused(self, from_ns: int, length_ns: int) -> None:
+        """The loop did not run."""
+        self.call("note", 3, from_ns, length_ns)
+
+    def records(self, folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+        """All bins and all pauses, by way of files."""
+        bins, pauses = folder / "disturbances.bin", folder / "pauses.bin"
+        assert self.call("write", str(bins).encode(), str(pauses).encode()) == 0
+        return np.fromfile(bins, DISTURBANCE), np.fromfile(pauses, PAUSE)
 
 
 @dataclass(frozen=True)

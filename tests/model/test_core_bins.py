@@ -16,6 +16,7 @@ from tests.support.postcards import Card, postcards
 
 FIRST_FLOW = 100
 FLOWS = 3
+WRAP_NS = 1 << 48
 Record = dict[str, int]
 
 
@@ -132,9 +133,33 @@ def test_a_bin_is_final_only_after_an_arrival_behind_it_has_left() -> None:
 
 
 def test_idle_time_takes_no_memory() -> None:
-    # Two hundred million bins of 1 ms between two packets.
-    cards = [Card(FIRST_FLOW, 10, 0, 5), Card(FIRST_FLOW + 2, 20, 2 * 10**14, 2 * 10**14 + 7)]
+    # A hundred million bins of 1 ms between two packets.
+    cards = [Card(FIRST_FLOW, 10, 0, 5), Card(FIRST_FLOW + 2, 20, 10**14, 10**14 + 7)]
     assert dict(run(cards, 10**6)) == by_brute_force(cards, 10**6)
+
+
+@pytest.mark.parametrize("wraps", [1, 2, 1000])
+@pytest.mark.parametrize("before_ns", [0, 20_500, 10**9], ids=["at", "across", "before"])
+def test_the_clock_wraps(wraps: int, before_ns: int) -> None:
+    """The bins are those of a clock of 64 bits, wherever the trial is to the wrap of 48."""
+    start_ns = wraps * WRAP_NS - before_ns
+    arrivals = [(1000, i % FLOWS, 1000) for i in range(60)]
+    cards = through_a_queue(arrivals, 4_000_000_000, 20_000, start_ns)
+    assert any(card.dropped for card in cards)
+    assert dict(run(cards, 7000, start_ns)) == {
+        (number % 2**32, flow): record
+        for (number, flow), record in by_brute_force(cards, 7000).items()
+    }
+
+
+def test_a_packet_may_be_older_than_the_wrap_that_the_start_is_beyond() -> None:
+    """Switch times are read a little late: what comes before the start is refused, not later."""
+    bins = Bins(1024, WRAP_NS + 500, FIRST_FLOW, FLOWS)
+    early, late = postcards(
+        [Card(FIRST_FLOW, 10, WRAP_NS - 1, WRAP_NS - 1), Card(FIRST_FLOW, 10, WRAP_NS, WRAP_NS)]
+    )
+    assert bins.add(early) == -errno.ERANGE
+    assert bins.add(late) == 0
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import errno
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 import pytest
@@ -15,7 +15,7 @@ from tests.model.splitmix import SplitMix64
 
 PATHS = 4
 BILLION = 10**9
-MAX_DELAYS = 256
+MAX_DELAYS = 512
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Path:
 
 
 class Model:
-    """Packets of equal delay leave in the order they came; the earliest due goes first."""
+    """The earliest due goes first; of those of one delay and due time, the first that came."""
 
     def __init__(self) -> None:
         self.paths = [Path() for _ in range(PATHS)]
-        self.queues: dict[int, deque[Waiting]] = defaultdict(deque)
+        self.queues: dict[int, list[Waiting]] = defaultdict(list)
 
     def configure(self, path: int, delay_ns: int, loss_ppb: int, seed: int) -> None:
         p = self.paths[path]
@@ -54,13 +54,16 @@ class Model:
     def clear(self, path: int) -> None:
         self.paths[path] = Path(generation=self.paths[path].generation + 1)
 
-    def put(self, path: int, packet: int, now_ns: int) -> bool:
+    def put(self, path: int, less_ns: int, packet: int, now_ns: int) -> bool:
         p = self.paths[path]
         if p.loss_ppb and p.random.next() % BILLION < p.loss_ppb:
             p.lost += 1
             return False
         delay_ns = p.delay_ns or 0
-        self.queues[delay_ns].append(Waiting(packet, now_ns + delay_ns, path, p.generation))
+        due_ns = now_ns + delay_ns - less_ns
+        queue = self.queues[delay_ns]
+        queue.append(Waiting(packet, due_ns, path, p.generation))
+        queue.sort(key=lambda waiting: waiting.due_ns)
         p.waiting += 1
         return True
 
@@ -72,7 +75,7 @@ class Model:
         due_ns = self.next_ns()
         heads = [q for q in self.queues.values() if q and q[0].due_ns == due_ns]
         [queue] = [q for q in heads if q[0].packet == packet]
-        return queue.popleft()
+        return queue.pop(0)
 
     def is_stale(self, waiting: Waiting) -> bool:
         return waiting.generation != self.paths[waiting.path].generation
@@ -91,8 +94,8 @@ def drain(line: DelayLine, model: Model, now_ns: int) -> None:
 
 PATH = st.integers(0, PATHS - 1)
 ACTIONS = st.one_of(
-    st.tuples(st.just("put"), PATH),
-    st.tuples(st.just("put"), PATH),
+    st.tuples(st.just("put"), PATH, st.sampled_from([0, 0, 1, 7, 60])),
+    st.tuples(st.just("put"), PATH, st.just(0)),
     st.tuples(st.just("wait"), st.sampled_from([0, 1, 5, 10, 100])),
     st.tuples(
         st.just("configure"),
@@ -110,7 +113,9 @@ def test_against_the_model(actions: list[tuple[str, int, int, int, int]]) -> Non
     line, model, now_ns = DelayLine(PATHS), Model(), 0
     for packet, (action, *arguments) in enumerate(actions):
         if action == "put":
-            assert line.put(*arguments, packet, now_ns) == model.put(*arguments, packet, now_ns)
+            path, less_ns = arguments[0], min(arguments[1], now_ns)
+            taken = model.put(path, less_ns, packet, now_ns)
+            assert line.put(path, packet, now_ns, less_ns) == taken
         elif action == "configure":
             assert line.configure(*arguments) == 0
             model.configure(*arguments)
@@ -121,15 +126,15 @@ def test_against_the_model(actions: list[tuple[str, int, int, int, int]]) -> Non
             now_ns += arguments[0]
             drain(line, model, now_ns)
         assert line.next_ns() == model.next_ns()
-        for path, p in enumerate(model.paths):
-            assert (line.lost(path), line.waiting(path)) == (p.lost, p.waiting)
+        for number, p in enumerate(model.paths):
+            assert (line.lost(number), line.waiting(number)) == (p.lost, p.waiting)
     drain(line, model, NEVER - 1)
 
 
 def test_nothing_comes_before_its_time() -> None:
     line = DelayLine(1)
     line.configure(0, 20_000_000)
-    line.put(0, 7, now_ns=5)
+    line.put(0, 7, arrival_ns=5)
     assert line.get(20_000_004) is None
     out = line.get(20_000_005)
     assert out is not None
@@ -185,7 +190,7 @@ def test_arguments_out_of_range_are_refused() -> None:
     assert line.configure(0, 0, BILLION + 1) == -errno.EINVAL
 
 
-def test_256_different_delays_at_a_time() -> None:
+def test_512_different_delays_at_a_time() -> None:
     line = DelayLine(MAX_DELAYS + 2)
     for path in range(MAX_DELAYS):
         assert line.configure(path, 1000 + path) == 0

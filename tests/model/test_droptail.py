@@ -80,7 +80,7 @@ def by_library(pipeline: str) -> PassThrough:
             client.call("flows", lane=0, entries=[entry(flow) for flow in range(n)])
             client.call("telemetry", lane=0, mode="all", path=str(folder / "cards"))
             left = made.play(client, headers(records), HEADERS_BYTES)
-            totals = client.call("telemetry_stop", lane=0)
+            totals = client.stop_telemetry(0)
             assert (totals["gaps"], totals["lost"]) == (0, 0)
             registers = client.call("counters", lane=0, flows=[0, n])["flows"]
             client.call("shutdown")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -77,6 +78,17 @@ class Client:
         answer = self.ask({"op": op} | fields)
         assert answer["ok"], answer
         return answer
+
+    def stop_telemetry(self, lane: int) -> Answer:
+        """The totals of a lane whose postcards are all in its file."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while time.monotonic() < deadline:
+            totals = self.call("telemetry_stop", lane=lane)["totals"]
+            if totals is not None:
+                assert isinstance(totals, dict)
+                return totals
+            time.sleep(0.005)
+        raise AssertionError(f"the postcards of lane {lane} are not written in {TIMEOUT_S} s")
 
     def refused(self, op: str, **fields: Any) -> str:
         """The error of a request that must be refused."""

@@ -31,12 +31,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     args = parser.parse_args(words)
     cores = args.core or sorted(os.sched_getaffinity(0))
-    children = [_fork(core, args.ms / 1e3, args.every, args.seed) for core in cores[1:]]
-    try:
-        _steal(cores[0], args.ms / 1e3, args.every, args.seed)
-    finally:
-        for child in children:
-            os.kill(child, 15)
+    for core in cores[1:]:
+        _fork(core, args.ms / 1e3, args.every, args.seed)
+    _steal(cores[0], args.ms / 1e3, args.every, args.seed, os.getppid())
 
 
 @contextmanager
@@ -61,18 +58,18 @@ def stolen_cores(
         thief.wait()
 
 
-def _fork(core: int, hold_s: float, every_s: float, seed: int) -> int:
-    child = os.fork()
-    if child == 0:
-        _steal(core, hold_s, every_s, seed)
-    return child
+def _fork(core: int, hold_s: float, every_s: float, seed: int) -> None:
+    parent = os.getpid()
+    if os.fork() == 0:
+        _steal(core, hold_s, every_s, seed, parent)
 
 
-def _steal(core: int, hold_s: float, every_s: float, seed: int) -> None:
+def _steal(core: int, hold_s: float, every_s: float, seed: int, parent: int) -> None:
+    """Take a core until the parent has ended."""
     os.sched_setaffinity(0, {core})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     moments = random.Random(f"{seed}/{core}")
-    while True:
+    while os.getppid() == parent:
         time.sleep(moments.expovariate(1 / every_s))
         end = time.monotonic() + hold_s
         while time.monotonic() < end:

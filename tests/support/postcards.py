@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Card:
-    """The fields that a test is about; times in ns on the switch clock."""
+    """The fields that a test is about; times in ns on the switch clock, as if it did not wrap."""
 
     flow: int = 0
     size: int = 1000
@@ -35,5 +35,5 @@ def postcards(cards: Iterable[Card]) -> NDArray[Any]:
         record["packet_bytes"] = card.size
         record["lane_seq"] = card.lane_seq
         for name, time_ns in (("enqueue", card.enqueue_ns), ("dequeue", card.dequeue_ns)):
-            record[f"{name}_high"], record[f"{name}_low"] = divmod(time_ns, 2**32)
+            record[f"{name}_high"], record[f"{name}_low"] = divmod(time_ns % 2**48, 2**32)
     return records

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...config import Loaded
-from ...contract.capacity import CoreShares, Lateness, LevelAttempt
+from ...contract.capacity import CoreShares, Lateness, LevelAttempt, RoundTripError
 from ...contract.errors import ConfigError, HostError, InternalError, TargetError
 from ...contract.plan import Plan
 from ...contract.scenario import Scenario
@@ -123,6 +123,7 @@ class LevelRunner:
             failed=dict(failed.most_common()),
             reason=next((reason for reason in reasons if reason), ""),
             lateness=lateness_of(records) if records else None,
+            round_trip_error=round_trip_error_of(records),
             together_s=together_s(records) if len(records) == lanes else 0.0,
             cores=cores,
         )
@@ -136,6 +137,17 @@ def lateness_of(records: Sequence[TrialRecord]) -> Lateness:
         p999_ns=max(each.p999_ns for each in lanes),
         max_ns=max(each.max_ns for each in lanes),
         max_gap_ns=max(each.max_gap_ns for each in lanes),
+    )
+
+
+def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError | None:
+    """By how much round trips were too long over lanes; None where no lane says it."""
+    lanes = [record.disturbance for record in records if record.disturbance is not None]
+    if not lanes:
+        return None
+    return RoundTripError(
+        mean_ns=max(each.error_mean_ns for each in lanes),
+        max_ns=max(each.error_max_ns for each in lanes),
     )
 
 

@@ -126,6 +126,9 @@ def as_line(made: LevelAttempt) -> str:
         parts.append(f"failed ({gates or made.reason})")
     if made.lateness is not None:
         parts.append(f"p99.9 lateness {made.lateness.p999_ns / 1000:.0f} us")
+    if (error := made.round_trip_error) is not None:
+        mean_us, max_ms = error.mean_ns / 1000, error.max_ns / 1e6
+        parts.append(f"round trips {mean_us:.1f} us too long on average, {max_ms:.2g} ms at most")
     parts += [
         f"core {core.core}: {core.user:.0%} user, {core.system:.0%} system, "
         f"{core.softirq:.0%} softirq, {core.idle:.0%} idle"

@@ -16,4 +16,4 @@ def bmv2_target(host: TargetHost, testbed: Testbed) -> Target:
     if not isinstance(testbed.switch, SwitchBmv2):
         raise InternalError(f"testbed {testbed.name!r}: its switch is not a bmv2")
     switch = Bmv2Switch(host, testbed.switch.program)
-    return SwitchWithHosts(switch, host, testbed.dataplane)
+    return SwitchWithHosts(switch, host, testbed.dataplane, testbed.stamps_arrivals)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...contract.records import CLOCK_WRAP_NS
+
 READINGS = 40
 
 
@@ -30,11 +32,20 @@ class ClockReading:
 def epoch_ns(readings: Sequence[ClockReading]) -> int | None:
     """The switch clock's 0 on CLOCK_MONOTONIC; None: the clock does not move.
 
-    Every reading puts it too late, by its age; so the earliest is the best.
+    Every reading puts it too late, by its age; so the earliest is the best. It may be below 0,
+    for a switch is often up for longer than the hosts' machine. The clock may wrap between two
+    readings: the switch times of all are taken to be near the first one.
     """
     if len({reading.switch_ns for reading in readings}) < 2:
         return None
-    return min(reading.after_ns - reading.switch_ns for reading in readings)
+    first_ns = readings[0].switch_ns
+    return min(r.after_ns - first_ns - _since(r.switch_ns, first_ns) for r in readings)
+
+
+def _since(switch_ns: int, earlier_ns: int) -> int:
+    """Nanoseconds from one reading of the clock to another, at most half of its range apart."""
+    half = CLOCK_WRAP_NS // 2
+    return (switch_ns - earlier_ns + half) % CLOCK_WRAP_NS - half
 
 
 def switch_ns(entry: dict[str, Any], register: str) -> int:

@@ -8,9 +8,11 @@ static json_t *
 wire_description(const struct dataplane *dp, enum wire_id id)
 {
 	const struct wire_config *w = &dp->config.wires[id];
+	/* A guest's kernel hands a frame over at the moment of its arrival. */
+	bool stamps = dp->wires[id].stamps || w->driver == DRIVER_VIRTUAL;
 
 	return json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", w->device,
-			 "stamps", dp->wires[id].stamps ? "kernel" : "none");
+			 "stamps", stamps ? "kernel" : "none");
 }
 
 static json_t *

@@ -21,7 +21,6 @@ struct telemetry_request {
 	struct collector_config config;
 	struct flow_range flows;
 	char path[PATH_MAX];
-	struct collector *collector;
 };
 
 #define FIELD(key, member, reader, least, most, may_miss)                                          \
@@ -47,9 +46,7 @@ static const struct json_field fields[] = {
 static int
 run_telemetry_start(struct dataplane *dp, void *argument)
 {
-	const struct telemetry_request *r = argument;
-
-	telemetry_start(dp->telemetry, r->lane, r->collector);
+	telemetry_start(dp->telemetry, *(const uint32_t *)argument);
 	return 0;
 }
 
@@ -78,23 +75,39 @@ read_request(struct commands *c, const struct json_place *place, const json_t *r
 	return 0;
 }
 
+static int
+open_file(struct commands *c, const struct telemetry_request *r)
+{
+	struct collector *collector = collector_open(r->path, &r->config);
+	int error;
+
+	if (collector == NULL)
+		return -errno;
+	error = telemetry_open(c->dp->telemetry, r->lane, collector);
+	if (error)
+		collector_close(collector);
+	return error;
+}
+
 json_t *
 command_telemetry(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	struct telemetry_request r;
+	int error;
 
 	if (read_request(c, place, request, &r) < 0)
 		return NULL;
 	if (telemetry_is_collecting(c->dp->telemetry, r.lane))
 		return command_refuse(place, "lane %u is already collecting; telemetry_stop first",
 				      r.lane);
-	r.collector = collector_open(r.path, &r.config);
-	if (r.collector == NULL)
-		return command_refuse(place, "%.200s: %s", r.path, strerror(errno));
-	mailbox_call(&c->dp->mailbox, run_telemetry_start, &r);
+	error = open_file(c, &r);
+	if (error)
+		return command_refuse(place, "%.200s: %s", r.path, strerror(-error));
+	mailbox_call(&c->dp->mailbox, run_telemetry_start, &r.lane);
 	return command_done();
 }
 
+/* The lane's totals, once all of it is in its file; until then null: ask again. */
 json_t *
 command_telemetry_stop(struct commands *c, const struct json_place *place, const json_t *request)
 {
@@ -109,12 +122,14 @@ command_telemetry_stop(struct commands *c, const struct json_place *place, const
 		return NULL;
 	if (!telemetry_is_collecting(c->dp->telemetry, lane))
 		return command_refuse(place, "lane %u is not collecting", lane);
-	mailbox_call(&c->dp->mailbox, run_telemetry_stop, &lane);
-	stats = telemetry_finish(c->dp->telemetry, lane, &lost);
+	if (!telemetry_is_stopped(c->dp->telemetry, lane))
+		mailbox_call(&c->dp->mailbox, run_telemetry_stop, &lane);
+	if (!telemetry_finish(c->dp->telemetry, lane, &stats, &lost))
+		return json_pack("{s:b, s:n}", "ok", 1, "totals");
 	if (stats.error)
 		return command_refuse(place, "the file could not be written: %s",
 				      strerror(stats.error));
-	return json_pack("{s:b, s:I, s:I, s:I, s:I}", "ok", 1, "seen", (json_int_t)stats.seen,
-			 "written", (json_int_t)stats.written, "gaps", (json_int_t)stats.gaps,
-			 "lost", (json_int_t)lost);
+	return json_pack("{s:b, s:{s:I, s:I, s:I, s:I}}", "ok", 1, "totals", "seen",
+			 (json_int_t)stats.seen, "written", (json_int_t)stats.written, "gaps",
+			 (json_int_t)stats.gaps, "lost", (json_int_t)lost);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "switch_clock.h"
+
 /* One flow's share of one bin. A packet that is in the queue over many
  * bins adds to the first and last of them by its exact time there, and to those
  * between through a running sum: `entering` and `leaving` are the bytes that
@@ -23,6 +25,7 @@ struct bins {
 	uint32_t capacity;  /* bins in the ring, a power of two */
 	uint64_t first_bin; /* the oldest open bin */
 	uint64_t end_bin;   /* one past the newest open bin */
+	uint64_t latest_ns; /* the last time seen; wrapped ones are near it */
 	struct cell *cells; /* ring of capacity x n_flows */
 	uint64_t *standing; /* per flow: bytes that fill the oldest open bin whole */
 };
@@ -43,6 +46,7 @@ bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_
 		.capacity = FIRST_CAPACITY,
 		.first_bin = start_ns / bin_ns,
 		.end_bin = start_ns / bin_ns,
+		.latest_ns = start_ns,
 	};
 	bins->cells = calloc((size_t)bins->capacity * n_flows, sizeof(*bins->cells));
 	bins->standing = calloc(n_flows, sizeof(*bins->standing));
@@ -142,8 +146,23 @@ close_before(struct bins *bins, uint64_t bin, bins_emit_t emit, void *context)
 	return 0;
 }
 
+/* A packet's stay on the clock that does not wrap. */
+struct stay {
+	uint64_t enqueue_ns;
+	uint64_t dequeue_ns;
+};
+
+static struct stay
+stay_of(const struct bins *bins, const struct postcard *p)
+{
+	return (struct stay){
+		.enqueue_ns = switch_clock_unwrap(p->enqueue_ns, bins->latest_ns),
+		.dequeue_ns = switch_clock_unwrap(p->dequeue_ns, bins->latest_ns),
+	};
+}
+
 static void
-add_sojourn(struct bins *bins, uint32_t flow, const struct postcard *p)
+add_sojourn(struct bins *bins, uint32_t flow, uint32_t bytes, const struct stay *p)
 {
 	uint64_t first = p->enqueue_ns / bins->bin_ns;
 	uint64_t last = p->dequeue_ns / bins->bin_ns;
@@ -151,28 +170,29 @@ add_sojourn(struct bins *bins, uint32_t flow, const struct postcard *p)
 	struct cell *last_cell = &row_of(bins, last)[flow];
 
 	if (first == last) {
-		first_cell->record.occupancy_byte_ns +=
-			p->packet_bytes * (p->dequeue_ns - p->enqueue_ns);
+		first_cell->record.occupancy_byte_ns += bytes * (p->dequeue_ns - p->enqueue_ns);
 		return;
 	}
 	first_cell->record.occupancy_byte_ns +=
-		p->packet_bytes * ((first + 1) * bins->bin_ns - p->enqueue_ns);
-	last_cell->record.occupancy_byte_ns +=
-		p->packet_bytes * (p->dequeue_ns - last * bins->bin_ns);
-	row_of(bins, first + 1)[flow].entering += p->packet_bytes;
-	last_cell->leaving += p->packet_bytes;
+		bytes * ((first + 1) * bins->bin_ns - p->enqueue_ns);
+	last_cell->record.occupancy_byte_ns += bytes * (p->dequeue_ns - last * bins->bin_ns);
+	row_of(bins, first + 1)[flow].entering += bytes;
+	last_cell->leaving += bytes;
 }
 
 int
 bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *context)
 {
 	uint32_t flow = p->flow - bins->first_flow;
-	uint64_t arrived_in = p->enqueue_ns / bins->bin_ns;
+	struct stay stay = stay_of(bins, p);
+	uint64_t arrived_in = stay.enqueue_ns / bins->bin_ns;
 	struct bin_record *r;
 	int error;
 
-	if (flow >= bins->n_flows || arrived_in < bins->first_bin || p->dequeue_ns < p->enqueue_ns)
+	if (flow >= bins->n_flows || arrived_in < bins->first_bin ||
+	    stay.dequeue_ns < stay.enqueue_ns)
 		return -ERANGE;
+	bins->latest_ns = stay.dequeue_ns;
 	/* Before new bins are opened, so that no idle time takes memory. A drop
 	 * closes no bin: packets that arrived before it are still in the queue.
 	 */
@@ -181,7 +201,7 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 		if (error)
 			return error;
 	}
-	error = reach(bins, p->dequeue_ns / bins->bin_ns);
+	error = reach(bins, stay.dequeue_ns / bins->bin_ns);
 	if (error)
 		return error;
 	if (p->kind == POSTCARD_DROPPED) {
@@ -190,11 +210,11 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 		r->dropped_bytes += p->packet_bytes;
 		return 0;
 	}
-	add_sojourn(bins, flow, p);
-	r = &row_of(bins, p->dequeue_ns / bins->bin_ns)[flow].record;
+	add_sojourn(bins, flow, p->packet_bytes, &stay);
+	r = &row_of(bins, stay.dequeue_ns / bins->bin_ns)[flow].record;
 	r->departed_packets++;
 	r->departed_bytes += p->packet_bytes;
-	r->qdelay_sum_ns += p->dequeue_ns - p->enqueue_ns;
+	r->qdelay_sum_ns += stay.dequeue_ns - stay.enqueue_ns;
 	return 0;
 }
 

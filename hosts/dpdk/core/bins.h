@@ -2,7 +2,9 @@
 /* Postcards of one lane reduced to time bins per flow, exactly: bytes and
  * packets departed and dropped, the integral of the flow's bytes in the queue,
  * the sum of queueing delays. A bin is final once a packet that arrived after
- * it has departed, for the queue is first-in first-out.
+ * it has departed, for the queue is first-in first-out. The clock may begin anywhere and wrap
+ * on the way: times are taken to be near the last one seen, at first near the start. Records
+ * have the lowest 32 bits of a bin's number on the clock that does not wrap.
  */
 #ifndef NASHBED_BINS_H
 #define NASHBED_BINS_H
@@ -17,7 +19,7 @@ struct bins;
 /* Called with each final record that is not empty; non-zero stops. */
 typedef int (*bins_emit_t)(void *context, const struct bin_record *record);
 
-/* For flows first to first + count - 1 and packets that arrive from start on.
+/* For flows first to first + count - 1 and packets that arrive from start on, a time of 64 bits.
  * NULL when memory has run out.
  */
 struct bins *bins_create(uint64_t bin_ns, uint64_t start_ns, uint32_t first_flow, uint32_t n_flows);

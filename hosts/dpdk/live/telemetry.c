@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,45 +17,50 @@
 
 #define CHUNK_POSTCARDS 1024u
 #define N_CHUNKS 1024u
-/* Between two looks at what is to be written, or at what has been written. */
-#define PAUSE_NS MILLISECOND_NS
+/* That wait for one lane's writer, at most: a file that takes nothing leaves the others the rest. */
+#define LANE_CHUNKS (N_CHUNKS / 4 * 3)
+/* Between two looks of a writer at what is to be written. Every lane's writer looks, on the core of
+ * the flows; a lane of 1 Gbit/s fills twenty chunks in this time.
+ */
+#define PAUSE_NS (20 * MILLISECOND_NS)
 
 struct chunk {
-	struct lane *lane;
 	uint32_t n;
 	uint8_t postcards[CHUNK_POSTCARDS][POSTCARD_BYTES];
 };
 
 struct lane {
+	struct telemetry *telemetry;
 	/* The data thread's, until the stop: */
 	bool running;
 	struct chunk *chunk; /* being filled */
 	uint64_t handed_over;
 	uint64_t lost;
-	/* The writer's; released with each chunk: */
-	_Atomic uint64_t written; /* chunks */
+	atomic_bool stopped;   /* released by the data thread: nothing more is handed over */
+	struct rte_ring *full; /* data thread -> writer */
+	/* The writer's: */
+	_Atomic uint64_t written;     /* chunks; released with each */
+	struct collector_stats stats; /* released with `closed` */
+	atomic_bool closed;
+	/* The control thread's, the writer's between open and finish: */
 	struct collector *collector;
+	pthread_t writer;
 };
 
 struct telemetry {
 	struct lane *lanes;
 	uint32_t n_lanes;
+	uint32_t service_core;
 	struct chunk *chunks;
-	struct rte_ring *empty; /* writer -> data thread */
-	struct rte_ring *full;	/* data thread -> writer */
-	pthread_t writer;
-	bool has_writer;
-	atomic_bool stop;
+	struct rte_ring *empty; /* writers -> data thread */
 };
 
 static void
-write_chunk(struct telemetry *t, struct chunk *chunk)
+write_chunk(struct lane *lane, struct chunk *chunk)
 {
-	struct lane *lane = chunk->lane;
-
 	for (uint32_t i = 0; i < chunk->n; i++)
 		collector_add(lane->collector, chunk->postcards[i]);
-	rte_ring_sp_enqueue(t->empty, chunk);
+	rte_ring_enqueue(lane->telemetry->empty, chunk);
 	atomic_fetch_add_explicit(&lane->written, 1, memory_order_release);
 }
 
@@ -64,35 +70,60 @@ rest(void)
 	nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
 }
 
+/* One lane's, from its start until all of it is in its file, and the file is closed. */
 static void *
 writer_main(void *argument)
 {
-	struct telemetry *t = argument;
+	struct lane *lane = argument;
 	void *chunk;
 
 	for (;;) {
-		bool stopping = atomic_load(&t->stop);
+		bool stopped = atomic_load_explicit(&lane->stopped, memory_order_acquire);
 
-		while (rte_ring_sc_dequeue(t->full, &chunk) == 0)
-			write_chunk(t, chunk);
-		if (stopping)
-			return NULL;
+		while (rte_ring_sc_dequeue(lane->full, &chunk) == 0)
+			write_chunk(lane, chunk);
+		if (stopped)
+			break;
 		rest();
 	}
+	lane->stats = collector_close(lane->collector);
+	atomic_store_explicit(&lane->closed, true, memory_order_release);
+	return NULL;
 }
 
 static int
-make_rings(struct telemetry *t)
+make_chunks(struct telemetry *t)
+{
+	/* Of several writers; one that is preempted between two steps holds up no other. */
+	unsigned int flags = RING_F_MP_RTS_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ;
+
+	t->empty = rte_ring_create("postcards_empty", N_CHUNKS, SOCKET_ID_ANY, flags);
+	t->chunks = calloc(N_CHUNKS, sizeof(*t->chunks));
+	if (t->empty == NULL || t->chunks == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < N_CHUNKS; i++)
+		rte_ring_enqueue(t->empty, &t->chunks[i]);
+	return 0;
+}
+
+static int
+make_lanes(struct telemetry *t)
 {
 	unsigned int flags = RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ;
 
-	t->empty = rte_ring_create("postcards_empty", N_CHUNKS, SOCKET_ID_ANY, flags);
-	t->full = rte_ring_create("postcards_full", N_CHUNKS, SOCKET_ID_ANY, flags);
-	t->chunks = calloc(N_CHUNKS, sizeof(*t->chunks));
-	if (t->empty == NULL || t->full == NULL || t->chunks == NULL)
+	t->lanes = calloc(t->n_lanes, sizeof(*t->lanes));
+	if (t->lanes == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < N_CHUNKS; i++)
-		rte_ring_sp_enqueue(t->empty, &t->chunks[i]);
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+		char name[RTE_RING_NAMESIZE];
+
+		snprintf(name, sizeof(name), "postcards_%u", i);
+		lane->telemetry = t;
+		lane->full = rte_ring_create(name, LANE_CHUNKS, SOCKET_ID_ANY, flags);
+		if (lane->full == NULL)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -104,67 +135,79 @@ telemetry_create(uint32_t n_lanes, uint32_t service_core)
 	if (t == NULL)
 		return NULL;
 	t->n_lanes = n_lanes;
-	t->lanes = calloc(n_lanes, sizeof(*t->lanes));
-	if (t->lanes == NULL || make_rings(t) < 0)
-		goto fail;
-	t->has_writer = thread_start(&t->writer, "postcards", service_core, writer_main, t) == 0;
-	if (!t->has_writer)
-		goto fail;
+	t->service_core = service_core;
+	if (make_lanes(t) < 0 || make_chunks(t) < 0) {
+		telemetry_destroy(t);
+		return NULL;
+	}
 	return t;
-fail:
-	telemetry_destroy(t);
-	return NULL;
 }
 
 void
 telemetry_destroy(struct telemetry *t)
 {
-	if (t->has_writer) {
-		atomic_store(&t->stop, true);
-		pthread_join(t->writer, NULL);
+	for (uint32_t i = 0; t->lanes != NULL && i < t->n_lanes; i++) {
+		struct lane *lane = &t->lanes[i];
+
+		if (lane->collector != NULL) {
+			atomic_store_explicit(&lane->stopped, true, memory_order_release);
+			pthread_join(lane->writer, NULL);
+		}
+		rte_ring_free(lane->full);
 	}
-	for (uint32_t i = 0; t->lanes != NULL && i < t->n_lanes; i++)
-		if (t->lanes[i].collector != NULL)
-			collector_close(t->lanes[i].collector);
 	rte_ring_free(t->empty);
-	rte_ring_free(t->full);
 	free(t->chunks);
 	free(t->lanes);
 	free(t);
 }
 
-void
-telemetry_start(struct telemetry *t, uint32_t lane_id, struct collector *collector)
+int
+telemetry_open(struct telemetry *t, uint32_t lane_id, struct collector *collector)
 {
 	struct lane *lane = &t->lanes[lane_id];
+	int error;
 
 	lane->collector = collector;
 	lane->handed_over = 0;
-	atomic_store_explicit(&lane->written, 0, memory_order_relaxed);
 	lane->lost = 0;
-	lane->running = true;
+	atomic_store_explicit(&lane->written, 0, memory_order_relaxed);
+	atomic_store_explicit(&lane->stopped, false, memory_order_relaxed);
+	atomic_store_explicit(&lane->closed, false, memory_order_relaxed);
+	error = thread_start(&lane->writer, "postcards", t->service_core, writer_main, lane);
+	if (error)
+		lane->collector = NULL;
+	return -error;
+}
+
+void
+telemetry_start(struct telemetry *t, uint32_t lane_id)
+{
+	t->lanes[lane_id].running = true;
 }
 
 static bool
 has_chunk(struct telemetry *t, struct lane *lane)
 {
+	uint64_t written;
 	void *chunk;
 
 	if (lane->chunk != NULL)
 		return true;
+	written = atomic_load_explicit(&lane->written, memory_order_acquire);
+	if (lane->handed_over - written >= LANE_CHUNKS)
+		return false;
 	if (rte_ring_sc_dequeue(t->empty, &chunk) != 0)
 		return false;
 	lane->chunk = chunk;
-	lane->chunk->lane = lane;
 	lane->chunk->n = 0;
 	return true;
 }
 
 static void
-hand_over(struct telemetry *t, struct lane *lane)
+hand_over(struct lane *lane)
 {
-	/* The ring is never full: it has room for every chunk there is. */
-	rte_ring_sp_enqueue(t->full, lane->chunk);
+	/* The ring is never full: it has room for all that a lane may have waiting. */
+	rte_ring_sp_enqueue(lane->full, lane->chunk);
 	lane->chunk = NULL;
 	lane->handed_over++;
 }
@@ -182,7 +225,7 @@ telemetry_add(struct telemetry *t, uint32_t lane_id, const uint8_t bytes[POSTCAR
 	}
 	memcpy(lane->chunk->postcards[lane->chunk->n++], bytes, POSTCARD_BYTES);
 	if (lane->chunk->n == CHUNK_POSTCARDS)
-		hand_over(t, lane);
+		hand_over(lane);
 }
 
 void
@@ -192,7 +235,8 @@ telemetry_stop(struct telemetry *t, uint32_t lane_id)
 
 	lane->running = false;
 	if (lane->chunk != NULL)
-		hand_over(t, lane);
+		hand_over(lane);
+	atomic_store_explicit(&lane->stopped, true, memory_order_release);
 }
 
 bool
@@ -201,15 +245,23 @@ telemetry_is_collecting(const struct telemetry *t, uint32_t lane_id)
 	return t->lanes[lane_id].collector != NULL;
 }
 
-struct collector_stats
-telemetry_finish(struct telemetry *t, uint32_t lane_id, uint64_t *lost)
+bool
+telemetry_is_stopped(const struct telemetry *t, uint32_t lane_id)
+{
+	return atomic_load_explicit(&t->lanes[lane_id].stopped, memory_order_acquire);
+}
+
+bool
+telemetry_finish(struct telemetry *t, uint32_t lane_id, struct collector_stats *stats,
+		 uint64_t *lost)
 {
 	struct lane *lane = &t->lanes[lane_id];
-	struct collector *collector = lane->collector;
 
-	while (atomic_load_explicit(&lane->written, memory_order_acquire) < lane->handed_over)
-		rest();
+	if (!atomic_load_explicit(&lane->closed, memory_order_acquire))
+		return false;
+	pthread_join(lane->writer, NULL);
 	lane->collector = NULL;
+	*stats = lane->stats;
 	*lost = lane->lost;
-	return collector_close(collector);
+	return true;
 }

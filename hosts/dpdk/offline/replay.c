@@ -213,12 +213,14 @@ pass_packets(struct replay *r, struct collector *collector, struct collector_sta
 	uint64_t lost;
 	int result;
 
-	telemetry_start(telemetry, LANE, collector);
+	/* In virtual time neither can fail. */
+	telemetry_open(telemetry, LANE, collector);
+	telemetry_start(telemetry, LANE);
 	result = capture_read(&r->capture, replay_packet, r, r->failure);
 	if (result == 0)
 		result = drain(r);
 	telemetry_stop(telemetry, LANE);
-	*postcards = telemetry_finish(telemetry, LANE, &lost);
+	telemetry_finish(telemetry, LANE, postcards, &lost);
 	return result;
 }
 

@@ -5,9 +5,8 @@
  *
  * Events are worked off in the order of their times up to now, however late
  * the call comes. Frames come with the times of their arrival, so a late poll changes neither which
- * packets are dropped nor the length of the queue at any time, as long as no frame is due before
- * the time up to which events have been worked off already: it counts as due then. A poll would
- * have to be late by the whole delay out, half of the base RTT. Only P4 ingress runs ahead of that
+ * packets are dropped nor the length of the queue at any time: only when frames really leave. Where
+ * arrivals are not stamped, a late poll is their arrival. Only P4 ingress runs ahead of that
  * order, by one burst: P4's own count of a flow's bytes in the queue (and so
  * its peak) may be high by what arrived within one poll. With bursts of one packet, as in
  * virtual time, nothing runs ahead and the count is exact.

@@ -7,8 +7,10 @@
 
 #include "core/collector.h"
 #include "core/delay_line.h"
+#include "core/disturbance.h"
 #include "core/lateness.h"
 #include "core/prng.h"
+#include "core/round_trips.h"
 #include "core/traffic_manager.h"
 #include "core/train.h"
 
@@ -283,6 +285,91 @@ uint64_t
 shim_lateness_percentile(const struct lateness *l, uint32_t per_mille)
 {
 	return lateness_percentile(l, per_mille);
+}
+
+struct round_trips *
+shim_round_trips_new(void)
+{
+	struct round_trips *r = calloc(1, sizeof(*r));
+
+	if (r != NULL && round_trips_init(r) == 0)
+		return r;
+	free(r);
+	return NULL;
+}
+
+void
+shim_round_trips_delete(struct round_trips *r)
+{
+	round_trips_free(r);
+	free(r);
+}
+
+void
+shim_round_trips_departed(struct round_trips *r, uint32_t connection, uint32_t end, uint32_t bytes,
+			  uint64_t scheduled_ns, uint64_t departed_ns)
+{
+	const struct round_trip_data data = {.connection = connection, .end = end, .bytes = bytes};
+
+	round_trips_departed(r, &data, scheduled_ns, departed_ns);
+}
+
+/* late_ns, whether there is a response, and it, in out; without a block block_end is ignored. */
+void
+shim_round_trips_cause(struct round_trips *r, uint32_t connection, uint32_t number,
+		       uint32_t has_block, uint32_t block_end, uint64_t arrival_ns, uint64_t out[3])
+{
+	const struct round_trip_ack ack = {.connection = connection,
+					   .number = number,
+					   .has_block = has_block != 0,
+					   .block_end = block_end};
+	struct round_trip_cause cause = round_trips_cause(r, &ack, arrival_ns);
+
+	out[0] = cause.late_ns;
+	out[1] = cause.has_response;
+	out[2] = cause.response_ns;
+}
+
+struct disturbance *
+shim_disturbance_new(uint64_t epoch_ns)
+{
+	struct disturbance *d = calloc(1, sizeof(*d));
+
+	if (d != NULL)
+		disturbance_init(d, epoch_ns);
+	return d;
+}
+
+void
+shim_disturbance_delete(struct disturbance *d)
+{
+	disturbance_clear(d);
+	free(d);
+}
+
+/* What: 0 departed, 1 returned, 2 answered, 3 paused (from now, so long). */
+void
+shim_disturbance_note(struct disturbance *d, uint32_t what, uint64_t now_ns, uint64_t ns)
+{
+	static void (*const notes[])(struct disturbance *, uint64_t, uint64_t) = {
+		disturbance_departed,
+		disturbance_returned,
+		disturbance_answered,
+		disturbance_paused,
+	};
+
+	notes[what](d, now_ns, ns);
+}
+
+/* All records to two files; 0 or a negative errno. */
+int
+shim_disturbance_write(struct disturbance *d, const char *path, const char *pauses_path)
+{
+	int error;
+
+	disturbance_finish(d);
+	error = record_log_write(&d->bins, path);
+	return error ? error : record_log_write(&d->pauses, pauses_path);
 }
 
 /* Bins together with what they emitted. */

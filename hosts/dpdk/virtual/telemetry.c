@@ -6,6 +6,7 @@
 
 struct lane {
 	bool running;
+	bool stopped;
 	struct collector *collector;
 };
 
@@ -34,10 +35,17 @@ telemetry_destroy(struct telemetry *t)
 	free(t);
 }
 
-void
-telemetry_start(struct telemetry *t, uint32_t lane, struct collector *collector)
+int
+telemetry_open(struct telemetry *t, uint32_t lane, struct collector *collector)
 {
-	t->lanes[lane] = (struct lane){.running = true, .collector = collector};
+	t->lanes[lane] = (struct lane){.collector = collector};
+	return 0;
+}
+
+void
+telemetry_start(struct telemetry *t, uint32_t lane)
+{
+	t->lanes[lane].running = true;
 }
 
 void
@@ -51,6 +59,7 @@ void
 telemetry_stop(struct telemetry *t, uint32_t lane)
 {
 	t->lanes[lane].running = false;
+	t->lanes[lane].stopped = true;
 }
 
 bool
@@ -59,12 +68,17 @@ telemetry_is_collecting(const struct telemetry *t, uint32_t lane)
 	return t->lanes[lane].collector != NULL;
 }
 
-struct collector_stats
-telemetry_finish(struct telemetry *t, uint32_t lane, uint64_t *lost)
+bool
+telemetry_is_stopped(const struct telemetry *t, uint32_t lane)
 {
-	struct collector *collector = t->lanes[lane].collector;
+	return t->lanes[lane].stopped;
+}
 
+bool
+telemetry_finish(struct telemetry *t, uint32_t lane, struct collector_stats *stats, uint64_t *lost)
+{
+	*stats = collector_close(t->lanes[lane].collector);
 	t->lanes[lane].collector = NULL;
 	*lost = 0;
-	return collector_close(collector);
+	return true;
 }

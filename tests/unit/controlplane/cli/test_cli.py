@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -197,6 +198,7 @@ def test_a_core_that_is_not_there(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     path = tmp_path / "t.yaml"
     path.write_text(TESTBED + "dataplane: {core: 1000}\n")
+    monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--testbed", str(path), "--out", str(tmp_path / "r")]) == 4
     assert "dataplane.core is 1000, but this machine has cores 0 to" in capsys.readouterr().err
 
@@ -210,6 +212,7 @@ def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.Mo
         "nashbed.controlplane.machine.preflight.require_huge_pages", lambda testbed: None
     )
     monkeypatch.setattr("nashbed.controlplane.machine.cleanup.refuse_live_runs", lambda: None)
+    monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--out", str(tmp_path / "r")]) == 4
     assert re.search(r"GB free, about .* GB needed; free some", capsys.readouterr().err)
     assert list(tmp_path.iterdir()) == []
@@ -237,6 +240,26 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
 
     monkeypatch.setattr("nashbed.controlplane.cli.plan.plan_run", fail)
     assert run(["plan", QUICKSTART]) == 130
+    assert capsys.readouterr().err == "nashbed: stopped\n"
+    assert run(["plan", QUICKSTART, "--json"]) == 130
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"ok": False, "error": "stopped", "exit_code": 130}
+
+
+@pytest.mark.parametrize(
+    "words", ["doctor", "targets", "run x.yaml", "resume x", "calibrate x", "bench all", "cc list"]
+)
+def test_every_command_says_that_it_was_stopped(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Whatever it is doing: the interrupt goes through the parser's own handling of it."""
+
+    def stop(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typer.core.TyperCommand.invoke", stop)
+    assert run(words.split()) == 130
+    assert capsys.readouterr().err == "nashbed: stopped\n"
 
 
 def test_doctor_names_a_remedy_for_what_is_missing(capsys: Capture) -> None:

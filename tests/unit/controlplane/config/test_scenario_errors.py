@@ -86,6 +86,11 @@ def message(text: str) -> str:
             "s.yaml:3: hosts.wmem_max: 65.536kB is out of range; write 128KiB to 2047MiB",
         ),
         (
+            "title: A small one",
+            "title: A small one\nhosts: {read_interval: 2s}",
+            "s.yaml:3: hosts.read_interval: 2s is out of range; write 0s or 0.1ms to 1s",
+        ),
+        (
             "warmup: 100ms",
             "warmup: 400ms",
             "s.yaml:8: warmup: 400ms leaves nothing to measure; make it shorter than the duration "

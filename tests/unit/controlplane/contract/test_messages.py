@@ -169,7 +169,9 @@ BENCH = CAPTURED["PathSpeed"]["bench"]
          "rings.p4 is -1, expected 0 or more"),
         (messages.SharedCounters, changed(STATS, ("ports", "senders", "rx_lost"), 1),
          "ports.senders.rx_lost is not a field of this message"),
-        (messages.TelemetryTotals, {"seen": 1, "written": 1, "gaps": 0}, "lost is missing"),
+        (messages.TelemetryStopped, {"totals": {"seen": 1, "written": 1, "gaps": 0}},
+         "totals.lost is missing"),
+        (messages.TelemetryStopped, {}, "totals is missing"),
         (messages.Programmed, {"applied": {"rate_bps": 1, "overhead_bytes": 0}},
          "applied.limit is missing"),
         (messages.Programmed,
@@ -219,6 +221,10 @@ def test_what_was_not_said_is_not_written() -> None:
     switch = messages.SwitchHello(epoch_ns=5, chip="tofino1")
     beside = hello.model_copy(update={"switch": switch}).model_dump()
     assert beside["switch"] == {"epoch_ns": 5, "chip": "tofino1"}
+
+
+def test_a_switchs_clock_may_have_begun_before_ours() -> None:
+    assert messages.SwitchHello.model_validate({"epoch_ns": -5}).epoch_ns == -5
 
 
 def test_held_packets_are_those_of_queue_and_delay_lines() -> None:

@@ -14,6 +14,7 @@ from nashbed.controlplane.lane import programmed as module
 from nashbed.controlplane.lane.lab import Lab
 from nashbed.controlplane.lane.programmed import programmed
 from nashbed.controlplane.machine.clock import SYSTEM_CLOCK
+from nashbed.controlplane.machine.host_strain import StrainCounts
 
 PROGRAM = LaneProgram(
     lane=3,
@@ -70,8 +71,11 @@ def _losses(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def lab(target: Target, host_losses: int = 0) -> Lab:
-    session: Any = SimpleNamespace(host_losses=lambda: host_losses, clock=SYSTEM_CLOCK)
+def lab(target: Target, host_losses: int = 0, pruned: tuple[int, ...] = (0, 0)) -> Lab:
+    strain = iter([StrainCounts({"rcv PruneCalled": count}) for count in pruned])
+    session: Any = SimpleNamespace(
+        host_losses=lambda: host_losses, host_strain=lambda: next(strain), clock=SYSTEM_CLOCK
+    )
     made: Any = Lab(session, target, {"epoch_ns": 0})  # type: ignore[arg-type]
     return made  # type: ignore[no-any-return]
 
@@ -142,3 +146,10 @@ def test_losses_count_from_the_programming() -> None:
     with programmed(lab(target, host_losses=1), PROGRAM, TELEMETRY) as lane:
         target.drops = 7
         assert lane.losses(lane.counters()) == {"switch": 2, "hosts": 0}
+
+
+def test_strain_counts_from_the_programming() -> None:
+    with programmed(lab(Target(), pruned=(4, 9)), PROGRAM, TELEMETRY) as lane:
+        strain = lane.strain()
+    assert strain.pressure == {"rcv PruneCalled": 5}
+    assert strain.cores is None

@@ -120,7 +120,16 @@ def test_losses_are_named_by_interface(session: GuestSession) -> None:
     expected = {"softnet_dropped": 7}
     for interface in ("nb0", "nb1"):
         expected |= {f"{interface}_{kind}": n for n, kind in enumerate(kinds, 1)}
+    for side, backlog in (("snd", 12), ("rcv", 22)):
+        expected |= {f"{side} TCPBacklogDrop": backlog, f"{side} InDiscards": 31}
+        expected |= {f"{side} InErrs": 32}
     assert session.host_losses() == expected
+
+
+def test_what_ran_short_is_named_by_host(session: GuestSession) -> None:
+    strain = session.host_strain()
+    assert strain.pressure == {"snd PruneCalled": 11, "rcv PruneCalled": 21}
+    assert strain.kernel is None
 
 
 def test_a_failure_before_ready_leaves_no_guest(

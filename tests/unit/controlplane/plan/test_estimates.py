@@ -7,6 +7,7 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.plan.estimates import (
     estimate_seconds,
+    most_at_once,
     trial_table_bytes,
     trials_at_once,
 )
@@ -26,6 +27,20 @@ def test_the_estimate_packs_by_rate_and_memory(scenario: Scenario, testbed: Test
     assert estimate_seconds(plan.trials, takes, 1, Resources(10**9, 10 * held)) == 3 * two
     assert estimate_seconds(plan.trials, takes, 4, Resources(10**9, 2 * held)) == 2 * two
     assert trials_at_once(plan.trials, 4, Resources(10**9, 2 * held)) == 2
+
+
+def test_the_most_at_once_are_the_smallest(testbed: Testbed) -> None:
+    """Of rates 10, 10, 10, 100, 100 and 100 Mbit/s: three, and as many more as fit."""
+    text = scenario_with("sweep: {", "sweep: {rate: [10mbit, 100mbit], ")
+    plan = plan_of(text, testbed)
+    assert [t.setting.rate_bps // 10**6 for t in plan.trials] == [100] * 3 + [10] * 3
+    small, large = (held_packets(plan.trials[at].setting) for at in (-1, 0))
+    much = 10**6
+    for rate_mbit, packets, lanes, most in (
+        (600, much, 9, 6), (329, much, 9, 5), (130, much, 9, 4), (129, much, 9, 3), (9, much, 9, 1),
+        (600, 3 * small + large, 9, 4), (600, much, 5, 5),
+    ):  # fmt: skip
+        assert most_at_once(plan.trials, lanes, Resources(rate_mbit * 10**6, packets)) == most
 
 
 def test_the_table_of_postcards_is_what_takes_the_disk() -> None:

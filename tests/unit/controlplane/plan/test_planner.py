@@ -7,7 +7,9 @@ from nashbed.controlplane.config import load_testbed, parse_scenario, parse_test
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.paths import CONFIGS
+from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.plan.resources import held_packets
 from nashbed.controlplane.targets import capabilities_of
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
@@ -20,7 +22,7 @@ def test_trials_of_a_plan(scenario: Scenario, testbed: Testbed) -> None:
     assert sorted(t.key for t in plan.trials) == sorted(
         f"b2bdp-k{k:02d}-r{r}" for k in (0, 1, 3) for r in (0, 1)
     )
-    assert plan.lanes == 4
+    assert plan.lanes == 2  # of 100 Mbit/s, under 250 Mbit/s
     assert plan.trials[0].attempt_id(2) == "b2bdp-k00-r0-a2"
 
 
@@ -70,10 +72,21 @@ def test_lanes_are_limited_by_the_flow_table(scenario: Scenario) -> None:
     assert plan_of(scenario, testbed).lanes == 2
 
 
+@pytest.mark.parametrize(("capacity", "lanes"), [("250mbit", 2), ("300mbit", 3), ("99mbit", 1)])
+def test_lanes_are_limited_by_the_capacity(scenario: Scenario, capacity: str, lanes: int) -> None:
+    """As many as can ever run at once: the scheduler admits them by the sum of their rates."""
+    text = TESTBED.replace("250mbit", capacity)
+    assert text.count(capacity) == 1
+    testbed = parse_testbed(text, "t.yaml").model
+    highest = Rate.parse("100mbit")  # of a trial that runs alone
+    plan = make_plan(scenario, testbed, capabilities_of(testbed), highest_rate=highest)
+    assert plan.lanes == lanes
+
+
 def test_a_deep_buffer_does_not_keep_shallow_ones_from_running(testbed: Testbed) -> None:
     """One deep queue fills the packet memory almost alone; four shallow ones fit easily."""
     text = SCENARIO.replace("{mixes:", "{buffer: [2bdp, 90MB], mixes:")
-    text = text.replace("buffer: 2bdp}", "buffer: 1bdp}")
+    text = text.replace("buffer: 2bdp}", "buffer: 1bdp}").replace("100mbit", "10mbit")
     plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)
     assert max(held_packets(t.setting) for t in plan.trials) * 2 > testbed.dataplane.queue_packets
     assert plan.lanes == testbed.capacity.lanes

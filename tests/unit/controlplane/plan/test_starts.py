@@ -78,6 +78,13 @@ def test_iperf3_has_a_control_connection_for_each_process(testbed: Testbed) -> N
     assert span_ns(together.scenario, together.trial) == together.scenario.longest.ns
 
 
+def test_the_sink_is_told_how_often_to_read(testbed: Testbed) -> None:
+    rarely = attempt(scenario_with("title: ", "hosts: {read_interval: 5ms}\ntitle: "), testbed)
+    assert generator_config("sink", rarely)["read_interval_ns"] == 5 * MS
+    by_bytes = replace(rarely, scenario=scenario_with("start_jitter: 50ms", "start: together"))
+    assert generator_config("sink", by_bytes)["read_interval_ns"] == 0
+
+
 def test_a_swept_start_is_part_of_the_setting_and_of_the_attempt(testbed: Testbed) -> None:
     swept = scenario_with(
         "sweep: {mixes: [0, 1, 3]}",

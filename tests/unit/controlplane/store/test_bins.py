@@ -36,6 +36,7 @@ def test_bins_by_hand(tmp_path: Path) -> None:
 def test_random_bins_are_written_exactly(tmp_path: Path, batch: int) -> None:
     raw = random_records(BIN)
     raw["flow"] = 4 + raw["flow"] % 2
+    raw["bin"] >>= 1  # of a clock that began less than half of its bins ago
     raw["departed_packets"] %= 5  # some bins are without departures
     raw.tofile(tmp_path / "raw")
     assert write_bins(tmp_path, read_bins(tmp_path / "raw", CLOCK, BIN_NS, batch)) == len(raw)
@@ -51,6 +52,18 @@ def test_random_bins_are_written_exactly(tmp_path: Path, batch: int) -> None:
             raw["qdelay_sum_ns"].tolist(), raw["departed_packets"].tolist(), strict=True
         )
     ]
+
+
+@pytest.mark.parametrize("bin_ns", [10**6, 10**7, 999_999_999])
+@pytest.mark.parametrize("t0", [2**48 + 3_000_000, 2**32 * 10**6 - 5, 2**60 + 1, 12])
+def test_numbers_of_bins_wrap(tmp_path: Path, bin_ns: int, t0: int) -> None:
+    numbers = [n for n in range(t0 // bin_ns - 3, t0 // bin_ns + 4) if n >= 0]
+    raw = np.zeros(len(numbers), BIN)
+    raw["bin"], raw["flow"] = [n % 2**32 for n in numbers], 4
+    raw.tofile(tmp_path / "raw")
+    clock = LaneClock(lane=0, first_flow=4, flows=2, t0_switch_ns=t0)
+    [batch] = read_bins(tmp_path / "raw", clock, bin_ns)
+    assert batch.bin_start_ns.tolist() == [n * bin_ns - t0 for n in numbers]
 
 
 def test_missing_cut_off_and_foreign_files(tmp_path: Path) -> None:

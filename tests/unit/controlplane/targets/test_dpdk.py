@@ -20,6 +20,7 @@ from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.machine.control_client import ControlClient, FixedTimeout
+from nashbed.controlplane.targets import dataplane
 from nashbed.controlplane.targets.dpdk import DpdkTarget, dpdk_resolve
 from tests.fakes.dataplane_host import Answer, FakeHost
 
@@ -94,6 +95,24 @@ def test_telemetry_and_counters(target: DpdkTarget, tmp_path: Path) -> None:
     assert counters.held_packets == 0
     assert counters.lane.lateness.max_gap_ns == 1000
     assert stream.stop() == TelemetryTotals(seen=0, written=0, gaps=0, lost=0)
+
+
+def test_a_slow_disk_is_asked_again(host: FakeHost, target: DpdkTarget, tmp_path: Path) -> None:
+    target.program(lane_program())
+    stream = target.start_telemetry(2, TelemetryPlan("all", tmp_path / "raw", 10, 3))
+    host.process.plane.unwritten = 3
+    assert stream.stop().lost == 0
+    assert [r["op"] for r in host.process.requests].count("telemetry_stop") == 4
+
+
+def test_a_disk_that_takes_nothing_is_told(
+    host: FakeHost, target: DpdkTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dataplane, "WRITTEN_TIMEOUT_S", 0.0)
+    stream = target.start_telemetry(2, TelemetryPlan("all", tmp_path / "raw", 10, 3))
+    host.process.plane.unwritten = 10**6
+    with pytest.raises(TargetError, match="the disk has not taken the postcards of lane 2"):
+        stream.stop()
 
 
 def test_a_refusal_is_one_line(target: DpdkTarget) -> None:

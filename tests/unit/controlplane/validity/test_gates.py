@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.messages import (
     Counters,
     DepartureLateness,
+    DisturbanceTotals,
     FlowRegisters,
     LaneCounters,
     LoopCounters,
@@ -25,14 +27,22 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.plan import PlannedTrial
-from nashbed.controlplane.contract.target import Applied, Limit, TimeBounds
+from nashbed.controlplane.contract.strain import HostStrain
+from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.lane.losses import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt
 from nashbed.controlplane.plan.flows import TrialFlow
 from nashbed.controlplane.validity import gates
+from nashbed.controlplane.validity.disturbance_evidence import (
+    DisturbanceEvidence,
+    HoldUps,
+    QueueingDelay,
+)
+from nashbed.controlplane.validity.marks import marks_of
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges
+from nashbed.controlplane.validity.window_limits import WindowLimits
 from tests.unit.controlplane.conftest import SCENARIO
 
 MS = 10**6
@@ -40,6 +50,10 @@ LIMIT = Limit(unit="bytes", value=250_000)
 SETTING = Setting(
     label="b2bdp", rate_bps=10**8, buffer_bytes=250_000, buffer_label="2bdp",
     buffer_bdp=2, base_rtt_ns=(10 * MS,), overhead_bytes=0,
+)  # fmt: skip
+CAN = Capabilities(
+    target="made up", lanes=1, flows=1, limit_units=("bytes",), max_rate_bps=10**9,
+    max_buffer_bytes=10**6, postcards=("all",), arrival_stamps=True,
 )  # fmt: skip
 SENT = SenderFlowReport(
     flow=0, cc_applied="cubic", connect_ns=None, handshake_ns=1, start_ns=1, end_ns=400 * MS,
@@ -69,6 +83,7 @@ SHARED = SharedCounters(
             xdp_rx_ring_full=10,
             xdp_fill_ring_empty=13,
             xdp_tx_invalid=11,
+            rx_unstamped=14,
         )
     },
     rings={"no_memory": 4, "p4": 5, "discarded": 6},
@@ -114,9 +129,39 @@ def trial() -> TrialMeasurement:
         steadiness=None,
         counters=Counters(flows=REGISTERS, lane=lane, shared=SHARED),
         telemetry=totals(110, 110, 0, 0),
+        disturbances=DisturbanceTotals(bins=4, pauses=2, lost=0),
         losses={"nbs0_tx_dropped": 0},
-        evidence=Evidence(None, edges),
+        strain=HostStrain(),
+        evidence=Evidence(
+            None, edges, WindowLimits(1, (100 * MS, 400 * MS)), queued(30 * MS), undisturbed()
+        ),
+        capabilities=CAN,
     )
+
+
+def queued(mean_ns: int) -> QueueingDelay:
+    """A window in which two packets left, after this time in the queue on average."""
+    found = QueueingDelay((100 * MS, 400 * MS))
+    found.feed(np.array([100 * MS, 399 * MS]), np.array([0.0, 2.0 * mean_ns]), np.array([1, 1]))
+    return found
+
+
+def undisturbed() -> DisturbanceEvidence:
+    """A thousand departures and returns, none held up; ten responses of 50 us."""
+    found = DisturbanceEvidence((100 * MS, 400 * MS))
+    found.departures = found.returns = HoldUps(1000, 0, 0)
+    found.responses = HoldUps(10, 500_000, 50_000)
+    return found
+
+
+def disturbed(trial: TrialMeasurement, **hold_ups: HoldUps) -> TrialMeasurement:
+    found = undisturbed()
+    vars(found).update(hold_ups)
+    return replace(trial, evidence=replace(trial.evidence, disturbance=found))
+
+
+def able(trial: TrialMeasurement, **abilities: Any) -> TrialMeasurement:
+    return replace(trial, capabilities=trial.capabilities.model_copy(update=abilities))
 
 
 def totals(seen: int, written: int, gaps: int, lost: int) -> TelemetryTotals:
@@ -206,26 +251,114 @@ def verdict(gate: Gate) -> tuple[bool, float | None, float | None]:
     return gate.passed, gate.value, gate.limit
 
 
-def test_lateness_is_held_to_one_percent_of_the_rtt_or_half_a_millisecond(
+def test_round_trips_are_held_to_one_percent_of_rtt_and_queue(trial: TrialMeasurement) -> None:
+    """10 ms of base RTT and 30 ms of queue: 1 % is 0.4 ms, over a thousand returns 400 ms."""
+    exactly = disturbed(trial, returns=HoldUps(1000, 400 * MS, 40 * MS))
+    gate = gates.round_trips(exactly)
+    assert verdict(gate) == (True, 400_000, 400_000)
+    assert gate.detail == (
+        "round trips 0.4 ms too long on average (1 % of 40 ms), at most 40 ms; no pause"
+    )
+    longer = disturbed(
+        trial, returns=HoldUps(1000, 400 * MS + 1000, MS), pauses=HoldUps(2, 9 * MS, 6 * MS)
+    )
+    gate = gates.round_trips(longer)
+    assert verdict(gate) == (False, 400_001, 400_000)
+    assert gate.detail.endswith("at most 1 ms; 2 pauses, longest 6 ms")
+    assert gates.round_trips(bounded(longer, round_trip_error="2%")).limit == 800_000
+    assert not gates.round_trips(bounded(exactly, round_trip_error="0.5%")).passed
+
+
+def test_no_round_trip_is_held_up_for_longer_than_itself(trial: TrialMeasurement) -> None:
+    held_up = disturbed(trial, returns=HoldUps(1000, 40 * MS + 1, 40 * MS + 1))
+    assert verdict(gates.round_trips(held_up)) == (False, 40 * MS + 1, 40 * MS)
+    assert gates.round_trips(bounded(held_up, longest_hold_up="1s")).passed
+
+
+def test_no_round_trip_is_held_up_for_a_retransmission_timeout(trial: TrialMeasurement) -> None:
+    """300 ms of base RTT and 30 ms of queue, but 200 ms is TCP's shortest timeout."""
+    slow = with_base_rtt(trial, 300 * MS)
+    allowed = disturbed(slow, returns=HoldUps(1000, 200 * MS, 200 * MS))
+    assert verdict(gates.round_trips(allowed)) == (True, 200_000, 3_300_000)
+    held_up = disturbed(slow, returns=HoldUps(1000, 200 * MS + 1, 200 * MS + 1))
+    assert verdict(gates.round_trips(held_up)) == (False, 200 * MS + 1, 200 * MS)
+
+
+def test_round_trips_are_judged_by_what_is_there(trial: TrialMeasurement) -> None:
+    gate = gates.round_trips(disturbed(trial, returns=HoldUps()))
+    assert verdict(gate) == (True, None, None)
+    assert gate.detail == "not judged: nothing came back in the window"
+    lost = replace(trial, disturbances=DisturbanceTotals(bins=4, pauses=2, lost=3))
+    gate = gates.round_trips(lost)
+    assert (verdict(gate), gate.unit) == ((False, 3, 0), "records")
+
+
+def test_a_receiver_answers_within_a_round_trip(trial: TrialMeasurement) -> None:
+    exactly = disturbed(trial, responses=HoldUps(10, 40 * MS, 40 * MS))
+    gate = gates.responses(exactly)
+    assert verdict(gate) == (True, 40 * MS, 40 * MS)
+    assert gate.detail == "answered after 4 ms on average, 40 ms at most"
+    stalled = disturbed(trial, responses=HoldUps(10, 41 * MS, 40 * MS + 1))
+    assert verdict(gates.responses(stalled)) == (False, 40 * MS + 1, 40 * MS)
+    assert gates.responses(bounded(stalled, longest_hold_up="50ms")).passed
+    slow = with_base_rtt(disturbed(trial, responses=HoldUps(1, 201 * MS, 201 * MS)), 300 * MS)
+    assert verdict(gates.responses(slow)) == (False, 201 * MS, 200 * MS)
+
+
+def test_responses_are_judged_by_what_is_there(trial: TrialMeasurement) -> None:
+    assert verdict(gates.responses(disturbed(trial, responses=HoldUps()))) == (True, None, None)
+    stalled = disturbed(trial, responses=HoldUps(1, 10**9, 10**9))
+    assert verdict(gates.responses(able(stalled, switch_beside=True))) == (True, None, None)
+
+
+def test_lateness_beside_a_switch_is_held_to_one_percent_of_the_rtt_or_half_a_millisecond(
     trial: TrialMeasurement,
 ) -> None:
-    exactly = with_lateness(trial, p999_ns=500_000)
+    beside = able(trial, switch_beside=True)
+    exactly = with_lateness(beside, p999_ns=500_000)
     assert verdict(gates.lateness(exactly)) == (True, 500_000, 500_000)
-    late = with_lateness(trial, p999_ns=500_001)
+    late = with_lateness(beside, p999_ns=500_001)
     assert verdict(gates.lateness(late)) == (False, 500_001, 500_000)
     assert gates.lateness(bounded(late, lateness_p999="1ms")).passed
     assert gates.lateness(with_base_rtt(late, 200 * MS)).limit == 2 * MS
 
 
-def test_the_longest_pause_is_held_to_a_base_rtt(trial: TrialMeasurement) -> None:
-    assert verdict(gates.loop_gap(paused(trial, 10 * MS))) == (True, 10 * MS, 10 * MS)
-    assert not gates.loop_gap(paused(trial, 10 * MS + 1)).passed
-    assert gates.loop_gap(paused(bounded(trial, loop_gap="1s"), 11 * MS)).passed
-    assert gates.loop_gap(with_base_rtt(trial, 40 * MS)).limit == 40 * MS
+def test_lateness_that_is_given_back_is_not_judged(trial: TrialMeasurement) -> None:
+    gate = gates.lateness(with_lateness(trial, p999_ns=10**9))
+    assert verdict(gate) == (True, 10**9, None)
+    assert gate.detail.startswith("not judged: given back; p99.9 1000000000 ns")
 
 
-def paused(trial: TrialMeasurement, gap_ns: int) -> TrialMeasurement:
-    return with_lateness(trial, max_gap_ns=gap_ns)
+def test_where_nothing_is_stamped_the_longest_pause_is_held_to_a_base_rtt(
+    trial: TrialMeasurement,
+) -> None:
+    plain = able(trial, arrival_stamps=False)
+    assert verdict(gates.loop_gap(paused(plain, 10 * MS))) == (True, 10 * MS, 10 * MS)
+    assert not gates.loop_gap(paused(plain, 10 * MS + 1)).passed
+    assert gates.loop_gap(paused(bounded(plain, loop_gap="1s"), 11 * MS)).passed
+    assert gates.loop_gap(with_base_rtt(plain, 40 * MS)).limit == 40 * MS
+
+
+def test_a_pause_outside_the_window_does_not_count(trial: TrialMeasurement) -> None:
+    """The lane's own longest pause is that since its reset."""
+    plain = able(with_lateness(trial, max_gap_ns=10**9), arrival_stamps=False)
+    assert verdict(gates.loop_gap(plain)) == (True, 0, 10 * MS)
+
+
+def test_a_pause_is_not_judged_where_it_moves_no_arrival_or_is_a_rest(
+    trial: TrialMeasurement,
+) -> None:
+    gate = gates.loop_gap(paused(trial, 10**9))
+    assert verdict(gate) == (True, 10**9, None)
+    assert gate.detail.startswith("not judged: arrivals are stamped; 1 pauses in the window")
+    asleep = able(paused(trial, 10**9), arrival_stamps=False, loop_polls=False)
+    gate = gates.loop_gap(asleep)
+    assert verdict(gate) == (True, None, None)
+    assert gate.detail == "not judged: the loop sleeps (dataplane.loop)"
+
+
+def paused(trial: TrialMeasurement, pause_ns: int) -> TrialMeasurement:
+    return disturbed(trial, pauses=HoldUps(1, pause_ns, pause_ns))
 
 
 def test_registers_must_add_up(trial: TrialMeasurement) -> None:
@@ -255,13 +388,32 @@ def test_without_all_postcards_the_sink_is_held_to_bounds(
 
 
 @pytest.mark.parametrize(
-    ("mean", "missed", "passed"),
-    [(12_500_000, 1, True), (12_500_001, 0, False), (0, 2, False)],
+    ("mean", "missed", "marks"),
+    [
+        (12_500_000, 1, ()),
+        (12_500_001, 0, ("samples of TCP's state: 0 of 99 missed, mean 12.5 ms late",)),
+        (0, 2, ("samples of TCP's state: 2 of 101 missed, mean 0 ms late",)),
+    ],
 )
-def test_sampling_is_on_time(trial: TrialMeasurement, mean: int, missed: int, passed: bool) -> None:
-    timer = TimerLateness(count=99, missed=missed, mean_ns=mean, max_ns=mean)
-    sender = trial.sender.model_copy(update={"lateness": timer})
-    assert gates.sampling(replace(trial, sender=sender)).passed is passed
+def test_samples_that_are_missing_are_a_mark(
+    trial: TrialMeasurement, mean: int, missed: int, marks: tuple[str, ...]
+) -> None:
+    """A quarter of the 50 ms between samples, and 1 % of the ticks."""
+    late = with_timer(trial, count=99, missed=missed, mean_ns=mean, max_ns=mean)
+    assert gates.sampling(late).passed
+    assert gates.sampling(late).detail.startswith("not judged: a mark tells; ")
+    assert marks_of(late) == marks
+
+
+def with_timer(trial: TrialMeasurement, **timer: int) -> TrialMeasurement:
+    lateness = TimerLateness(**timer)
+    return replace(trial, sender=trial.sender.model_copy(update={"lateness": lateness}))
+
+
+def test_the_scenario_says_when_late_samples_are_a_mark(trial: TrialMeasurement) -> None:
+    late = with_timer(trial, count=99, missed=0, mean_ns=MS + 1, max_ns=MS + 1)
+    assert marks_of(late) == ()
+    assert len(marks_of(bounded(late, sampling_lateness="1ms"))) == 1
 
 
 def test_where_times_are_exact_nothing_may_be_late(trial: TrialMeasurement) -> None:
@@ -269,17 +421,23 @@ def test_where_times_are_exact_nothing_may_be_late(trial: TrialMeasurement) -> N
     bounds = TimeBounds(
         departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0
     )
-    wide = bounded(trial, lateness_p999="1s", loop_gap="1s", sampling_lateness="1s")
-    exact = replace(wide, time_bounds=bounds)
+    wide = bounded(
+        trial, lateness_p999="1s", loop_gap="1s", sampling_lateness="1s",
+        round_trip_error="50%", longest_hold_up="1s",
+    )  # fmt: skip
+    exact = able(wide, time_bounds=bounds)
     on_time = with_lateness(exact, p999_ns=0, max_ns=0, max_gap_ns=0)
     assert verdict(gates.lateness(on_time)) == (True, 0, 0)
     assert verdict(gates.loop_gap(on_time)) == (True, 0, 0)
     assert verdict(gates.lateness(with_lateness(on_time, max_ns=1))) == (False, 1, 0)
     assert verdict(gates.loop_gap(with_lateness(on_time, max_gap_ns=1))) == (False, 1, 0)
+    assert gates.round_trips(on_time).passed
+    late = disturbed(on_time, returns=HoldUps(1000, 1, 1))
+    assert verdict(gates.round_trips(late)) == (False, 1, 0)
     for mean, missed, passed in ((10_000, 0, True), (10_001, 0, False), (0, 1, False)):
-        timer = TimerLateness(count=10_000, missed=missed, mean_ns=mean, max_ns=mean)
-        sender = trial.sender.model_copy(update={"lateness": timer})
-        assert gates.sampling(replace(exact, sender=sender)).passed is passed
+        timed = with_timer(exact, count=10_000, missed=missed, mean_ns=mean, max_ns=mean)
+        assert gates.sampling(timed).passed is passed
+        assert marks_of(timed) == ()
 
 
 def test_congestion_control_is_read_back(trial: TrialMeasurement) -> None:

@@ -27,7 +27,7 @@ def raw() -> np.ndarray:
 def evidence_of(path: Path, raw: np.ndarray, batch: int = 1000) -> PostcardEvidence:
     file = path / "raw"
     raw.tofile(file)
-    found = PostcardEvidence(FLOWS, RATE, 0)
+    found = PostcardEvidence((20_000_000,) * FLOWS, RATE, 0)
     for each in read_postcards(file, CLOCK, batch):
         found.feed(each)
     return found
@@ -43,6 +43,10 @@ def test_good_postcards_prove_everything(tmp_path: Path, raw: np.ndarray, batch:
     assert (found.link.wrong, found.depth.wrong) == (0, 0)
     assert found.link.checked == found.depth.checked == sum(told["departed_packets"])
     assert found.stream_bytes() == [stream_bytes()] * FLOWS
+    # Six segments of 1000 bytes were dropped and came again; nothing left twice.
+    assert [stream.repeated for stream in found.arrivals] == [6000] * FLOWS
+    assert [stream.repeated for stream in found.streams] == [0] * FLOWS
+    assert [repeats.packets for repeats in found.repeats] == [0] * FLOWS
 
 
 def test_a_late_departure_is_seen(tmp_path: Path, raw: np.ndarray) -> None:
@@ -91,6 +95,7 @@ def test_coverage_is_that_of_a_set_of_bytes(
             have.update(range(begin, begin + length))
         expected = next(i for i in range(1000) if i not in have)
         assert stream.contiguous == expected
+    assert stream.repeated == sum(length for _, length in sent) - len(have)
 
 
 def test_coverage_needs_the_syn() -> None:
@@ -100,7 +105,7 @@ def test_coverage_needs_the_syn() -> None:
     stream.begin(5)
     stream.begin(900)
     stream.feed(np.array([6]), np.array([10]))
-    assert stream.contiguous == 10
+    assert (stream.contiguous, stream.repeated) == (10, 0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 9)), max_size=30))

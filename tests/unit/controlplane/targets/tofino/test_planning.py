@@ -213,6 +213,14 @@ def test_the_epoch_is_that_of_the_freshest_reading() -> None:
     assert epoch_ns([ClockReading(1000, 100), ClockReading(2000, 100)]) is None
 
 
+def test_the_clock_may_wrap_between_readings() -> None:
+    end = 2**48
+    readings = [(1000, end - 900), (2000, end - 1), (3000, 1100), (4000, 2050)]
+    assert epoch_ns([ClockReading(*reading) for reading in readings]) == 1900 - end
+    late = [(5000, 10), (6000, end - 10)]  # the first was answered late
+    assert epoch_ns([ClockReading(*reading) for reading in late]) == 4990
+
+
 def test_headers_have_the_lengths_of_the_p4_program() -> None:
     assert (
         header_bytes("tofino/intrinsic.p4", "stamp_h")

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which frame caused an acknowledgement, what it gives back, and how long the receiver took."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.model.core import Cause, RoundTrips
+
+FLOW = 0x2710
+OTHER = 0x2711
+MSS = 1448
+
+
+def sent(trips: RoundTrips, n: int, late_ns: int = 0, flow: int = FLOW) -> None:
+    """Frames 1 to n of a flow leave, a microsecond apart, from 1 ms on."""
+    for i in range(1, n + 1):
+        scheduled = 1_000_000 + 1000 * i
+        trips.departed(flow, i * MSS, MSS, scheduled, scheduled + late_ns)
+
+
+def test_the_number_names_the_last_frame_whose_lateness_is_given_back() -> None:
+    trips = RoundTrips()
+    trips.departed(FLOW, 1 * MSS, MSS, 1000, 1500)
+    trips.departed(FLOW, 2 * MSS, MSS, 2000, 2700)
+    assert trips.cause(FLOW, 2 * MSS, 5000) == Cause(700, None)
+
+
+def test_an_acknowledgement_of_two_frames_was_not_put_off() -> None:
+    trips = RoundTrips()
+    sent(trips, 4)
+    assert trips.cause(FLOW, 2 * MSS, 1_010_000).response_ns is None  # nothing came before it
+    assert trips.cause(FLOW, 4 * MSS, 1_010_000) == Cause(0, 6000)
+
+
+def test_an_acknowledgement_of_a_single_frame_may_have_waited_for_the_next() -> None:
+    trips = RoundTrips()
+    sent(trips, 3)
+    trips.cause(FLOW, 2 * MSS, 1_010_000)
+    assert trips.cause(FLOW, 3 * MSS, 41_010_000).response_ns is None
+
+
+def test_behind_a_hole_the_first_block_names_the_frame() -> None:
+    trips = RoundTrips()
+    sent(trips, 6, late_ns=300)
+    trips.cause(FLOW, 2 * MSS, 1_010_000)
+    # Frame 3 is lost; 4 and 5 come.
+    assert trips.cause(FLOW, 2 * MSS, 1_010_000, block=4 * MSS) == Cause(300, None)
+    assert trips.cause(FLOW, 2 * MSS, 1_010_000, block=5 * MSS) == Cause(300, None)
+
+
+def test_what_fills_a_hole_is_not_what_the_number_names() -> None:
+    trips = RoundTrips()
+    sent(trips, 6, late_ns=300)
+    trips.cause(FLOW, 2 * MSS, 1_010_000)
+    trips.cause(FLOW, 2 * MSS, 1_010_000, block=5 * MSS)
+    # Frame 3, sent again, fills it; frame 6 had come without an acknowledgement of its own.
+    assert trips.cause(FLOW, 6 * MSS, 90_000_000) == Cause(0, None)
+
+
+def test_a_cause_counts_once() -> None:
+    trips = RoundTrips()
+    sent(trips, 2, late_ns=40)
+    assert trips.cause(FLOW, 2 * MSS, 1_010_000).late_ns == 40
+    assert trips.cause(FLOW, 2 * MSS, 1_020_000).late_ns == 0
+
+
+def test_flows_are_told_apart() -> None:
+    trips = RoundTrips()
+    sent(trips, 2, late_ns=40)
+    sent(trips, 2, late_ns=70, flow=OTHER)
+    assert trips.cause(OTHER, 2 * MSS, 1_010_000).late_ns == 70
+    assert trips.cause(FLOW, 2 * MSS, 1_010_000).late_ns == 40
+    assert trips.cause(0, 2 * MSS, 1_010_000) == Cause(0, None)
+
+
+def test_nothing_comes_before_its_cause() -> None:
+    trips = RoundTrips()
+    trips.departed(FLOW, MSS, MSS, 1000, 9000)
+    assert trips.cause(FLOW, MSS, 8999) == Cause(0, None)
+
+
+def test_a_frame_sent_again_is_the_cause_from_then_on() -> None:
+    trips = RoundTrips()
+    trips.departed(FLOW, MSS, MSS, 1000, 1100)
+    trips.departed(FLOW, MSS, MSS, 9000, 9007)
+    assert trips.cause(FLOW, MSS, 9500).late_ns == 7
+
+
+@given(
+    first=st.integers(0, 2**32 - 1),
+    lates=st.lists(st.integers(0, 10**9), min_size=1, max_size=200),
+)
+def test_every_second_frame_through_the_wrap_of_the_sequence(first: int, lates: list[int]) -> None:
+    trips = RoundTrips()
+    for i, late in enumerate(lates):
+        trips.departed(FLOW, first + (i + 1) * MSS, MSS, 10**9, 10**9 + late)
+    for i in range(1, len(lates), 2):
+        cause = trips.cause(FLOW, first + (i + 1) * MSS, 3 * 10**9)
+        assert cause.late_ns == lates[i]
+        assert cause.response_ns == (None if i == 1 else 2 * 10**9 - lates[i])

@@ -1,0 +1,54 @@
+"""A command that needs the machine for itself: who waits says for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.cli import waiting
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.admission import OnWait
+from nashbed.controlplane.machine.state import own_state
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the machine was reserved for; another run ends after it was asked three times."""
+    asked: list[str] = []
+
+    @contextmanager
+    def reserved(what: str, on_wait: OnWait | None) -> Iterator[None]:
+        asked.append(what)
+        for _ in range(3 if on_wait else 0):
+            assert on_wait is not None
+            on_wait(own_state("ab12", "/results/other"))
+        yield
+
+    monkeypatch.setattr(waiting, "reserved", reserved)
+    monkeypatch.setattr(waiting, "require_root", lambda: None)
+    return asked
+
+
+def test_who_waits_says_for_whom_once(asked: list[str], testbed: Testbed, capsys: Capture) -> None:
+    with waiting.machine_for(testbed, Path("/results"), wait=True):
+        assert asked == ["/results"]
+    said = capsys.readouterr().err.splitlines()
+    pid = own_state("", "").pid
+    assert said == [f"waiting for the run in /results/other (pid {pid}) to end"]
+
+
+def test_who_does_not_wait_says_nothing(
+    asked: list[str], testbed: Testbed, capsys: Capture
+) -> None:
+    with waiting.machine_for(testbed, "nashbed bench cpu", wait=False):
+        assert asked == ["nashbed bench cpu"]
+    assert capsys.readouterr().err == ""
+
+
+def test_virtual_time_excludes_nobody(asked: list[str]) -> None:
+    with waiting.machine_for(Testbed(name="v", target="virtual"), "x", wait=False):
+        assert asked == []

@@ -1,0 +1,137 @@
+"""Which of the kernel's counters are losses, and which only pressure; queues of interfaces."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from nashbed.controlplane.config import load_testbed
+from nashbed.controlplane.machine import kernel_load, namespaces
+from nashbed.controlplane.machine import session as session_module
+from nashbed.controlplane.machine.command import Completed
+from nashbed.controlplane.machine.net_counters import LOSSES, PRESSURE, lost, parse, strained
+from nashbed.controlplane.machine.paths import CONFIGS
+from nashbed.controlplane.machine.session import LocalSession, SessionRequest
+
+NETSTAT = """\
+TcpExt: PruneCalled RcvPruned OfoPruned TCPRcvCollapsed TCPBacklogDrop TCPRcvQDrop DelayedACKs
+TcpExt: 1 2 3 4 5 6 7
+IpExt: InNoRoutes InOctets
+IpExt: 8 9
+"""
+SNMP = """\
+Ip: Forwarding InHdrErrors InDiscards OutDiscards
+Ip: 2 10 11 12
+Icmp: InMsgs
+Icmp: 13
+IcmpMsg: InType3
+IcmpMsg: 14
+Tcp: MaxConn InErrs
+Tcp: -1 15
+"""
+
+
+def test_lines_come_in_pairs() -> None:
+    found = parse(NETSTAT + SNMP)
+    assert list(found) == ["TcpExt", "IpExt", "Ip", "Icmp", "IcmpMsg", "Tcp"]
+    assert found["TcpExt"]["DelayedACKs"] == 7
+    assert found["Tcp"] == {"MaxConn": -1, "InErrs": 15}
+
+
+def test_thrown_away_segments_are_losses_and_full_buffers_are_pressure() -> None:
+    assert lost("rcv", NETSTAT + SNMP) == {
+        "rcv RcvPruned": 2,
+        "rcv OfoPruned": 3,
+        "rcv TCPBacklogDrop": 5,
+        "rcv TCPRcvQDrop": 6,
+        "rcv InHdrErrors": 10,
+        "rcv InDiscards": 11,
+        "rcv OutDiscards": 12,
+        "rcv InErrs": 15,
+    }
+    assert strained("snd", NETSTAT + SNMP) == {"snd PruneCalled": 1, "snd TCPRcvCollapsed": 4}
+
+
+def test_no_counter_is_both() -> None:
+    names = [set().union(*kind.values()) for kind in (LOSSES, PRESSURE)]
+    assert not names[0] & names[1]
+
+
+QDISCS = [
+    {"kind": "noqueue", "dev": "lo", "root": True, "drops": 9},
+    {"kind": "mq", "dev": "nbs0", "root": True, "drops": 7},
+    {"kind": "pfifo", "handle": "0:", "dev": "nbs0", "parent": ":1", "drops": 7},
+    {"kind": "clsact", "handle": "ffff:", "dev": "nbs0", "parent": "ffff:fff1", "drops": 20},
+    {"kind": "noqueue", "dev": "nbt1", "root": True, "drops": 0},
+]
+
+
+def test_a_queue_with_others_below_it_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def run(args: list[str]) -> Completed:
+        asked.append(args)
+        return Completed(args, 0, json.dumps(QDISCS), "")
+
+    monkeypatch.setattr(namespaces.command, "run", run)
+    drops = namespaces.qdisc_drops("nbab12-snd")
+    assert drops == {"nbs0_qdisc_dropped": 27, "nbt1_qdisc_dropped": 0}
+    assert asked == [["tc", "-n", "nbab12-snd", "-s", "-j", "qdisc", "show"]]
+
+
+class Machine:
+    """Answers the commands of a session; notes what each namespace was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def run(self, args: list[str]) -> Completed:
+        if args[:3] == ["ip", "netns", "exec"]:
+            assert args[4:] == ["cat", "/proc/net/netstat", "/proc/net/snmp"]
+            self.asked.append((args[3], "counters"))
+            return Completed(args, 0, NETSTAT + SNMP, "")
+        assert args[1] == "-n"
+        what = "queues" if args[0] == "tc" else args[-1]
+        self.asked.append((args[2], what))
+        device = {"snd": "nbs0", "rcv": "nbr0", "dp": "nbs1"}[args[2].partition("-")[2]]
+        queues = [{"dev": device, "root": True, "drops": 3}]
+        links = [{"stats64": {"rx": {"dropped": 1, "errors": 0}, "tx": {"dropped": 2}}}]
+        return Completed(args, 0, json.dumps(queues if args[0] == "tc" else links), "")
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine()
+    monkeypatch.setattr(namespaces.command, "run", machine.run)
+    monkeypatch.setattr(session_module.facts, "softnet", lambda: {"dropped": 0})
+    return machine
+
+
+@pytest.fixture
+def session(machine: Machine, tmp_path) -> LocalSession:  # type: ignore[no-untyped-def]
+    testbed = load_testbed(CONFIGS / "testbeds" / "embedded.yaml").model
+    return LocalSession(SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6))
+
+
+def test_a_session_asks_both_hosts_and_every_queue(session: LocalSession, machine: Machine) -> None:
+    losses = session.host_losses()
+    assert losses["snd TCPBacklogDrop"] == losses["rcv TCPBacklogDrop"] == 5
+    assert (losses["nbs0_tx_dropped"], losses["nbr1_rx_dropped"]) == (2, 1)
+    assert [losses[f"{name}_qdisc_dropped"] for name in ("nbs0", "nbr0", "nbs1")] == [3, 3, 3]
+    hosts = ("nbab12-snd", "nbab12-rcv")
+    assert {where for where, what in machine.asked if what == "counters"} == set(hosts)
+    assert {where for where, what in machine.asked if what == "queues"} == {*hosts, "nbab12-dp"}
+
+
+def test_a_session_tells_pressure_and_load(
+    session: LocalSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = kernel_load.KernelCounts({}, {}, {})
+    monkeypatch.setattr(session_module, "read_kernel_counts", lambda: counts)
+    strain = session.host_strain()
+    assert strain.pressure == {
+        "snd PruneCalled": 1, "snd TCPRcvCollapsed": 4,
+        "rcv PruneCalled": 1, "rcv TCPRcvCollapsed": 4,
+    }  # fmt: skip
+    assert strain.kernel is counts
+    assert strain.flow_cores == session.layout.cores

@@ -1,0 +1,59 @@
+"""What the tables say of a window: by hand, from both of its sides."""
+
+from __future__ import annotations
+
+import numpy as np
+from nashbed.controlplane.contract.records import DISTURBANCE, PAUSE
+from nashbed.controlplane.validity.disturbance_evidence import (
+    DisturbanceEvidence,
+    HoldUps,
+    QueueingDelay,
+)
+
+MS = 10**6
+WINDOW = (150 * MS, 350 * MS)
+
+
+def bins(*begins_ms: int) -> np.ndarray:
+    """A bin at each of these times; the n-th has n departures, each n us late, and so on."""
+    found = np.zeros(len(begins_ms), DISTURBANCE)
+    numbers = np.arange(1, len(begins_ms) + 1)
+    found["t_ns"] = np.array(begins_ms) * MS
+    found["departures"], found["returns"], found["responses"] = numbers, 10 * numbers, 2 * numbers
+    found["late_sum_ns"], found["late_max_ns"] = 1000 * numbers**2, 1000 * numbers
+    found["error_sum_ns"], found["error_max_ns"] = 100 * numbers, 70 * numbers
+    found["response_sum_ns"], found["response_max_ns"] = 8 * numbers, 5 * numbers
+    return found
+
+
+def pauses(*pairs_ms: tuple[int, int]) -> np.ndarray:
+    return np.array([(t * MS, length * MS) for t, length in pairs_ms], PAUSE)
+
+
+def test_bins_that_overlap_the_window_count_whole() -> None:
+    """Of bins at 50, 51, 250, 349 and 350 ms those at 51 (to 151), 250 and 349 ms overlap."""
+    found = DisturbanceEvidence(WINDOW)
+    found.feed(bins(50, 51, 250, 349, 350), pauses())
+    assert found.departures == HoldUps(2 + 3 + 4, 4000 + 9000 + 16000, 4000)
+    assert found.returns == HoldUps(90, 900, 280)
+    assert found.returns.mean_ns == 10
+    assert found.responses == HoldUps(18, 72, 20)
+    assert found.pauses == HoldUps(0, 0, 0)
+
+
+def test_pauses_that_overlap_the_window_count_whole() -> None:
+    found = DisturbanceEvidence(WINDOW)
+    found.feed(bins(), pauses((100, 50), (149, 2), (200, 7), (349, 30), (350, 900)))
+    assert found.pauses == HoldUps(3, 39 * MS, 30 * MS)
+    assert found.returns == HoldUps(0, 0, 0)
+    assert found.returns.mean_ns == 0
+
+
+def test_the_mean_queueing_delay_is_that_of_the_windows_packets() -> None:
+    """Bins with 1, 3 and no packet inside, and one outside: (4 + 3 x 8) / 4 = 7 ms."""
+    delay = QueueingDelay(WINDOW)
+    assert delay.mean_ns == 0
+    times = np.array([149, 150, 349, 200, 350]) * MS
+    delays = np.array([99, 4, 8, np.nan, 99]) * MS
+    delay.feed(times, delays, np.array([5, 1, 3, 0, 5], np.uint32))
+    assert delay.mean_ns == 7 * MS

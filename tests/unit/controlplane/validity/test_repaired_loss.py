@@ -1,0 +1,103 @@
+"""Losses that no counter tells of: copies that came late, and copies that never came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from nashbed.controlplane.contract.strain import Repeated
+from nashbed.controlplane.store.postcards import PostcardBatch
+from nashbed.controlplane.validity.measurement import TrialMeasurement
+from nashbed.controlplane.validity.postcard_evidence import HOSTS_RESPONSE_NS, PostcardEvidence
+from nashbed.controlplane.validity.repaired_loss import no_repaired_loss, repeated_payload
+from tests.unit.controlplane.validity import test_gates as base
+
+MS = 10**6
+RTT_NS = 10 * MS
+ISN = 2**32 - 1500
+trial = base.trial
+"""Of one flow, without postcards."""
+
+Row = tuple[int, int, bool, int, int]
+"""Begin in the stream, payload, dropped, arrival and departure in ns."""
+
+
+def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> TrialMeasurement:
+    """The trial with a SYN and these segments, in the order of their departure."""
+    begin, payload, dropped, arrived, left = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    count = len(rows) + 1
+    batch = PostcardBatch(
+        dropped=np.append(False, dropped),
+        flow=np.zeros(count, np.int64),
+        packet_bytes=np.append(74, payload + 66),
+        payload_bytes=np.append(0, payload),
+        tcp_seq=np.append(ISN, (ISN + 1 + begin) % 2**32),
+        tcp_flags=np.append(0x02, np.full(len(rows), 0x10)),
+        queue_bytes=np.zeros(count, np.int64),
+        enqueue_ns=np.append(0, arrived),
+        dequeue_ns=np.append(0, left),
+        seq=np.arange(count),
+    )
+    postcards = PostcardEvidence((RTT_NS,), 10**8, 0)
+    postcards.feed(batch)
+    evidence = replace(trial.evidence, postcards=postcards)
+    return base.with_sender(replace(trial, evidence=evidence), bytes_retrans=retrans)
+
+
+FIRST: list[Row] = [(0, 1000, False, 0, 5 * MS), (1000, 1000, False, 1, 6 * MS)]
+
+
+def copy(wait_ns: int) -> Row:
+    """The first segment again, so long after it left; it leaves at once."""
+    return (0, 1000, False, 5 * MS + wait_ns, 5 * MS + wait_ns)
+
+
+def test_a_dropped_segment_that_came_again_is_no_other_loss(trial: TrialMeasurement) -> None:
+    dropped: Row = (2000, 1000, True, 7 * MS, 7 * MS)
+    again: Row = (2000, 1000, False, 30 * MS, 31 * MS)
+    made = with_postcards(trial, [*FIRST, dropped, again], retrans=1000)
+    assert repeated_payload(made) == ()
+    assert base.verdict(no_repaired_loss(made)) == (True, 0, 0)
+
+
+def test_a_copy_that_the_news_could_not_have_prevented(trial: TrialMeasurement) -> None:
+    made = with_postcards(trial, [*FIRST, copy(RTT_NS + HOSTS_RESPONSE_NS)], retrans=1000)
+    assert repeated_payload(made) == (
+        Repeated(
+            flow=0, bytes=1000, packets=1, late=0, longest_ns=RTT_NS + HOSTS_RESPONSE_NS,
+            missing_bytes=0,
+        ),
+    )  # fmt: skip
+    gate = no_repaired_loss(made)
+    assert (gate.passed, gate.detail) == (True, "1 packets sent again without need")
+
+
+def test_a_copy_of_what_was_lost_behind_the_bottleneck_fails(trial: TrialMeasurement) -> None:
+    made = with_postcards(trial, [*FIRST, copy(RTT_NS + HOSTS_RESPONSE_NS + 1)], retrans=1000)
+    gate = no_repaired_loss(made)
+    assert base.verdict(gate) == (False, 1, 0)
+    assert gate.detail == "flow 0: 1 packets lost behind the bottleneck, 0 bytes before it"
+
+
+def test_a_copy_of_what_never_arrived_fails(trial: TrialMeasurement) -> None:
+    # The second segment was sent twice, but one copy of it alone is seen.
+    gate = no_repaired_loss(with_postcards(trial, FIRST, retrans=1000))
+    assert base.verdict(gate) == (False, 1, 0)
+    assert gate.detail == "flow 0: 0 packets lost behind the bottleneck, 1000 bytes before it"
+
+
+def test_what_was_sent_again_after_the_report_is_no_loss(trial: TrialMeasurement) -> None:
+    assert no_repaired_loss(with_postcards(trial, [*FIRST, copy(MS)], retrans=0)).passed
+
+
+def test_what_cannot_be_judged(trial: TrialMeasurement) -> None:
+    assert repeated_payload(trial) is None
+    gate = no_repaired_loss(trial)
+    assert (gate.passed, gate.value, gate.detail) == (True, None, "not judged: needs all postcards")
+    made = with_postcards(trial, FIRST, retrans=1000)
+    lane = made.counters.lane.model_copy(update={"random_loss_packets": 1})
+    counters = made.counters.model_copy(update={"lane": lane})
+    gate = no_repaired_loss(replace(made, counters=counters))
+    assert (gate.passed, gate.value) == (True, None)
