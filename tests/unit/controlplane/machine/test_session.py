@@ -58,14 +58,16 @@ def test_on_which_cores_each_side_receives(
 
     def run(args: Sequence[str], text: str = "") -> Completed:
         if "tee" in args:
-            written[args[3], args[-1]] = text
+            written[args[3]] = ([file.split("/")[4] for file in args[5:]], text)
+        if "ls" in args:
+            return Completed(tuple(args), 0, "rx-0 tx-0", "")
         return Completed(tuple(args), 0, '[{"address": "02:00:00:00:00:01"}]', "")
 
     monkeypatch.setattr(command, "run", run)
     namespaces.configure(make_layout("ab12", testbed, cores, lanes=1, groups=1), {})
     assert written == {
-        ("nbab12-snd", "/sys/class/net/nbs0/queues/rx-0/rps_cpus"): f"{senders}\n",
-        ("nbab12-rcv", "/sys/class/net/nbr0/queues/rx-0/rps_cpus"): f"{receivers}\n",
+        "nbab12-snd": (["nbs0"], f"{senders}\n"),
+        "nbab12-rcv": (["nbr0"], f"{receivers}\n"),
     }
 
 
