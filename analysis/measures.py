@@ -128,6 +128,11 @@ class Cell:
         """How many repetitions had not settled at their end."""
         return sum(trial.settled is False for trial in self.trials)
 
+    @property
+    def marked(self) -> int:
+        """How many repetitions have a mark."""
+        return sum(bool(trial.trial.record.marks) for trial in self.trials)
+
     def flow_range(self, metric: str, strategy: str) -> tuple[float, float] | None:
         """Smallest and largest value of one flow of a strategy in any repetition."""
         chosen = [

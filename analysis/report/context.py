@@ -42,6 +42,7 @@ from .taps import taps_context, taps_dict
 
 Json = dict[str, Any]
 
+NS_PER_MS = 1e6
 DIGEST_DIGITS = 16
 """Of a digest in a sentence; the whole of it is under provenance."""
 
@@ -108,6 +109,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "acceptance": [_acceptance(result) for result in findings.summary.acceptance],
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],
+        "disturbed": [_disturbed(t) for t in run.trials if t.record.disturbance is not None],
         "hosts": hosts_context([trial.record for trial in run.trials]),
         "valid_count": sum(trial.record.valid for trial in run.trials),
         "damaged": [{"id": d.id, "problem": d.problem} for d in measures.damaged],
@@ -353,6 +355,25 @@ def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> J
         "gates": [_gate(gates.get(name)) for name in names],
         "reasons": record.invalid_reasons,
         "marks": record.marks,
+    }
+
+
+def _disturbed(trial: SealedTrial) -> Json:
+    """What the machine did to a trial's frames; durations in ms."""
+    found = trial.record.disturbance
+    assert found is not None, "a trial of an earlier version is left out"
+    share = found.error_mean_ns / found.round_trip_ns
+    return {
+        "id": trial.id,
+        "valid": trial.record.valid,
+        "round_trip": number(found.round_trip_ns / NS_PER_MS),
+        "error": f"{number(found.error_mean_ns / NS_PER_MS)} ({number(100 * share, 2)} %)",
+        "error_max": number(found.error_max_ns / NS_PER_MS),
+        "response": number(found.response_mean_ns / NS_PER_MS) if found.responses else NONE,
+        "response_max": number(found.response_max_ns / NS_PER_MS) if found.responses else NONE,
+        "pauses": str(found.pauses),
+        "paused": number(found.paused_ns / NS_PER_MS),
+        "longest": number(found.longest_pause_ns / NS_PER_MS),
     }
 
 

@@ -67,6 +67,7 @@ class SummaryRow:
         trials_valid: Valid trials.
         trials_invalid: Trials that are not valid, repeated attempts counted.
         trials_unsettled: Valid trials whose throughput still drifted.
+        trials_marked: Valid trials with a mark: what a reader should know, and invalidates nothing.
         per_flow_throughput: Strategy -> mean throughput of a flow in bit/s.
         queue_occupancy: Strategy -> mean bytes in the queue.
         trial_metrics: Metric of a trial -> estimate, in the order of `TRIAL_METRICS`.
@@ -91,6 +92,7 @@ class SummaryRow:
     trials_valid: int
     trials_invalid: int
     trials_unsettled: int
+    trials_marked: int
     per_flow_throughput: dict[str, Estimate | None]
     queue_occupancy: dict[str, Estimate | None]
     trial_metrics: dict[str, Estimate | None]
@@ -115,6 +117,7 @@ class SummaryRow:
             "trials_valid": self.trials_valid,
             "trials_invalid": self.trials_invalid,
             "trials_unsettled": self.trials_unsettled,
+            "trials_marked": self.trials_marked,
             "per_flow_throughput": _estimates(self.per_flow_throughput),
             "queue_occupancy": _estimates(self.queue_occupancy),
             **_estimates(self.trial_metrics),
@@ -195,6 +198,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         trials_valid=len(cell.trials),
         trials_invalid=_invalid(measures, cell),
         trials_unsettled=cell.unsettled,
+        trials_marked=cell.marked,
         per_flow_throughput={s: cell.estimate("per_flow_throughput", s) for s in names},
         queue_occupancy={s: cell.estimate("queue_occupancy", s) for s in names},
         trial_metrics={name: cell.estimate(name) for name in TRIAL_METRICS},

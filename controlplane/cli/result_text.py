@@ -27,6 +27,8 @@ def result_text(results: RunResults) -> str:
         text += f"{results.scenario.equilibrium.epsilon} of the fair share by switching\n"
     if any(row.trials_unsettled for row in results.rows):
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
+    if any(row.trials_marked for row in results.rows):
+        text += "! trials with a mark: the report says what a reader should know of them\n"
     text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.report is not None:
@@ -63,6 +65,7 @@ def _differ_beyond_buffer(rows: Sequence[SummaryRow]) -> bool:
 def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> list[str]:
     invalid = f" ({row.trials_invalid} invalid)" if row.trials_invalid else ""
     moving = f" ~{row.trials_unsettled}" if row.trials_unsettled else ""
+    marked = f" !{row.trials_marked}" if row.trials_marked else ""
     return [
         row.setting if several else row.buffer,
         row.mix,
@@ -70,7 +73,7 @@ def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> li
         _number(row.trial_metrics["mean_queueing_delay"], 1e3, 1),
         _number(row.trial_metrics["utilisation"], 100.0, 1, "%"),
         *([_mark(row)] if mark else []),
-        f"{row.trials_valid}/{scenario.trials}{invalid}{moving}",
+        f"{row.trials_valid}/{scenario.trials}{invalid}{moving}{marked}",
     ]
 
 

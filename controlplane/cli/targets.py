@@ -37,13 +37,19 @@ def targets(
 
 
 def shipped_capabilities(folder: Path = CONFIGS / "testbeds") -> list[Capabilities]:
-    """What each target can do on the first of the shipped testbeds that has it."""
-    first: dict[str, Capabilities] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        testbed = load_testbed(path).model
-        if testbed.target in TARGETS and testbed.target not in first:
-            first[testbed.target] = capabilities_of(testbed)
-    return [first[name] for name in TARGETS if name in first]
+    """What each target can do on the first of the shipped testbeds that has it.
+
+    Whether arrivals are stamped is a matter of the ports: it says so where any testbed does it.
+    """
+    beds = [load_testbed(path).model for path in sorted(folder.glob("*.yaml"))]
+    found = [capabilities_of(bed) for bed in beds if bed.target in TARGETS]
+    first = {each.target: each for each in reversed(found)}
+    stamping = {each.target for each in found if each.arrival_stamps}
+    return [
+        first[name].model_copy(update={"arrival_stamps": name in stamping})
+        for name in TARGETS
+        if name in first
+    ]
 
 
 def capability_table(targets: list[Capabilities]) -> str:
@@ -71,11 +77,19 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "postcards": ", ".join(capabilities.postcards),
         "departure times": "scheduled, exact" if exact else "as seen",
         "time": "virtual" if capabilities.virtual_time else "real",
+        "arrivals": _arrivals(capabilities),
         "step of the clock": str(Duration(capabilities.clock_step_ns)),
         "per-flow bytes in the queue": "in P4"
         if capabilities.in_queue_registers
         else "from postcards",
     }
+
+
+def _arrivals(capabilities: Capabilities) -> str:
+    """Who says when a frame arrived at the data plane."""
+    if capabilities.virtual_time:
+        return "exact"
+    return "stamped by the kernel at AF_XDP ports" if capabilities.arrival_stamps else "as found"
 
 
 def write_into(path: Path, table: str) -> None:

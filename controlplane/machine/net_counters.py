@@ -29,9 +29,8 @@ LOSSES = {
     "Tcp": ("InErrs",),  # a wrong checksum or header
 }
 """A packet or more was lost each time. Not among them are frames that were for nobody here
-(InAddrErrors, IPReversePathFilter), as load generators send them.
-RcvPruned goes with TCPRcvQDrop or TCPOFODrop: the sum of
-all counts is at least the number of events, not that of packets."""
+(InAddrErrors, IPReversePathFilter), as load generators send them. RcvPruned goes with TCPRcvQDrop
+or TCPOFODrop, and OfoPruned is for several segments: the sum is no number of packets."""
 
 PRESSURE = {
     "TcpExt": (

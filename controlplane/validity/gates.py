@@ -114,8 +114,7 @@ def round_trips(trial: TrialMeasurement) -> Gate:
     """Round trips were no longer than base RTT and queue made them, as far as TCP can notice.
 
     What counts is what was left of lateness when an acknowledgement went back to its sender. A
-    TCP's rate goes with 1/RTT (Mathis et al. 1997, CCR 27(3), equation 3; Cardwell et al. 2017,
-    CACM 60(2): a BBR's estimate of it is delivered data over round trip), so that round trips
+    TCP's rate goes with 1/RTT (Mathis et al. 1997, CCR 27(3)), so that round trips
     1 % too long on average move a rate by at most about 1 %. The RTT is the smallest base RTT and
     the mean queueing delay of the window. One hold-up of more than that empties the pipe, and one
     of 200 ms is a retransmission timeout (TCP_RTO_MIN of Linux), so that the longest must be

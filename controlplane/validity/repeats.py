@@ -7,6 +7,10 @@ was sent without need, before the news was there. A copy that replaces a loss co
 sender learns of a loss from acknowledgements of what left after it (RFC 6675, RFC 8985), or by
 a timer of at least 200 ms. A host that is held up for so long that its acknowledgements come after
 such a timer looks the same; no trial should be judged by what TCP made of that either.
+
+Measured in real time, two flows at 50 Mbit/s: 151 of 151 packets that a filter before the receivers
+dropped came again, 0.39 to 40 ms after the news would have been there. In nine runs without such
+losses five of 1 685 flows had a copy, 0.5 to 14 ms before it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ NASHBED = Path(sys.executable).parent / "nashbed"
 TESTBEDS = ROOT / "configs" / "testbeds"
 STATE = Path("/run/nashbed")
 
-WIDE_GATES = "gates: {lateness_p999: 200ms, loop_gap: 1s, sampling_lateness: 200ms}\n"
+WIDE_GATES = (
+    "gates: {round_trip_error: 50%, longest_hold_up: 1s, lateness_p999: 200ms, loop_gap: 1s}\n"
+)
 SCENARIO = """\
 name: e2e
 title: An end-to-end test

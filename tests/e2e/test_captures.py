@@ -12,7 +12,7 @@ from nashbed.analysis.clock.queueing import compare
 from nashbed.analysis.clock.taps import taps_of
 from nashbed.controlplane.store.finished_run import open_run
 from nashbed.controlplane.store.sealed_trial import SealedTrial
-from tests.e2e.conftest import Nashbed
+from tests.e2e.conftest import WIDE_GATES, Nashbed
 from tests.rtl.loop.through import Plan, delays_ps, through_ports
 from tests.rtl.simulate import need_icarus
 
@@ -55,12 +55,7 @@ def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, 
 
 
 def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
-    run_dir = nashbed.run(
-        nashbed.scenario(
-            "telemetry: {capture: both}\n"
-            "gates: {lateness_p999: 200ms, loop_gap: 1s, sampling_lateness: 200ms}\n"
-        )
-    )
+    run_dir = nashbed.run(nashbed.scenario("telemetry: {capture: both}\n" + WIDE_GATES))
     run = open_run(run_dir)
     trial = run.trials[-1]
     taps = taps_of(run, trial)

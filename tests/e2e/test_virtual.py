@@ -70,6 +70,7 @@ def test_times_are_exact(virtual: Nashbed) -> None:
     gates = {gate["name"]: gate for gate in record["gates"]}
     assert record["lateness"]["max_ns"] == 0
     assert (gates["lateness"]["limit"], gates["loop_gap"]["limit"]) == (0.0, 0.0)
+    assert record["disturbance"]["error_max_ns"] == record["disturbance"]["pauses"] == 0
     assert set(record["ports_delta"].values()) == {0}
 
     cards = table(run_dir, record["id"], "postcards")

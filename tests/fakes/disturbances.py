@@ -1,7 +1,7 @@
-"""What a fake data plane says of what held frames up: every 100 ms the same, without a fault.
+"""What a fake data plane says of what held frames up: in every 100 ms the same.
 
 In real time 100 departures of a bin are 20 us late in all and 50 round trips 1 us too long in all,
-and the loop pauses for 1 ms in the middle of the trial.
+and the loop pauses for 1 ms in the middle of the trial. A fault makes one of them worse.
 """
 
 from __future__ import annotations

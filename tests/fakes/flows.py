@@ -20,7 +20,8 @@ from tests.fakes.traffic import stream_bytes
 FAULT = os.environ.get("FAKE_FLOWS", "")
 KEYS = {
     "role", "lane", "t0_ns", "duration_ns", "span_ns", "sample_ns", "interval_ns", "drain_ns",
-    "progress_ns", "read_bytes", "connect_timeout_ns", "out", "controls", "flows",
+    "progress_ns", "read_bytes", "read_interval_ns", "connect_timeout_ns", "out", "controls",
+    "flows",
 }  # fmt: skip
 FLOW_KEYS = {"flow", "group", "cc", "src", "sport", "dst", "dport", "start_ns", "process"}
 

@@ -15,11 +15,16 @@ struct round_trip_departure {
 	uint32_t bytes;
 };
 
-/* What the last acknowledgement of a connection said. */
+/* What left last, and what the last acknowledgement said. */
 struct round_trip_connection {
 	uint32_t connection;
-	uint32_t number;
+	uint32_t late_ns; /* of the frame that left last */
+	uint64_t departed_ns;
+	bool was_acknowledged;
 	bool has_block;
+	uint32_t number;
+	uint64_t
+		on_time_ns; /* when the last acknowledgement would have come, had nothing been late */
 };
 
 int
@@ -54,6 +59,30 @@ key_of(uint32_t connection, uint32_t end)
 	return (uint64_t)connection << 32 | end;
 }
 
+/* A connection's entry; one that falls into the same place takes it over. */
+static struct round_trip_connection *
+connection_at(struct round_trips *r, uint32_t connection)
+{
+	struct round_trip_connection *c = &r->connections[place(connection, CONNECTIONS_LOG2)];
+
+	if (c->connection != connection)
+		*c = (struct round_trip_connection){.connection = connection};
+	return c;
+}
+
+static void
+note_departure(struct round_trip_connection *c, uint64_t departed_ns, uint32_t late_ns)
+{
+	c->departed_ns = departed_ns;
+	c->late_ns = late_ns;
+}
+
+static uint32_t
+saturated(uint64_t ns)
+{
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
 void
 round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 		     uint64_t scheduled_ns, uint64_t departed_ns)
@@ -63,10 +92,11 @@ round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 
 	if (data->connection == 0)
 		return;
+	note_departure(connection_at(r, data->connection), departed_ns, saturated(late_ns));
 	r->departures[place(key, DEPARTURES_LOG2)] = (struct round_trip_departure){
 		.key = key,
 		.departed_ns = departed_ns,
-		.late_ns = late_ns < UINT32_MAX ? (uint32_t)late_ns : UINT32_MAX,
+		.late_ns = saturated(late_ns),
 		.bytes = data->bytes,
 	};
 }
@@ -79,7 +109,7 @@ static bool
 is_prompt(const struct round_trip_connection *last, const struct round_trip_ack *ack,
 	  const struct round_trip_departure *cause)
 {
-	return last->connection == ack->connection && !last->has_block && !ack->has_block &&
+	return last->was_acknowledged && !last->has_block && !ack->has_block &&
 	       ack->number - last->number > cause->bytes;
 }
 
@@ -87,30 +117,59 @@ is_prompt(const struct round_trip_connection *last, const struct round_trip_ack 
 static bool
 names_cause(const struct round_trip_connection *last, const struct round_trip_ack *ack)
 {
-	return ack->has_block || last->connection != ack->connection || !last->has_block;
+	return ack->has_block || !last->has_block;
+}
+
+/* The frame that the acknowledgement names, if it left and nobody else has named it; else NULL. */
+static struct round_trip_departure *
+find_cause(struct round_trips *r, const struct round_trip_ack *ack, uint64_t arrival_ns)
+{
+	uint64_t key = key_of(ack->connection, ack->has_block ? ack->block_end : ack->number);
+	struct round_trip_departure *cause = &r->departures[place(key, DEPARTURES_LOG2)];
+
+	return cause->key == key && cause->departed_ns <= arrival_ns ? cause : NULL;
+}
+
+static uint64_t
+lateness_of(const struct round_trip_connection *last, const struct round_trip_ack *ack,
+	    const struct round_trip_departure *cause, uint64_t arrival_ns)
+{
+	if (cause != NULL && names_cause(last, ack))
+		return cause->late_ns;
+	return last->departed_ns <= arrival_ns ? last->late_ns : 0;
+}
+
+static void
+remember(struct round_trip_connection *c, const struct round_trip_ack *ack, uint64_t on_time_ns)
+{
+	c->was_acknowledged = true;
+	c->has_block = ack->has_block;
+	c->number = ack->number;
+	c->on_time_ns = on_time_ns;
 }
 
 struct round_trip_cause
 round_trips_cause(struct round_trips *r, const struct round_trip_ack *ack, uint64_t arrival_ns)
 {
-	uint64_t key = key_of(ack->connection, ack->has_block ? ack->block_end : ack->number);
-	struct round_trip_departure *cause = &r->departures[place(key, DEPARTURES_LOG2)];
-	struct round_trip_connection *last =
-		&r->connections[place(ack->connection, CONNECTIONS_LOG2)];
+	struct round_trip_connection *last;
+	struct round_trip_departure *cause;
 	struct round_trip_cause found = {0};
+	uint64_t late_ns, on_time_ns;
 
 	if (ack->connection == 0)
 		return found;
-	if (cause->key == key && cause->departed_ns <= arrival_ns) {
-		found.late_ns = names_cause(last, ack) ? cause->late_ns : 0;
+	last = connection_at(r, ack->connection);
+	cause = find_cause(r, ack, arrival_ns);
+	late_ns = lateness_of(last, ack, cause, arrival_ns);
+	on_time_ns = arrival_ns > late_ns ? arrival_ns - late_ns : 0;
+	if (on_time_ns < last->on_time_ns)
+		on_time_ns = last->on_time_ns;
+	found.late_ns = arrival_ns - on_time_ns;
+	if (cause != NULL) {
 		found.has_response = is_prompt(last, ack, cause);
 		found.response_ns = arrival_ns - cause->departed_ns;
 		cause->key = 0;
 	}
-	*last = (struct round_trip_connection){
-		.connection = ack->connection,
-		.number = ack->number,
-		.has_block = ack->has_block,
-	};
+	remember(last, ack, on_time_ns);
 	return found;
 }

@@ -6,8 +6,9 @@
  * number. With this, lateness on the way out can be given back on the way back, and the time
  * that the receiver took is known.
  *
- * An entry is used once, and may be overwritten by one that falls into the same place; a cause that is
- * not found gives nothing back.
+ * An entry is used once, and may be overwritten by one that falls into the same place. Where the cause
+ * is not found, or a hole was filled, the frame of the connection that left last stands for it.
+ * Acknowledgements of a connection never overtake each other.
  */
 #ifndef NASHBED_ROUND_TRIPS_H
 #define NASHBED_ROUND_TRIPS_H
@@ -32,7 +33,7 @@ struct round_trip_ack {
 
 /* What caused it. */
 struct round_trip_cause {
-	uint64_t late_ns; /* how late it left; 0 where it is not known */
+	uint64_t late_ns; /* how late it left, as far as that may be given back */
 	/* From when it really left until its acknowledgement arrived; known only where the
 	 * receiver had no reason to wait for another frame.
 	 */

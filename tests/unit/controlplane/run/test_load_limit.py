@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from nashbed.controlplane.run.load_limit import LoadLimit
 
-SLOW = frozenset({"lateness"})
+SLOW = frozenset({"round_trips"})
 NONE: frozenset[str] = frozenset()
 
 

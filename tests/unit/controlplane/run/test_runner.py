@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, HostError, NashbedError, TargetError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -16,13 +18,16 @@ from nashbed.controlplane.run.work import Job, Work
 from nashbed.controlplane.store.digests import table_digest
 from nashbed.controlplane.store.documents import read_document
 from nashbed.controlplane.store.errors import DiskFullError
+from nashbed.controlplane.store.sealed_trial import open_trial
 from nashbed.controlplane.store.tables import TABLES
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
-from tests.unit.controlplane.conftest import MakeRun
+from tests.unit.controlplane.conftest import TESTBED, MakeRun
 
 ONE_ATTEMPT = "sweep: {mixes: [1]}\nmax_attempts: 1"
+UNSTAMPED = TESTBED.replace("af_xdp", "af_packet")
+MS = 10**6
 
 
 def run_fake(run: ActiveRun) -> tuple[list[TrialRecord], FakeSession]:
@@ -84,8 +89,9 @@ def test_the_tables_follow_the_contract(make_run: MakeRun) -> None:
         ("FLOWS", "wrong_cc", "congestion_control"),
         ("FLOWS", "short", "flows_overlapped"),
         ("FLOWS", "sink_loss", "sink_bytes"),
-        ("DATAPLANE", "lateness", "lateness"),
-        ("DATAPLANE", "gap", "loop_gap"),
+        ("DATAPLANE", "held_up", "round_trips"),
+        ("DATAPLANE", "stalled", "responses"),
+        ("DATAPLANE", "forgotten", "round_trips"),
         ("DATAPLANE", "ring_loss", "no_other_loss"),
     ],
 )
@@ -98,6 +104,38 @@ def test_each_gate_finds_its_fault_and_the_trial_is_kept(
     assert not records[0].valid
     assert failed_gates(records[0]) == [gate]
     assert records[0].invalid_reasons[0].startswith(f"{gate}: ")
+
+
+def test_what_held_frames_up_is_kept_with_the_trial(make_run: MakeRun) -> None:
+    """The fake is 1 us too late for 50 returns in each 100 ms, and pauses for 1 ms once.
+
+    From 1 ms before the start its bins of 100 ms begin at -1, 99, 199 and 299 ms, and the one at
+    399 ms; the window is 100 to 400 ms, so that four of them overlap it.
+    """
+    run = make_run("sweep: {mixes: [0, 1, 3]}", ONE_ATTEMPT)
+    records, _ = run_fake(run)
+    found = records[0].disturbance
+    assert records[0].valid
+    assert found is not None
+    assert (found.returns, found.error_mean_ns, found.error_max_ns) == (200, 20.0, 500)
+    assert (found.departures, found.late_mean_ns, found.late_max_ns) == (400, 200.0, 5000)
+    assert (found.responses, found.response_mean_ns) == (40, 20_000.0)
+    assert (found.pauses, found.paused_ns, found.longest_pause_ns, found.lost) == (1, MS, MS, 0)
+    assert 10 * MS < found.round_trip_ns < 100 * MS
+    assert records[0].marks == ()
+    sealed = open_trial(run.directory.trials / records[0].id)
+    assert len(sealed.arrays("disturbances")["t_ns"]) == 5
+    assert sealed.arrays("pauses")["length_ns"].tolist() == [MS]
+
+
+@pytest.mark.parametrize(("testbed", "failed"), [(TESTBED, []), (UNSTAMPED, ["loop_gap"])])
+def test_the_loops_pauses_judge_arrivals_that_nothing_stamps(
+    make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, testbed: str, failed: list[str]
+) -> None:
+    monkeypatch.setenv("FAKE_DATAPLANE", "gap")
+    run = make_run("sweep: {mixes: [0, 1, 3]}", ONE_ATTEMPT)
+    records, _ = run_fake(replace(run, testbed=parse_testbed(testbed, "fake.yaml")))
+    assert failed_gates(records[0]) == failed
 
 
 def test_a_lost_postcard_is_seen_by_every_exact_gate(

@@ -107,7 +107,7 @@ def test_lanes_that_share_nothing_are_the_only_limit() -> None:
 
     def execute(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> SimpleNamespace:
         lanes(job, lane, tell)
-        return record(False, "lateness") if job.attempt == 0 else record(True)
+        return record(False, "round_trips") if job.attempt == 0 else record(True)
 
     Scheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(late.append, every_s=0.005)
     assert lanes.most == 3
@@ -143,7 +143,7 @@ def test_late_trials_slow_the_run_down_once_and_it_recovers() -> None:
 
     def execute(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> SimpleNamespace:
         time.sleep(0.02)
-        return record(False, "lateness") if next(late, False) else record(True)
+        return record(False, "round_trips") if next(late, False) else record(True)
 
     scheduler = scheduler_of([job(f"j{i}", 125) for i in range(8)], 2, 250, execute)
     scheduler.run(shown.append, every_s=0.002)

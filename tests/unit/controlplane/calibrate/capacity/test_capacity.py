@@ -18,7 +18,7 @@ from nashbed.controlplane.calibrate.capacity.search import Search
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
-from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt, Stalls
+from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt, RoundTripError, Stalls
 from nashbed.controlplane.contract.errors import ConfigError, HostError, Interrupted
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
@@ -123,7 +123,8 @@ def test_lanes_are_trials_of_ordinary_runs() -> None:
     assert [level.lanes for level in found.levels] == [2, 5, 6, 6]
     assert all(level.passed and level.valid_lanes == level.lanes for level in found.levels)
     assert len(told) == 4
-    assert "6 lanes, 300 Mbit/s; every gate passed; p99.9 lateness 20 us" in told[-1]
+    assert "6 lanes, 300 Mbit/s; every gate passed; p99.9 lateness 20 us; round trips " in told[-1]
+    assert "round trips 0.0 us too long on average, 0.0005 ms at most" in told[-1]
     most = found.passed_at(6)
     assert len(most) == 2
     assert most[0].lateness == Lateness(p50_ns=9, p999_ns=20_000, max_ns=20_000, max_gap_ns=1000)
@@ -135,12 +136,12 @@ def test_lanes_are_trials_of_ordinary_runs() -> None:
 
 @pytest.mark.slow
 def test_gates_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAKE_DATAPLANE", "lateness")
+    monkeypatch.setenv("FAKE_DATAPLANE", "held_up")
     found, told = count_lanes(Capacities(SHORT, start=1, attempts=1))
     assert found.lanes == 0
-    assert [level.failed for level in found.levels] == [{"lateness": 2}, {"lateness": 1}]
-    assert found.levels[0].reason.startswith("lateness: p99.9 100000000 ns")
-    assert "failed (lateness of 2)" in told[0]
+    assert [level.failed for level in found.levels] == [{"round_trips": 2}, {"round_trips": 1}]
+    assert found.levels[0].reason.startswith("round_trips: round trips 6 ms too long")
+    assert "failed (round_trips of 2)" in told[0]
 
 
 def test_a_machine_that_can_run_nothing_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +208,14 @@ def test_what_the_cores_did() -> None:
 
 def level(lanes: int, passed: bool, p999_us: int = 100) -> LevelAttempt:
     late = Lateness(p50_ns=20_000, p999_ns=1000 * p999_us, max_ns=10**6, max_gap_ns=10**6)
-    return LevelAttempt(lanes=lanes, rate_bps=lanes * 50 * MBIT, passed=passed, lateness=late)
+    error = RoundTripError(mean_ns=1000.0 * p999_us, max_ns=10**6)
+    return LevelAttempt(
+        lanes=lanes,
+        rate_bps=lanes * 50 * MBIT,
+        passed=passed,
+        lateness=late,
+        round_trip_error=error,
+    )
 
 
 def made_up(testbed, what: Capacities, tell) -> LaneCount:
@@ -239,8 +247,9 @@ def test_a_core_of_this_machine_is_watched() -> None:
 def test_the_figures() -> None:
     figures = {each.name: each for each in bench_lanes(bed(), Capacities(), 2, made_up, still)}
     assert list(figures) == [
-        "lanes_gbps", "lateness_p50_us_100mbit", "lateness_p999_us_100mbit",
-        "lateness_p50_us_lanes", "lateness_p999_us_lanes",
+        "lanes_gbps",
+        "lateness_p50_us_100mbit", "lateness_p999_us_100mbit", "round_trip_error_us_100mbit",
+        "lateness_p50_us_lanes", "lateness_p999_us_lanes", "round_trip_error_us_lanes",
         "machine_late_permille_alone", "machine_late_permille_busy",
     ]  # fmt: skip
     assert figures["lanes_gbps"].values == (1.2, 1.2)
@@ -249,8 +258,12 @@ def test_the_figures() -> None:
     assert len(figures["lanes_gbps"].data["levels"][0]) == 4
     assert figures["lateness_p999_us_100mbit"].values == (50.0, 50.0)
     late = figures["lateness_p999_us_lanes"]
-    assert (late.values, late.wanted, late.sense) == ((300, 500, 300, 500), 400, "at most")
-    assert late.met  # their median is exactly at the bound
+    assert (late.values, late.wanted) == ((300, 500, 300, 500), None)
+    error = figures["round_trip_error_us_lanes"]
+    assert (error.values, error.wanted, error.sense) == ((300, 500, 300, 500), 400, "at most")
+    assert error.met  # their median is exactly at the bound
+    assert error.detail.endswith("on average; at most 1, 1, 1, 1 ms")
+    assert figures["round_trip_error_us_100mbit"].values == (50, 50)
     assert figures["machine_late_permille_alone"].values == (0, 0)
     assert figures["machine_late_permille_busy"].median == pytest.approx(2 * 4.6 / 15)
     json.dumps([each.to_dict() for each in figures.values()])
