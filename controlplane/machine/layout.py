@@ -78,6 +78,7 @@ class Layout:
         switch: The switch program's namespace; empty where there is none on this machine.
         senders: The senders' side.
         receivers: The receivers' side.
+        loop_core: The packet loop's core.
         cores: Cores for everything but the packet loop.
         lanes: Lanes in use.
         groups: Flow groups of a lane.
@@ -87,6 +88,7 @@ class Layout:
     switch: str
     senders: HostSide
     receivers: HostSide
+    loop_core: int
     cores: tuple[int, ...]
     lanes: int
     groups: int
@@ -113,6 +115,21 @@ class Layout:
         inlet, telemetry = CABLES
         return (inlet.switch, self.receivers.peer, telemetry.switch)
 
+    def receive_cores(self, side: HostSide) -> tuple[int, ...]:
+        """Cores on which the kernel does the receive work of a side's frames.
+
+        They are those that the packet loop does not use. Where that is one core only, it is full of
+        both hosts' TCP long before the loop's is, so the receivers' half of it is done on the
+        loop's core, as part of sending a frame (hosts/README.md has what that gives).
+
+        Args:
+            side: One of the two.
+        """
+        sent_by_loop = side.peer_namespace == self.dp
+        if side.side == "rcv" and sent_by_loop and len(self.cores) == 1:
+            return (self.loop_core,)
+        return self.cores
+
 
 def make_layout(run_id: str, testbed: Testbed, cores: int, lanes: int, groups: int) -> Layout:
     """Lay a run out.
@@ -133,6 +150,7 @@ def make_layout(run_id: str, testbed: Testbed, cores: int, lanes: int, groups: i
         switch=switch,
         senders=_side("snd", run_id, ports.senders, dp),
         receivers=_side("rcv", run_id, ports.receivers, switch or dp),
+        loop_core=testbed.dataplane.core,
         cores=others or (0,),
         lanes=lanes,
         groups=groups,

@@ -99,7 +99,7 @@ def configure(layout: Layout, sysctls: dict[str, str]) -> None:
             _hold_back(side.namespace, side.interface)
         command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
         _sysctl(side.namespace, sysctls)
-        _steer(side.namespace, side.interface, layout.cores)
+        _steer(side.namespace, side.interface, layout.receive_cores(side))
     _address(layout.senders, layout.receivers, layout)
     _address(layout.receivers, layout.senders, layout)
 
@@ -176,10 +176,9 @@ def _hold_back(namespace: str, interface: str) -> None:
 
 
 def _steer(namespace: str, interface: str, cores: tuple[int, ...]) -> None:
-    """Have received frames of every queue processed on the cores that the packet loop does not use.
+    """Have received frames of every queue processed on some cores, whichever core sent them.
 
-    The loop's own core would otherwise do the kernel's receive work for what it sends
-    (softirq), and be late with everything else.
+    Without that the sender's core does the kernel's receive work for what it sends (softirq).
     """
     mask = f"{sum(1 << core for core in cores):x}"
     # Bitmaps are written in groups of 32 bits, the highest first.

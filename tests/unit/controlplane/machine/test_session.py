@@ -13,8 +13,9 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.machine import cleanup, namespaces, preflight
+from nashbed.controlplane.machine import cleanup, command, namespaces, preflight
 from nashbed.controlplane.machine import session as session_module
+from nashbed.controlplane.machine.command import Completed
 from nashbed.controlplane.machine.layout import make_layout
 from nashbed.controlplane.machine.paths import CONFIGS, artefact, built
 from nashbed.controlplane.machine.session import LocalSession, SessionRequest, host_sysctls
@@ -32,6 +33,42 @@ def test_names_and_addresses() -> None:
     assert layout.cores == (0, 2, 3)
     assert sender_address(63, 15) == "10.64.63.16"
     assert receiver_address(0, 0) == "10.65.0.1"
+
+
+@pytest.mark.parametrize(
+    ("file", "cores", "senders", "receivers"),
+    [
+        ("embedded", 2, "1", "2"),  # one core is left: it cannot do both hosts' receive work
+        ("embedded", 1, "1", "1"),
+        ("embedded", 4, "d", "d"),
+        ("embedded", 34, "3,fffffffd", "3,fffffffd"),
+        ("af_packet", 2, "1", "2"),
+        ("tap", 2, "1", "1"),
+        ("bmv2", 2, "1", "1"),  # the switch sends to the receivers, not the packet loop
+    ],
+)
+def test_on_which_cores_each_side_receives(
+    file: str, cores: int, senders: str, receivers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    testbed = load_testbed(TESTBEDS / f"{file}.yaml").model
+    testbed = testbed.model_copy(
+        update={"dataplane": testbed.dataplane.model_copy(update={"core": min(1, cores - 1)})}
+    )
+    written = {}
+
+    def run(args: Sequence[str], text: str = "") -> Completed:
+        if "tee" in args:
+            written[args[3]] = ([file.split("/")[4] for file in args[5:]], text)
+        if "ls" in args:
+            return Completed(tuple(args), 0, "rx-0 tx-0", "")
+        return Completed(tuple(args), 0, '[{"address": "02:00:00:00:00:01"}]', "")
+
+    monkeypatch.setattr(command, "run", run)
+    namespaces.configure(make_layout("ab12", testbed, cores, lanes=1, groups=1), {})
+    assert written == {
+        "nbab12-snd": (["nbs0"], f"{senders}\n"),
+        "nbab12-rcv": (["nbr0"], f"{receivers}\n"),
+    }
 
 
 VETH = ("nbs1", "nbr1")
