@@ -180,8 +180,10 @@ class Disturbance(ContractModel):
         error_mean_ns: By how much their round trips were too long, on average, after what was
             late on the way there had been taken off the way back.
         error_max_ns: The most.
-        responses: Acknowledgements that no timer of the receiver put off.
-        response_mean_ns: From a frame's departure until its acknowledgement came, on average.
+        responses: Echoes that the senders' host answered, and acknowledgements that no timer of
+            a receiver put off.
+        response_mean_ns: From the question, or a frame's departure, until the answer came, on
+            average.
         response_max_ns: The longest.
         pauses: Times in which the data plane's loop did not run, of 0.5 ms or more.
         paused_ns: Their sum.

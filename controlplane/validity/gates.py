@@ -158,16 +158,15 @@ def _round_trip_text(trial: TrialMeasurement) -> str:
 
 
 def responses(trial: TrialMeasurement) -> Gate:
-    """Receivers answered in time: the core of the flows was not taken away.
+    """The hosts answered in time: the core of the flows was not taken away.
 
-    From a frame's departure until the acknowledgement that it caused came back, where no timer
-    of the receiver can have put that off. The bound is that of one hold-up in `round_trips`.
+    Senders are asked by ICMP echoes of the data plane's own; receivers answer frames by
+    acknowledgements, counted where no timer can have put them off and no switch's queue lies
+    between (hosts/README.md). The bound is that of one hold-up in `round_trips`.
     """
-    if trial.capabilities.switch_beside:
-        return _unknown("responses", "ns", "the switch's queue is part of what is seen")
     seen = trial.evidence.disturbance.responses
     if not seen.count:
-        return _unknown("responses", "ns", "nothing was answered at once in the window")
+        return _unknown("responses", "ns", "nobody was asked in the window")
     value, limit = seen.longest_ns, _hold_up_limit(trial)
     detail = f"answered after {_ms(seen.mean_ns)} on average, {_ms(value)} at most"
     return _gate("responses", value <= limit, value, limit, "ns", detail)

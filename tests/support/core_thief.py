@@ -1,8 +1,8 @@
 """A machine that takes cores away: every core for 20 ms at random moments, once in 2 s.
 
 `python -m tests.support.core_thief` does it until it is stopped; `stolen_cores()` while a block
-runs. A process for each core holds it at real-time priority, so that nothing else runs there: to
-the programs on that core it looks as if a hypervisor had given the core to somebody else.
+runs. A process for each core holds it at real-time priority and with softirqs off (hold_core.py): to
+everything on that core it looks as if a hypervisor had given the core to somebody else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+
+from .hold_core import CoreHolder
 
 USUAL_MS = 20.0
 USUAL_EVERY_S = 2.0
@@ -68,12 +70,11 @@ def _steal(core: int, hold_s: float, every_s: float, seed: int, parent: int) -> 
     """Take a core until the parent has ended."""
     os.sched_setaffinity(0, {core})
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    holder = CoreHolder()
     moments = random.Random(f"{seed}/{core}")
     while os.getppid() == parent:
         time.sleep(moments.expovariate(1 / every_s))
-        end = time.monotonic() + hold_s
-        while time.monotonic() < end:
-            pass
+        holder.hold(hold_s)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 
 #include "common/clock.h"
 #include "common/nanoseconds.h"
+#include "echo.h"
 
 #define HIGHEST_PRIORITY (-20)
 /* A polling loop's rounds take microseconds: shorter gaps are not recorded. */
@@ -44,6 +45,16 @@ dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uin
 		  hold_ups_note(&dp->hold_ups, mbuf, id == WIRE_SENDERS, lane, departure_ns));
 }
 
+/* What is left of frames that came: all but the answers of the senders' host. */
+static uint32_t
+take_echoes(struct dataplane *dp, const struct wire *wire, struct rte_mbuf **mbufs,
+	    uint64_t *arrivals_ns, uint32_t n)
+{
+	if (dp->echo == NULL || wire->id != WIRE_SENDERS)
+		return n;
+	return echo_take(dp->echo, dp, mbufs, arrivals_ns, n);
+}
+
 /* The clock is read once the frames are here: the time of arrival of those that nobody stamped.
  * An earlier time would cut their delay short by as long as this thread was held up in between.
  */
@@ -61,7 +72,8 @@ receive(struct dataplane *dp, enum wire_id id)
 		if (n > 0) {
 			wire_arrivals(wire, mbufs, n, dp->epoch_ns, dataplane_now_ns(dp),
 				      arrivals_ns);
-			dp->role->receive(dp, id, mbufs, arrivals_ns, n);
+			dp->role->receive(dp, id, mbufs, arrivals_ns,
+					  take_echoes(dp, wire, mbufs, arrivals_ns, n));
 		}
 		total += n;
 	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);
@@ -114,6 +126,8 @@ one_round(struct dataplane *dp)
 	now_ns = dataplane_now_ns(dp);
 	due = dp->role->next_event(dp) <= now_ns;
 	dp->role->advance(dp, now_ns);
+	if (dp->echo != NULL)
+		echo_ask(dp->echo, dp, now_ns);
 	/* First the forward direction, then the reverse. */
 	for (int id = N_WIRES - 1; id >= 0; id--)
 		moved += send_all(dp, &dp->wires[id]);
@@ -219,6 +233,8 @@ loop_run(struct dataplane *dp)
 	uint64_t before_ns = dataplane_now_ns(dp);
 	uint64_t begin_ns = before_ns;
 
+	if (dp->wires[WIRE_SENDERS].stamps)
+		dp->echo = echo_create(dp->config.lanes);
 	raise_priority();
 	/* The default slack of 50 us would be the sleeping loop's lateness. */
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -236,4 +252,6 @@ loop_run(struct dataplane *dp)
 			begin_ns = dataplane_now_ns(dp);
 		}
 	}
+	echo_destroy(dp->echo);
+	dp->echo = NULL;
 }

@@ -31,6 +31,8 @@ struct lane_state {
 	uint64_t postcards;  /* made by the bottleneck, or arrived from the switch */
 };
 
+struct echo;
+
 struct loop_stats {
 	uint64_t iterations;
 	uint64_t busy;	  /* iterations with a frame in or out */
@@ -51,6 +53,7 @@ struct dataplane {
 	struct lane_state *lanes;
 	struct hold_ups hold_ups;
 	struct loop_stats loop;
+	struct echo *echo; /* live/echo.h; NULL: the senders' host is not asked */
 	struct mailbox mailbox;
 	atomic_bool stop;
 };
