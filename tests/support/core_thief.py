@@ -1,8 +1,8 @@
 """A machine that takes cores away: every core for 20 ms at random moments, once in 2 s.
 
 `python -m tests.support.core_thief` does it until it is stopped; `stolen_cores()` while a block
-runs. A process for each core holds it at real-time priority and with softirqs off (hold_core.py): to
-everything on that core it looks as if a hypervisor had given the core to somebody else.
+runs. A process for each core holds it at real-time priority and with softirqs off (hold_core.py):
+to everything on that core it looks as if a hypervisor had given the core to somebody else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from .hold_core import CoreHolder
+from .hold_core import CoreHolder, HoldError
 
 USUAL_MS = 20.0
 USUAL_EVERY_S = 2.0
@@ -49,12 +49,17 @@ def stolen_cores(
         hold_ms: How long each is held each time.
         every_s: Mean time from one time to the next.
         seed: Of the moments.
+
+    Raises:
+        HoldError: They could not be taken until the block's end.
     """
     words = [word for core in cores for word in ("--core", str(core))]
     words += ["--ms", str(hold_ms), "--every", str(every_s), "--seed", str(seed)]
     thief = subprocess.Popen([sys.executable, "-m", "tests.support.core_thief", *words])
     try:
         yield
+        if thief.poll() is not None:
+            raise HoldError("the program that takes cores has ended by itself")
     finally:
         thief.terminate()
         thief.wait()

@@ -1,7 +1,7 @@
 """Holding the core that this process runs on, softirqs included, as a hypervisor would.
 
-A busy process, whatever its priority, is interrupted by softirqs, in which the kernel's TCP does most
-of its work. An eBPF program that the kernel runs on trial (hold.bpf.c) is not.
+A busy process, whatever its priority, is interrupted by softirqs, in which the kernel's TCP does
+most of its work. An eBPF program that the kernel runs on trial (hold.bpf.c) is not.
 """
 
 from __future__ import annotations

@@ -54,6 +54,10 @@ class HostsBed(Bed):
         return Wire(self.namespace(end), WIRES[end][0])
 
 
+ECHO_MAGIC = 0x6E6173686265640A.to_bytes(8, "little")
+"""In every echo by which the data plane asks the senders' host (hosts/dpdk/live/echo.c)."""
+
+
 class Wire:
     """A raw socket at the far end of a wire; it stays in the namespace where it was made."""
 
@@ -74,7 +78,7 @@ class Wire:
         return before_ns
 
     def receive(self, count: int, timeout_s: float = 10) -> list[Seen]:
-        """The next `count` frames, fewer when they do not come in time."""
+        """The next `count` frames but for the data plane's echoes, fewer when they are late."""
         deadline = time.monotonic() + timeout_s
         seen: list[Seen] = []
         while len(seen) < count and (left := deadline - time.monotonic()) > 0:
@@ -83,6 +87,8 @@ class Wire:
                 frame, extra, _, _ = self._socket.recvmsg(2048, 256)
             except TimeoutError:
                 break
+            if ECHO_MAGIC in frame:
+                continue
             seconds, nanoseconds = struct.unpack("qq", extra[0][2])
             seen.append(Seen(frame, seconds * 10**9 + nanoseconds))
         return seen
