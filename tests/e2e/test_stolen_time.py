@@ -180,9 +180,7 @@ def test_a_loop_that_is_stopped_changes_no_arrival(nashbed: Nashbed) -> None:
     assert abs(np.mean(shares[0]) - np.mean(shares[1])) <= bound, shares
 
 
-@pytest.mark.skipif(
-    shutil.which("clang") is None, reason="clang, which makes the thief, is not installed"
-)
+@pytest.mark.skipif(shutil.which("clang") is None, reason="clang makes the thief; not here")
 def test_a_stolen_core_of_the_flows_is_seen_and_refused(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", mixes="[2]", **{**USUAL, "buffer": "1bdp"})
     process = nashbed.start("run", str(scenario), "--out", str(nashbed.results), "--no-report")
