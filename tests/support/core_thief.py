@@ -1,4 +1,4 @@
-"""A machine that takes cores away: every core for 20 ms at random moments, once in 2 s.
+"""A machine that takes cores away: every core once in 2 s, at a random moment, for 20 ms.
 
 `python -m tests.support.core_thief` does it until it is stopped; `stolen_cores()` while a block
 runs. A process for each core holds it at real-time priority and with softirqs off (hold_core.py):
@@ -29,7 +29,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--core", type=int, action="append", help="a core (default: every core)")
     parser.add_argument("--ms", type=float, default=USUAL_MS, help="how long each time")
-    parser.add_argument("--every", type=float, default=USUAL_EVERY_S, help="mean time between, s")
+    parser.add_argument(
+        "--every", type=float, default=USUAL_EVERY_S, help="once in so many seconds"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     args = parser.parse_args(words)
     cores = args.core or sorted(os.sched_getaffinity(0))
@@ -47,7 +49,7 @@ def stolen_cores(
     Args:
         cores: Which.
         hold_ms: How long each is held each time.
-        every_s: Mean time from one time to the next.
+        every_s: Once in each so many seconds, at a random moment of them.
         seed: Of the moments.
 
     Raises:
@@ -77,9 +79,16 @@ def _steal(core: int, hold_s: float, every_s: float, seed: int, parent: int) -> 
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     holder = CoreHolder()
     moments = random.Random(f"{seed}/{core}")
+    begin = time.monotonic()
     while os.getppid() == parent:
-        time.sleep(moments.expovariate(1 / every_s))
+        wait_until(begin + moments.uniform(0, every_s))
         holder.hold(hold_s)
+        begin += every_s
+
+
+def wait_until(moment: float) -> None:
+    """Sleep until a time of time.monotonic()."""
+    time.sleep(max(0.0, moment - time.monotonic()))
 
 
 if __name__ == "__main__":
