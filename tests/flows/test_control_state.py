@@ -56,7 +56,7 @@ def test_state_is_read_by_socket(
         assert len(told) >= 10
         assert set(told["bbr_mode"]) <= MODES
         # Its window in a round trip, of the same acknowledgement as TCP_INFO, unless another one
-        # came between the two reads; the kernel tells the smoothed round trip in whole microseconds.
+        # came between the two reads; the kernel tells the smoothed round trip in whole us.
         window_bits = told["cwnd_pkts"].astype(np.float64) * told["mss"] * 8
         expected = window_bits / (told["srtt_us"] * 1e-6)
         away = np.abs(told["bbr_bw_bps"] / expected - 1)
