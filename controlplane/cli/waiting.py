@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ..contract.testbed import Testbed
 from ..machine.admission import OnWait, reserved
+from ..machine.guest_scratch import guests_folder, remove_dead_sessions
 from ..machine.preflight import require_root
 from ..machine.state import RunState
 from .console import duration_text
@@ -26,6 +27,9 @@ Wait = Annotated[
 def machine_for(testbed: Testbed, what: Path | str, wait: bool) -> Iterator[None]:
     """Have the machine while the block lasts, where the testbed is in real time.
 
+    What dead runs left is removed, also where there is nothing more to run: a run may be killed
+    between its last trial and its end.
+
     Args:
         testbed: The testbed; in virtual time it shares nothing with others.
         what: What it is for, as others are told: the folder, or the command.
@@ -35,6 +39,7 @@ def machine_for(testbed: Testbed, what: Path | str, wait: bool) -> Iterator[None
         HostError: This is not root, or another run is alive and not waited for.
     """
     if testbed.is_virtual:
+        remove_dead_sessions(guests_folder())
         yield
         return
     require_root()

@@ -48,7 +48,7 @@ def admission(folder: Path = STATE_DIR) -> Iterator[None]:
 
 @contextmanager
 def reserved(what: str, on_wait: OnWait | None = None, folder: Path = STATE_DIR) -> Iterator[None]:
-    """Have the machine for this process while the block lasts.
+    """Have the machine for this process while the block lasts, without what dead runs left there.
 
     Args:
         what: What it is for, as others are told: a folder, or a command.
@@ -56,7 +56,8 @@ def reserved(what: str, on_wait: OnWait | None = None, folder: Path = STATE_DIR)
         folder: Of the state files.
 
     Raises:
-        HostError: Another run is alive and not waited for, or a state file is damaged.
+        HostError: Another run is alive and not waited for, a state file is damaged, or what a dead
+            run left cannot be removed.
     """
     reservation = _reserve(what, on_wait, folder)
     try:
@@ -70,7 +71,7 @@ def _reserve(what: str, on_wait: OnWait | None, folder: Path) -> StateFile:
     while True:
         try:
             with admission(folder):
-                cleanup.refuse_live_runs(folder)
+                cleanup.remove_dead_runs(folder)
                 return StateFile(mine, folder)
         except cleanup.OtherRunError as error:
             if on_wait is None:

@@ -64,8 +64,10 @@ def remove_dead_sessions(folder: Path) -> list[RunState]:
         folder: The folder of all sessions.
 
     Raises:
-        HostError: Something cannot be removed.
+        HostError: Something cannot be removed, or the folder is another user's.
     """
+    if folder.exists():
+        _require_own(folder)
     dead = []
     for path, state in read_states(folder):
         # The state of a session that is being closed elsewhere may be gone in between.
@@ -79,11 +81,15 @@ def remove_dead_sessions(folder: Path) -> list[RunState]:
 
 
 def _make_private(folder: Path) -> None:
-    """Others may write to the folder around it: refuse one that is theirs."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        status = folder.lstat()
     except OSError as error:
         raise HostError(f"{folder}: {error.strerror}; set XDG_RUNTIME_DIR or TMPDIR") from error
+    _require_own(folder)
+
+
+def _require_own(folder: Path) -> None:
+    """Others may write to the folder around it: refuse one that is theirs."""
+    status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise HostError(f"{folder}: not a folder of this user; remove it, or set XDG_RUNTIME_DIR")

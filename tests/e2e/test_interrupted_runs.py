@@ -69,6 +69,17 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "complete"
 
 
+def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
+    path = nashbed.scenario(WIDE_GATES, duration="2s")
+    process = nashbed.start("run", str(path), "--out", str(nashbed.results), "--no-report")
+    wait_for(lambda: sealed(nashbed) > 0)
+    process.kill()
+    process.communicate()
+    (run_dir,) = nashbed.run_dirs()
+    nashbed.call("resume", str(run_dir), "--no-report")
+    assert leftovers(run_dir) == []
+
+
 def processes_of(run_dir: Path) -> list[str]:
     return [each for each in leftovers(run_dir) if each.startswith("/") and " --config " in each]
 

@@ -82,7 +82,7 @@ def test_without_root_dead_sessions_are_removed(
     monkeypatch.setattr(doctor, "read_states", list)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(os, "getpid", lambda: 2**22 + 1)  # of a process that is gone
-    monkeypatch.setattr("nashbed.controlplane.machine.guest_scratch._make_private", lambda _: None)
+    monkeypatch.setattr("nashbed.controlplane.machine.guest_scratch._require_own", lambda _: None)
     scratch = Path(open_scratch(tmp_path, "ab12", Path("/results/run")).state.scratch)
     assert scratch.is_dir()
     monkeypatch.undo()
@@ -96,7 +96,7 @@ def test_what_real_time_has_left_needs_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = RunState.model_construct(id="ab12", run_dir="/results/run")
-    monkeypatch.setattr(doctor, "guests_folder", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "guests_folder", lambda: tmp_path / "none")
     monkeypatch.setattr(doctor, "read_states", lambda: [(tmp_path, left)])
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(HostError, match="not root"):

@@ -10,7 +10,7 @@ import pytest
 from nashbed.controlplane.cli import waiting
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.admission import OnWait
-from nashbed.controlplane.machine.state import own_state
+from nashbed.controlplane.machine.state import StateFile, own_state, read_states
 
 Capture = pytest.CaptureFixture[str]
 
@@ -49,6 +49,12 @@ def test_who_does_not_wait_says_nothing(
     assert capsys.readouterr().err == ""
 
 
-def test_virtual_time_excludes_nobody(asked: list[str]) -> None:
+def test_virtual_time_excludes_nobody_and_clears_up(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "guests_folder", lambda: tmp_path)
+    dead = own_state("ab12-1-0", "/results/gone").model_copy(update={"pid": 2**22 + 1})
+    StateFile(dead, tmp_path)
     with waiting.machine_for(Testbed(name="v", target="virtual"), "x", wait=False):
         assert asked == []
+        assert read_states(tmp_path) == []

@@ -23,13 +23,13 @@ def begin(folder: Path, together: Barrier, answer: Connection, ended: Barrier) -
 
     The look at the state files is made slow, so that without a lock all would see none.
     """
-    usual = cleanup.refuse_live_runs
+    usual = cleanup.remove_dead_runs
 
     def slowly(where: Path) -> None:
         usual(where)
         time.sleep(0.05)
 
-    cleanup.refuse_live_runs = slowly
+    cleanup.remove_dead_runs = slowly
     together.wait()
     try:
         with admission.reserved("mine", folder=folder):
@@ -99,8 +99,21 @@ def test_a_reservation_outlives_the_clean_up_of_its_own_sessions(tmp_path: Path)
         assert len(read_states(tmp_path)) == 1
 
 
+def dead_state(**more: object) -> RunState:
+    """The state of a run whose process is gone."""
+    return own_state("cd34", "gone").model_copy(update={"pid": 2**22 + 1, **more})
+
+
 def test_a_dead_reservation_holds_up_nobody(tmp_path: Path) -> None:
-    dead = own_state("reserved-1", "gone").model_copy(update={"pid": 2**22 + 1, "reserves": True})
-    StateFile(dead, tmp_path)
-    with admission.reserved("mine", folder=tmp_path), admission.admission(tmp_path):
-        assert [state.run_dir for state in cleanup.remove_dead_runs(tmp_path)] == ["gone"]
+    StateFile(dead_state(reserves=True), tmp_path)
+    with admission.reserved("mine", folder=tmp_path):
+        assert [state.run_dir for _, state in read_states(tmp_path) if state] == ["mine"]
+
+
+def test_who_has_the_machine_finds_nothing_of_dead_runs(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    StateFile(dead_state(scratch=str(scratch)), tmp_path)
+    with admission.reserved("mine", folder=tmp_path):
+        assert [state.run_dir for _, state in read_states(tmp_path) if state] == ["mine"]
+        assert not scratch.exists()
