@@ -1,0 +1,1 @@
+"""Trials on other machines, carried there by Dask."""
