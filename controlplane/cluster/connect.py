@@ -1,4 +1,4 @@
-"""A cluster -> a Dask client that is connected to its scheduler, and everything ended afterwards."""
+"""A cluster -> a Dask client that is connected to its scheduler; all is ended afterwards."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.cluster import Cluster, ClusterKind, ClusterTls
 from ..contract.errors import HostError
+from .jobqueue import jobqueue_cluster
 from .local import local_cluster
 from .quiet import quiet
 from .reach import ANSWER_S, reach
 from .security import certificates, check_address, dask_security
+from .ssh import ssh_cluster
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -40,7 +42,7 @@ def connected(cluster: Cluster) -> Iterator[Client]:
     """
     tls = certificates(cluster.tls, "client") if cluster.is_encrypted else None
     with quiet(), _START[cluster.kind](cluster, tls) as scheduler:
-        client = _client(scheduler, tls)
+        client: Any = _client(scheduler, tls)
         try:
             yield client
         finally:
@@ -48,10 +50,11 @@ def connected(cluster: Cluster) -> Iterator[Client]:
 
 
 def _client(scheduler: Any, tls: ClusterTls | None) -> Client:
-    from distributed import Client  # noqa: PLC0415 - Dask takes long to import
+    import distributed  # noqa: PLC0415 - Dask takes long to import
 
+    make: Any = distributed.Client  # Dask has no types
     try:
-        return Client(
+        client: Client = make(
             scheduler, security=dask_security(tls), timeout=ANSWER_S, set_as_default=False
         )
     except OSError as error:
@@ -60,6 +63,7 @@ def _client(scheduler: Any, tls: ClusterTls | None) -> Client:
             f"{name}: answers, but not as a Dask scheduler of our version; check the port, and "
             "which version of distributed is installed there"
         ) from error
+    return client
 
 
 @contextmanager
@@ -74,4 +78,6 @@ def _running(cluster: Cluster, tls: ClusterTls | None) -> Iterator[str]:
 _START: dict[ClusterKind, Started] = {
     "scheduler": _running,
     "local": local_cluster,
+    "ssh": ssh_cluster,
+    "jobqueue": jobqueue_cluster,
 }

@@ -23,13 +23,16 @@ class NobodyThereError(HostError):
     """No program listens at an address, or no host is there; this may change."""
 
 
-def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> None:
+def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> str:
     """Make one connection to a scheduler and wait for its first words.
 
     Args:
         address: tcp://HOST:PORT or tls://HOST:PORT.
         tls: Our certificates, with a tls:// address.
         answer_s: How long to wait for each step, in seconds.
+
+    Returns:
+        The address of this machine on the way there.
 
     Raises:
         NobodyThereError: Nobody is there.
@@ -40,6 +43,7 @@ def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> N
     except OSError as error:
         raise _not_there(address, error, answer_s) from error
     with plain:
+        here = str(plain.getsockname()[0])
         try:
             words = _first_words(plain, tls)
         except ssl.SSLCertVerificationError as error:
@@ -55,6 +59,7 @@ def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> N
             raise HostError(f"{address}: {_closed(tls)}") from error
     if not words:
         raise HostError(f"{address}: {_closed(tls)}")
+    return here
 
 
 def _first_words(plain: socket.socket, tls: ClusterTls | None) -> bytes:
@@ -66,9 +71,7 @@ def _first_words(plain: socket.socket, tls: ClusterTls | None) -> bytes:
 
 def _not_there(address: str, error: OSError, answer_s: float) -> HostError:
     if isinstance(error, socket.gaierror):
-        return NobodyThereError(
-            f"{address}: there is no host of that name; check how it is written"
-        )
+        return NobodyThereError(f"{address}: there is no host of that name; check it")
     if isinstance(error, TimeoutError):
         why = f"no answer in {answer_s:g} s; is it the right address, and does a firewall let us?"
     elif isinstance(error, ConnectionRefusedError):

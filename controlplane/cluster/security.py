@@ -11,7 +11,7 @@ import ipaddress
 import socket
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from ..contract.cluster import ClusterTls
@@ -124,7 +124,9 @@ def dask_security(tls: ClusterTls | None) -> Security | None:
     ours: dict[str, str] = {}
     for role in get_args(Role):
         ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
-    return Security(require_encryption=True, tls_ca_file=tls.ca, **ours)
+    make: Any = Security  # Dask has no types
+    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
+    return security
 
 
 def tls_context(tls: ClusterTls) -> ssl.SSLContext:

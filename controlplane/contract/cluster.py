@@ -127,9 +127,7 @@ class JobQueue(ContractModel):
             return self
         for key in ("walltime", "queue", "account"):
             if getattr(self, key) is not None:
-                raise ValueError(
-                    f"{key}: htcondor has none; write it under directives or remove it"
-                )
+                raise ValueError(f"{key}: htcondor has none; remove it, or see directives")
         if self.disk is None:
             raise ValueError("key 'disk' is missing; htcondor needs it, e.g. disk: 20GB")
         return self
