@@ -72,7 +72,7 @@ def worker(  # noqa: PLR0913, PLR0917 - each is an option
     ] = None,
     private_network: PrivateNetwork = False,
 ) -> int:
-    """Run trials for others on this machine, until Ctrl-C or SIGTERM.
+    """Run trials for others on this machine, until stopped.
 
     One process for each core, which comes back when it is killed. When the scheduler ends, they
     wait for it to come back. With --testbed it is one process with a trial on each lane.
@@ -109,7 +109,7 @@ def scheduler(
     key: Key = None,
     private_network: PrivateNetwork = False,
 ) -> int:
-    """Run a Dask scheduler on this machine, until Ctrl-C or SIGTERM.
+    """Run a Dask scheduler on this machine, until stopped.
 
     Without certificates it listens on this machine only, or on a private network.
     """
