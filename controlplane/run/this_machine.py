@@ -44,7 +44,7 @@ class ThisMachine:
             run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
         run.manifest = with_objects(run.manifest, bed, run.controls)
         with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
-            run.manifest = with_lab(run.manifest, labs.first)
+            run.manifest = with_lab(run.manifest, labs.first.facts())
             run.directory.write("manifest.json", run.manifest)
             yield _scheduler(run, first, labs)
 

@@ -1,0 +1,1 @@
+"""The trials of a run on the workers of a Dask cluster."""
