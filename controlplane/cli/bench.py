@@ -29,7 +29,7 @@ from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from ..machine.preflight import check_host
 from ..run.planning import plan_run
-from ..run.runner import needed_disk_bytes, new_run
+from ..run.active_run import needed_disk_bytes, new_run
 from ..study import adaptive
 from .bench_text import benchmarks_text, growth_text
 from .console import step_display

@@ -19,7 +19,7 @@ from ..contract.units import Duration, Rate
 from ..plan.estimates import estimate_seconds, mean_seconds, trials_at_once
 from ..plan.resources import Resources
 from ..plan.trial_time import planned_time
-from ..run.scheduler import Running, Snapshot
+from ..run.snapshot import Running, Snapshot
 from .console import duration_text
 
 LINE_EVERY_S = 15.0
@@ -121,7 +121,7 @@ class LiveDisplay(Display):
         return Duration(self._plan.trial_ns).seconds
 
     def _lanes(self, snapshot: Snapshot) -> RenderableType:
-        running = sorted(snapshot.running, key=lambda r: r.lane)
+        running = sorted(snapshot.running, key=lambda r: (len(r.where), r.where))
         rows = [lane_row(each, self._measures_s(each)) for each in running]
         size = self._live.console.size
         return lane_grid(rows, size.height - HEAD_LINES, size.width)
@@ -153,7 +153,7 @@ def lane_row(running: Running, duration_s: float) -> tuple[str, str, str, str]:
     """One lane: number, trial, step, and how far it is."""
     elapsed = time.monotonic() - running.since
     trial = running.job.trial.attempt_id(running.job.attempt)
-    return f"lane {running.lane}", trial, running.step.value, f"{elapsed:.0f}/{duration_s:.0f} s"
+    return running.where, trial, running.step.value, f"{elapsed:.0f}/{duration_s:.0f} s"
 
 
 def summary(snapshot: Snapshot, left_s: float) -> str:

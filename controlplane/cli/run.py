@@ -12,7 +12,8 @@ from ..machine.preflight import check_host
 from ..plan.resources import resources_of
 from ..run.controls import controls_of, require_strategies
 from ..run.planning import plan_run
-from ..run.runner import ActiveRun, execute, needed_disk_bytes, new_run, resumed_run, testbed_of
+from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
+from ..run.runner import execute
 from ..study import adaptive
 from ..study.results import results_of_run
 from .options import (

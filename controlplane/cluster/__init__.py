@@ -1,1 +1,1 @@
-"""Trials on other machines, carried there by Dask."""
+"""The trials of a run on the workers of a Dask cluster."""

@@ -96,6 +96,11 @@ class Plan(ContractModel):
     isolated: bool = False
     virtual_time: bool = False
 
+    @property
+    def largest_window_bytes(self) -> int:
+        """The most that a flow of any trial may have in flight: hosts are prepared for it."""
+        return max(trial.setting.largest_window_bytes for trial in self.trials)
+
     @model_validator(mode="before")
     @classmethod
     def _count_trials(cls, data: Any) -> Any:

@@ -14,6 +14,8 @@ from .switch_tofino import SwitchTofino
 from .units import Rate, Size
 
 MAX_LANES = CONSTANTS.lanes_max
+MAX_AT_ONCE = 65536
+"""Trials at once, where each lane is a machine of its own: on a cluster."""
 PACKET_BUFFER_BYTES = 2500
 """A packet buffer of DPDK with its headers."""
 SMALL_PAGE_BYTES = 4096
@@ -185,7 +187,7 @@ class Capacity(ContractModel):
     """
 
     rate: Rate
-    lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)]
+    lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_AT_ONCE)]
 
 
 ASSUMED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)

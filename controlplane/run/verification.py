@@ -14,9 +14,6 @@ from ..contract.manifest import Manifest
 from ..contract.plan import Plan
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..lane.lab import compiled_program
-from ..machine.make_session import local_session
-from ..machine.session import MakeSession
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..store.trial_comparison import (
     Difference,
@@ -27,9 +24,11 @@ from ..store.trial_comparison import (
 from ..targets.registry import capabilities_of
 from .controls import keep_controls, kept_controls
 from .manifest import new_manifest
+from .place import Place
 from .repetition import Repetition, key_of
-from .runner import ActiveRun, execute
-from .scheduler import OnProgress, Snapshot
+from .active_run import ActiveRun
+from .runner import execute
+from .snapshot import OnProgress, Snapshot
 from .standing import standing, with_capacity
 
 OnEnvironment = Callable[[Sequence[Difference]], None]
@@ -111,16 +110,14 @@ class Verification:
         self,
         on_progress: OnProgress,
         on_environment: OnEnvironment,
-        make_session: MakeSession = local_session,
-        program: Callable[[Testbed], Path] = compiled_program,
+        place: Place | None = None,
     ) -> None:
         """Run the trials again and compare each.
 
         Args:
             on_progress: Called with where the repetition stands, again and again.
             on_environment: Called before the first trial with what is not as it was.
-            make_session: Makes the session; tests give one without a real machine.
-            program: Finds the compiled P4 program.
+            place: Where; None: on this machine.
 
         Raises:
             NashbedError: What ended it early.
@@ -135,7 +132,7 @@ class Verification:
                 on_environment(self.environment)
             on_progress(snapshot)
 
-        execute(self.run, show, make_session, program)
+        execute(self.run, show, place)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

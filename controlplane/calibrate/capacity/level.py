@@ -21,8 +21,10 @@ from ...machine.cpu_time import Ticks, read_ticks, shares
 from ...machine.make_session import local_session
 from ...machine.session import MakeSession
 from ...run.planning import plan_run
-from ...run.runner import execute, new_run
-from ...run.scheduler import Snapshot
+from ...run.active_run import new_run
+from ...run.runner import execute
+from ...run.snapshot import Snapshot
+from ...run.this_machine import ThisMachine
 from ...run.steps import TrialStep
 from ...run.work import Chooser
 from ...store.errors import DiskFullError
@@ -98,7 +100,7 @@ class LevelRunner:
             run = new_run(Path(folder), scenario, self.testbed, plan, _no_chooser)
             early = ""
             try:
-                execute(run, watch.see, self.make_session, self.find_artefact)
+                execute(run, watch.see, ThisMachine(self.make_session, self.find_artefact))
             except DiskFullError:
                 raise
             except (HostError, TargetError) as error:  # more than this machine can do

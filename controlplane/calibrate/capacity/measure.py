@@ -16,7 +16,7 @@ from ...lane.lab import compiled_program
 from ...machine.make_session import local_session
 from ...machine.preflight import check_host
 from ...machine.session import MakeSession
-from ...run.runner import needed_disk_bytes
+from ...run.active_run import needed_disk_bytes
 from ...targets import capabilities_of
 from .bed import Lanes, measuring_bed, why_not
 from .level import LevelRunner, ShowLine

@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.plan.planner import make_plan
-from nashbed.controlplane.run.runner import ActiveRun, new_run
+from nashbed.controlplane.run.active_run import ActiveRun, new_run
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 

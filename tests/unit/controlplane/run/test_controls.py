@@ -20,7 +20,9 @@ from nashbed.controlplane.machine.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import controls as run_controls
 from nashbed.controlplane.run.controls import controls_of, require_strategies, with_objects
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, resumed_run
+from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.fakes.session import FakeSession
@@ -68,7 +70,7 @@ class SessionWithControls(FakeSession):
 
 
 def carry_out(run: ActiveRun) -> None:
-    execute(run, lambda _: None, make_session=SessionWithControls, program=lambda _: Path("x"))
+    execute(run, lambda _: None, ThisMachine(SessionWithControls, lambda _: Path("x")))
 
 
 def test_a_run_keeps_a_copy_and_a_record(run: ActiveRun) -> None:
@@ -126,7 +128,7 @@ class SessionThatLosesThem(SessionWithControls):
 
 def test_lost_controls_end_the_run_at_once(run: ActiveRun) -> None:
     with pytest.raises(ControlsLostError):
-        execute(run, lambda _: None, SessionThatLosesThem, program=lambda _: Path("x"))
+        execute(run, lambda _: None, ThisMachine(SessionThatLosesThem, lambda _: Path("x")))
     assert "b2bdp-k01-r0-a1" not in run.directory.log.read_text()
     assert run.directory.read("manifest.json", Manifest).status == "failed"
 

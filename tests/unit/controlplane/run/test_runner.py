@@ -13,7 +13,9 @@ from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, HostError, NashbedError, TargetError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.run.runner import ActiveRun, execute, resumed_run
+from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.run.work import Job, Work
 from nashbed.controlplane.store.digests import table_digest
 from nashbed.controlplane.store.documents import read_document
@@ -35,7 +37,7 @@ def run_fake(run: ActiveRun) -> tuple[list[TrialRecord], FakeSession]:
     session = FakeSession()
     try:
         records = execute(
-            run, lambda snapshot: None, make_session=lambda r: session, program=lambda _: Path("x")
+            run, lambda snapshot: None, ThisMachine(lambda r: session, lambda _: Path("x"))
         )
     finally:
         assert session.calls[-1] == "close"
@@ -225,7 +227,7 @@ def test_resume_of_a_finished_run_does_nothing(make_run: MakeRun) -> None:
     run_fake(run)
     again = resumed_run(run.directory.path, make_chooser)
     assert again.work.start() == []
-    records = execute(again, lambda s: None, make_session=lambda r: pytest.fail("not needed"))
+    records = execute(again, lambda s: None, ThisMachine(lambda r: pytest.fail("not needed")))
     assert [r.id for r in records] == ["b2bdp-k01-r0-a0"]
 
 

@@ -13,7 +13,8 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.trial import GroupMix, Setting
 from nashbed.controlplane.plan.resources import UNLIMITED_RESOURCES, Resources, held_packets
-from nashbed.controlplane.run.scheduler import Scheduler, Snapshot
+from nashbed.controlplane.run.scheduler import LaneScheduler
+from nashbed.controlplane.run.snapshot import Snapshot
 from nashbed.controlplane.run.steps import ORDER, Steps, TrialStep
 from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork
 from nashbed.controlplane.store.errors import DiskFullError
@@ -50,9 +51,9 @@ def record(valid: bool, *failed: str) -> SimpleNamespace:
 
 def scheduler_of(
     jobs: list[Job], lanes: int, mbit: int, execute, packets: int = 10**6
-) -> Scheduler:
+) -> LaneScheduler:
     work = planned(jobs)
-    return Scheduler(work.start(), work, lanes, Resources(mbit * MBIT, packets), execute)
+    return LaneScheduler(work.start(), work, lanes, Resources(mbit * MBIT, packets), execute)
 
 
 class Lanes:
@@ -109,7 +110,7 @@ def test_lanes_that_share_nothing_are_the_only_limit() -> None:
         lanes(job, lane, tell)
         return record(False, "round_trips") if job.attempt == 0 else record(True)
 
-    Scheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(late.append, every_s=0.005)
+    LaneScheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(late.append, every_s=0.005)
     assert lanes.most == 3
     assert len(lanes.done) == 18
     assert not any(snapshot.reduced for snapshot in late)
@@ -172,7 +173,7 @@ def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
     )  # fmt: skip
     work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(lambda job: job.trial.key != "b")
     shown: list[Snapshot] = []
-    Scheduler(work.start(), work, 2, Resources(10**9, 10**6), lanes).run(
+    LaneScheduler(work.start(), work, 2, Resources(10**9, 10**6), lanes).run(
         shown.append, every_s=0.005
     )
     assert lanes.done == [("a", 0), ("b", 0), ("b", 1), ("c", 0)]

@@ -21,7 +21,9 @@ from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run import verification as module
-from nashbed.controlplane.run.runner import execute, new_run
+from nashbed.controlplane.run.active_run import new_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.run.verification import TrialChoice, Verification, prepare
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import RunDirectory
@@ -34,10 +36,7 @@ from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 Monkey = pytest.MonkeyPatch
 Capture = pytest.CaptureFixture[str]
 TRIAL = "b2bdp-k01-r0-a0"
-
-
-def with_fakes(of_a_run: Callable[..., object]) -> None:
-    of_a_run(make_session=lambda request: FakeSession(), program=lambda testbed: Path("x"))
+ON_FAKES = ThisMachine(lambda request: FakeSession(), lambda testbed: Path("x"))
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenario, testbed = parse_scenario(text, "small.yaml"), parse_testbed(TESTBED, "fake.yaml")
     plan = plan_of(scenario.model, testbed.model)
     run = new_run(tmp_path_factory.mktemp("finished"), scenario, testbed, plan, make_chooser)
-    with_fakes(lambda **fakes: execute(run, lambda snapshot: None, **fakes))
+    execute(run, lambda snapshot: None, ON_FAKES)
     return run.directory.path
 
 
@@ -74,7 +73,7 @@ def verified(
 ) -> Verification:
     verification = prepare(run.path, folder, choice or TrialChoice(), keep)
     said: list[Sequence[Difference]] = []
-    with_fakes(lambda **fakes: verification.execute(lambda snapshot: None, said.append, **fakes))
+    verification.execute(lambda snapshot: None, said.append, ON_FAKES)
     assert said == [verification.environment]
     return verification
 
@@ -208,8 +207,8 @@ def test_the_choice() -> None:
 def on_fakes(monkeypatch: Monkey) -> None:
     """The command runs the fakes, and asks nothing of this machine."""
     monkeypatch.setattr("nashbed.controlplane.cli.verify.check_host", lambda *args: None)
-    fakes = {"make_session": lambda request: FakeSession(), "program": lambda testbed: Path("x")}
-    monkeypatch.setattr(Verification, "execute", partialmethod(Verification.execute, **fakes))
+    on_fakes = partialmethod(Verification.execute, place=ON_FAKES)
+    monkeypatch.setattr(Verification, "execute", on_fakes)
 
 
 @pytest.mark.usefixtures("on_fakes")

@@ -16,7 +16,9 @@ from nashbed.controlplane.machine.kernels import GuestKernel
 from nashbed.controlplane.machine.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import manifest as manifest_module
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run, resumed_run
+from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.run.work import PlannedWork
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.virtual import virtual_capabilities
@@ -66,7 +68,7 @@ def virtual_run(tmp_path: Path) -> ActiveRun:
 
 def run_fake(run: ActiveRun, sessions: Sessions) -> list[TrialRecord]:
     try:
-        return execute(run, lambda _: None, make_session=sessions, program=lambda _: Path("x"))
+        return execute(run, lambda _: None, ThisMachine(sessions, lambda _: Path("x")))
     finally:
         for session in sessions.made:
             assert session.calls[-1] == "close"

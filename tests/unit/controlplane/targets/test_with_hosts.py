@@ -14,7 +14,9 @@ from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.planning import plan_run
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run
+from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study import adaptive
 from nashbed.controlplane.targets import registry
 from nashbed.controlplane.targets.with_hosts import SwitchWithHosts
@@ -173,7 +175,7 @@ def run_all(run: ActiveRun, kind: list[FakeSwitch], fault: str = "") -> list[Tri
     kind.append(FakeSwitch(happened, fault))
     session = FakeSession(PORTS)
     try:
-        return execute(run, lambda s: None, lambda r: session, program=lambda _: Path("x"))
+        return execute(run, lambda s: None, ThisMachine(lambda r: session, lambda _: Path("x")))
     finally:
         assert session.calls[-1] == "close"
         assert kind[-1].calls[-1] == "close"

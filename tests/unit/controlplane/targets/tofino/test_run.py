@@ -11,7 +11,9 @@ from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.planning import plan_run
-from nashbed.controlplane.run.runner import ActiveRun, execute, new_run
+from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study import adaptive
 from nashbed.controlplane.targets.tofino import client
 from tests.fakes.bfrt import FakeBfRt
@@ -57,7 +59,7 @@ def planned(folder: Path, address: str) -> ActiveRun:
 def run_all(run: ActiveRun) -> list[TrialRecord]:
     session = FakeSession(PORTS)
     chip = artefact("tofino1")
-    records = execute(run, lambda s: None, lambda r: session, program=lambda _: chip)
+    records = execute(run, lambda s: None, ThisMachine(lambda r: session, lambda _: chip))
     assert session.calls[-1] == "close"
     return records
 

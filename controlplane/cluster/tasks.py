@@ -1,0 +1,74 @@
+"""What workers are called to do, by name."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import time
+import traceback
+
+from distributed import get_worker
+from distributed.worker import Worker
+
+from ..contract.errors import NashbedError
+from ..machine.log import LOG
+from ..store.errors import disk_errors
+from .parcel import pack
+from .plugin import RunOnWorker, plugin_name
+from .request import Failure, Outcome, TrialRequest
+from .topics import STARTED, topic_of
+
+
+def run_trial(text: str) -> Outcome:
+    """Run a trial on this worker.
+
+    Args:
+        text: A `TrialRequest`, as JSON.
+
+    Returns:
+        The sealed trial, or why there is none: nothing is raised, so that a client can tell a trial
+        that failed from a worker that is gone.
+    """
+    worker = get_worker()
+    request = TrialRequest.model_validate_json(text)
+    worker.log_event(topic_of(request.run), _started(worker, request))
+    try:
+        return _outcome(worker, request)
+    except NashbedError as error:
+        return Outcome(worker=worker.address, failure=_failure(worker, error, error.message))
+    except Exception as error:
+        LOG.exception("a trial failed on worker %s", worker.address)
+        return Outcome(
+            worker=worker.address, failure=_failure(worker, error, traceback.format_exc())
+        )
+
+
+def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
+    plugin = worker.plugins.get(plugin_name(request.run))
+    assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
+    sealed = plugin.workplace.run(request)
+    try:
+        with disk_errors(sealed.folder):
+            parcel = pack(sealed.folder, plugin.shared)
+    finally:
+        shutil.rmtree(sealed.folder, ignore_errors=True)
+    return Outcome(worker=worker.address, lab=sealed.lab.facts(), parcel=parcel)
+
+
+def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
+    return {
+        "what": STARTED,
+        "trial": request.trial.attempt_id(request.attempt),
+        "worker": worker.address,
+        "name": str(worker.name),
+        "at": time.time(),
+    }
+
+
+def _failure(worker: Worker, error: Exception, words: str) -> Failure:
+    where = f"worker {worker.name} on {socket.gethostname()}"
+    return Failure(
+        kind=type(error).__name__,
+        message=f"{where}: {words}",
+        is_ours=not isinstance(error, NashbedError),
+    )

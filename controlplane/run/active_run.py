@@ -1,0 +1,133 @@
+"""A run directory and what is to be done in it: of a new run, or what is left of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..config import Loaded, load_scenario, load_testbed
+from ..contract.control import ControlFile
+from ..contract.errors import ConfigError
+from ..contract.manifest import Manifest
+from ..contract.plan import Plan
+from ..contract.scenario import Scenario
+from ..contract.testbed import Testbed
+from ..machine.state import id_of
+from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
+from .controls import controls_of, keep_controls, kept_controls
+from .manifest import Status, new_manifest, with_status
+from .standing import standing
+from .work import Chooser, ChosenWork, PlannedWork, Work
+
+MakeChooser = Callable[[Path, Scenario, Testbed, Plan], Chooser]
+"""Makes the chooser of an adaptive run: (run directory, scenario, testbed, plan) -> chooser."""
+
+
+@dataclass
+class ActiveRun:
+    """A run directory and what is to be done in it.
+
+    Attributes:
+        directory: The run directory.
+        scenario: The scenario.
+        testbed: The testbed.
+        plan: Every trial.
+        manifest: The manifest as it stands.
+        work: What is still to be run.
+        controls: Congestion controls that the hosts' kernel does not have.
+    """
+
+    directory: RunDirectory
+    scenario: Loaded[Scenario]
+    testbed: Loaded[Testbed]
+    plan: Plan
+    manifest: Manifest
+    work: Work
+    controls: tuple[ControlFile, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Four hexadecimal digits from the run directory's place."""
+        return id_of(self.directory.path)
+
+    def set_status(self, status: Status) -> None:
+        """Write the manifest with another status."""
+        self.manifest = with_status(self.manifest, status, self.directory.sealed())
+        self.directory.write("manifest.json", self.manifest)
+
+
+def new_run(
+    results: Path,
+    scenario: Loaded[Scenario],
+    testbed: Loaded[Testbed],
+    plan: Plan,
+    choose: MakeChooser,
+) -> ActiveRun:
+    """Make the run directory of a new run.
+
+    Args:
+        results: Folder that it goes into.
+        scenario: What to run.
+        testbed: Where.
+        plan: Every trial, or those that may be chosen.
+        choose: Makes the chooser of an adaptive run.
+    """
+    certificate = standing(testbed)
+    controls = controls_of(scenario, testbed)
+    directory = create(results, scenario, testbed, plan)
+    kept = keep_controls(directory.path, controls)
+    manifest = new_manifest(directory, scenario, testbed, certificate, kept)
+    directory.write("manifest.json", manifest)
+    work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
+
+
+def testbed_of(path: Path) -> Testbed:
+    """The testbed of an existing run.
+
+    Args:
+        path: The run directory.
+    """
+    open_existing(path)
+    return load_testbed(path / "testbed.yaml").model
+
+
+def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
+    """Open an existing run; finished trials are kept.
+
+    Args:
+        path: The run directory.
+        choose: Makes the chooser of an adaptive run.
+    """
+    directory = open_existing(path)
+    scenario = load_scenario(path / "scenario.yaml")
+    testbed = load_testbed(path / "testbed.yaml")
+    manifest = check_manifest(directory, scenario, testbed)
+    controls = kept_controls(directory.path, manifest)
+    plan = directory.read("plan.json", Plan)
+    unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
+    unplanned -= {trial.key for trial in plan.trials}
+    if unplanned:
+        raise ConfigError(
+            f"{directory.trials}: {min(unplanned)} is not a trial of this plan; move it away"
+        )
+    work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
+
+
+def _remaining_work(
+    directory: RunDirectory, scenario: Scenario, testbed: Testbed, plan: Plan, choose: MakeChooser
+) -> Work:
+    sealed, attempts = directory.sealed(), scenario.max_attempts
+    if plan.search == "exhaustive":
+        return PlannedWork(plan, sealed, attempts)
+    return ChosenWork(choose(directory.path, scenario, testbed, plan), plan, sealed, attempts)
+
+
+def needed_disk_bytes(plan: Plan, work: Work | None = None) -> int:
+    """Upper estimate of what is still to be written: of all of a plan, or of what is left."""
+    if work is None:
+        return plan.estimated_disk_bytes
+    left = (work.total - work.finished) / max(1, work.total)
+    return int(plan.estimated_disk_bytes * left)

@@ -1,0 +1,77 @@
+"""This machine as the place of a run: its lanes, in network namespaces or as guests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..contract.testbed import Testbed
+from ..contract.trial import TrialRecord
+from ..lane.lab import compiled_program
+from ..lane.labs import Labs, opened_labs
+from ..machine.make_session import local_session
+from ..machine.session import MakeSession, SessionRequest
+from ..plan.attempt import make_attempt
+from ..plan.resources import resources_of
+from .active_run import ActiveRun
+from .controls import with_objects
+from .manifest import with_guest_kernels, with_lab
+from .scheduler import LaneScheduler
+from .steps import OnStep
+from .trial_runner import TrialRunner
+from .work import Job
+
+
+@dataclass(frozen=True)
+class ThisMachine:
+    """Trials on the lanes of this machine, a thread for each.
+
+    Attributes:
+        make_session: Makes the session; tests give one without a real machine.
+        program: Finds the compiled P4 program.
+    """
+
+    make_session: MakeSession = local_session
+    program: Callable[[Testbed], Path] = compiled_program
+
+    @contextmanager
+    def opened(self, run: ActiveRun, first: list[Job]) -> Iterator[LaneScheduler]:
+        """See `Place`."""
+        bed = run.testbed.model
+        if bed.is_virtual:
+            run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
+        run.manifest = with_objects(run.manifest, bed, run.controls)
+        with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
+            run.manifest = with_lab(run.manifest, labs.first.facts())
+            run.directory.write("manifest.json", run.manifest)
+            yield _scheduler(run, first, labs)
+
+
+def session_request(run: ActiveRun) -> SessionRequest:
+    """What all lanes of a run together need of a machine."""
+    return SessionRequest(
+        run.id,
+        run.directory.path,
+        run.testbed.model,
+        lanes=run.plan.lanes,
+        groups=len(run.scenario.model.flows),
+        window_bytes=run.plan.largest_window_bytes,
+        hosts=run.scenario.model.hosts,
+        controls=run.controls,
+    )
+
+
+def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> LaneScheduler:
+    scenario = run.scenario.model
+
+    def execute_job(job: Job, lane: int, on_step: OnStep) -> TrialRecord:
+        folder = run.directory.unfinished(job.trial.attempt_id(job.attempt))
+        place = labs.place(lane)
+        attempt = make_attempt(scenario, job.trial, job.attempt, place.lane, folder)
+        return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
+
+    available = resources_of(run.testbed.model, run.plan)
+    scheduler = LaneScheduler(first, run.work, run.plan.lanes, available, execute_job)
+    return scheduler
