@@ -64,12 +64,12 @@ testbed_cluster.__test__ = False  # type: ignore[attr-defined]
 
 
 def _read(text: str, folder: Path) -> Cluster:
-    form, _, rest = text.partition(":")
+    form, colon, rest = text.partition(":")
     if rest.startswith("//"):
         return _scheduler(text, form)
-    if form == "local":
+    if colon and form == "local":
         return _local(text, rest)
-    if form == "ssh":
+    if colon and form == "ssh":
         return _ssh(rest, folder)
     if "/" in text or text.endswith((".yaml", ".yml")):
         return _file(folder / text)
