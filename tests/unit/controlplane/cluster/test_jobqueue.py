@@ -87,6 +87,11 @@ def test_other_systems(system: JobSystem, keys: dict[str, Any], lines: set[str])
     assert lines <= set(script(system=system, **keys))
 
 
+def enter(cluster: Cluster) -> None:
+    with connected(cluster):
+        pass
+
+
 def cluster(**keys: Any) -> Cluster:
     queue = LOOPBACK | keys
     return Cluster.model_validate({"name": "c", "jobqueue": queue, "private_network": True})
@@ -107,6 +112,10 @@ def has_ended(group: int) -> bool:
     return False
 
 
+def wait_for_end(group: int) -> None:
+    poll(lambda: has_ended(group) or None, 60, lambda: AssertionError(f"{group} runs on"))
+
+
 def test_jobs_are_submitted_work_and_are_cancelled(slurm: Path) -> None:
     with pytest.raises(KeyboardInterrupt), connected(cluster(jobs=2, cores=2)) as client:
         client.wait_for_workers(4, timeout=120)
@@ -118,13 +127,13 @@ def test_jobs_are_submitted_work_and_are_cancelled(slurm: Path) -> None:
     assert len(submitted) == 2
     assert fake_slurm.jobs(slurm, "cancelled") == submitted
     for group in submitted:
-        poll(lambda group=group: has_ended(group) or None, 60, lambda: AssertionError(group))
+        wait_for_end(group)
 
 
 def test_what_slurm_refuses_is_one_line(slurm: Path) -> None:
     fake_slurm.install(slurm, refuse=True)
-    with pytest.raises(HostError) as caught, connected(cluster()):
-        pass
+    with pytest.raises(HostError) as caught:
+        enter(cluster())
     assert caught.value.message == (
         "slurm did not take a job: sbatch: error: invalid partition specified: nonesuch"
     )
@@ -133,11 +142,9 @@ def test_what_slurm_refuses_is_one_line(slurm: Path) -> None:
 def test_without_slurm_the_place_to_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(HostError, match="sbatch: no such program here; run nashbed where jobs"):
-        with connected(cluster()):
-            pass
+        enter(cluster())
 
 
 def test_an_interface_that_does_not_exist(slurm: Path) -> None:
     with pytest.raises(HostError, match="this machine has no nonesuch0 with an address"):
-        with connected(cluster(interface="nonesuch0")):
-            pass
+        enter(cluster(interface="nonesuch0"))

@@ -16,7 +16,7 @@ from tests.support.certificates import make_certificates
 
 pytest.importorskip("asyncssh")
 
-from tests.support.ssh_server import SshServer, ssh_server  # noqa: E402 - needs asyncssh
+from tests.support.ssh_server import SshServer, ssh_server
 
 HOSTS = [SshHost("10.0.0.1", 2), SshHost("10.0.0.2", 8)]
 TLS = ClusterTls(ca="/ca", certificate="/me", key="/key")
@@ -62,6 +62,11 @@ def test_what_is_left_out_is_as_in_the_users_ssh_configuration() -> None:
     }
 
 
+def enter(cluster: Cluster) -> None:
+    with connected(cluster):
+        pass
+
+
 def cluster(server: SshServer, tls: ClusterTls | None = None, **keys: Any) -> Cluster:
     options = {"port": server.port, "known_hosts": str(server.known_hosts), "username": "me"}
     ssh = {"hosts": ["127.0.0.1 cores=2"], "options": options} | keys
@@ -84,8 +89,7 @@ def test_a_cluster_by_ssh(tmp_path: Path, encrypted: bool) -> None:
 
 def test_a_host_without_nashbed(tmp_path: Path) -> None:
     with ssh_server(tmp_path) as server, pytest.raises(HostError) as caught:
-        with connected(cluster(server, python="/nonesuch/python")):
-            pass
+        enter(cluster(server, python="/nonesuch/python"))
     assert caught.value.message.startswith(
         "ssh 127.0.0.1: /nonesuch/python did not start Dask; is nashbed installed for it there?"
     )
@@ -94,28 +98,24 @@ def test_a_host_without_nashbed(tmp_path: Path) -> None:
 def test_a_host_that_does_not_let_us_in(tmp_path: Path) -> None:
     with ssh_server(tmp_path, lets_in=False) as server:
         with pytest.raises(HostError, match=r"^ssh 127.0.0.1: permission denied; check ssh.opti"):
-            with connected(cluster(server)):
-                pass
+            enter(cluster(server))
 
 
 def test_a_host_of_another_key(tmp_path: Path) -> None:
     with ssh_server(tmp_path) as server:
         server.known_hosts.write_text("")
         with pytest.raises(HostError, match=r"^ssh 127.0.0.1: its key is not in known_hosts; run"):
-            with connected(cluster(server)):
-                pass
+            enter(cluster(server))
 
 
 def test_a_host_without_ssh(tmp_path: Path) -> None:
     with ssh_server(tmp_path) as server:
         gone = server
     with pytest.raises(HostError, match=r"^ssh 127.0.0.1: .*; try `ssh 127.0.0.1` by hand"):
-        with connected(cluster(gone)):
-            pass
+        enter(cluster(gone))
 
 
 def test_hosts_of_a_public_network_need_tls(tmp_path: Path) -> None:
     ssh = {"hosts": ["127.0.0.1", "93.184.215.14"]}
     with pytest.raises(ConfigError, match=r"^93.184.215.14: is a public address"):
-        with connected(Cluster.model_validate({"name": "c", "ssh": ssh, "private_network": True})):
-            pass
+        enter(Cluster.model_validate({"name": "c", "ssh": ssh, "private_network": True}))
