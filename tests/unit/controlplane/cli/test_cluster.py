@@ -15,7 +15,6 @@ import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.cluster.connect import connected
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
-from nashbed.controlplane.machine.polling import poll
 from tests.support.certificates import make_certificates
 from tests.support.command import Command, command
 
@@ -112,14 +111,11 @@ def test_a_real_testbed_is_one_process_with_a_thread_for_each_lane(tmp_path: Pat
 def test_a_name_that_is_taken() -> None:
     with scheduler() as (_, address):
         args = ("worker", address, "--cores", "1", "--name", "lab")
-        with command(*args) as first, command(*args) as second:
-            first_or_second = poll(
-                lambda: next((c for c in (first, second) if c.process.poll() is not None), None),
-                60,
-                lambda: AssertionError("both are accepted"),
-            )
-            assert first_or_second.process.returncode == 4
-            first_or_second.line_with("there is a worker of the name lab already; give another")
+        with command(*args) as first:
+            first.line_with("1 worker at")
+            with command(*args) as second:
+                second.line_with("there is a worker of the name lab already; give another --name")
+                assert second.process.wait(60) == 4
 
 
 def test_other_certificates_are_refused_in_one_line(tmp_path: Path) -> None:
