@@ -69,19 +69,16 @@ async def _serve(workers: Workers, say: Say) -> None:
     while not stop.is_set():
         try:
             here = await asyncio.to_thread(reach, workers.address, workers.tls)
-        except NobodyThereError as error:
-            if not waiting:
-                say(f"{first_words(error)}; waiting for it (Ctrl-C stops)")
-            waiting = True
-            await _pause(stop)
-            continue
-        waiting = False
-        await _check_name(workers)
-        await _work(workers, here, stop, say)
-        if not stop.is_set():
-            say(f"{workers.address}: the scheduler is gone; waiting for it (Ctrl-C stops)")
-            waiting = True
-            await _pause(stop)
+            await _check_name(workers)
+            await _work(workers, here, stop, say)
+            why = f"{workers.address}: the scheduler is gone"
+            waiting = False
+        except (NobodyThereError, OSError) as error:
+            why = first_words(error)
+        if not waiting and not stop.is_set():
+            say(f"{why}; waiting for it (Ctrl-C stops)")
+        waiting = True
+        await _pause(stop)
 
 
 async def _pause(stop: asyncio.Event) -> None:

@@ -96,9 +96,9 @@ def test_a_host_without_nashbed(tmp_path: Path) -> None:
 
 
 def test_a_host_that_does_not_let_us_in(tmp_path: Path) -> None:
-    with ssh_server(tmp_path, lets_in=False) as server:
-        with pytest.raises(HostError, match=r"^ssh 127.0.0.1: permission denied; check ssh.opti"):
-            enter(cluster(server))
+    line = r"^ssh 127.0.0.1: permission denied; check ssh.options"
+    with ssh_server(tmp_path, lets_in=False) as server, pytest.raises(HostError, match=line):
+        enter(cluster(server))
 
 
 def test_a_host_of_another_key(tmp_path: Path) -> None:
