@@ -17,7 +17,7 @@ ROOM_PACKETS = 16384
 """What comes in 0.2 s at 1 Gbit/s: longer than any pause that a trial passes with."""
 
 
-class Backlog(ContractModel):
+class RaisedBacklog(ContractModel):
     """What a raised backlog changes, enough to undo it.
 
     Attributes:
@@ -27,19 +27,19 @@ class Backlog(ContractModel):
     before: int
 
 
-def plan_backlog() -> Backlog | None:
+def plan_backlog() -> RaisedBacklog | None:
     """What raising the backlog would change; None where it is large enough, or cannot be read."""
     before = _packets()
-    return Backlog(before=before) if before is not None and before < ROOM_PACKETS else None
+    return RaisedBacklog(before=before) if before is not None and before < ROOM_PACKETS else None
 
 
-def raise_backlog(backlog: Backlog) -> None:
+def raise_backlog(backlog: RaisedBacklog) -> None:
     """Make room; where that is not allowed, lost frames are counted and trials judged by them."""
     if _write(ROOM_PACKETS):
         LOG.info("backlog of each core: %d packets, before %d", ROOM_PACKETS, backlog.before)
 
 
-def lower_backlog(backlog: Backlog) -> None:
+def lower_backlog(backlog: RaisedBacklog) -> None:
     """Put back what was there, unless somebody else has changed it meanwhile."""
     if _packets() == ROOM_PACKETS:
         _write(backlog.before)

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
-from .backlog import Backlog
+from .backlog import RaisedBacklog
 from .nics import NicBefore
 from .procfs import executable, session_members, start_time
 from .shield import Shield
@@ -99,7 +99,7 @@ class RunState(ContractModel):
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
     shield: Shield | None = None
-    backlog: Backlog | None = None
+    backlog: RaisedBacklog | None = None
     reserves: bool = False
 
     def is_alive(self) -> bool:

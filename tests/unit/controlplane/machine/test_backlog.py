@@ -8,7 +8,7 @@ import pytest
 from nashbed.controlplane.machine import backlog as module
 from nashbed.controlplane.machine.backlog import (
     ROOM_PACKETS,
-    Backlog,
+    RaisedBacklog,
     lower_backlog,
     plan_backlog,
     raise_backlog,
@@ -26,7 +26,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_raised_and_put_back(kernel: Path) -> None:
     backlog = plan_backlog()
-    assert backlog == Backlog(before=1000)
+    assert backlog == RaisedBacklog(before=1000)
     raise_backlog(backlog)
     assert int(kernel.read_text()) == ROOM_PACKETS
     lower_backlog(backlog)
@@ -34,9 +34,9 @@ def test_it_is_raised_and_put_back(kernel: Path) -> None:
 
 
 def test_what_somebody_else_has_set_meanwhile_stays(kernel: Path) -> None:
-    raise_backlog(Backlog(before=1000))
+    raise_backlog(RaisedBacklog(before=1000))
     kernel.write_text("50000\n")
-    lower_backlog(Backlog(before=1000))
+    lower_backlog(RaisedBacklog(before=1000))
     assert int(kernel.read_text()) == 50000
 
 
@@ -49,5 +49,5 @@ def test_it_is_left_alone_where_there_is_room_or_no_number(kernel: Path, content
 def test_a_kernel_that_does_not_let_us_is_no_reason_to_fail(kernel: Path) -> None:
     kernel.unlink()
     kernel.mkdir()
-    raise_backlog(Backlog(before=1000))
-    lower_backlog(Backlog(before=1000))
+    raise_backlog(RaisedBacklog(before=1000))
+    lower_backlog(RaisedBacklog(before=1000))
