@@ -20,7 +20,7 @@ from nashbed.controlplane.cli.app import COMMANDS
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = (
     "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
-    "calibrate", "bench", "controls", "study", "cli",
+    "cluster", "calibrate", "bench", "controls", "study", "cli",
 )  # fmt: skip
 """Of the control plane, from the bottom to the top."""
 MAY_USE_ANALYSIS = {"bench", "study", "cli"}
