@@ -57,8 +57,8 @@ class RunOnWorker(WorkerPlugin):
 
     @property
     def shared(self) -> Path | None:
-        """The folder on a shared file system; None: there is none."""
-        return Path(self._bundle.shared) if self._bundle.shared else None
+        """The run's folder on a shared file system; None: there is none."""
+        return self._bundle.shared_folder
 
     async def setup(self, worker: Worker) -> None:
         """Compare, and take part or say why not."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import shutil
 import time
 import uuid
 from collections.abc import Callable
@@ -23,10 +24,11 @@ from ..plan.resources import UNLIMITED_RESOURCES
 from ..run.job_book import JobBook
 from ..run.snapshot import OnProgress, Snapshot
 from ..run.work import Job, Work
+from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
-from .parcel import unpack
-from .request import Failure, Outcome, RunBundle, TrialRequest
+from .parcel import Parcel, unpack
+from .request import Failure, Outcome, RunBundle, Sent, TrialRequest
 from .roster import Roster, Say
 from .tasks import run_trial
 
@@ -162,8 +164,8 @@ class ClusterScheduler:
             return
         except (CancelledError, OSError, asyncio.TimeoutError) as error:
             raise self._lost() from error
-        if outcome.failure is not None:
-            self._failed(job, outcome, outcome.failure)
+        if outcome.failure:
+            self._failed(job, outcome, Failure.model_validate_json(outcome.failure))
         else:
             self._book.ended(job, self._seal(trial, outcome).valid)
         self._leave(trial, job)
@@ -176,12 +178,15 @@ class ClusterScheduler:
             self._book.free(trial)
 
     def _seal(self, trial: str, outcome: Outcome) -> TrialRecord:
-        assert outcome.parcel is not None and outcome.lab is not None
+        sent = Sent.model_validate_json(outcome.sent)
         if not self._knows_lab:
-            self._on_lab(outcome.lab)
+            self._on_lab(sent.lab)
             self._knows_lab = True
         folder = self._directory.unfinished(trial)
-        record = unpack(outcome.parcel, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        unpack(Parcel.from_bytes(outcome.parcel), folder, self._bundle.shared_folder)
+        record = read_document(folder / "trial.json", TrialRecord, "run the trial again")
+        record = record.model_copy(update={"ran_on": sent.ran_on})
         self._directory.seal(trial, record)
         LOG.info("trial %s: sealed, from worker %s", trial, outcome.worker)
         return record
