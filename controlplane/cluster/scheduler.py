@@ -6,7 +6,6 @@ Dask runs its trial elsewhere, and there is no second future for it.
 
 from __future__ import annotations
 
-import asyncio
 import queue
 import shutil
 import time
@@ -105,13 +104,13 @@ class ClusterScheduler:
             raise self._lost()
         try:
             self.roster.present(self._client.scheduler_info()["workers"])
-        except (OSError, asyncio.TimeoutError) as error:
+        except (TimeoutError, OSError) as error:
             raise self._lost() from error
 
     def _lost(self) -> HostError:
         return HostError(
-            f"{self._client.scheduler.address}: the cluster's scheduler is gone; finished trials are "
-            "kept, and `nashbed resume` goes on once there is one again"
+            f"{self._client.scheduler.address}: the cluster's scheduler is gone; finished trials "
+            "are kept, and `nashbed resume` goes on once there is one again"
         )
 
     def _hand_out(self) -> None:
@@ -162,7 +161,7 @@ class ClusterScheduler:
         except KilledWorker as error:
             self._killed(trial, error)
             return
-        except (CancelledError, OSError, asyncio.TimeoutError) as error:
+        except (TimeoutError, CancelledError, OSError) as error:
             raise self._lost() from error
         if outcome.failure:
             self._failed(job, outcome, Failure.model_validate_json(outcome.failure))
@@ -197,8 +196,8 @@ class ClusterScheduler:
         LOG.warning("%s: %s", trial, error)
         if self._deaths[trial] >= MOST_DEATHS:
             raise HostError(
-                f"{trial}: workers keep dying while they run it; does it need more memory than they "
-                "have? finished trials are kept"
+                f"{trial}: workers keep dying while they run it; does it need more memory than "
+                "they have? finished trials are kept"
             ) from error
         self._book.put_back(trial)
 

@@ -1,3 +1,5 @@
 """tmp"""
+
+
 def claim_core() -> int | None:
     return None

@@ -42,7 +42,10 @@ def test_a_cluster_has_one_kind(text: str, kind: str, encrypted: bool) -> None:
         ("scheduler: tcp://lab:99999", "c:2: scheduler: 'tcp://lab:99999' is not a scheduler's"),
         (f"scheduler: tcp://lab:1\n{TLS}", "c:2: scheduler: a tcp:// address is not encrypted;"),
         ("local: {workers: 1}\nshared: data", "c:3: shared: 'data' must be an absolute path"),
-        ("local: {workers: 1}\ntls: {ca: a, key: c}", "c:3: tls: key 'certificate' is missing; add it"),
+        (
+            "local: {workers: 1}\ntls: {ca: a, key: c}",
+            "c:3: tls: key 'certificate' is missing; add it",
+        ),
         ("local: {workers: 1}\nprivate_network: yes", "c:3: private_network: 'yes': input should"),
         (JOBS, "c:2: jobqueue: jobs reach this machine over the network; add the key tls, or"),
         (JOBS + "private_network: true", "c:2: jobqueue: without the key tls, name the private"),
