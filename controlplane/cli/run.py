@@ -12,6 +12,7 @@ from ..machine.preflight import check_host, require_disk
 from ..plan.resources import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
 from ..run.controls import controls_of, require_strategies
+from ..run.place import Place
 from ..run.planning import plan_run
 from ..run.runner import execute
 from ..study import adaptive
@@ -41,7 +42,7 @@ nashbed run sweep.yaml --on local:4"""
 
 
 @app.command(epilog=EXAMPLES)
-def run(
+def run(  # noqa: PLR0913, PLR0917 - each is an option
     scenario: ScenarioFile,
     testbed: OptionalTestbed = None,
     out: Results = Path("results"),

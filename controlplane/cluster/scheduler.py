@@ -18,6 +18,7 @@ from distributed import Client, Future, KilledWorker
 from ..contract.errors import HostError, InternalError, Interrupted, NashbedError, TargetError
 from ..contract.lab_facts import LabFacts
 from ..contract.trial import TrialRecord
+from ..machine.kernels import find_kernel
 from ..machine.log import LOG
 from ..plan.resources import UNLIMITED_RESOURCES
 from ..run.job_book import JobBook
@@ -26,10 +27,11 @@ from ..run.work import Job, Work
 from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
+from .kernels import pack_kernel
 from .parcel import Parcel, unpack
 from .request import Failure, Outcome, RunBundle, Sent, TrialRequest
 from .roster import Roster, Say
-from .tasks import run_trial
+from .tasks import run_trial, take_kernels
 
 LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
@@ -104,8 +106,21 @@ class ClusterScheduler:
             raise self._lost()
         try:
             self.roster.present(self._client.scheduler_info()["workers"])
+            self._give_kernels(self.roster.take_wanting())
         except (TimeoutError, OSError) as error:
             raise self._lost() from error
+
+    def _give_kernels(self, wanting: set[str]) -> None:
+        """Workers that lack a kernel of virtual time get the client's."""
+        if not wanting:
+            return
+        self._say(f"{len(wanting)} workers lack a kernel of virtual time: giving them ours")
+        kernels = [
+            (kernel.model_dump_json(), pack_kernel(find_kernel(kernel.release)))
+            for kernel in self._bundle.identity.kernels
+        ]
+        for worker in sorted(wanting):
+            self._client.run(take_kernels, self._bundle.run, kernels, workers=[worker])
 
     def _lost(self) -> HostError:
         return HostError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import time
@@ -13,6 +14,8 @@ from distributed.worker import Worker
 from ..contract.errors import NashbedError
 from ..machine.log import LOG
 from ..store.errors import disk_errors
+from .identity import KernelIdentity
+from .kernels import install_kernel
 from .parcel import pack
 from .plugin import RunOnWorker, plugin_name
 from .request import Failure, Outcome, Sent, TrialRequest
@@ -53,6 +56,29 @@ def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
         shutil.rmtree(sealed.folder, ignore_errors=True)
     sent = Sent(lab=sealed.lab.facts(), ran_on=plugin.workplace.ran_on)
     return Outcome(worker.address, sent.model_dump_json(), parcel)
+
+
+async def take_kernels(
+    run: str, kernels: list[tuple[str, bytes]], dask_worker: Worker | None = None
+) -> None:
+    """Install kernels of virtual time on this worker's machine, then take part in a run.
+
+    Args:
+        run: The run's name.
+        kernels: A `KernelIdentity` as JSON and the kernel, each.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = dask_worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker)
+    for identity, data in kernels:
+        kernel = KernelIdentity.model_validate_json(identity)
+        try:
+            await asyncio.to_thread(install_kernel, kernel, data)
+        except NashbedError as error:
+            plugin.refuse(dask_worker, [error.message])
+            return
+    await plugin.join(dask_worker)
 
 
 def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
