@@ -101,12 +101,17 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
         "buffer_bdp": setting.buffer_bdp,
         "base_rtt_ns": min(setting.base_rtt_ns),
         "kernel": setting.kernel,
+        "testbed": record.ran_on and record.ran_on.testbed,
+        "host": record.ran_on and record.ran_on.host,
         "mix": state_text(state, measures.strategies, measures.group_names),
     }
     totals = zip(measures.strategies, strategy_totals(state), strict=True)
     row |= {f"flows_{name}": count for name, count in totals}
     row |= {"repetition": record.repetition, "attempt": record.attempt, "valid": record.valid}
-    row |= {"counted": measured is not None, "settled": None if measured is None else measured.settled}
+    row |= {
+        "counted": measured is not None,
+        "settled": None if measured is None else measured.settled,
+    }
     return row | {
         name: None if measured is None else measured.total.get(name)
         for name, metric in METRICS.items()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from ..contract.scenario import Scenario
+from ..store.finished_run import DamagedTrial
 from ..study.results import RunResults
 from .console import as_text
 
@@ -31,9 +32,17 @@ def result_text(results: RunResults) -> str:
         text += "! trials with a mark: the report says what a reader should know of them\n"
     text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
+    text += left_out_text(results.summary.measures.damaged)
     if results.report is not None:
         text += f"report: {results.report}\n"
     return text + f"run directory: {results.run_dir}\n"
+
+
+def left_out_text(damaged: Sequence[DamagedTrial]) -> str:
+    """How many trials could not be read, and why the first could not; empty: none."""
+    if not damaged:
+        return ""
+    return f"left out: {len(damaged)} trial(s); {damaged[0].id}: {damaged[0].problem}\n"
 
 
 def result_table(results: RunResults) -> Table:

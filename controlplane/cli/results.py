@@ -10,6 +10,7 @@ import typer
 from ..contract.errors import EXIT_OK
 from .comparison import MOST_ROWS, comparison_text
 from .options import AsJson, RunFolder, answer, new_app
+from .result_text import left_out_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
@@ -26,10 +27,21 @@ def report(
     as_json: AsJson = False,
 ) -> int:
     """Build the report of a run again."""
-    from nashbed.analysis.report import USUAL_FORMATS, build_report  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.report import (  # noqa: PLC0415 - slow to import
+        USUAL_FORMATS,
+        check_formats,
+        report_of,
+    )
+    from nashbed.analysis.results.summary import summarise  # noqa: PLC0415 - slow to import
 
-    path = build_report(run_dir, tuple(formats or USUAL_FORMATS))
-    answer({"ok": True, "report": str(path)}, as_json, f"report: {path}")
+    wanted = tuple(formats or USUAL_FORMATS)
+    check_formats(wanted)
+    summary = summarise(run_dir)
+    path = report_of(summary, run_dir / "report", wanted)
+    damaged = summary.measures.damaged
+    left_out = [{"trial": each.id, "problem": each.problem} for each in damaged]
+    said = {"ok": True, "report": str(path), "damaged": left_out}
+    answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
     return EXIT_OK
 
 

@@ -75,8 +75,8 @@ def _unpacked(source: ControlSource, folder: Path) -> ControlFile:
     control = read_control((folder if source.files else CONTROLS) / source.source, CONTROLS)
     if control.digest != source.digest:
         raise ConfigError(
-            f"{source.name}: the client has another version of it ({source.digest[:12]}) than there "
-            f"is here ({control.digest[:12]})"
+            f"{source.name}: the client has another version of it ({source.digest[:12]}) than "
+            f"there is here ({control.digest[:12]})"
         )
     return control
 

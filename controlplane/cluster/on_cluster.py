@@ -67,5 +67,5 @@ class OnCluster:
         """The workers give back what they held; of a cluster that is gone nothing is asked."""
         try:
             self.client.unregister_worker_plugin(plugin)
-        except Exception as error:  # noqa: BLE001 - whatever a dead scheduler makes of it
+        except Exception as error:
             LOG.warning("the workers were not told that the run has ended: %s", error)

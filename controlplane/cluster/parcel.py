@@ -1,26 +1,306 @@
-"""tmp"""
+"""The folder of a finished trial on its way from a worker to the client.
+
+Everything travels in one archive, but large files where there is a shared folder: they stay there;
+their names, sizes and digests travel, and the client's folder gets symbolic links to them.
+"""
+
 from __future__ import annotations
-import hashlib, io, tarfile
-from pathlib import Path
+
+import contextlib
+import hashlib
+import json
+import shutil
+import tarfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+from typing import Self
+
 import pyarrow as pa
+from pydantic import Field
+
+from ..contract.errors import HostError
 from ..contract.model import ContractModel
-from ..contract.trial import TrialRecord
-from ..store.documents import read_document
-class Parcel(ContractModel):
-    trial: str
-    data: bytes
-    size: int
+from ..store.documents import flush_to_disk
+from ..store.errors import disk_errors
+
+LARGE_BYTES = 1 << 20
+"""Files of this size and more stay in the shared folder: postcards, and little else."""
+CODEC = "zstd"
+"""At Arrow's default, level 1, since Parquet is compressed already. A folder of 11.1 MB (10 flows,
+80 s at 100 Mbit/s) shrinks by 0.6 % in 14 ms, at level 3 by 1.7 % in 39 ms, at level 9 by 1.5 %
+in 65 ms; one of 0.6 MB by 8.0 %, 8.3 % and 8.5 %."""
+_CHUNK_BYTES = 1 << 20
+_BETWEEN = b"\n"
+"""Label and archive; a JSON document without indentation has none in it."""
+
+
+class ParcelError(HostError):
+    """A parcel is damaged, hostile, or refers to what is not seen here."""
+
+
+class KeptFile(ContractModel):
+    """A file of the trial that stayed in the shared folder.
+
+    Attributes:
+        name: In the trial's folder.
+        place: In the shared folder.
+        size_bytes: Its size.
+        digest: SHA-256 of its bytes.
+    """
+
+    name: str
+    place: str
+    size_bytes: int
     digest: str
-def pack(folder: Path, shared: Path | None) -> Parcel:
-    b = io.BytesIO()
-    with tarfile.open(fileobj=b, mode="w") as t:
-        t.add(folder, arcname=".")
-    raw = b.getvalue()
-    data = pa.compress(raw, codec="zstd", asbytes=True)
-    return Parcel(trial=folder.name, data=data, size=len(raw), digest=hashlib.sha256(data).hexdigest())
-def unpack(parcel: Parcel, folder: Path) -> TrialRecord:
-    raw = pa.decompress(parcel.data, decompressed_size=parcel.size, codec="zstd", asbytes=True)
-    folder.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(raw)) as t:
-        t.extractall(folder, filter="data")
-    return read_document(folder / "trial.json", TrialRecord, "x")
+
+
+class Parcel(ContractModel):
+    """A trial's folder, packed.
+
+    Attributes:
+        trial: Name of the folder: the trial's id.
+        files: How many files the archive holds.
+        content_bytes: Their sizes together.
+        kept: The files that stayed in the shared folder.
+        archive: The others: a compressed tar archive.
+        digest: SHA-256 of all of the above.
+    """
+
+    trial: str
+    files: int
+    content_bytes: int
+    kept: tuple[KeptFile, ...]
+    archive: bytes = Field(exclude=True, repr=False)
+    digest: str
+
+    def to_bytes(self) -> bytes:
+        """The parcel as it travels: a line of JSON, then the archive."""
+        return b"".join((self.model_dump_json().encode(), _BETWEEN, self.archive))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The parcel that travelled; raises ParcelError when it is not what was sent."""
+        label, _, archive = data.partition(_BETWEEN)
+        try:
+            parcel = cls.model_validate({**json.loads(label), "archive": archive})
+        except (ValueError, TypeError) as error:
+            raise ParcelError("a parcel is damaged: its label cannot be read") from error
+        parcel.check()
+        return parcel
+
+    def check(self) -> None:
+        """Hold the parcel against its digest; raises ParcelError when they disagree."""
+        now = self.digest_of_content()
+        if now != self.digest:
+            raise ParcelError(
+                f"the parcel of trial {self.trial} is damaged: its digest is {now[:12]} and should "
+                f"be {self.digest[:12]}; run the trial again"
+            )
+
+    def digest_of_content(self) -> str:
+        """SHA-256 of everything but the digest."""
+        label = json.dumps(self.model_dump(mode="json", exclude={"digest"}), sort_keys=True)
+        digest = hashlib.sha256(label.encode() + _BETWEEN)
+        digest.update(self.archive)
+        return digest.hexdigest()
+
+
+def pack(folder: Path, shared: Path | None = None) -> Parcel:
+    """Pack a trial's folder. Memory: its compressed files.
+
+    Args:
+        folder: The folder, complete; its name is the trial's id.
+        shared: Where large files stay, in a folder of the trial's own: the run's part of a folder
+            that this machine and the client share. None: they travel as well.
+
+    Raises:
+        DiskFullError: The shared folder is full.
+        ParcelError: The folder holds something other than files, or the shared folder cannot be
+            written.
+    """
+    files = _files(folder)
+    large = [] if shared is None else [f for f in files if f.stat().st_size >= LARGE_BYTES]
+    others = [file for file in files if file not in large]
+    archive = _archive(folder, others)
+    parcel = Parcel(
+        trial=folder.name,
+        files=len(others),
+        content_bytes=sum(file.stat().st_size for file in others),
+        kept=_keep(folder, large, shared) if shared and large else (),
+        archive=archive,
+        digest="",
+    )
+    return parcel.model_copy(update={"digest": parcel.digest_of_content()})
+
+
+def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
+    """Make a trial's folder from its parcel: all of it, or nothing. Not yet flushed to the disk.
+
+    Args:
+        parcel: What came. Nothing of it is believed before it was checked.
+        folder: Where to; nothing is there yet.
+        shared: The run's part of the shared folder, as it is seen here.
+
+    Raises:
+        DiskFullError: There is no space for it.
+        ParcelError: It is damaged, would write elsewhere than in the folder, or a file in the
+            shared folder is not seen here as it was written.
+    """
+    parcel.check()
+    unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}.tmp")
+    try:
+        with _clear_errors(parcel, folder):
+            unfinished.mkdir(parents=True)
+            _extract(parcel, unfinished)
+            for kept in parcel.kept:
+                _link(kept, parcel.trial, unfinished, shared)
+            unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files of a folder, sorted; raises ParcelError for what is neither file nor folder."""
+    found = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    for path in found:
+        if path.is_symlink() or not path.is_file():
+            raise ParcelError(f"{path}: is not a regular file, and cannot be sent")
+    return found
+
+
+def _archive(folder: Path, files: Sequence[Path]) -> bytes:
+    sink = pa.BufferOutputStream()
+    with (
+        pa.CompressedOutputStream(sink, CODEC) as compressed,
+        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for path in files:
+            member = tarfile.TarInfo(path.relative_to(folder).as_posix())
+            member.size, member.mtime = path.stat().st_size, int(path.stat().st_mtime)
+            with path.open("rb") as content:
+                archive.addfile(member, content)
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
+
+
+def _keep(folder: Path, files: Sequence[Path], shared: Path) -> tuple[KeptFile, ...]:
+    """Copy files to a folder in the shared one that is there complete, or not at all."""
+    place = f"{folder.name}-{token_hex(8)}"
+    unfinished = shared / f".{place}.tmp"
+    try:
+        with disk_errors(shared):
+            kept = tuple(_copy(file, file.relative_to(folder), unfinished, place) for file in files)
+            unfinished.rename(shared / place)
+            flush_to_disk(shared)
+    except OSError as error:
+        problem = f"{shared}: the shared folder cannot be written ({error.strerror})"
+        raise ParcelError(
+            f"{problem}; make it writable on every worker, or name another"
+        ) from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return kept
+
+
+def _copy(file: Path, name: Path, unfinished: Path, place: str) -> KeptFile:
+    target = unfinished / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    with file.open("rb") as source, target.open("xb") as copy:
+        while chunk := source.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            copy.write(chunk)
+    flush_to_disk(target)
+    return KeptFile(
+        name=name.as_posix(),
+        place=f"{place}/{name.as_posix()}",
+        size_bytes=target.stat().st_size,
+        digest=digest.hexdigest(),
+    )
+
+
+@contextlib.contextmanager
+def _clear_errors(parcel: Parcel, folder: Path) -> Iterator[None]:
+    """Whatever a hostile or damaged archive makes the libraries raise, as one clear line."""
+    try:
+        with disk_errors(folder):
+            yield
+    except (OSError, tarfile.TarError, pa.ArrowException, ValueError, RecursionError) as error:
+        problem = f"{folder}: the parcel of trial {parcel.trial} cannot be unpacked"
+        raise ParcelError(f"{problem}: {' '.join(str(error).split())}") from error
+
+
+def _extract(parcel: Parcel, folder: Path) -> None:
+    """Write the archive's files, and see that they are those that were packed."""
+    names: set[str] = set()
+    content_bytes = 0
+    with (
+        pa.CompressedInputStream(pa.BufferReader(parcel.archive), CODEC) as content,
+        tarfile.open(fileobj=content, mode="r|") as archive,
+    ):
+        for member in archive:
+            _check_member(member, names)
+            content_bytes += member.size
+            _check_amount(parcel, len(names), content_bytes)
+            archive.extract(member, folder, filter="data")
+    if (len(names), content_bytes) != (parcel.files, parcel.content_bytes):
+        raise ParcelError(
+            f"the parcel of trial {parcel.trial} holds {len(names)} files of {content_bytes} B, "
+            f"and should hold {parcel.files} of {parcel.content_bytes} B"
+        )
+
+
+def _check_member(member: tarfile.TarInfo, names: set[str]) -> None:
+    """Refuse all but a regular file with a name of its own in the folder."""
+    if member.type != tarfile.REGTYPE or member.sparse is not None:
+        raise ParcelError(f"the parcel holds {member.name!r}, which is not a regular file")
+    _check_name(member.name)
+    if member.name in names:
+        raise ParcelError(f"the parcel holds {member.name!r} twice")
+    names.add(member.name)
+
+
+def _check_name(name: str) -> None:
+    path = PurePosixPath(name)
+    plain = name and "\0" not in name and name == path.as_posix() and name != "."
+    if not plain or path.is_absolute() or ".." in path.parts:
+        raise ParcelError(f"the parcel holds {name!r}, which is not a name within its folder")
+
+
+def _check_amount(parcel: Parcel, files: int, content_bytes: int) -> None:
+    """Refuse, before it is written, what is more than the parcel says that it holds."""
+    if files > parcel.files or content_bytes > parcel.content_bytes:
+        raise ParcelError(f"the parcel of trial {parcel.trial} holds more than it says")
+
+
+def _link(kept: KeptFile, trial: str, folder: Path, shared: Path | None) -> None:
+    """Refer to a file in the shared folder, once it is seen as the worker wrote it."""
+    if shared is None:
+        raise ParcelError(f"{kept.name} of trial {trial} stayed in a shared folder; none is named")
+    _check_name(kept.name)
+    _check_name(kept.place)
+    file = shared.resolve() / kept.place
+    if problem := _problem(file, kept, shared):
+        raise ParcelError(
+            f"{file}: {problem}, but the worker of trial {trial} wrote it; see that {shared} is "
+            "one and the same folder on this machine and on every worker"
+        )
+    link = folder / kept.name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(file)
+
+
+def _problem(file: Path, kept: KeptFile, shared: Path) -> str:
+    """What is wrong with a file in the shared folder; empty: nothing."""
+    if not file.resolve().is_relative_to(shared.resolve()):
+        return "leads out of the shared folder"
+    if not file.is_file():
+        return "is not there"
+    size = file.stat().st_size
+    if size != kept.size_bytes:
+        return f"has {size} B instead of {kept.size_bytes} B"
+    with file.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    return "" if digest == kept.digest else "has another content"

@@ -15,9 +15,9 @@ from distributed.worker import Worker
 
 from ..config import parse_testbed
 from ..contract.errors import NashbedError
-from .identity import Identity, differences, identity_here
+from .identity import Identity, differences, identity_here, lacking
 from .request import RunBundle
-from .topics import JOINED, REFUSED, topic_of
+from .topics import JOINED, REFUSED, WANTS_KERNELS, topic_of
 from .workplace import Workplace
 
 
@@ -57,21 +57,33 @@ class RunOnWorker(WorkerPlugin):
 
     @property
     def shared(self) -> Path | None:
-        """The folder on a shared file system; None: there is none."""
-        return Path(self._bundle.shared) if self._bundle.shared else None
+        """The run's folder on a shared file system; None: there is none."""
+        return self._bundle.shared_folder
 
     async def setup(self, worker: Worker) -> None:
+        """Compare, and take part, or say what is lacking, or why not."""
+        if await asyncio.to_thread(lacking, self._bundle.identity):
+            self._tell(worker, WANTS_KERNELS)
+        else:
+            await self.join(worker)
+
+    async def join(self, worker: Worker) -> None:
         """Compare, and take part or say why not."""
         reasons = await asyncio.to_thread(self._prepare, worker)
-        told: dict[str, object] = {"worker": worker.address, "name": str(worker.name)}
-        told["host"] = socket.gethostname()
         if reasons:
-            told |= {"what": REFUSED, "reasons": reasons}
-        else:
-            seats = worker.state.nthreads
-            await worker.set_resources(**{self._bundle.resource: seats})
-            told |= {"what": JOINED, "seats": seats}
-        worker.log_event(topic_of(self._bundle.run), told)
+            self.refuse(worker, reasons)
+            return
+        seats = worker.state.nthreads
+        await worker.set_resources(**{self._bundle.resource: seats})
+        self._tell(worker, JOINED, seats=seats)
+
+    def refuse(self, worker: Worker, reasons: list[str]) -> None:
+        """Take no part, and say why."""
+        self._tell(worker, REFUSED, reasons=reasons)
+
+    def _tell(self, worker: Worker, what: str, **more: object) -> None:
+        told = {"what": what, "worker": worker.address, "name": str(worker.name)}
+        worker.log_event(topic_of(self._bundle.run), told | {"host": socket.gethostname()} | more)
 
     def _prepare(self, worker: Worker) -> list[str]:
         """Make the workplace; returns why that cannot be."""
@@ -86,7 +98,7 @@ class RunOnWorker(WorkerPlugin):
 
     def _own_identity(self) -> Identity:
         testbed = parse_testbed(self._bundle.testbed, "testbed.yaml").model
-        return identity_here(testbed, list(self._bundle.identity.kernels))
+        return identity_here(testbed, [kernel.name for kernel in self._bundle.identity.kernels])
 
     async def teardown(self, worker: Worker) -> None:
         """End what is running, and give the machine back."""

@@ -7,12 +7,14 @@ a scenario nothing but the C files of its congestion controls.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from pathlib import Path
 
 from ..contract.lab_facts import LabFacts
 from ..contract.model import ContractModel
 from ..contract.plan import PlannedTrial
+from ..contract.ran_on import RanOn
 from .identity import Identity
-from .parcel import Parcel
 
 
 class ControlSource(ContractModel):
@@ -55,6 +57,11 @@ class RunBundle(ContractModel):
     shared: str = ""
 
     @property
+    def shared_folder(self) -> Path | None:
+        """The run's own folder on the shared file system; None: there is none."""
+        return Path(self.shared) / f"{self.directory}-{self.run}" if self.shared else None
+
+    @property
     def resource(self) -> str:
         """The Dask resource that a worker declares once it has been found fit for this run."""
         digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()
@@ -81,25 +88,36 @@ class Failure(ContractModel):
     Attributes:
         kind: Name of the error's class.
         message: In words, with the worker's machine.
-        is_ours: Whether it is a mistake of nashbed's own.
     """
 
     kind: str
     message: str
-    is_ours: bool
 
 
-class Outcome(ContractModel):
-    """What came of a trial on a worker: a sealed trial, or a failure.
+class Sent(ContractModel):
+    """What comes with a sealed trial.
+
+    Attributes:
+        lab: What the trial ran on.
+        ran_on: Where.
+    """
+
+    lab: LabFacts
+    ran_on: RanOn
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial on a worker: a parcel and what comes with it, or a failure.
 
     Attributes:
         worker: Address of the worker.
-        lab: What the trial ran on.
-        parcel: The sealed trial.
-        failure: Why there is none.
+        sent: A `Sent`, as JSON; empty after a failure.
+        parcel: The sealed trial, as `Parcel.to_bytes` has it; empty after a failure.
+        failure: A `Failure`, as JSON; empty: there is none.
     """
 
     worker: str
-    lab: LabFacts | None = None
-    parcel: Parcel | None = None
-    failure: Failure | None = None
+    sent: str = ""
+    parcel: bytes = b""
+    failure: str = ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from .topics import JOINED, REFUSED, STARTED
+from .topics import JOINED, REFUSED, STARTED, WANTS_KERNELS
 
 Say = Callable[[str], None]
 """Called with a line for the user."""
@@ -25,6 +25,7 @@ class Roster:
         self._say = say
         self._seats: dict[str, int] = {}
         self._refused: dict[str, str] = {}
+        self._wanting: set[str] = set()
         self._lock = threading.Lock()
 
     def on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -36,6 +37,9 @@ class Roster:
             with self._lock:
                 self._seats[told["worker"]] = int(told["seats"])
                 self._refused.pop(told["worker"], None)
+        elif told["what"] == WANTS_KERNELS:
+            with self._lock:
+                self._wanting.add(told["worker"])
         elif told["what"] == REFUSED:
             self._refuse(told)
 
@@ -61,6 +65,21 @@ class Roster:
             self._refused = {a: why for a, why in self._refused.items() if a in there}
         for address in gone:
             self._say(f"worker {address} is gone; what it was running runs elsewhere")
+
+    def is_hopeless(self, workers: Collection[str]) -> bool:
+        """Whether all workers that there are have been refused.
+
+        Args:
+            workers: Their addresses.
+        """
+        with self._lock:
+            return bool(workers) and all(address in self._refused for address in workers)
+
+    def take_wanting(self) -> set[str]:
+        """Workers that lack a kernel of virtual time, each of them once."""
+        with self._lock:
+            wanting, self._wanting = self._wanting, set()
+        return wanting
 
     @property
     def seats(self) -> int:

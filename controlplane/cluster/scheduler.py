@@ -6,8 +6,8 @@ Dask runs its trial elsewhere, and there is no second future for it.
 
 from __future__ import annotations
 
-import asyncio
 import queue
+import shutil
 import time
 import uuid
 from collections.abc import Callable
@@ -18,17 +18,20 @@ from distributed import Client, Future, KilledWorker
 from ..contract.errors import HostError, InternalError, Interrupted, NashbedError, TargetError
 from ..contract.lab_facts import LabFacts
 from ..contract.trial import TrialRecord
+from ..machine.kernels import find_kernel
 from ..machine.log import LOG
 from ..plan.resources import UNLIMITED_RESOURCES
 from ..run.job_book import JobBook
 from ..run.snapshot import OnProgress, Snapshot
 from ..run.work import Job, Work
+from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
-from .parcel import unpack
-from .request import Failure, Outcome, RunBundle, TrialRequest
+from .kernels import pack_kernel
+from .parcel import Parcel, unpack
+from .request import Failure, Outcome, RunBundle, Sent, TrialRequest
 from .roster import Roster, Say
-from .tasks import run_trial
+from .tasks import run_trial, take_kernels
 
 LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
@@ -102,14 +105,33 @@ class ClusterScheduler:
         if self._client.status != "running":
             raise self._lost()
         try:
-            self.roster.present(self._client.scheduler_info()["workers"])
-        except (OSError, asyncio.TimeoutError) as error:
+            workers = self._client.scheduler_info()["workers"]
+            self.roster.present(workers)
+            self._give_kernels(self.roster.take_wanting())
+        except (TimeoutError, OSError) as error:
             raise self._lost() from error
+        if self.roster.is_hopeless(workers):
+            raise HostError(
+                f"{self._client.scheduler.address}: no worker takes part: "
+                f"{'; '.join(self.roster.refusals)}"
+            )
+
+    def _give_kernels(self, wanting: set[str]) -> None:
+        """Workers that lack a kernel of virtual time get the client's."""
+        if not wanting:
+            return
+        self._say(f"{len(wanting)} workers lack a kernel of virtual time: giving them ours")
+        kernels = [
+            (kernel.model_dump_json(), pack_kernel(find_kernel(kernel.release)))
+            for kernel in self._bundle.identity.kernels
+        ]
+        for worker in sorted(wanting):
+            self._client.run(take_kernels, self._bundle.run, kernels, workers=[worker])
 
     def _lost(self) -> HostError:
         return HostError(
-            f"{self._client.scheduler.address}: the cluster's scheduler is gone; finished trials are "
-            "kept, and `nashbed resume` goes on once there is one again"
+            f"{self._client.scheduler.address}: the cluster's scheduler is gone; finished trials "
+            "are kept, and `nashbed resume` goes on once there is one again"
         )
 
     def _hand_out(self) -> None:
@@ -160,10 +182,10 @@ class ClusterScheduler:
         except KilledWorker as error:
             self._killed(trial, error)
             return
-        except (CancelledError, OSError, asyncio.TimeoutError) as error:
+        except (TimeoutError, CancelledError, OSError) as error:
             raise self._lost() from error
-        if outcome.failure is not None:
-            self._failed(job, outcome, outcome.failure)
+        if outcome.failure:
+            self._failed(job, outcome, Failure.model_validate_json(outcome.failure))
         else:
             self._book.ended(job, self._seal(trial, outcome).valid)
         self._leave(trial, job)
@@ -176,12 +198,15 @@ class ClusterScheduler:
             self._book.free(trial)
 
     def _seal(self, trial: str, outcome: Outcome) -> TrialRecord:
-        assert outcome.parcel is not None and outcome.lab is not None
+        sent = Sent.model_validate_json(outcome.sent)
         if not self._knows_lab:
-            self._on_lab(outcome.lab)
+            self._on_lab(sent.lab)
             self._knows_lab = True
         folder = self._directory.unfinished(trial)
-        record = unpack(outcome.parcel, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        unpack(Parcel.from_bytes(outcome.parcel), folder, self._bundle.shared_folder)
+        record = read_document(folder / "trial.json", TrialRecord, "run the trial again")
+        record = record.model_copy(update={"ran_on": sent.ran_on})
         self._directory.seal(trial, record)
         LOG.info("trial %s: sealed, from worker %s", trial, outcome.worker)
         return record
@@ -192,8 +217,8 @@ class ClusterScheduler:
         LOG.warning("%s: %s", trial, error)
         if self._deaths[trial] >= MOST_DEATHS:
             raise HostError(
-                f"{trial}: workers keep dying while they run it; does it need more memory than they "
-                "have? finished trials are kept"
+                f"{trial}: workers keep dying while they run it; does it need more memory than "
+                "they have? finished trials are kept"
             ) from error
         self._book.put_back(trial)
 

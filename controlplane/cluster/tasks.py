@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import time
@@ -13,9 +14,11 @@ from distributed.worker import Worker
 from ..contract.errors import NashbedError
 from ..machine.log import LOG
 from ..store.errors import disk_errors
+from .identity import KernelIdentity
+from .kernels import install_kernel
 from .parcel import pack
 from .plugin import RunOnWorker, plugin_name
-from .request import Failure, Outcome, TrialRequest
+from .request import Failure, Outcome, Sent, TrialRequest
 from .topics import STARTED, topic_of
 
 
@@ -35,24 +38,47 @@ def run_trial(text: str) -> Outcome:
     try:
         return _outcome(worker, request)
     except NashbedError as error:
-        return Outcome(worker=worker.address, failure=_failure(worker, error, error.message))
+        failure = _failure(worker, error, error.message)
     except Exception as error:
         LOG.exception("a trial failed on worker %s", worker.address)
-        return Outcome(
-            worker=worker.address, failure=_failure(worker, error, traceback.format_exc())
-        )
+        failure = _failure(worker, error, traceback.format_exc())
+    return Outcome(worker.address, failure=failure.model_dump_json())
 
 
 def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
-    plugin = worker.plugins.get(plugin_name(request.run))
+    plugin = worker.plugins[plugin_name(request.run)]
     assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
     sealed = plugin.workplace.run(request)
     try:
         with disk_errors(sealed.folder):
-            parcel = pack(sealed.folder, plugin.shared)
+            parcel = pack(sealed.folder, plugin.shared).to_bytes()
     finally:
         shutil.rmtree(sealed.folder, ignore_errors=True)
-    return Outcome(worker=worker.address, lab=sealed.lab.facts(), parcel=parcel)
+    sent = Sent(lab=sealed.lab.facts(), ran_on=plugin.workplace.ran_on)
+    return Outcome(worker.address, sent.model_dump_json(), parcel)
+
+
+async def take_kernels(
+    run: str, kernels: list[tuple[str, bytes]], dask_worker: Worker | None = None
+) -> None:
+    """Install kernels of virtual time on this worker's machine, then take part in a run.
+
+    Args:
+        run: The run's name.
+        kernels: A `KernelIdentity` as JSON and the kernel, each.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = dask_worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker)
+    for identity, data in kernels:
+        kernel = KernelIdentity.model_validate_json(identity)
+        try:
+            await asyncio.to_thread(install_kernel, kernel, data)
+        except NashbedError as error:
+            plugin.refuse(dask_worker, [error.message])
+            return
+    await plugin.join(dask_worker)
 
 
 def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
@@ -67,8 +93,4 @@ def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
 
 def _failure(worker: Worker, error: Exception, words: str) -> Failure:
     where = f"worker {worker.name} on {socket.gethostname()}"
-    return Failure(
-        kind=type(error).__name__,
-        message=f"{where}: {words}",
-        is_ours=not isinstance(error, NashbedError),
-    )
+    return Failure(kind=type(error).__name__, message=f"{where}: {words}")

@@ -6,6 +6,8 @@ STARTED = "started"
 """A trial has begun there: `trial`, `worker` (its address), `name`."""
 REFUSED = "refused"
 """A worker takes no part: `worker`, `name`, `reasons` (a list of lines)."""
+WANTS_KERNELS = "wants kernels"
+"""A worker lacks kernels of virtual time: `worker`, `name`."""
 JOINED = "joined"
 """A worker takes part: `worker`, `name`, `seats` (trials at once)."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
+import socket
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,6 +13,7 @@ from pathlib import Path
 
 from ..config import parse_scenario, parse_testbed
 from ..contract.errors import InternalError
+from ..contract.ran_on import RanOn
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..lane.lab import Lab, compiled_program, open_lab
@@ -78,6 +81,12 @@ class Workplace:
         self._scenario = parse_scenario(bundle.scenario, "scenario.yaml").model
         self._testbed = parse_testbed(bundle.testbed, "testbed.yaml").model
         self._program = program(self._testbed)
+        self.ran_on = RanOn(
+            host=socket.gethostname(),
+            testbed=self._testbed.name,
+            testbed_digest=hashlib.sha256(bundle.testbed.encode()).hexdigest(),
+            certificate="none",
+        )
         self._seats: dict[int, Seat] = {}
         self._lock = threading.Lock()
         self.directory.trials.mkdir(parents=True, exist_ok=True)

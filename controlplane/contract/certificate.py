@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from .model import ContractModel
+from .ran_on import CertificateState
 from .testbed import Capacity
 from .trial import Gate
 
@@ -75,7 +76,7 @@ class Standing(ContractModel):
         capacity: What the testbed can carry; null: not measured.
     """
 
-    state: Literal["certified", "failed", "expired", "none"]
+    state: CertificateState
     detail: str
     digest: str = ""
     age_s: float | None = None

@@ -50,6 +50,36 @@ class ControlFacts(ContractModel):
     modules: dict[str, str] = Field(default_factory=dict)
 
 
+class TestbedFacts(ContractModel):
+    """One of the testbeds that the trials of a run could be given to.
+
+    Attributes:
+        target: Name of its target.
+        testbed_digest: SHA-256 of its testbed file.
+        certificate: What its certificate is worth.
+        artefact_digest: Digest of its P4 artefact, as reported by the data plane.
+        dataplane: What its data plane says about itself (`contract.messages.Hello`).
+        hosts: Names of the machines whose workers offered it.
+        kernel: Kernel release and version.
+        cpu: CPU model and number of cores.
+        ports: Port -> driver, interface and MAC address.
+        sysctls: Sysctl -> value, as applied in the hosts' namespaces.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    target: str
+    testbed_digest: str
+    certificate: Standing
+    artefact_digest: str
+    dataplane: dict[str, Any]
+    hosts: tuple[str, ...] = ()
+    kernel: str
+    cpu: str
+    ports: dict[str, dict[str, Any]]
+    sysctls: dict[str, str]
+
+
 class Manifest(ContractModel):
     """The record of a run.
 
@@ -76,6 +106,7 @@ class Manifest(ContractModel):
         ports: Port -> driver, interface and MAC address.
         host: More facts about the machine (offloads, rps_cpus, huge pages, memory).
         certificate: State of the testbed's certificate; null: not recorded.
+        testbeds: Name -> testbed that trials could be given to; empty: all ran on the one above.
         status: State of the run.
     """
 
@@ -100,4 +131,5 @@ class Manifest(ContractModel):
     ports: dict[str, dict[str, Any]]
     host: dict[str, Any]
     certificate: Standing | None = None
+    testbeds: dict[str, TestbedFacts] = Field(default_factory=dict)
     status: Literal["running", "interrupted", "failed", "complete"]

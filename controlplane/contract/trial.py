@@ -9,6 +9,7 @@ from pydantic import Field
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
+from .ran_on import RanOn
 from .strain import CoreLoad, Repeated, WindowLimited
 from .target import Applied, Arrivals, BottleneckProgram
 from .units import bytes_in_flight
@@ -251,6 +252,8 @@ class TrialRecord(ContractModel):
             dropped, or was sent again without having been seen; None: not all postcards are kept.
         flow_generator: Totals and timer lateness that the flow generators reported.
         digests: SHA-256 of what was measured; None in trials of earlier versions.
+        ran_on: The machine and the testbed, where the run had several to choose from; no part of
+            what was measured. None: the run's own.
     """
 
     format: Literal[1] = TRIAL_FORMAT
@@ -288,3 +291,4 @@ class TrialRecord(ContractModel):
     repeated: tuple[Repeated, ...] | None = None
     flow_generator: GeneratorTotals
     digests: TrialDigests | None = None
+    ran_on: RanOn | None = None

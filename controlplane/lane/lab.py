@@ -37,9 +37,7 @@ class Lab:
 
     def facts(self) -> LabFacts:
         """What session and target say about themselves, for the record of a run."""
-        return LabFacts(
-            hello=self.hello, sysctls=self.session.sysctls, ports=self.session.ports()
-        )
+        return LabFacts(hello=self.hello, sysctls=self.session.sysctls, ports=self.session.ports())
 
     def close(self) -> None:
         """Bring the target down and give the machine back, whatever fails on the way."""

@@ -19,6 +19,7 @@ from .active_run import ActiveRun
 from .controls import with_objects
 from .manifest import with_guest_kernels, with_lab
 from .scheduler import LaneScheduler
+from .standing import standing, with_capacity
 from .steps import OnStep
 from .trial_runner import TrialRunner
 from .work import Job
@@ -49,13 +50,24 @@ class ThisMachine:
             yield _scheduler(run, first, labs)
 
 
+def lanes_here(run: ActiveRun) -> int:
+    """Trials side by side: as planned, but no more guests than this machine has room for.
+
+    A plan may be a cluster's.
+    """
+    if not run.plan.isolated:
+        return run.plan.lanes
+    room = with_capacity(run.testbed, standing(run.testbed))[0].model.capacity.lanes
+    return max(1, min(run.plan.lanes, room))
+
+
 def session_request(run: ActiveRun) -> SessionRequest:
     """What all lanes of a run together need of a machine."""
     return SessionRequest(
         run.id,
         run.directory.path,
         run.testbed.model,
-        lanes=run.plan.lanes,
+        lanes=lanes_here(run),
         groups=len(run.scenario.model.flows),
         window_bytes=run.plan.largest_window_bytes,
         hosts=run.scenario.model.hosts,
@@ -73,5 +85,5 @@ def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> LaneScheduler:
         return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
 
     available = resources_of(run.testbed.model, run.plan)
-    scheduler = LaneScheduler(first, run.work, run.plan.lanes, available, execute_job)
+    scheduler = LaneScheduler(first, run.work, lanes_here(run), available, execute_job)
     return scheduler

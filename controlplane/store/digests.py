@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..contract.trial import TrialDigests
 from .errors import TRIAL_REMEDY, damaged
+from .linked_files import check_links
 from .parquet import BATCH_ROWS
 from .tables import TABLES
 
@@ -46,7 +47,12 @@ def digest_trial(folder: Path, facts: Mapping[str, Any]) -> TrialDigests:
 
 
 def digest_tables(folder: Path) -> dict[str, str]:
-    """Digest the tables that a trial has, by name."""
+    """Digest the tables that a trial has, by name.
+
+    Raises:
+        RunError: A table is damaged, or stayed in a shared folder that is not seen here.
+    """
+    check_links(folder)
     paths = {name: folder / f"{name}.parquet" for name in TABLES}
     return {name: table_digest(path) for name, path in paths.items() if path.is_file()}
 

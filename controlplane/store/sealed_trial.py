@@ -11,6 +11,7 @@ import polars as pl
 from ..contract.trial import Setting, TrialRecord
 from .documents import read_document
 from .errors import TRIAL_REMEDY, damaged
+from .linked_files import check_links
 from .parquet import BATCH_ROWS, Arrays, check_table, read_columns, stream_columns
 from .tables import LATER, TABLES
 
@@ -96,8 +97,10 @@ def open_trial(path: Path) -> SealedTrial:
         path: A directory of `trials/`.
 
     Raises:
-        RunError: The record or a table is damaged, or a table lacks columns.
+        RunError: The record or a table is damaged, a table lacks columns, or stayed in a shared
+            folder that is not seen here.
     """
+    check_links(path)
     trial = SealedTrial(path, read_document(path / "trial.json", TrialRecord, TRIAL_REMEDY))
     for name in REQUIRED:
         if not trial.has(name):

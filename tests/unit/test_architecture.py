@@ -19,8 +19,8 @@ from nashbed.controlplane.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = (
-    "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run", "cluster",
-    "calibrate", "bench", "controls", "study", "cli",
+    "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
+    "cluster", "calibrate", "bench", "controls", "study", "cli",
 )  # fmt: skip
 """Of the control plane, from the bottom to the top."""
 MAY_USE_ANALYSIS = {"bench", "study", "cli"}

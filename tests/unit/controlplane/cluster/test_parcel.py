@@ -1,0 +1,314 @@
+"""A trial's folder arrives as it was sent, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nashbed.controlplane.cluster.parcel import (
+    CODEC,
+    LARGE_BYTES,
+    Parcel,
+    ParcelError,
+    pack,
+    unpack,
+)
+from nashbed.controlplane.store.errors import DiskFullError
+
+PART = st.text(
+    st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=20
+).filter(lambda part: part not in (".", ".."))
+NAMES = st.lists(PART, min_size=1, max_size=3).map("/".join)
+FOLDERS = st.dictionaries(NAMES, st.binary(max_size=3000), max_size=6)
+Content = dict[str, bytes]
+
+
+def write(folder: Path, content: Content) -> Path:
+    """A folder with these files; a name that is another's folder already is left out."""
+    folder.mkdir(parents=True)
+    for name, data in content.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            continue
+    return folder
+
+
+def read(folder: Path) -> Content:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def large(seed: int = 0) -> bytes:
+    return (bytes(range(256)) * (LARGE_BYTES // 256 + 1))[seed:]
+
+
+def with_archive(archive: bytes, files: int, content_bytes: int) -> Parcel:
+    """A parcel that agrees with its digest, whatever is in it."""
+    parcel = Parcel(
+        trial="t", files=files, content_bytes=content_bytes, kept=(), archive=archive, digest=""
+    )
+    return sealed(parcel)
+
+
+def sealed(parcel: Parcel) -> Parcel:
+    return parcel.model_copy(update={"digest": parcel.digest_of_content()})
+
+
+def tar_of(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for member, data in members:
+            archive.addfile(member, io.BytesIO(data))
+    return compressed(raw.getvalue())
+
+
+def compressed(raw: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, CODEC) as stream:
+        stream.write(raw)
+    return bytes(sink.getvalue())
+
+
+def member(
+    name: str, size: int = 3, kind: bytes = tarfile.REGTYPE, link: str = ""
+) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.size, info.type, info.linkname = size, kind, link
+    return info
+
+
+@given(FOLDERS, st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_any_folder_comes_back_to_the_byte(content: Content, travels: bool) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        sent = write(Path(place) / "sent" / "t", content)
+        parcel = pack(sent)
+        if travels:
+            parcel = Parcel.from_bytes(parcel.to_bytes())
+        unpack(parcel, Path(place) / "came" / "t")
+        assert read(Path(place) / "came" / "t") == read(sent)
+        assert names(Path(place) / "came") == ["t"]
+
+
+@given(FOLDERS, st.data())
+@settings(deadline=None, max_examples=150)
+def test_any_changed_byte_is_noticed_before_anything_is_written(
+    content: Content, data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        travelling = bytearray(pack(write(Path(place) / "t", content)).to_bytes())
+        at = data.draw(st.integers(0, len(travelling) - 1))
+        travelling[at] ^= data.draw(st.integers(1, 255))
+        with pytest.raises(ParcelError):
+            unpack(Parcel.from_bytes(bytes(travelling)), Path(place) / "came")
+        assert names(Path(place)) == ["t"]
+
+
+@given(FOLDERS, st.data())
+@settings(deadline=None, max_examples=60)
+def test_a_parcel_cut_short_is_noticed(content: Content, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        travelling = pack(write(Path(place) / "t", content)).to_bytes()
+        with pytest.raises(ParcelError):
+            Parcel.from_bytes(travelling[: data.draw(st.integers(0, len(travelling) - 1))])
+
+
+HOSTILE = {
+    "above": [(member("../evil"), b"abc")],
+    "above, within": [(member("a/../../evil"), b"abc")],
+    "absolute": [(member("/tmp/evil"), b"abc")],
+    "this folder": [(member("."), b"abc")],
+    "no name": [(member(""), b"abc")],
+    "a folder": [(member("a", 0, tarfile.DIRTYPE), b"")],
+    "a symbolic link": [(member("a", 0, tarfile.SYMTYPE, "/etc/passwd"), b"")],
+    "a hard link": [(member("a", 0, tarfile.LNKTYPE, "/etc/passwd"), b"")],
+    "a device": [(member("a", 0, tarfile.CHRTYPE), b"")],
+    "a pipe": [(member("a", 0, tarfile.FIFOTYPE), b"")],
+    "a name twice": [(member("a"), b"abc"), (member("a"), b"def")],
+    "a file as a folder": [(member("a"), b"abc"), (member("a/b"), b"def")],
+    "a good one first": [(member("good"), b"abc"), (member("../evil"), b"abc")],
+    "a name too long": [(member("x" * 300), b"abc")],
+}
+
+
+@pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_members_are_refused_and_leave_nothing(
+    members: list[tuple[tarfile.TarInfo, bytes]], tmp_path: Path
+) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    size = sum(info.size for info, _ in members)
+    with pytest.raises(ParcelError):
+        unpack(with_archive(tar_of(*members), len(members), size), inner / "t")
+    assert [path.name for path in tmp_path.rglob("*")] == ["inner"]
+
+
+@pytest.mark.parametrize(
+    ("archive", "files", "size"),
+    [
+        (tar_of((member("a"), b"abc")), 2, 6),
+        (tar_of((member("a"), b"abc")), 1, 2),
+        (tar_of((member("a"), b"abc"), (member("b"), b"abc")), 1, 6),
+        (b"no archive at all", 1, 3),
+        (compressed(b"not a tar archive, whatever it is" * 50), 1, 3),
+        (tar_of((member("a"), b"abc"))[:-20], 1, 3),
+        (compressed(member("a", 5000).tobuf() + b"abc"), 1, 5000),
+        (b"", 1, 3),
+    ],
+)
+def test_an_archive_that_is_not_what_the_parcel_says_is_refused(
+    archive: bytes, files: int, size: int, tmp_path: Path
+) -> None:
+    with pytest.raises(ParcelError):
+        unpack(with_archive(archive, files, size), tmp_path / "t")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
+    parcel = pack(write(tmp_path / "a", {"trial.json": b"new"}))
+    sealed_before = write(tmp_path / "t", {"trial.json": b"old"})
+    with pytest.raises(ParcelError, match="not empty"):
+        unpack(parcel, sealed_before)
+    assert read(sealed_before) == {"trial.json": b"old"}
+
+
+def test_only_files_are_sent(tmp_path: Path) -> None:
+    folder = write(tmp_path / "t", {"trial.json": b"{}"})
+    (folder / "link").symlink_to("/etc/passwd")
+    with pytest.raises(ParcelError, match="link: is not a regular file"):
+        pack(folder)
+
+
+def full_disk(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parcel = pack(write(tmp_path / "sent" / "t", {"a": b"abc", "b": b"def"}))
+    monkeypatch.setattr(tarfile, "copyfileobj", full_disk)
+    with pytest.raises(DiskFullError, match="disk is full"):
+        unpack(parcel, tmp_path / "t")
+    assert names(tmp_path) == ["sent"]
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """The run's part of a shared folder; nobody made it yet."""
+    return tmp_path / "shared" / "run"
+
+
+CONTENT = {"trial.json": b"{}", "postcards.parquet": large(), "flows.parquet": b"few"}
+
+
+def test_large_files_stay_in_the_shared_folder(tmp_path: Path, shared: Path) -> None:
+    sent = write(tmp_path / "sent" / "t", CONTENT)
+    parcel = pack(sent, shared)
+    assert len(parcel.to_bytes()) < 2000
+    shutil.rmtree(sent)
+    unpack(parcel, tmp_path / "t", shared)
+    assert read(tmp_path / "t") == CONTENT
+    table = tmp_path / "t" / "postcards.parquet"
+    assert table.is_symlink()
+    assert table.resolve().parent.name.startswith("t-")
+    assert not (tmp_path / "t" / "flows.parquet").is_symlink()
+
+
+def test_two_attempts_at_one_trial_do_not_share_a_file(tmp_path: Path, shared: Path) -> None:
+    """A worker that seemed dead may still write, while another runs its trial."""
+    first, second = (pack(write(tmp_path / n / "t", CONTENT), shared) for n in ("one", "other"))
+    assert {kept.place for kept in first.kept}.isdisjoint(kept.place for kept in second.kept)
+
+
+def test_the_client_may_see_the_shared_folder_by_another_name(tmp_path: Path, shared: Path) -> None:
+    parcel = pack(write(tmp_path / "sent" / "t", CONTENT), shared)
+    (tmp_path / "mount").symlink_to(shared)
+    unpack(parcel, tmp_path / "t", tmp_path / "mount")
+    assert read(tmp_path / "t") == CONTENT
+
+
+Harm = Callable[[Path], object]
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"),
+    [
+        (Path.unlink, "is not there"),
+        (lambda file: file.write_bytes(large(1)), "B instead of"),
+        (lambda file: file.write_bytes(large()[:-1] + b"!"), "has another content"),
+    ],
+)
+def test_a_file_not_seen_as_it_was_written_is_an_error(
+    harm: Harm, problem: str, tmp_path: Path, shared: Path
+) -> None:
+    parcel = pack(write(tmp_path / "sent" / "t", CONTENT), shared)
+    harm(shared / parcel.kept[0].place)
+    with pytest.raises(ParcelError, match=rf"{shared}/t-.*{problem}.*see that {shared} is one"):
+        unpack(parcel, tmp_path / "t", shared)
+    assert names(tmp_path) == ["sent", "shared"]
+
+
+def test_a_client_without_a_shared_folder_says_so(tmp_path: Path, shared: Path) -> None:
+    parcel = pack(write(tmp_path / "sent" / "t", CONTENT), shared)
+    with pytest.raises(ParcelError, match="stayed in a shared folder; none is named"):
+        unpack(parcel, tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "../postcards.parquet"},
+        {"name": "/tmp/postcards.parquet"},
+        {"name": "trial.json"},
+        {"place": "../secret"},
+        {"place": "link"},
+        {"place": "/etc/passwd"},
+    ],
+)
+def test_links_lead_from_the_folder_to_the_shared_folder_alone(
+    changed: dict[str, str], tmp_path: Path, shared: Path
+) -> None:
+    parcel = pack(write(tmp_path / "sent" / "t", CONTENT), shared)
+    secret = shared.parent / "secret"
+    secret.write_bytes(CONTENT["postcards.parquet"])
+    (shared / "link").symlink_to(secret)
+    kept = (parcel.kept[0].model_copy(update=changed),)
+    hostile = sealed(parcel.model_copy(update={"kept": kept}))
+    with pytest.raises(ParcelError):
+        unpack(hostile, tmp_path / "t", shared)
+    assert names(tmp_path) == ["sent", "shared"]
+
+
+def test_a_full_shared_folder_is_said_and_keeps_nothing(
+    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "sent" / "t", CONTENT)
+    monkeypatch.setattr("nashbed.controlplane.cluster.parcel.flush_to_disk", full_disk)
+    with pytest.raises(DiskFullError, match="disk is full"):
+        pack(folder, shared)
+    assert list(shared.iterdir()) == []
+
+
+def test_a_shared_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    folder = write(tmp_path / "sent" / "t", CONTENT)
+    with pytest.raises(ParcelError, match="file/run: the shared folder cannot be written"):
+        pack(folder, tmp_path / "file" / "run")
