@@ -28,8 +28,8 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from ..machine.preflight import check_host
-from ..run.planning import plan_run
 from ..run.active_run import needed_disk_bytes, new_run
+from ..run.planning import plan_run
 from ..study import adaptive
 from .bench_text import benchmarks_text, growth_text
 from .console import step_display

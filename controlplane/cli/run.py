@@ -7,15 +7,17 @@ from typing import Annotated
 
 import typer
 
-from ..config import load_scenario, load_testbed
-from ..machine.preflight import check_host
+from ..config import load_scenario
+from ..machine.preflight import check_host, require_disk
 from ..plan.resources import resources_of
-from ..run.controls import controls_of, require_strategies
-from ..run.planning import plan_run
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
+from ..run.controls import controls_of, require_strategies
+from ..run.place import Place
+from ..run.planning import plan_run
 from ..run.runner import execute
 from ..study import adaptive
 from ..study.results import results_of_run
+from .on import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 from .options import (
     AsJson,
     OptionalTestbed,
@@ -23,7 +25,6 @@ from .options import (
     RunFolder,
     ScenarioFile,
     answer,
-    choose_testbed,
     new_app,
 )
 from .progress import make_display
@@ -36,14 +37,17 @@ NoReport = Annotated[bool, typer.Option("--no-report", help="Do not build the re
 
 
 EXAMPLES = """Examples: nashbed run configs/scenarios/quickstart.yaml --out results;
-nashbed run next.yaml --wait"""
+nashbed run next.yaml --wait;
+nashbed run sweep.yaml --on local:4"""
 
 
 @app.command(epilog=EXAMPLES)
-def run(
+def run(  # noqa: PLR0913, PLR0917 - each is an option
     scenario: ScenarioFile,
     testbed: OptionalTestbed = None,
     out: Results = Path("results"),
+    on: On = None,
+    private_network: PrivateNetwork = False,
     wait: Wait = False,
     no_report: NoReport = False,
     as_json: AsJson = False,
@@ -51,9 +55,16 @@ def run(
     """Run every trial of a scenario, and show the results.
 
     One run at a time: with --wait it begins when the others have ended. Runs in virtual time
-    exclude nobody.
+    exclude nobody. With --on the trials run on a cluster, in virtual time.
     """
-    loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
+    loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
+    cluster = chosen_cluster(on, private_network, bed)
+    if cluster is not None:
+        with crew_of(cluster) as crew:
+            plan = plan_run(loaded, bed, adaptive.expect, crew.seats)
+            require_disk(out, needed_disk_bytes(plan))
+            active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
+            return _finish(active, no_report, as_json, crew.place)
     plan = plan_run(loaded, bed, adaptive.expect)
     with machine_for(bed.model, out, wait):
         check_host(bed.model, out, needed_disk_bytes(plan), controls_of(loaded, bed))
@@ -62,13 +73,25 @@ def run(
 
 @app.command(epilog="Example: nashbed resume results/20260101T120000Z-quickstart")
 def resume(
-    run_dir: RunFolder, wait: Wait = False, no_report: NoReport = False, as_json: AsJson = False
+    run_dir: RunFolder,
+    on: On = None,
+    private_network: PrivateNetwork = False,
+    wait: Wait = False,
+    no_report: NoReport = False,
+    as_json: AsJson = False,
 ) -> int:
     """Finish a run that was stopped or killed.
 
-    Finished trials are kept.
+    Finished trials are kept. What one machine has begun a cluster may finish, and the other way
+    round, where trials run in virtual time.
     """
-    with machine_for(testbed_of(run_dir), run_dir, wait):
+    cluster = chosen_cluster(on, private_network, testbed_of(run_dir))
+    if cluster is not None:
+        with crew_of(cluster) as crew:
+            resumed = resumed_run(run_dir, adaptive.make_chooser)
+            require_disk(run_dir, needed_disk_bytes(resumed.plan, resumed.work))
+            return _finish(resumed, no_report, as_json, crew.place)
+    with machine_for(testbed_of(run_dir).model, run_dir, wait):
         resumed = resumed_run(run_dir, adaptive.make_chooser)
         bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
         require_strategies(resumed.scenario, bed, resumed.controls)
@@ -76,8 +99,12 @@ def resume(
         return _finish(resumed, no_report, as_json)
 
 
-def carry_out(active: ActiveRun) -> None:
+def carry_out(active: ActiveRun, place: Place | None = None) -> None:
     """Run the jobs of a run with a display on standard error.
+
+    Args:
+        active: The run.
+        place: Where; None: on this machine.
 
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
@@ -89,7 +116,7 @@ def carry_out(active: ActiveRun) -> None:
         display.say(certificate.detail)
     try:
         with display:
-            execute(active, display.show)
+            execute(active, display.show, place)
     except BaseException:
         display.say(
             f"finished trials are kept; to continue: nashbed resume {active.directory.path}"
@@ -97,9 +124,9 @@ def carry_out(active: ActiveRun) -> None:
         raise
 
 
-def _finish(active: ActiveRun, no_report: bool, as_json: bool) -> int:
+def _finish(active: ActiveRun, no_report: bool, as_json: bool, place: Place | None = None) -> int:
     """Run all jobs, then show the results; returns the exit code."""
-    carry_out(active)
+    carry_out(active, place)
     results = results_of_run(active.directory.path, with_report=not no_report)
     answer(results.to_dict(), as_json, "" if as_json else result_text(results))
     return results.exit_code

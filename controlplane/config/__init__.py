@@ -1,7 +1,15 @@
 """YAML files -> contract models, with errors that name file, line, key and remedy."""
 
 from .controls import find_controls
-from .load import Loaded, load_scenario, load_testbed, parse_scenario, parse_testbed
+from .load import (
+    Loaded,
+    load_cluster,
+    load_scenario,
+    load_testbed,
+    parse_cluster,
+    parse_scenario,
+    parse_testbed,
+)
 from .needs import (
     available_congestion_controls,
     check_strategies,
@@ -17,8 +25,10 @@ __all__ = [
     "check_utility",
     "configured_congestion_controls",
     "find_controls",
+    "load_cluster",
     "load_scenario",
     "load_testbed",
+    "parse_cluster",
     "parse_scenario",
     "parse_testbed",
     "takes_modules",

@@ -1,4 +1,4 @@
-"""Load scenario and testbed files."""
+"""Load scenario, testbed and cluster files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
+from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
 from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
@@ -50,6 +51,11 @@ def load_testbed(path: Path) -> Loaded[Testbed]:
     return parse_testbed(_read(path, "testbed"), str(path))
 
 
+def load_cluster(path: Path) -> Loaded[Cluster]:
+    """Load a cluster file; raises ConfigError with one line for each mistake."""
+    return parse_cluster(_read(path, "cluster"), str(path))
+
+
 def parse_scenario(text: str, name: str) -> Loaded[Scenario]:
     """Parse a scenario from text."""
     return _parse(text, name, Scenario)
@@ -58,6 +64,11 @@ def parse_scenario(text: str, name: str) -> Loaded[Scenario]:
 def parse_testbed(text: str, name: str) -> Loaded[Testbed]:
     """Parse a testbed from text."""
     return _parse(text, name, Testbed)
+
+
+def parse_cluster(text: str, name: str) -> Loaded[Cluster]:
+    """Parse a cluster from text; its paths are as written."""
+    return _parse(text, name, Cluster)
 
 
 def _read(path: Path, kind: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ..contract.cluster import Cluster
 from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
@@ -12,6 +13,7 @@ from ..contract.testbed import Testbed
 SCHEMAS: dict[str, type[ContractModel]] = {
     "scenario.schema.json": Scenario,
     "testbed.schema.json": Testbed,
+    "cluster.schema.json": Cluster,
 }
 
 

@@ -14,6 +14,8 @@ from .switch_tofino import SwitchTofino
 from .units import Rate, Size
 
 MAX_LANES = CONSTANTS.lanes_max
+MAX_AT_ONCE = 65536
+"""Trials at once, where each lane is a machine of its own: on a cluster."""
 PACKET_BUFFER_BYTES = 2500
 """A packet buffer of DPDK with its headers."""
 SMALL_PAGE_BYTES = 4096
@@ -185,7 +187,7 @@ class Capacity(ContractModel):
     """
 
     rate: Rate
-    lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_LANES)]
+    lanes: Annotated[int, Field(strict=True, ge=1, le=MAX_AT_ONCE)]
 
 
 ASSUMED_CAPACITY = Capacity(rate=Rate(600_000_000), lanes=16)
@@ -236,6 +238,8 @@ class Testbed(ContractModel):
         ports: The data plane's ports; none with target virtual.
         controls: Folder with congestion controls of the user's own, a C file each, that scenarios
             name by their files' stems; relative to this file.
+        cluster: Where its trials run if not here, as `--on` takes it: a cluster file, relative to
+            this file, the name of one in configs/clusters, or an address.
         capture: Hardware taps; without them `telemetry.capture: both` captures in software.
         capacity: What it can carry at once; left out: as its calibration measured, or assumed.
             With target virtual: one trial for each core, at any rate.
@@ -251,6 +255,7 @@ class Testbed(ContractModel):
     switch: Switch | None = None
     ports: Ports | None = None
     controls: Annotated[str, Field(min_length=1)] | None = None
+    cluster: Annotated[str, Field(min_length=1)] | None = None
     capture: TapFiles | None = None
     capacity: Capacity = ASSUMED_CAPACITY
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..contract.lab_facts import LabFacts
 from ..contract.messages import Hello
 from ..contract.testbed import Testbed
 from ..machine.log import LOG
@@ -33,6 +34,10 @@ class Lab:
     def epoch_ns(self) -> int:
         """Switch clock 0 on CLOCK_MONOTONIC."""
         return self.hello.epoch_ns
+
+    def facts(self) -> LabFacts:
+        """What session and target say about themselves, for the record of a run."""
+        return LabFacts(hello=self.hello, sysctls=self.session.sysctls, ports=self.session.ports())
 
     def close(self) -> None:
         """Bring the target down and give the machine back, whatever fails on the way."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..contract.errors import HostError
 from . import namespaces
+from .backlog import lower_backlog
 from .log import LOG
 from .nics import give_back
 from .polling import poll
@@ -32,6 +33,8 @@ def remove_run(state: RunState) -> list[str]:
         left += namespaces.remove(state.namespaces, state.interfaces)
     if state.shield:
         lower_shield(state.shield)
+    if state.backlog:
+        lower_backlog(state.backlog)
     if state.scratch:
         shutil.rmtree(state.scratch, ignore_errors=True)
     return left

@@ -42,7 +42,7 @@ def open_scratch(folder: Path, run_id: str, run_dir: Path) -> StateFile:
     Returns:
         The state file, which names the folder.
     """
-    _make_private(folder)
+    make_private(folder)
     remove_dead_sessions(folder)
     name = f"{run_id}-{os.getpid()}-{next(_numbers)}"
     scratch = folder / name
@@ -80,7 +80,12 @@ def remove_dead_sessions(folder: Path) -> list[RunState]:
     return dead
 
 
-def _make_private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
+    """Make the folder, for this user alone.
+
+    Raises:
+        HostError: It cannot be made, or is another user's.
+    """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

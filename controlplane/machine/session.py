@@ -17,6 +17,7 @@ from ..contract.scenario import Hosts
 from ..contract.testbed import Nic, Testbed
 from . import cleanup, command, facts, namespaces, preflight
 from .admission import admission
+from .backlog import plan_backlog, raise_backlog
 from .clock import SYSTEM_CLOCK, Clock
 from .command import Completed
 from .control_loader import RegisteredControls
@@ -30,7 +31,7 @@ from .nics import look_at
 from .paths import DATAPLANE, FLOWS, PROBE, built
 from .process import TARGETS, ManagedProcess, Process, json_event
 from .shield import plan_shield, raise_shield
-from .state import STATE_DIR, StateFile, own_state
+from .state import STATE_DIR, RunState, StateFile, own_state
 from .switch import connect_switch, favour_group, switch_command
 
 NO_WISHES = Hosts()
@@ -228,9 +229,9 @@ class LocalSession(Session):
             cleanup.remove_dead_runs()
             preflight.require_huge_pages(self._testbed)
             namespaces.refuse_foreign(self.layout)
-            self._write_state()
+            state = self._write_state()
         self._affinity = leave_core(self._testbed.dataplane.core)
-        self._raise_shield()
+        self._prepare_kernel(state)
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
         self._register_controls()
@@ -245,7 +246,7 @@ class LocalSession(Session):
         """Congestion control -> id of the eBPF map with its state."""
         return self._registered.maps if self._registered is not None else {}
 
-    def _write_state(self) -> None:
+    def _write_state(self) -> RunState:
         layout, dataplane = self.layout, self._testbed.dataplane
         veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
         veths += [(layout.dp, cable.dp) for cable in layout.cables]
@@ -257,14 +258,18 @@ class LocalSession(Session):
                 "nics": tuple(nics),
                 "scratch": str(self.scratch),
                 "shield": plan_shield(dataplane.core) if dataplane.shield else None,
+                "backlog": plan_backlog(),
             }
         )
         self._state = StateFile(state)
+        return state
 
-    def _raise_shield(self) -> None:
-        shield = self._state.state.shield if self._state else None
-        if shield:
-            raise_shield(shield)
+    def _prepare_kernel(self, state: RunState) -> None:
+        """Change what is the whole machine's; the state file says how it was."""
+        if state.shield:
+            raise_shield(state.shield)
+        if state.backlog:
+            raise_backlog(state.backlog)
 
     def ports(self) -> dict[str, dict[str, Any]]:
         """The data plane's `ports` configuration."""

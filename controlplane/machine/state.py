@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
+from .backlog import RaisedBacklog
 from .nics import NicBefore
 from .procfs import executable, session_members, start_time
 from .shield import Shield
@@ -84,6 +85,7 @@ class RunState(ContractModel):
         processes: Running children.
         scratch: Directory of sockets and generated files.
         shield: The shield around the packet loop's core.
+        backlog: What the kernel's backlog was, where the run raises it.
         reserves: Whether it only says that its process has the machine (see `admission`).
     """
 
@@ -97,6 +99,7 @@ class RunState(ContractModel):
     processes: tuple[ChildProcess, ...] = ()
     scratch: str = ""
     shield: Shield | None = None
+    backlog: RaisedBacklog | None = None
     reserves: bool = False
 
     def is_alive(self) -> bool:

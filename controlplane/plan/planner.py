@@ -216,7 +216,7 @@ def _lanes(scenario: Scenario, testbed: Testbed, capabilities: Capabilities) -> 
 
     Lanes that are machines of their own do not share the flow table.
     """
-    lanes = min(testbed.capacity.lanes, capabilities.lanes)
+    lanes = testbed.capacity.lanes
     if capabilities.isolated:
         return lanes
-    return max(1, min(lanes, capabilities.flows // scenario.total_flows))
+    return max(1, min(lanes, capabilities.lanes, capabilities.flows // scenario.total_flows))

@@ -83,14 +83,14 @@ def new_run(
     return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
 
 
-def testbed_of(path: Path) -> Testbed:
+def testbed_of(path: Path) -> Loaded[Testbed]:
     """The testbed of an existing run.
 
     Args:
         path: The run directory.
     """
     open_existing(path)
-    return load_testbed(path / "testbed.yaml").model
+    return load_testbed(path / "testbed.yaml")
 
 
 def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:

@@ -41,7 +41,7 @@ class JobBook:
             return not self.waiting and not self.running
 
     def begin(self, place: Hashable, job: Job, where: str) -> None:
-        """A waiting job runs now.
+        """A waiting job runs now; one that ran elsewhere runs here instead.
 
         Args:
             place: What it is known by while it runs.
@@ -49,9 +49,17 @@ class JobBook:
             where: As `Running.where`.
         """
         with self.changed:
-            self.waiting.remove(job)
+            if place not in self.running:
+                self.waiting.remove(job)
             self.running[place] = Running(job, where)
             self.changed.notify_all()
+
+    def put_back(self, place: Hashable) -> None:
+        """What runs at a place waits again, before all others."""
+        with self.changed:
+            running = self.running.pop(place, None)
+            if running is not None:
+                self.waiting.appendleft(running.job)
 
     def ended(self, job: Job, valid: bool) -> None:
         """An attempt has its result: ask what follows, before its place is free.

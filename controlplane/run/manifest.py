@@ -7,12 +7,12 @@ from typing import Any, Literal
 from ..config import Loaded
 from ..contract.certificate import Standing
 from ..contract.errors import HostError
+from ..contract.lab_facts import LabFacts
 from ..contract.manifest import ControlFacts, GuestKernelFacts, Manifest
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..lane.lab import Lab
 from ..machine import facts, ptp
 from ..machine.facts import utc_now
 from ..machine.kernels import GuestKernel, find_kernel
@@ -90,7 +90,7 @@ def _facts(kernel: GuestKernel) -> GuestKernelFacts:
     )
 
 
-def with_lab(manifest: Manifest, lab: Lab) -> Manifest:
+def with_lab(manifest: Manifest, lab: LabFacts) -> Manifest:
     """Add what the loaded target and the session say about themselves."""
     software = manifest.software | {"dataplane": lab.hello.version}
     known = manifest.certificate
@@ -99,7 +99,7 @@ def with_lab(manifest: Manifest, lab: Lab) -> Manifest:
             "certificate": known and after_load(known, lab.hello),
             "artefact_digest": lab.hello.spec_digest,
             "software": software,
-            "sysctls": lab.session.sysctls,
+            "sysctls": lab.sysctls,
             "ports": _ports(lab),
             "host": manifest.host | {"dataplane": lab.hello.model_dump()},
             "status": "running",
@@ -113,6 +113,6 @@ def with_status(manifest: Manifest, status: Status, records: list[TrialRecord]) 
     return manifest.model_copy(update={"status": status, "applied": applied})
 
 
-def _ports(lab: Lab) -> dict[str, dict[str, Any]]:
+def _ports(lab: LabFacts) -> dict[str, dict[str, Any]]:
     opened = {name: port.model_dump() for name, port in lab.hello.ports.items()}
-    return {name: config | opened.get(name, {}) for name, config in lab.session.ports().items()}
+    return {name: config | opened.get(name, {}) for name, config in lab.ports.items()}

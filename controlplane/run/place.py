@@ -1,4 +1,4 @@
-"""Where the trials of a run are carried out: this machine, or others; the run itself is the same."""
+"""Where the trials of a run are carried out: this machine, or others; the run is the same."""
 
 from __future__ import annotations
 

@@ -12,11 +12,14 @@ from ..machine.kernels import find_kernel
 from ..plan.planner import ExpectedRounds, make_plan
 from ..targets.registry import capabilities_of, preview, resolve
 from .controls import controls_of, require_strategies
-from .standing import standing, with_capacity
+from .standing import EACH_SEAT, standing, with_capacity, with_seats
 
 
 def plan_run(
-    scenario: Loaded[Scenario], testbed: Loaded[Testbed], expected_rounds: ExpectedRounds
+    scenario: Loaded[Scenario],
+    testbed: Loaded[Testbed],
+    expected_rounds: ExpectedRounds,
+    seats: int | None = None,
 ) -> Plan:
     """Plan a run, refusing what cannot be done; touches nothing.
 
@@ -24,10 +27,14 @@ def plan_run(
         scenario: What to run.
         testbed: Where.
         expected_rounds: Says what an adaptive search will take.
+        seats: Trials that a cluster runs at once; None: this machine runs them.
     """
     require_strategies(scenario, testbed.model, controls_of(scenario, testbed))
     check_utility(scenario.model, scenario.name)
-    loaded, capacity_from = with_capacity(testbed, standing(testbed))
+    if seats is None:
+        loaded, capacity_from = with_capacity(testbed, standing(testbed))
+    else:
+        loaded, capacity_from = with_seats(testbed, seats), EACH_SEAT
     bed = loaded.model
     # A calibration measures many lanes together: it is no reason to refuse one fast trial.
     highest_rate = max(bed.capacity.rate, testbed.model.capacity.rate)

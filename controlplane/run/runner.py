@@ -11,7 +11,9 @@ from .snapshot import OnProgress
 from .this_machine import ThisMachine
 
 
-def execute(run: ActiveRun, on_progress: OnProgress, place: Place | None = None) -> list[TrialRecord]:
+def execute(
+    run: ActiveRun, on_progress: OnProgress, place: Place | None = None
+) -> list[TrialRecord]:
     """Run all jobs of a run; returns every sealed record.
 
     Args:

@@ -25,6 +25,7 @@ SUFFIX = ".certificate.json"
 STATED = "stated by the testbed file"
 MEASURED = "measured by its calibration"
 EACH_CORE = "one trial for each core that it may use"
+EACH_SEAT = "one trial for each seat of the cluster"
 ASSUMED = "assumed; `nashbed calibrate` measures it"
 _STAMP = re.compile(r"sources sha256:([0-9a-f]{64})")
 
@@ -118,6 +119,16 @@ def with_capacity(testbed: Loaded[Testbed], known: Standing) -> tuple[Loaded[Tes
     if known.state != "certified" or known.capacity is None:
         return testbed, ASSUMED
     return _with(testbed, known.capacity), MEASURED
+
+
+def with_seats(testbed: Loaded[Testbed], seats: int) -> Loaded[Testbed]:
+    """The testbed with as many lanes as a cluster has seats, of any rate.
+
+    Args:
+        testbed: The testbed as loaded; its lanes are machines of their own.
+        seats: Trials that the cluster runs at once.
+    """
+    return _with(testbed, Capacity(rate=Rate(CONSTANTS.rate_bps_max), lanes=seats))
 
 
 def core_capacity() -> Capacity:

@@ -19,6 +19,7 @@ from .active_run import ActiveRun
 from .controls import with_objects
 from .manifest import with_guest_kernels, with_lab
 from .scheduler import LaneScheduler
+from .standing import standing, with_capacity
 from .steps import OnStep
 from .trial_runner import TrialRunner
 from .work import Job
@@ -44,9 +45,20 @@ class ThisMachine:
             run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
         run.manifest = with_objects(run.manifest, bed, run.controls)
         with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
-            run.manifest = with_lab(run.manifest, labs.first)
+            run.manifest = with_lab(run.manifest, labs.first.facts())
             run.directory.write("manifest.json", run.manifest)
             yield _scheduler(run, first, labs)
+
+
+def lanes_here(run: ActiveRun) -> int:
+    """Trials side by side: as planned, but no more guests than this machine has room for.
+
+    A plan may be a cluster's.
+    """
+    if not run.plan.isolated:
+        return run.plan.lanes
+    room = with_capacity(run.testbed, standing(run.testbed))[0].model.capacity.lanes
+    return max(1, min(run.plan.lanes, room))
 
 
 def session_request(run: ActiveRun) -> SessionRequest:
@@ -55,7 +67,7 @@ def session_request(run: ActiveRun) -> SessionRequest:
         run.id,
         run.directory.path,
         run.testbed.model,
-        lanes=run.plan.lanes,
+        lanes=lanes_here(run),
         groups=len(run.scenario.model.flows),
         window_bytes=run.plan.largest_window_bytes,
         hosts=run.scenario.model.hosts,
@@ -73,5 +85,5 @@ def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> LaneScheduler:
         return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
 
     available = resources_of(run.testbed.model, run.plan)
-    scheduler = LaneScheduler(first, run.work, run.plan.lanes, available, execute_job)
+    scheduler = LaneScheduler(first, run.work, lanes_here(run), available, execute_job)
     return scheduler

@@ -22,11 +22,11 @@ from ..store.trial_comparison import (
     environment_differences,
 )
 from ..targets.registry import capabilities_of
+from .active_run import ActiveRun
 from .controls import keep_controls, kept_controls
 from .manifest import new_manifest
 from .place import Place
 from .repetition import Repetition, key_of
-from .active_run import ActiveRun
 from .runner import execute
 from .snapshot import OnProgress, Snapshot
 from .standing import standing, with_capacity

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.machine.backlog import MAX_BACKLOG
 from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
@@ -70,6 +71,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
 
 
 def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
+    backlog = MAX_BACKLOG.read_text()
     path = nashbed.scenario(WIDE_GATES, duration="2s")
     process = nashbed.start("run", str(path), "--out", str(nashbed.results), "--no-report")
     wait_for(lambda: sealed(nashbed) > 0)
@@ -78,6 +80,7 @@ def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
     (run_dir,) = nashbed.run_dirs()
     nashbed.call("resume", str(run_dir), "--no-report")
     assert leftovers(run_dir) == []
+    assert MAX_BACKLOG.read_text() == backlog
 
 
 def processes_of(run_dir: Path) -> list[str]:

@@ -25,8 +25,8 @@ from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.polling import poll
 from nashbed.controlplane.machine.session import LocalSession, SessionRequest
-from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.study import adaptive
 from nashbed.controlplane.targets import registry

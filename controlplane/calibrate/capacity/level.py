@@ -20,12 +20,12 @@ from ...lane.lab import compiled_program
 from ...machine.cpu_time import Ticks, read_ticks, shares
 from ...machine.make_session import local_session
 from ...machine.session import MakeSession
-from ...run.planning import plan_run
 from ...run.active_run import new_run
+from ...run.planning import plan_run
 from ...run.runner import execute
 from ...run.snapshot import Snapshot
-from ...run.this_machine import ThisMachine
 from ...run.steps import TrialStep
+from ...run.this_machine import ThisMachine
 from ...run.work import Chooser
 from ...store.errors import DiskFullError
 from .bed import Lanes

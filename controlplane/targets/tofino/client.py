@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import grpc
+from grpc.experimental import ChannelOptions
 
 from ...contract.errors import TargetError
 from . import bfruntime_pb2 as pb
@@ -25,7 +26,13 @@ _VERBS = {
     "clear": pb.Update.DELETE,
 }
 # A bf-rt.json of a large program is longer than gRPC's default of 4 MiB.
-_OPTIONS = (("grpc.max_receive_message_length", 64 * 2**20),)
+_OPTIONS = (
+    ("grpc.max_receive_message_length", 64 * 2**20),
+    # Answers are taken in the thread that asks. With grpcio's own thread for a channel's calls a
+    # read now and then waited forever, deadline or not, when the switch went away at that very
+    # moment (grpcio 1.85: that thread was gone).
+    (ChannelOptions.SingleThreadedUnaryStream, 1),
+)
 
 
 NOT_FOUND = grpc.StatusCode.NOT_FOUND.value[0]

@@ -109,7 +109,8 @@ mark_fds(enum driver driver, bool *had)
 /* A frame counts against the socket's send buffer until the core at the other end has taken
  * it in, and while that buffer is full the driver tries again and again. The kernel's default,
  * some 92 frames, made the loop wait for a core that is busy with flows.
- * Both ports' frames together still fit into that core's backlog (net.core.netdev_max_backlog).
+ * Both ports' frames together still fit into that core's backlog, which a run makes room in
+ * (net.core.netdev_max_backlog; controlplane/machine/backlog.py).
  */
 static void
 raise_send_buffer(const struct wire *wire)

@@ -17,8 +17,8 @@ from nashbed.controlplane.machine import facts
 from nashbed.controlplane.machine.facts import utc_now
 from nashbed.controlplane.machine.paths import spec
 from nashbed.controlplane.plan.resources import resources_of
-from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.active_run import new_run, resumed_run
+from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.standing import certificate_path
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED

@@ -191,7 +191,7 @@ def test_controls_are_held_from_open_to_close(
         (preflight, "check_before_cleanup"), (preflight, "require_huge_pages"),
         (cleanup, "remove_dead_runs"), (cleanup, "remove_run"),
         (namespaces, "refuse_foreign"), (namespaces, "create"),
-        (session_module, "raise_shield"),
+        (session_module, "raise_shield"), (session_module, "raise_backlog"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, lambda *_: [])
     monkeypatch.setattr(session_module, "RegisteredControls", register)

@@ -19,8 +19,8 @@ from nashbed.controlplane.machine.kernels import GuestKernel
 from nashbed.controlplane.machine.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import controls as run_controls
-from nashbed.controlplane.run.controls import controls_of, require_strategies, with_objects
 from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
+from nashbed.controlplane.run.controls import controls_of, require_strategies, with_objects
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study.adaptive import make_chooser

@@ -110,7 +110,9 @@ def test_lanes_that_share_nothing_are_the_only_limit() -> None:
         lanes(job, lane, tell)
         return record(False, "round_trips") if job.attempt == 0 else record(True)
 
-    LaneScheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(late.append, every_s=0.005)
+    LaneScheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(
+        late.append, every_s=0.005
+    )
     assert lanes.most == 3
     assert len(lanes.done) == 18
     assert not any(snapshot.reduced for snapshot in late)

@@ -13,8 +13,8 @@ from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgra
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study import adaptive

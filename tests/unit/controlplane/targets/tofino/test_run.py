@@ -10,8 +10,8 @@ import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study import adaptive

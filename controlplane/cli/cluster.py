@@ -1,0 +1,183 @@
+"""`nashbed worker` and `nashbed scheduler`: parts of a cluster, in the foreground until stopped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..cluster.security import certificates, check_address
+from ..cluster.serve_scheduler import DEFAULT_PORT, serve_scheduler
+from ..cluster.serve_workers import Workers, serve_workers
+from ..cluster.where import parse_where
+from ..config import load_testbed
+from ..contract.cluster import Cluster, ClusterTls
+from ..contract.errors import EXIT_OK, ConfigError
+from ..run.standing import standing, with_capacity
+from .options import find_testbed, new_app
+
+app = new_app()
+
+Ca = Annotated[
+    str | None,
+    typer.Option("--tls-ca", help="Certificate of the authority that signed all others."),
+]
+Certificate = Annotated[
+    str | None, typer.Option("--tls-cert", help="Certificate to show to the others.")
+]
+Key = Annotated[str | None, typer.Option("--tls-key", help="Its private key.")]
+PrivateNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--private-network",
+        help="Use a network of private addresses without TLS. Whoever reaches it can run "
+        "programs as you.",
+    ),
+]
+
+WORKER_EXAMPLES = """Examples: nashbed worker tcp://127.0.0.1:8786;
+nashbed worker tls://lab:8786 --tls-ca ca.pem --tls-cert worker.pem --tls-key worker.key;
+nashbed worker lab.yaml --cores 8 --folder /scratch;
+nashbed worker lab.yaml --testbed embedded"""
+
+
+@app.command(epilog=WORKER_EXAMPLES)
+def worker(  # noqa: PLR0913, PLR0917 - each is an option
+    address: Annotated[
+        str,
+        typer.Argument(
+            help="The scheduler: tcp://HOST:PORT, tls://HOST:PORT, or a cluster file that has one."
+        ),
+    ],
+    cores: Annotated[
+        int | None,
+        typer.Option("--cores", min=1, help="Trials at the same time.", show_default="all cores"),
+    ] = None,
+    testbed: Annotated[
+        str | None,
+        typer.Option("--testbed", help="Be this real testbed, instead of virtual time on cores."),
+    ] = None,
+    ca: Ca = None,
+    cert: Certificate = None,
+    key: Key = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of the workers.", show_default="their port")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--folder", help="Folder for what they write.", show_default="the system's"),
+    ] = None,
+    private_network: PrivateNetwork = False,
+) -> int:
+    """Run trials for others on this machine, until stopped.
+
+    One process for each core, which comes back when it is killed. When the scheduler ends, they
+    wait for it to come back. With --testbed it is one process with a trial on each lane.
+    """
+    cluster = _with_tls(parse_where(address, private_network=private_network), ca, cert, key)
+    serve_workers(_workers(cluster, cores, testbed, name, folder), _say)
+    return EXIT_OK
+
+
+SCHEDULER_EXAMPLES = """Examples: nashbed scheduler;
+nashbed scheduler --host 192.168.1.10 --private-network;
+nashbed scheduler --host 0.0.0.0 --tls-ca ca.pem --tls-cert lab.pem --tls-key lab.key"""
+
+
+@app.command(epilog=SCHEDULER_EXAMPLES)
+def scheduler(
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host", help="Address of this machine to listen on; 0.0.0.0: all of them, with TLS."
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Its port; 0: any free one.")
+    ] = DEFAULT_PORT,
+    dashboard: Annotated[
+        str,
+        typer.Option(
+            "--dashboard", help="ADDRESS:PORT of Dask's dashboard: readable without certificates."
+        ),
+    ] = "127.0.0.1:8787",
+    ca: Ca = None,
+    cert: Certificate = None,
+    key: Key = None,
+    private_network: PrivateNetwork = False,
+) -> int:
+    """Run a Dask scheduler on this machine, until stopped.
+
+    Without certificates it listens on this machine only, or on a private network.
+    """
+    tls = _tls(ca, cert, key)
+    checked = None if tls is None else certificates(tls, "scheduler")
+    serve_scheduler(host, port, dashboard, checked, private_network, _say)
+    return EXIT_OK
+
+
+def _workers(
+    cluster: Cluster,
+    cores: int | None,
+    testbed: str | None,
+    name: str | None,
+    folder: Path | None,
+) -> Workers:
+    address = cluster.scheduler
+    if address is None:
+        raise ConfigError(
+            f"cluster {cluster.name!r} has no scheduler that workers could join; "
+            "`nashbed run --on` starts its workers"
+        )
+    if folder is not None and not folder.is_dir():
+        raise ConfigError(f"--folder {folder}: there is no such folder; make it first")
+    tls = certificates(cluster.tls, "worker") if cluster.is_encrypted else None
+    check_address(address, cluster.private_network)
+    if testbed is None:
+        count = cores or len(os.sched_getaffinity(0))
+        return Workers(address, tls, count, name=name, folder=folder)
+    if cores is not None:
+        raise ConfigError("--cores: a testbed's lanes say how many trials it runs; remove it")
+    file = find_testbed(testbed).resolve()
+    return Workers(address, tls, 1, _lanes(file), name, folder, file)
+
+
+def _lanes(file: Path) -> int:
+    """Trials that a real testbed runs at the same time."""
+    bed = load_testbed(file)
+    if bed.model.is_virtual:
+        raise ConfigError(
+            f"--testbed {file}: virtual time needs no testbed on a worker; remove the option"
+        )
+    return with_capacity(bed, standing(bed))[0].model.capacity.lanes
+
+
+def _with_tls(
+    cluster: Cluster, ca: str | None, certificate: str | None, key: str | None
+) -> Cluster:
+    tls = _tls(ca, certificate, key)
+    if tls is None:
+        return cluster
+    if not cluster.is_encrypted:
+        raise ConfigError(
+            f"{cluster.scheduler or cluster.name}: --tls-... is for tls:// addresses; write tls://"
+        )
+    return cluster.model_copy(update={"tls": tls})
+
+
+def _tls(ca: str | None, certificate: str | None, key: str | None) -> ClusterTls | None:
+    given = {"--tls-ca": ca, "--tls-cert": certificate, "--tls-key": key}
+    if not any(given.values()):
+        return None
+    missing = [option for option, path in given.items() if not path]
+    if missing or ca is None or certificate is None or key is None:
+        raise ConfigError(f"TLS needs {' and '.join(missing)} as well")
+    return ClusterTls(ca=ca, certificate=certificate, key=key)
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,116 @@
+"""`--on`: a command's trials run on a Dask cluster instead of this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..cluster.where import parse_where, testbed_cluster
+from ..config import Loaded, load_testbed
+from ..contract.cluster import Cluster
+from ..contract.errors import ConfigError
+from ..contract.testbed import Testbed
+from ..machine.paths import VIRTUAL_TESTBED
+from .options import choose_testbed
+
+if TYPE_CHECKING:
+    from ..run.place import Place
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="WHERE",
+        help="Run the trials on a Dask cluster: local:N, tcp://HOST:PORT, tls://HOST:PORT, "
+        "ssh:HOSTS.txt, or a cluster file (configs/clusters).",
+    ),
+]
+PrivateNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--private-network",
+        help="Use a cluster on a network of private addresses without TLS.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Crew:
+    """A cluster that is reached.
+
+    Attributes:
+        place: Where trials run.
+        seats: Trials that it runs at once, now.
+        workers: Its workers.
+    """
+
+    place: Place
+    seats: int
+    workers: int
+
+
+def chosen_cluster(
+    on: str | None, private_network: bool, testbed: Loaded[Testbed]
+) -> Cluster | None:
+    """The cluster that a command is to use; None: this machine.
+
+    Args:
+        on: What `--on` says.
+        private_network: What `--private-network` says.
+        testbed: The testbed, which may name one.
+
+    Raises:
+        ConfigError: What is named is no cluster, or cannot run this testbed.
+    """
+    if on is not None:
+        cluster = parse_where(on, private_network=private_network)
+    else:
+        named = testbed_cluster(testbed)
+        if named is None:
+            return None
+        cluster = named
+    if not testbed.model.is_virtual:
+        raise ConfigError(
+            f"--on: testbed {testbed.model.name} is this machine's own; on a cluster, trials run "
+            "in virtual time: leave --testbed out, or write --testbed virtual"
+        )
+    return cluster
+
+
+def choose_testbed_for(name: str | None, on: str | None) -> Loaded[Testbed]:
+    """The testbed that was asked for, or else the one that suits where trials run.
+
+    Args:
+        name: What `--testbed` says.
+        on: What `--on` says.
+    """
+    if name is None and on is not None:
+        return load_testbed(VIRTUAL_TESTBED)
+    return load_testbed(choose_testbed(name))
+
+
+@contextmanager
+def crew_of(cluster: Cluster) -> Iterator[Crew]:
+    """Reach a cluster, or start it, for as long as the block lasts; waits for its first worker.
+
+    Raises:
+        NashbedError: It cannot be reached, or has no worker.
+    """
+    from ..cluster.connect import connected  # noqa: PLC0415 - Dask takes long to import
+    from ..cluster.crew import await_seats  # noqa: PLC0415
+    from ..cluster.on_cluster import OnCluster  # noqa: PLC0415
+
+    with connected(cluster) as client:
+        workers = await_seats(client, say)
+        place = OnCluster(client, say, cluster.shared or "")
+        yield Crew(place, sum(workers.values()), len(workers))
+
+
+def say(line: str) -> None:
+    """Tell the user something on standard error."""
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the command line

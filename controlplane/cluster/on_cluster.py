@@ -1,0 +1,71 @@
+"""A cluster as the place of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from distributed import Client
+
+from ..contract.lab_facts import LabFacts
+from ..machine.log import LOG
+from ..run.active_run import ActiveRun
+from ..run.controls import with_objects
+from ..run.manifest import with_guest_kernels, with_lab
+from ..run.work import Job
+from .bundle import bundle_of
+from .plugin import RunOnWorker
+from .roster import Say
+from .scheduler import ClusterScheduler
+from .topics import topic_of
+
+
+@dataclass(frozen=True)
+class OnCluster:
+    """Trials on the workers of a cluster.
+
+    Attributes:
+        client: Of the cluster.
+        say: Told what the user should know.
+        shared: Folder on a shared file system, for large tables; empty: there is none.
+    """
+
+    client: Client
+    say: Say
+    shared: str = ""
+
+    @contextmanager
+    def opened(self, run: ActiveRun, first: list[Job]) -> Iterator[ClusterScheduler]:
+        """See `Place`: every worker that there is, or comes later, is made one of the run."""
+        bed = run.testbed.model
+        run.manifest = with_objects(
+            with_guest_kernels(run.manifest, bed, run.plan), bed, run.controls
+        )
+        run.directory.write("manifest.json", run.manifest)
+
+        def on_lab(lab: LabFacts) -> None:
+            run.manifest = with_lab(run.manifest, lab)
+            run.directory.write("manifest.json", run.manifest)
+
+        bundle = bundle_of(run, self.shared)
+        scheduler = ClusterScheduler(
+            self.client, bundle, run.directory, first, run.work, on_lab, self.say
+        )
+        plugin = RunOnWorker(bundle.model_dump_json())
+        topic = topic_of(bundle.run)
+        self.client.subscribe_topic(topic, scheduler.roster.on_event)
+        try:
+            self.client.register_plugin(plugin)
+            yield scheduler
+        finally:
+            with suppress(ValueError):
+                self.client.unsubscribe_topic(topic)
+            self._leave(plugin.name)
+
+    def _leave(self, plugin: str) -> None:
+        """The workers give back what they held; of a cluster that is gone nothing is asked."""
+        try:
+            self.client.unregister_worker_plugin(plugin)
+        except Exception as error:
+            LOG.warning("the workers were not told that the run has ended: %s", error)

@@ -1,0 +1,37 @@
+"""Dask's log, kept off the user's terminal unless something is wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+TALKERS = ("distributed", "tornado", "asyncssh", "asyncio", "dask_jobqueue")
+
+
+@contextmanager
+def quiet(level: int = logging.CRITICAL) -> Iterator[None]:
+    """Let Dask and what it uses log only what is at least so bad, in this process.
+
+    What happens to workers and trials is said by us, a line each; Dask says it as tracebacks.
+
+    Args:
+        level: What is still logged.
+    """
+    import distributed  # noqa: F401, PLC0415 - sets the levels up that are changed here
+
+    loggers = [logging.getLogger(name) for name in _names()]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(max(level, logger.level))
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.setLevel(was)
+
+
+def _names() -> list[str]:
+    """The talkers' loggers that exist: a child may have a level of its own."""
+    below = tuple(f"{name}." for name in TALKERS)
+    return [*TALKERS, *(n for n in logging.root.manager.loggerDict if n.startswith(below))]

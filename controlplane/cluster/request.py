@@ -1,0 +1,123 @@
+"""What a client and its workers say to each other, as plain data.
+
+Nothing of ours is pickled but the name of a function: what a worker runs is its own nashbed, and of
+a scenario nothing but the C files of its congestion controls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..contract.lab_facts import LabFacts
+from ..contract.model import ContractModel
+from ..contract.plan import PlannedTrial
+from ..contract.ran_on import RanOn
+from .identity import Identity
+
+
+class ControlSource(ContractModel):
+    """A congestion control that comes from C files.
+
+    Attributes:
+        name: What flows ask for.
+        source: Its own file, one of `files`.
+        digest: As in `ControlFile`.
+        files: Path within a folder -> text; empty of one that nashbed brings along.
+    """
+
+    name: str
+    source: str
+    digest: str
+    files: dict[str, str]
+
+
+class RunBundle(ContractModel):
+    """What all trials of a run have in common.
+
+    Attributes:
+        run: Name that the run has on its workers, and nobody else's run has.
+        directory: Name of the run directory.
+        scenario: Text of the scenario file.
+        testbed: Text of the testbed file that the run was planned for.
+        identity: What a worker must have in common with the client.
+        controls: The congestion controls that are not the kernel's own.
+        window_bytes: The most that a flow of any trial may have in flight.
+        shared: Folder on a shared file system, for large tables; empty: there is none.
+    """
+
+    run: str
+    directory: str
+    scenario: str
+    testbed: str
+    identity: Identity
+    controls: tuple[ControlSource, ...]
+    window_bytes: int
+    shared: str = ""
+
+    @property
+    def shared_folder(self) -> Path | None:
+        """The run's own folder on the shared file system; None: there is none."""
+        return Path(self.shared) / f"{self.directory}-{self.run}" if self.shared else None
+
+    @property
+    def resource(self) -> str:
+        """The Dask resource that a worker declares once it has been found fit for this run."""
+        digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        return f"nashbed-{self.run}-{digest[:12]}"
+
+
+class TrialRequest(ContractModel):
+    """A trial for a worker.
+
+    Attributes:
+        run: As in `RunBundle`.
+        trial: What is planned.
+        attempt: Which attempt at it.
+    """
+
+    run: str
+    trial: PlannedTrial
+    attempt: int
+
+
+class Failure(ContractModel):
+    """Why a worker has no sealed trial.
+
+    Attributes:
+        kind: Name of the error's class.
+        message: In words, with the worker's machine.
+    """
+
+    kind: str
+    message: str
+
+
+class Sent(ContractModel):
+    """What comes with a sealed trial.
+
+    Attributes:
+        lab: What the trial ran on.
+        ran_on: Where.
+    """
+
+    lab: LabFacts
+    ran_on: RanOn
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial on a worker: a parcel and what comes with it, or a failure.
+
+    Attributes:
+        worker: Address of the worker.
+        sent: A `Sent`, as JSON; empty after a failure.
+        parcel: The sealed trial, as `Parcel.to_bytes` has it; empty after a failure.
+        failure: A `Failure`, as JSON; empty: there is none.
+    """
+
+    worker: str
+    sent: str = ""
+    parcel: bytes = b""
+    failure: str = ""

@@ -1,0 +1,91 @@
+"""The workers of a run as far as the client has heard: who takes part, who was refused and why."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .topics import JOINED, REFUSED, STARTED, WANTS_KERNELS
+
+Say = Callable[[str], None]
+"""Called with a line for the user."""
+
+
+class Roster:
+    """Kept up to date by events; safe between threads.
+
+    Args:
+        on_started: Called with the trial's id and the worker's name when a trial begins there.
+        say: Told of workers that come, go and are refused.
+    """
+
+    def __init__(self, on_started: Callable[[str, str], None], say: Say) -> None:
+        self._on_started = on_started
+        self._say = say
+        self._seats: dict[str, int] = {}
+        self._refused: dict[str, str] = {}
+        self._wanting: set[str] = set()
+        self._lock = threading.Lock()
+
+    def on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
+        """Take an event of the run's topic into account."""
+        told = event[1]
+        if told["what"] == STARTED:
+            self._on_started(str(told["trial"]), str(told["name"]))
+        elif told["what"] == JOINED:
+            with self._lock:
+                self._seats[told["worker"]] = int(told["seats"])
+                self._refused.pop(told["worker"], None)
+        elif told["what"] == WANTS_KERNELS:
+            with self._lock:
+                self._wanting.add(told["worker"])
+        elif told["what"] == REFUSED:
+            self._refuse(told)
+
+    def _refuse(self, told: Mapping[str, Any]) -> None:
+        reasons = "; ".join(str(reason) for reason in told["reasons"])
+        with self._lock:
+            is_new = reasons not in self._refused.values()
+            self._refused[told["worker"]] = reasons
+        if is_new:  # many workers of one machine are refused for one reason
+            self._say(f"worker {told['name']} on {told['host']} takes no part: {reasons}")
+
+    def present(self, workers: Iterable[str]) -> None:
+        """Note who is there; says who is gone.
+
+        Args:
+            workers: Addresses of all workers of the cluster.
+        """
+        there = set(workers)
+        with self._lock:
+            gone = [address for address in self._seats if address not in there]
+            for address in gone:
+                del self._seats[address]
+            self._refused = {a: why for a, why in self._refused.items() if a in there}
+        for address in gone:
+            self._say(f"worker {address} is gone; what it was running runs elsewhere")
+
+    def take_wanting(self) -> set[str]:
+        """Workers that lack a kernel of virtual time, each of them once."""
+        with self._lock:
+            wanting, self._wanting = self._wanting, set()
+        return wanting
+
+    @property
+    def seats(self) -> int:
+        """Trials that can run at once."""
+        with self._lock:
+            return sum(self._seats.values())
+
+    @property
+    def workers(self) -> int:
+        """Workers that take part."""
+        with self._lock:
+            return len(self._seats)
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why workers that are there take no part, each reason once."""
+        with self._lock:
+            return sorted(set(self._refused.values()))

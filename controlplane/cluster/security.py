@@ -1,0 +1,186 @@
+"""Who may talk to whom: TLS where there is a network, and without it only where nobody else is.
+
+Whoever reaches a Dask scheduler or worker can run programs as its user. So connections are
+encrypted and both sides show a certificate (Dask's own TLS), or they stay on this machine, or, if
+the user says so by name, on a network of private addresses.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from ..contract.cluster import ClusterTls
+from ..contract.errors import ConfigError, HostError
+
+if TYPE_CHECKING:
+    from distributed.security import Security
+
+Role = Literal["client", "scheduler", "worker"]
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+REMEDY = "use TLS (configs/clusters/README.md says how)"
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Host and port of an address tcp://HOST:PORT or tls://HOST:PORT."""
+    parts = urlsplit(address)
+    assert parts.hostname is not None and parts.port is not None, address
+    return parts.hostname, parts.port
+
+
+def check_address(address: str, private_network: bool) -> None:
+    """Refuse an address that others could reach or pretend to be.
+
+    Args:
+        address: tls://HOST:PORT, which is always allowed, or tcp://HOST:PORT.
+        private_network: Whether private addresses are allowed without TLS.
+
+    Raises:
+        ConfigError: It is neither encrypted nor an address of this machine or a private network.
+        HostError: There is no such host.
+    """
+    if not address.startswith("tls://"):
+        check_host(host_and_port(address)[0], private_network)
+
+
+def check_host(host: str, private_network: bool) -> list[str]:
+    """Refuse a host that may not be talked to without TLS.
+
+    Args:
+        host: Its name or address.
+        private_network: Whether private addresses are allowed.
+
+    Returns:
+        Its addresses.
+
+    Raises:
+        ConfigError: One of its addresses is not allowed; the message names the remedy.
+        HostError: There is no such host.
+    """
+    found = resolve(host)
+    for address in found:
+        problem = _problem(ipaddress.ip_address(address), private_network)
+        if problem:
+            named = host if host == address else f"{host} ({address})"
+            raise ConfigError(f"{named}: {problem}")
+    return found
+
+
+def _problem(address: IpAddress, private_network: bool) -> str:
+    if address.is_loopback:
+        return ""
+    if address.is_unspecified:
+        return f"means every network of this machine; name one address, or {REMEDY}"
+    if not address.is_private:
+        return f"is a public address, and without TLS everybody could run programs there; {REMEDY}"
+    if not private_network:
+        return (
+            f"is not this machine; {REMEDY}, or say that nobody else is on this private network "
+            "(private_network: true in the cluster file, or --private-network)"
+        )
+    return ""
+
+
+def resolve(host: str) -> list[str]:
+    """The addresses of a host.
+
+    Raises:
+        HostError: There is no such host.
+    """
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise HostError(
+            f"{host}: there is no host of that name; check how it is written"
+        ) from error
+    return list(dict.fromkeys(str(info[4][0]).partition("%")[0] for info in found))
+
+
+def certificates(tls: ClusterTls | None, role: Role) -> ClusterTls:
+    """The certificates of an encrypted cluster: its own, or those of Dask's configuration.
+
+    Args:
+        tls: Its own, with absolute paths.
+        role: Who shows them.
+
+    Raises:
+        ConfigError: There are none, or a file is not what it should be.
+    """
+    tls = _of_configuration(role) if tls is None else tls
+    _check_files(tls)
+    return tls
+
+
+def dask_security(tls: ClusterTls | None) -> Security | None:
+    """The same for Dask, in every role; None without TLS."""
+    if tls is None:
+        return None
+    from distributed.security import Security  # noqa: PLC0415 - Dask takes long to import
+
+    ours: dict[str, str] = {}
+    for role in get_args(Role):
+        ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
+    make: Any = Security  # Dask has no types
+    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
+    return security
+
+
+def tls_context(tls: ClusterTls) -> ssl.SSLContext:
+    """How we connect, as Dask does it: any host is right that shows a certificate of our authority.
+
+    Args:
+        tls: Certificates that `certificates` has checked.
+    """
+    context = ssl.create_default_context(cafile=tls.ca)
+    context.check_hostname = False
+    context.load_cert_chain(tls.certificate, tls.key)
+    return context
+
+
+def _of_configuration(role: Role) -> ClusterTls:
+    import dask.config  # noqa: PLC0415 - Dask takes long to import
+    import distributed  # noqa: F401, PLC0415 - brings the defaults of its configuration
+
+    tls = "distributed.comm.tls"
+    found = {
+        "ca": dask.config.get(f"{tls}.ca-file", None),
+        "certificate": dask.config.get(f"{tls}.{role}.cert", None),
+        "key": dask.config.get(f"{tls}.{role}.key", None),
+    }
+    missing = [key for key, path in found.items() if not path]
+    if missing:
+        raise ConfigError(
+            f"tls:// needs certificates, and there is no {' and no '.join(missing)}; name them in "
+            "a cluster file (tls: {ca, certificate, key}), by --tls-ca, --tls-cert and --tls-key "
+            "where a command has these, or in Dask's configuration"
+        )
+    return ClusterTls.model_validate(found)
+
+
+def _check_files(tls: ClusterTls) -> None:
+    """Refuse certificates that cannot be read or do not belong together.
+
+    Raises:
+        ConfigError: One line that names the file.
+    """
+    for key, path in tls.model_dump().items():
+        try:
+            Path(path).read_bytes()
+        except OSError as error:
+            raise ConfigError(f"tls.{key}: {path}: cannot be read: {error.strerror}") from error
+    try:
+        ssl.create_default_context(cafile=tls.ca)
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(f"tls.ca: {tls.ca}: is not a certificate in PEM form") from error
+    try:
+        # An empty password, or OpenSSL would ask for one on the terminal.
+        ssl.create_default_context().load_cert_chain(tls.certificate, tls.key, password="")
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(
+            f"tls: {tls.certificate} and {tls.key} are not a certificate and its own key without "
+            "a password, in PEM form"
+        ) from error

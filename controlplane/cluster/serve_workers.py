@@ -1,0 +1,177 @@
+"""`nashbed worker`: this machine's workers of a scheduler that runs elsewhere, until stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..contract.cluster import ClusterTls
+from ..contract.errors import HostError
+from .quiet import quiet
+from .reach import NobodyThereError, reach
+from .security import dask_security
+from .signals import stop_requested
+from .spec import first_words
+from .worker_process import PRELOAD
+
+AGAIN_S = 2.0
+"""How long to wait before a scheduler that is not there is looked for again."""
+CLOSE_S = 10.0
+"""How long a worker may take to end before it is killed."""
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Workers of this machine.
+
+    Attributes:
+        address: The scheduler's.
+        tls: Our certificates, with a tls:// address.
+        processes: Worker processes.
+        threads: Threads of each: trials at the same time.
+        name: Their name at the scheduler, with a number if they are several; None: their address.
+        folder: Where they make folders of their own; None: the system's temporary folder.
+        testbed: The testbed file of a real testbed; None: for virtual time.
+    """
+
+    address: str
+    tls: ClusterTls | None
+    processes: int
+    threads: int = 1
+    name: str | None = None
+    folder: Path | None = None
+    testbed: Path | None = None
+
+
+def serve_workers(workers: Workers, say: Say) -> None:
+    """Run workers until Ctrl-C or SIGTERM. A killed one comes back; a scheduler may, too.
+
+    Args:
+        workers: The workers.
+        say: Called with one line for the user now and then.
+
+    Raises:
+        HostError: The scheduler does not accept us.
+    """
+    with quiet():
+        asyncio.run(_serve(workers, say))
+
+
+async def _serve(workers: Workers, say: Say) -> None:
+    stop = stop_requested()
+    waiting = False
+    while not stop.is_set():
+        try:
+            here = await asyncio.to_thread(reach, workers.address, workers.tls)
+        except NobodyThereError as error:
+            if not waiting:
+                say(f"{first_words(error)}; waiting for it (Ctrl-C stops)")
+            waiting = True
+            await _pause(stop)
+            continue
+        waiting = False
+        await _work(workers, here, stop, say)
+        if not stop.is_set():
+            say(f"{workers.address}: the scheduler is gone; waiting for it (Ctrl-C stops)")
+            waiting = True
+            await _pause(stop)
+
+
+async def _pause(stop: asyncio.Event) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), AGAIN_S)
+    except TimeoutError:
+        return
+
+
+async def _work(workers: Workers, here: str, stop: asyncio.Event, say: Say) -> None:
+    """Run the workers until they are asked to stop or their scheduler is gone."""
+    asked = asyncio.create_task(stop.wait())
+    with tempfile.TemporaryDirectory(
+        prefix="nashbed-workers-", dir=workers.folder, ignore_cleanup_errors=True
+    ) as folder:
+        nannies = _nannies(workers, here, folder)
+        running = asyncio.create_task(_run(nannies, lambda: say(_ready(workers))))
+        try:
+            await asyncio.wait({asked, running}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _close(nannies)
+        running.cancel()
+        asked.cancel()
+        (ended,) = await asyncio.gather(running, return_exceptions=True)
+        await asyncio.gather(asked, return_exceptions=True)
+    if isinstance(ended, Exception) and not stop.is_set() and not isinstance(ended, OSError):
+        raise HostError(f"{workers.address}: {_refusal(workers, ended)}") from ended
+
+
+async def _run(nannies: list[Any], ready: Callable[[], None]) -> None:
+    await asyncio.gather(*nannies)
+    ready()
+    await asyncio.gather(*(nanny.finished() for nanny in nannies))
+
+
+async def _close(nannies: list[Any]) -> None:
+    async with AsyncExitStack() as stack:
+        for nanny in nannies:
+            stack.push_async_callback(nanny.close, timeout=CLOSE_S, reason="nashbed-worker-stops")
+
+
+def _nannies(workers: Workers, here: str, folder: str) -> list[Any]:
+    """Dask's keepers of worker processes: each starts its own again when it is killed."""
+    import distributed  # noqa: PLC0415 - Dask takes long to import
+
+    make: Any = distributed.Nanny  # Dask has no types
+    return [
+        make(
+            workers.address,
+            nthreads=workers.threads,
+            name=name,
+            host=here,
+            security=dask_security(workers.tls),
+            local_directory=folder,
+            # Memory is the trial's to plan; Dask would stop a worker in the middle of one.
+            memory_limit=0,
+            preload=[PRELOAD],
+            silence_logs=logging.CRITICAL,
+            **_testbed(workers.testbed),
+        )
+        for name in _names(workers)
+    ]
+
+
+def _testbed(testbed: Path | None) -> dict[str, Any]:
+    """How a worker is told its testbed file: by Dask's configuration."""
+    if testbed is None:
+        return {}
+    return {
+        "config": {"nashbed": {"testbed": str(testbed)}},
+        "env": {"DASK_NASHBED__TESTBED": str(testbed)},
+    }
+
+
+def _names(workers: Workers) -> list[str | None]:
+    if workers.name is None or workers.processes == 1:
+        return [workers.name] * workers.processes
+    return [f"{workers.name}-{number}" for number in range(workers.processes)]
+
+
+def _ready(workers: Workers) -> str:
+    count = f"{workers.processes} worker{'s' if workers.processes > 1 else ''}"
+    if workers.testbed is not None:
+        lanes = f"{workers.threads} lane{'s' if workers.threads > 1 else ''}"
+        count = f"testbed {workers.testbed} with {lanes}"
+    return f"{count} at {workers.address} (Ctrl-C stops)"
+
+
+def _refusal(workers: Workers, error: Exception) -> str:
+    words = f"{first_words(error)} {first_words(error.__cause__ or error)}"
+    if "name taken" in words:
+        return f"there is a worker of the name {workers.name} already; give another --name"
+    return f"the scheduler did not take the worker: {first_words(error)}"

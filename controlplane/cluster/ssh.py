@@ -1,0 +1,158 @@
+"""Hosts that ssh reaches: Dask's own ssh parts, with arguments of each host's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..contract.cluster import Cluster, ClusterTls, SshHosts, SshOptions
+from ..contract.errors import HostError
+from .hosts import SshHost, ssh_hosts
+from .security import check_host
+from .spec import Part, first_words, scheduler_options, started
+from .worker_process import PRELOAD
+
+CONNECT_S = 10
+"""How long ssh may take to reach a host."""
+IDLE_TIMEOUT = "1 hour"
+"""A scheduler that has had nothing to do for so long ends, and its workers with it: of a command
+that was killed nothing remains for longer."""
+SCHEDULER_GONE = "60 s"
+
+
+@contextmanager
+def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
+    """Start a scheduler on the first host and workers on all of them; they end with the context.
+
+    Args:
+        cluster: A cluster of kind ssh.
+        tls: Certificates, if it has some; the hosts read them under the same paths.
+
+    Yields:
+        Dask's SpecCluster.
+
+    Raises:
+        ConfigError: A host may not be used without TLS.
+        HostError: asyncssh is missing, a host cannot be reached, or has no nashbed.
+    """
+    assert cluster.ssh is not None
+    if importlib.util.find_spec("asyncssh") is None:
+        raise HostError("asyncssh is not installed, which ssh needs; run `pip install asyncssh`")
+    hosts = ssh_hosts(cluster.ssh)
+    addresses: list[str | None] = [None] * len(hosts)
+    if tls is None:
+        addresses = [check_host(host.name, cluster.private_network)[0] for host in hosts]
+    scheduler = scheduler_part(cluster.ssh, hosts[0], addresses[0], tls)
+    workers = worker_parts(cluster.ssh, hosts, addresses, tls)
+    with _configuration(tls), started(scheduler, workers, tls, _explain) as running:
+        yield running
+
+
+def scheduler_part(
+    ssh: SshHosts, host: SshHost, address: str | None, tls: ClusterTls | None
+) -> Part:
+    """The scheduler on a host.
+
+    Args:
+        ssh: What the cluster file says.
+        host: The host.
+        address: What it listens on; None: on every network, with TLS.
+        tls: Certificates, if it has some.
+    """
+    from .ssh_parts import RemoteScheduler  # noqa: PLC0415 - needs asyncssh
+
+    options = scheduler_options(
+        tls, host=address, dashboard_address="127.0.0.1:0", idle_timeout=IDLE_TIMEOUT
+    )
+    return {
+        "cls": RemoteScheduler,
+        "options": _reached(ssh, host) | {"kwargs": options},
+    }
+
+
+def worker_parts(
+    ssh: SshHosts,
+    hosts: Sequence[SshHost],
+    addresses: Sequence[str | None],
+    tls: ClusterTls | None,
+) -> dict[int, Part]:
+    """The workers of each host, by its number.
+
+    Args:
+        ssh: What the cluster file says.
+        hosts: The hosts.
+        addresses: What their workers listen on; None: on every network, with TLS.
+        tls: Certificates, if it has some.
+    """
+    from .ssh_parts import RemoteWorkers  # noqa: PLC0415 - needs asyncssh
+
+    return {
+        number: {
+            "cls": RemoteWorkers,
+            "options": _reached(ssh, host) | {"kwargs": _worker_options(ssh, host, address, tls)},
+        }
+        for number, (host, address) in enumerate(zip(hosts, addresses, strict=True))
+    }
+
+
+def _worker_options(
+    ssh: SshHosts, host: SshHost, address: str | None, tls: ClusterTls | None
+) -> dict[str, Any]:
+    options = {
+        "n_workers": host.cores,
+        "nthreads": 1,
+        "host": address,
+        "protocol": None if tls is None else "tls://",
+        "memory_limit": 0,
+        "local_directory": ssh.folder or "/tmp",  # noqa: S108 - of the host, by default
+        "preload": [PRELOAD],
+        "death_timeout": SCHEDULER_GONE,
+    }
+    return {key: value for key, value in options.items() if value is not None}
+
+
+def _reached(ssh: SshHosts, host: SshHost) -> dict[str, Any]:
+    return {
+        "address": host.name,
+        "connect_options": connect_options(ssh.options),
+        "remote_python": ssh.python or sys.executable,
+    }
+
+
+def connect_options(options: SshOptions) -> dict[str, Any]:
+    """Arguments of `asyncssh.connect`; what is left out is as in ~/.ssh/config."""
+    given = {
+        "username": options.username,
+        "port": options.port,
+        "client_keys": list(options.client_keys) or None,
+        "known_hosts": options.known_hosts,
+        "connect_timeout": CONNECT_S,
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+@contextmanager
+def _configuration(tls: ClusterTls | None) -> Iterator[None]:
+    """Dask's configuration with the certificates: its ssh parts hand it to the hosts."""
+    import dask.config  # noqa: PLC0415 - Dask takes long to import
+
+    keys: dict[str, Any] = {}
+    if tls is not None:
+        keys = {"require-encryption": True, "tls.ca-file": tls.ca}
+        for role in ("scheduler", "worker", "client"):
+            keys |= {f"tls.{role}.cert": tls.certificate, f"tls.{role}.key": tls.key}
+    with dask.config.set({f"distributed.comm.{key}": value for key, value in keys.items()}):
+        yield
+
+
+def _explain(error: BaseException) -> str:
+    """The line of a part, which Dask may have wrapped."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, HostError):
+            return cause.message
+        cause = cause.__cause__
+    return f"ssh: {first_words(error)}"

@@ -1,0 +1,96 @@
+"""What workers are called to do, by name."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+import time
+import traceback
+
+from distributed import get_worker
+from distributed.worker import Worker
+
+from ..contract.errors import NashbedError
+from ..machine.log import LOG
+from ..store.errors import disk_errors
+from .identity import KernelIdentity
+from .kernels import install_kernel
+from .parcel import pack
+from .plugin import RunOnWorker, plugin_name
+from .request import Failure, Outcome, Sent, TrialRequest
+from .topics import STARTED, topic_of
+
+
+def run_trial(text: str) -> Outcome:
+    """Run a trial on this worker.
+
+    Args:
+        text: A `TrialRequest`, as JSON.
+
+    Returns:
+        The sealed trial, or why there is none: nothing is raised, so that a client can tell a trial
+        that failed from a worker that is gone.
+    """
+    worker = get_worker()
+    request = TrialRequest.model_validate_json(text)
+    worker.log_event(topic_of(request.run), _started(worker, request))
+    try:
+        return _outcome(worker, request)
+    except NashbedError as error:
+        failure = _failure(worker, error, error.message)
+    except Exception as error:
+        LOG.exception("a trial failed on worker %s", worker.address)
+        failure = _failure(worker, error, traceback.format_exc())
+    return Outcome(worker.address, failure=failure.model_dump_json())
+
+
+def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
+    plugin = worker.plugins[plugin_name(request.run)]
+    assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
+    sealed = plugin.workplace.run(request)
+    try:
+        with disk_errors(sealed.folder):
+            parcel = pack(sealed.folder, plugin.shared).to_bytes()
+    finally:
+        shutil.rmtree(sealed.folder, ignore_errors=True)
+    sent = Sent(lab=sealed.lab.facts(), ran_on=plugin.workplace.ran_on)
+    return Outcome(worker.address, sent.model_dump_json(), parcel)
+
+
+async def take_kernels(
+    run: str, kernels: list[tuple[str, bytes]], dask_worker: Worker | None = None
+) -> None:
+    """Install kernels of virtual time on this worker's machine, then take part in a run.
+
+    Args:
+        run: The run's name.
+        kernels: A `KernelIdentity` as JSON and the kernel, each.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = dask_worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker)
+    for identity, data in kernels:
+        kernel = KernelIdentity.model_validate_json(identity)
+        try:
+            await asyncio.to_thread(install_kernel, kernel, data)
+        except NashbedError as error:
+            plugin.refuse(dask_worker, [error.message])
+            return
+    await plugin.join(dask_worker)
+
+
+def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
+    return {
+        "what": STARTED,
+        "trial": request.trial.attempt_id(request.attempt),
+        "worker": worker.address,
+        "name": str(worker.name),
+        "at": time.time(),
+    }
+
+
+def _failure(worker: Worker, error: Exception, words: str) -> Failure:
+    where = f"worker {worker.name} on {socket.gethostname()}"
+    return Failure(kind=type(error).__name__, message=f"{where}: {words}")

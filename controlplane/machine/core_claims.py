@@ -1,0 +1,42 @@
+"""Cores that processes of this user have for themselves, so that no two guests share one.
+
+Guests are faster on a core of their own. A claim is a lock on a file: the kernel gives it back when
+the process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from .guest_scratch import guests_folder, make_private
+
+_held: list[int] = []
+"""Descriptors of the locks of this process, which it holds to its end."""
+
+
+def claim_core(folder: Path | None = None) -> int | None:
+    """Claim a core that this process may use and nobody else has claimed.
+
+    Args:
+        folder: Of the lock files; None: this user's own.
+
+    Returns:
+        The core; None where all are claimed.
+
+    Raises:
+        HostError: The folder is another user's.
+    """
+    folder = folder or guests_folder()
+    make_private(folder)
+    for core in sorted(os.sched_getaffinity(0)):
+        file = os.open(folder / f"core-{core}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            continue
+        _held.append(file)
+        return core
+    return None

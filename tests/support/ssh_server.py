@@ -1,0 +1,101 @@
+"""An ssh server in this process, that runs commands on this machine: asyncssh's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+
+@dataclass
+class SshServer:
+    """A running server.
+
+    Attributes:
+        port: Its port on 127.0.0.1.
+        known_hosts: A file with its key.
+        commands: What was run.
+    """
+
+    port: int
+    known_hosts: Path
+    commands: list[str] = field(default_factory=list)
+
+
+class _Open(asyncssh.SSHServer):
+    def begin_auth(self, username: str) -> bool:
+        return False
+
+
+class _Closed(asyncssh.SSHServer):
+    def begin_auth(self, username: str) -> bool:
+        return True
+
+
+@contextmanager
+def ssh_server(folder: Path, lets_in: bool = True) -> Iterator[SshServer]:
+    """Run a server.
+
+    Args:
+        folder: For its known_hosts file.
+        lets_in: Whether everybody may log in, or nobody.
+    """
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def call(coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result(30)
+
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    server = SshServer(0, folder / "known_hosts")
+    acceptor = call(
+        asyncssh.listen(
+            "127.0.0.1",
+            0,
+            server_host_keys=[key],
+            server_factory=_Open if lets_in else _Closed,
+            process_factory=lambda process: _run(server, process),
+        )
+    )
+    server.port = acceptor.get_port()
+    public = key.export_public_key().decode().strip()
+    server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {public}\n")
+    try:
+        yield server
+    finally:
+        acceptor.close()
+        call(acceptor.wait_closed())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+        loop.close()
+
+
+async def _run(server: SshServer, process: Any) -> None:
+    """Run a command; it is killed with its connection, as sshd does on `kill`."""
+    server.commands.append(process.command)
+    child = await asyncio.create_subprocess_shell(
+        process.command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )
+    await process.redirect(child.stdin, child.stdout, child.stderr)
+    ended = asyncio.create_task(child.wait())
+    left = asyncio.create_task(process.wait_closed())
+    await asyncio.wait({ended, left}, return_when=asyncio.FIRST_COMPLETED)
+    if not ended.done():
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+    process.exit(await ended)
+    left.cancel()
