@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
 from ..metrics.crossing import Crossing, crossings
 from ..state import State, state_text, strategy_totals
+from ..testbeds import compare_testbeds
 from .bootstrap import resampled_share
 from .certainty import Noise, noise_of_games, unclear
 from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends, mixes_between
@@ -67,6 +68,7 @@ class SettingEquilibria:
         unsettled: How many of them had not settled.
         exhausted: Repetitions after which these are still not clear; 0: clear, or not all done.
         pairs: Of a scenario of pairs: the game of each pair that was measured.
+        disagreement: Which testbeds measured different things here, in words; empty: none.
     """
 
     setting: Setting
@@ -89,6 +91,7 @@ class SettingEquilibria:
     trials: int = 0
     unsettled: int = 0
     pairs: tuple[PairEquilibria, ...] = ()
+    disagreement: str = ""
 
     @property
     def equilibria(self) -> list[Verdict]:
@@ -152,6 +155,8 @@ class SettingEquilibria:
             notes.append(f"no interval: {self.ends.problem}")
         if self.unsettled:
             notes.append(f"~ {self.unsettled} of {self.trials} trials had not settled")
+        if self.disagreement:
+            notes.append(self.disagreement)
         return notes
 
     def to_dict(self) -> dict[str, Any]:
@@ -341,10 +346,14 @@ def equilibria_of_measures(measures: RunMeasures) -> list[SettingEquilibria]:
     samples = [_samples(measures, setting, utility) for setting in settings]
     tables = [_table(measures, each, s) for each, s in zip(settings, samples, strict=True)]
     noises = noise_of_games((table.samples, table.fair_share) for table in tables) if tables else []
-    return [
+    found = [
         _of_setting(measures, setting, spec, table, _by_trial(measures, setting, own), noise)
         for setting, table, own, noise in zip(settings, tables, samples, noises, strict=True)
     ]
+    testbeds = compare_testbeds(measures)
+    if testbeds is None:
+        return found
+    return [replace(each, disagreement=testbeds.note(each.setting.label)) for each in found]
 
 
 def _of_setting(

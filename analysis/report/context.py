@@ -39,6 +39,7 @@ from .hosts import hosts_context
 from .limits import limits
 from .models import ModelFindings, models_context
 from .taps import taps_context, taps_dict
+from .testbeds import testbeds_context
 
 Json = dict[str, Any]
 
@@ -76,6 +77,7 @@ class Findings:
             "correlation": without_nan(correlation_dict(self.correlation)),
             "taps": taps_dict(self.taps),
             "models": self.models.to_dict(),
+            "testbeds": None if summary.testbeds is None else summary.testbeds.to_dict(),
             "damaged": [{"trial": d.id, "problem": d.problem} for d in summary.measures.damaged],
         }
 
@@ -106,6 +108,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "models": models_context(findings.models),
         "correlation": correlation_context(findings.correlation),
         "taps": taps_context(findings.taps),
+        "testbeds": testbeds_context(findings.summary),
         "acceptance": [_acceptance(result) for result in findings.summary.acceptance],
         "gates": _gate_names(run.trials),
         "trials": [_trial(measures, trial, _gate_names(run.trials)) for trial in run.trials],

@@ -39,6 +39,13 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
 
 def _testbed(measures: RunMeasures) -> list[str]:
     """What is proved about the testbed by its calibration."""
+    several = measures.run.manifest.testbeds
+    if several:
+        return [
+            f"Testbed {name} is not certified: {facts.certificate.detail.replace('`', '')}."
+            for name, facts in several.items()
+            if facts.certificate.state != "certified"
+        ]
     known = measures.run.manifest.certificate
     if known is None:
         return ["The run does not record whether the testbed was calibrated."]

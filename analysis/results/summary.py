@@ -13,6 +13,7 @@ from ..metrics.interval import Estimate
 from ..nash.equilibria import Answer
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
+from ..testbeds import Comparisons, compare_testbeds
 
 TRIAL_METRICS = (
     "mean_queueing_delay",
@@ -142,12 +143,14 @@ class RunSummary:
         equilibria: The equilibria of each setting.
         rows: One row for each setting and mix.
         acceptance: The verdict on each acceptance bound.
+        testbeds: Its testbeds against each other; None: all trials ran on one.
     """
 
     measures: RunMeasures
     equilibria: list[SettingEquilibria]
     rows: list[SummaryRow]
     acceptance: list[AcceptanceResult]
+    testbeds: Comparisons | None = None
 
     @property
     def seeks_equilibria(self) -> bool:
@@ -168,7 +171,8 @@ def summarise(run_dir: Path) -> RunSummary:
     measures = measure_run(run_dir)
     equilibria = equilibria_of_measures(measures)
     rows = summary_rows(measures, equilibria)
-    return RunSummary(measures, equilibria, rows, check_measures(measures, equilibria))
+    acceptance = check_measures(measures, equilibria)
+    return RunSummary(measures, equilibria, rows, acceptance, compare_testbeds(measures))
 
 
 def summary_rows(

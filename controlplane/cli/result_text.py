@@ -32,6 +32,8 @@ def result_text(results: RunResults) -> str:
         text += "! trials with a mark: the report says what a reader should know of them\n"
     text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
+    if results.summary.testbeds is not None:
+        text += f"{results.summary.testbeds.sentence()}\n"
     text += left_out_text(results.summary.measures.damaged)
     if results.report is not None:
         text += f"report: {results.report}\n"

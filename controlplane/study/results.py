@@ -69,6 +69,7 @@ class RunResults:
             "rows": [row.to_dict() for row in self.rows],
             "headlines": self.headlines,
             "acceptance": [result.to_dict() for result in self.acceptance],
+            "testbeds": self.summary.testbeds and self.summary.testbeds.to_dict(),
             "report": str(self.report) if self.report else None,
         }
 
