@@ -23,7 +23,9 @@ COMMANDS = (
     LazyCommand("replay", "replay", "Put a capture through the bottleneck in virtual time."),
     LazyCommand("doctor", "doctor", "Show what is installed, what is skipped, and how to get it."),
     LazyCommand("targets", "targets", "Show what each target can do."),
-    LazyCommand("schema", "schema", "Write the JSON schemas of scenario and testbed files.", True),
+    LazyCommand(
+        "schema", "schema", "Write the JSON schemas of scenario, testbed and cluster files.", True
+    ),
     LazyCommand(
         "model", "model", "Predict throughputs and equilibria by all models, or test the models."
     ),

@@ -1,4 +1,4 @@
-"""`nashbed schema`: the JSON schemas of scenario and testbed files, for editors."""
+"""`nashbed schema`: the JSON schemas of scenario, testbed and cluster files, for editors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def schema(
     / "schema",
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON schemas of scenario and testbed files."""
+    """Write the JSON schemas of scenario, testbed and cluster files."""
     paths = [str(path) for path in write_schemas(out)]
     answer({"ok": True, "schemas": paths}, as_json, "\n".join(paths))
     return EXIT_OK

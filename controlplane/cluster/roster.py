@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from .topics import JOINED, REFUSED, STARTED, WANTS_KERNELS
@@ -65,6 +65,15 @@ class Roster:
             self._refused = {a: why for a, why in self._refused.items() if a in there}
         for address in gone:
             self._say(f"worker {address} is gone; what it was running runs elsewhere")
+
+    def is_hopeless(self, workers: Collection[str]) -> bool:
+        """Whether all workers that there are have been refused.
+
+        Args:
+            workers: Their addresses.
+        """
+        with self._lock:
+            return bool(workers) and all(address in self._refused for address in workers)
 
     def take_wanting(self) -> set[str]:
         """Workers that lack a kernel of virtual time, each of them once."""

@@ -105,10 +105,16 @@ class ClusterScheduler:
         if self._client.status != "running":
             raise self._lost()
         try:
-            self.roster.present(self._client.scheduler_info()["workers"])
+            workers = self._client.scheduler_info()["workers"]
+            self.roster.present(workers)
             self._give_kernels(self.roster.take_wanting())
         except (TimeoutError, OSError) as error:
             raise self._lost() from error
+        if self.roster.is_hopeless(workers):
+            raise HostError(
+                f"{self._client.scheduler.address}: no worker takes part: "
+                f"{'; '.join(self.roster.refusals)}"
+            )
 
     def _give_kernels(self, wanting: set[str]) -> None:
         """Workers that lack a kernel of virtual time get the client's."""

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import tempfile
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,18 +69,16 @@ async def _serve(workers: Workers, say: Say) -> None:
     while not stop.is_set():
         try:
             here = await asyncio.to_thread(reach, workers.address, workers.tls)
-        except NobodyThereError as error:
-            if not waiting:
-                say(f"{first_words(error)}; waiting for it (Ctrl-C stops)")
-            waiting = True
-            await _pause(stop)
-            continue
-        waiting = False
-        await _work(workers, here, stop, say)
-        if not stop.is_set():
-            say(f"{workers.address}: the scheduler is gone; waiting for it (Ctrl-C stops)")
-            waiting = True
-            await _pause(stop)
+            await _check_name(workers)
+            await _work(workers, here, stop, say)
+            why = f"{workers.address}: the scheduler is gone"
+            waiting = False
+        except (NobodyThereError, OSError) as error:
+            why = first_words(error)
+        if not waiting and not stop.is_set():
+            say(f"{why}; waiting for it (Ctrl-C stops)")
+        waiting = True
+        await _pause(stop)
 
 
 async def _pause(stop: asyncio.Event) -> None:
@@ -107,8 +104,20 @@ async def _work(workers: Workers, here: str, stop: asyncio.Event, say: Say) -> N
         asked.cancel()
         (ended,) = await asyncio.gather(running, return_exceptions=True)
         await asyncio.gather(asked, return_exceptions=True)
-    if isinstance(ended, Exception) and not stop.is_set() and not isinstance(ended, OSError):
-        raise HostError(f"{workers.address}: {_refusal(workers, ended)}") from ended
+    if isinstance(ended, Exception) and not stop.is_set():
+        await _raise_if_there(workers, ended)
+
+
+async def _raise_if_there(workers: Workers, error: Exception) -> None:
+    """Workers that could not start are an error, unless the scheduler has just gone."""
+    try:
+        await asyncio.to_thread(reach, workers.address, workers.tls)
+    except NobodyThereError:
+        return
+    raise HostError(
+        f"{workers.address}: workers could not start: {first_words(error)}; is distributed of the "
+        "same version there?"
+    ) from error
 
 
 async def _run(nannies: list[Any], ready: Callable[[], None]) -> None:
@@ -118,9 +127,28 @@ async def _run(nannies: list[Any], ready: Callable[[], None]) -> None:
 
 
 async def _close(nannies: list[Any]) -> None:
-    async with AsyncExitStack() as stack:
-        for nanny in nannies:
-            stack.push_async_callback(nanny.close, timeout=CLOSE_S, reason="nashbed-worker-stops")
+    """End them, also those that have not started; one that fails to does not keep the others."""
+    closing = (nanny.close(timeout=CLOSE_S, reason="nashbed-worker-stops") for nanny in nannies)
+    await asyncio.gather(*closing, return_exceptions=True)
+
+
+async def _check_name(workers: Workers) -> None:
+    """Refuse a name that the scheduler knows; Dask's own refusal does not say why."""
+    if workers.name is None:
+        return
+    import distributed  # noqa: PLC0415 - Dask takes long to import
+
+    ask: Any = distributed.rpc  # Dask has no types
+    security = dask_security(workers.tls)
+    shown = {} if security is None else security.get_connection_args("worker")
+    async with ask(workers.address, connection_args=shown) as scheduler:
+        known = (await scheduler.identity())["workers"].values()
+    taken = {str(each["name"]) for each in known} & set(_names(workers))
+    if taken:
+        raise HostError(
+            f"{workers.address}: there is a worker of the name {min(map(str, taken))} already; "
+            "give another --name"
+        )
 
 
 def _nannies(workers: Workers, here: str, folder: str) -> list[Any]:
@@ -168,10 +196,3 @@ def _ready(workers: Workers) -> str:
         lanes = f"{workers.threads} lane{'s' if workers.threads > 1 else ''}"
         count = f"testbed {workers.testbed} with {lanes}"
     return f"{count} at {workers.address} (Ctrl-C stops)"
-
-
-def _refusal(workers: Workers, error: Exception) -> str:
-    words = f"{first_words(error)} {first_words(error.__cause__ or error)}"
-    if "name taken" in words:
-        return f"there is a worker of the name {workers.name} already; give another --name"
-    return f"the scheduler did not take the worker: {first_words(error)}"

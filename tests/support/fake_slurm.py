@@ -10,7 +10,7 @@ setsid sh {folder}/script.$$ > {folder}/output.$$ 2>&1 < /dev/null &
 echo $! >> {folder}/submitted
 echo "Submitted batch job $!"
 """
-SCANCEL = """#!/bin/sh
+SCANCEL = """#!/bin/bash
 echo "$1" >> {folder}/cancelled
 kill -TERM -- "-$1"
 """

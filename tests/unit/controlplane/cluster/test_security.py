@@ -53,7 +53,7 @@ def test_with_tls_any_address_may_be_used() -> None:
 
 
 def test_a_host_that_does_not_exist() -> None:
-    with pytest.raises(HostError, match="nonesuch.invalid: there is no host of that name"):
+    with pytest.raises(HostError, match=r"nonesuch.invalid: there is no host of that name"):
         check_host("nonesuch.invalid", private_network=True)
 
 

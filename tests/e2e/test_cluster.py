@@ -1,0 +1,255 @@
+"""Runs on Dask workers: equal to the bit whoever ran what, and nothing lost when parts die."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from nashbed.controlplane.contract.errors import EXIT_HOST, EXIT_INTERRUPTED, HostError
+from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.machine.kernels import file_digest, kernel_cache
+from tests.e2e.conftest import NASHBED, Nashbed, records
+from tests.support import guests
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+
+FORTY = "sweep: {mixes: all, buffer: [1bdp, 2bdp]}\ntrials: 4\n"
+"""Five mixes of four flows, two buffers, four repetitions."""
+ADAPTIVE = "equilibrium: {search: adaptive}\n"
+PATIENCE_S = 120.0
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A short folder of the test's own for guests; none of them is left in it."""
+    try:
+        check_guests(guests.session_request(tmp_path).testbed)
+    except HostError as error:
+        pytest.skip(error.message)
+    folder = Path(f"/tmp/nbc{os.getpid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    yield folder
+    left = [path.name for path in folder.rglob("*") if path.suffix not in (".lock", "")]
+    shutil.rmtree(folder)
+    assert left == []
+
+
+def sweep(tool: Nashbed, more: str = FORTY) -> Path:
+    """Short trials: two seconds, of which one is measured."""
+    path = tool.scenario("", count=4, duration="2s", rtt="10ms", mixes="MIXES")
+    text = path.read_text().replace("sweep: {mixes: MIXES}\n", more)
+    path.write_text(text)
+    return path
+
+
+def run_on(tool: Nashbed, where: str, scenario: Path) -> Path:
+    out = tool.call(
+        "run", str(scenario), "--on", where, "--out", str(tool.results), "--no-report", "--json"
+    )
+    return Path(json.loads(out)["run_dir"])
+
+
+def digests(run_dir: Path) -> dict[str, Any]:
+    """Digests of every table, capture and fact, by trial."""
+    return {name: record["digests"] for name, record in records(run_dir).items()}
+
+
+def wait_for(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(*words: str, ready: str, env: dict[str, str] | None = None) -> Iterator[Any]:
+    """A part of a cluster, until the block ends; yields its process."""
+    process = subprocess.Popen(
+        [str(NASHBED), *words], stdout=subprocess.PIPE, text=True, env=os.environ | (env or {})
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if ready in line:
+                break
+        else:
+            pytest.fail(f"nashbed {words[0]} ended")
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def scheduler(port: int, env: dict[str, str] | None = None) -> Any:
+    words = ("scheduler", "--port", str(port), "--dashboard", "127.0.0.1:0")
+    return serving(*words, ready="tcp://", env=env)
+
+
+def worker(port: int, *more: str, env: dict[str, str] | None = None) -> Any:
+    words = ("worker", f"tcp://127.0.0.1:{port}", "--cores", "1", *more)
+    return serving(*words, ready="tcp://", env=env)
+
+
+def worker_process(serving_process: Any) -> int | None:
+    """The process that runs trials, below its keeper; None while there is none."""
+    below = psutil.Process(serving_process.pid).children()
+    return next((c.pid for c in below if any("spawn_main" in word for word in c.cmdline())), None)
+
+
+def test_whoever_runs_what_the_tables_are_the_same(nashbed: Nashbed) -> None:
+    scenario, port = sweep(nashbed), free_port()
+    one = digests(run_on(nashbed, "local:1", scenario))
+    assert len(one) == 40
+    assert digests(run_on(nashbed, "local:2", scenario)) == one
+    with scheduler(port), worker(port), worker(port):
+        run_dir = run_on(nashbed, f"tcp://127.0.0.1:{port}", scenario)
+    assert digests(run_dir) == one
+    assert {record["ran_on"]["host"] for record in records(run_dir).values()} == {
+        socket.gethostname()
+    }
+    here = nashbed.run(scenario, "virtual")
+    assert digests(here) == one
+    assert (
+        json.loads((here / "manifest.json").read_text())["artefact_digest"]
+        == (json.loads((run_dir / "manifest.json").read_text())["artefact_digest"])
+    )
+
+
+def test_workers_that_are_killed_lose_nothing(nashbed: Nashbed) -> None:
+    """Every second one of two workers is killed, through a whole adaptive run."""
+    scenario, port = sweep(nashbed, ADAPTIVE), free_port()
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    moments = random.Random(seed)
+    undisturbed = digests(run_on(nashbed, "local:2", scenario))
+    env = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "100"}
+    with scheduler(port, env), worker(port) as first, worker(port) as second:
+        process = nashbed.start(
+            "run", str(scenario), "--on", f"tcp://127.0.0.1:{port}", "--out",
+            str(nashbed.results), "--no-report", "--json",
+        )  # fmt: skip
+        killed = 0
+        while process.poll() is None:
+            time.sleep(moments.uniform(0.5, 1.5))
+            pid = worker_process(moments.choice([first, second]))
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+        out, err = process.communicate()
+    assert process.returncode == 0, err
+    assert killed > 1
+    assert digests(Path(json.loads(out)["run_dir"])) == undisturbed
+
+
+def test_a_client_that_is_killed_goes_on_where_it_was(nashbed: Nashbed) -> None:
+    scenario, port = sweep(nashbed), free_port()
+    where = f"tcp://127.0.0.1:{port}"
+    with scheduler(port), worker(port), worker(port):
+        undisturbed = digests(run_on(nashbed, where, scenario))
+        before = set(nashbed.run_dirs())
+        process = nashbed.start(
+            "run", str(scenario), "--on", where, "--out", str(nashbed.results), "--no-report"
+        )
+        wait_for(lambda: len(set(nashbed.run_dirs()) - before) == 1, "no run directory")
+        (run_dir,) = set(nashbed.run_dirs()) - before
+        wait_for(lambda: len(records(run_dir)) >= 5, "no trial ended")
+        process.kill()
+        process.communicate()
+        kept = {path: path.read_bytes() for path in run_dir.glob("trials/b*/*")}
+        assert 5 <= len(records(run_dir)) < 40
+        nashbed.call("resume", str(run_dir), "--on", where, "--no-report")
+    assert digests(run_dir) == undisturbed
+    assert all(path.read_bytes() == content for path, content in kept.items())
+
+
+def test_a_scheduler_that_restarts(nashbed: Nashbed) -> None:
+    scenario, port = sweep(nashbed), free_port()
+    where = f"tcp://127.0.0.1:{port}"
+    with worker_that_waits(port):
+        with scheduler(port) as running:
+            process = nashbed.start(
+                "run", str(scenario), "--on", where, "--out", str(nashbed.results), "--no-report"
+            )
+            wait_for(lambda: len(nashbed.run_dirs()) == 1, "no run directory")
+            (run_dir,) = nashbed.run_dirs()
+            wait_for(lambda: len(records(run_dir)) >= 3, "no trial ended")
+            running.kill()
+            _, err = process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == EXIT_HOST, err
+            assert f"{where}: the cluster's scheduler is gone" in err
+            assert f"to continue: nashbed resume {run_dir}" in err
+        with scheduler(port):
+            nashbed.call("resume", str(run_dir), "--on", where, "--no-report")
+    assert len(records(run_dir)) == 40
+
+
+def worker_that_waits(port: int) -> Any:
+    """A worker that is there before its scheduler."""
+    return serving("worker", f"tcp://127.0.0.1:{port}", "--cores", "1", ready="waiting for it")
+
+
+def test_ctrl_c_stops_and_resume_goes_on(nashbed: Nashbed) -> None:
+    scenario = sweep(nashbed)
+    process = nashbed.start(
+        "run", str(scenario), "--on", "local:1", "--out", str(nashbed.results), "--no-report"
+    )
+    wait_for(lambda: len(nashbed.run_dirs()) == 1, "no run directory")
+    (run_dir,) = nashbed.run_dirs()
+    wait_for(lambda: len(records(run_dir)) >= 2, "no trial ended")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == EXIT_INTERRUPTED, err
+    assert "Traceback" not in err
+    nashbed.call("resume", str(run_dir), "--no-report")  # on this machine
+    assert len(records(run_dir)) == 40
+
+
+def test_a_worker_without_the_kernel_is_given_it(nashbed: Nashbed, tmp_path: Path) -> None:
+    scenario, port = sweep(nashbed, "sweep: {mixes: [1]}\n"), free_port()
+    cache = tmp_path / "cache"
+    with scheduler(port), worker(port, env={"XDG_CACHE_HOME": str(cache)}):
+        run_dir = run_on(nashbed, f"tcp://127.0.0.1:{port}", scenario)
+    assert len(records(run_dir)) == 1
+    (given,) = (cache / "nashbed" / "kernels").glob("[!.]*/linux")
+    assert given.read_bytes() == (kernel_cache() / given.parent.name / "linux").read_bytes()
+
+
+def test_a_worker_with_another_kernel_is_refused(nashbed: Nashbed, tmp_path: Path) -> None:
+    """Its kernel was made by the same recipe, and is another program."""
+    scenario, port = sweep(nashbed, "sweep: {mixes: [1]}\n"), free_port()
+    cache = tmp_path / "cache" / "nashbed" / "kernels"
+    shutil.copytree(kernel_cache(), cache, ignore=shutil.ignore_patterns("tree", "modules", ".*"))
+    for folder in cache.iterdir():
+        binary = folder / "linux"
+        binary.write_bytes(binary.read_bytes() + b"\0")
+        record = json.loads((folder / "kernel.json").read_text())
+        record["binary_digest"] = file_digest(binary)
+        (folder / "kernel.json").write_text(json.dumps(record))
+    other = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with scheduler(port), worker(port, env=other):
+        err = nashbed.call(
+            "run", str(scenario), "--on", f"tcp://127.0.0.1:{port}", "--out",
+            str(nashbed.results), code=EXIT_HOST,
+        )  # fmt: skip
+    assert "takes no part: its kernel for virtual time is" in err
+    assert err.count("(") >= 2
+    assert "no worker takes part" in err

@@ -1,0 +1,164 @@
+"""`nashbed worker` and `nashbed scheduler`, in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dask.config
+import pytest
+from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.cluster.connect import connected
+from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
+from tests.support.certificates import make_certificates
+from tests.support.command import Command, command
+
+Capture = pytest.CaptureFixture[str]
+
+
+def options(tls: ClusterTls | None) -> list[str]:
+    if tls is None:
+        return []
+    return ["--tls-ca", tls.ca, "--tls-cert", tls.certificate, "--tls-key", tls.key]
+
+
+@contextmanager
+def scheduler(tls: ClusterTls | None = None, port: int = 0) -> Iterator[tuple[Command, str]]:
+    args = ["--port", str(port), "--dashboard", "127.0.0.1:0", *options(tls)]
+    with command("scheduler", *args) as started:
+        match = re.search(r"scheduler at (\S+) \(", started.line_with("scheduler at"))
+        assert match is not None
+        yield started, match[1]
+
+
+def cluster(address: str, tls: ClusterTls | None = None) -> Cluster:
+    return Cluster.model_validate({"name": "c", "scheduler": address, "tls": tls})
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path, encrypted: bool) -> None:
+    tls = make_certificates(tmp_path / "lab") if encrypted else None
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    with scheduler(tls) as (manager, address):
+        assert address.startswith("tls://" if encrypted else "tcp://")
+        args = [address, "--cores", "2", "--name", "lab", "--folder", str(folder), *options(tls)]
+        with command("worker", *args) as worker:
+            worker.line_with(f"2 workers at {address}")
+            with connected(cluster(address, tls)) as client:
+                workers = client.scheduler_info()["workers"].values()
+                assert sorted(each["name"] for each in workers) == ["lab-0", "lab-1"]
+                assert {each["nthreads"] for each in workers} == {1}
+                assert all(each["local_directory"].startswith(str(folder)) for each in workers)
+                pids = list(client.run(os.getpid).values())
+            code, rest = worker.stop()
+        assert (code, rest) == (0, "")
+        assert all(is_gone(pid) for pid in pids)
+        assert list(folder.iterdir()) == []
+        assert manager.stop(signal.SIGINT) == (0, "")
+
+
+def test_a_killed_worker_comes_back() -> None:
+    with scheduler() as (_, address), command("worker", address, "--cores", "1") as worker:
+        worker.line_with("1 worker at")
+        with connected(cluster(address)) as client:
+            (pid,) = client.run(os.getpid).values()
+            os.kill(pid, signal.SIGKILL)
+            assert client.submit(os.getpid).result(timeout=60) != pid
+
+
+def test_a_worker_waits_for_its_scheduler_and_for_the_next() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    with command("worker", address, "--cores", "1") as worker:
+        worker.line_with("nobody listens there")
+        for _ in range(2):
+            with scheduler(port=port) as (manager, _):
+                worker.line_with(f"1 worker at {address}")
+                manager.process.kill()
+                worker.line_with("the scheduler is gone; waiting for it")
+        assert worker.stop() == (0, "")
+
+
+def test_a_real_testbed_is_one_process_with_a_thread_for_each_lane(tmp_path: Path) -> None:
+    bed = tmp_path / "bed.yaml"
+    bed.write_text(
+        "name: bed\nports: {senders: {driver: tap}, receivers: {driver: tap}}\n"
+        "capacity: {rate: 100mbit, lanes: 3}\n"
+    )
+    with scheduler() as (_, address), command("worker", address, "--testbed", str(bed)) as worker:
+        assert f"testbed {bed} with 3 lanes at {address}" in worker.line_with("testbed")
+        with connected(cluster(address)) as client:
+            (each,) = client.scheduler_info()["workers"].values()
+            assert each["nthreads"] == 3
+            assert client.submit(dask.config.get, "nashbed.testbed").result() == str(bed)
+
+
+def test_a_name_that_is_taken() -> None:
+    with scheduler() as (_, address):
+        args = ("worker", address, "--cores", "1", "--name", "lab")
+        with command(*args) as first:
+            first.line_with("1 worker at")
+            with command(*args) as second:
+                second.line_with("there is a worker of the name lab already; give another --name")
+                assert second.process.wait(60) == 4
+
+
+def test_other_certificates_are_refused_in_one_line(tmp_path: Path) -> None:
+    lab, other = make_certificates(tmp_path / "lab"), make_certificates(tmp_path / "other")
+    with scheduler(lab) as (_, address), command("worker", address, *options(other)) as worker:
+        said, _ = worker.process.communicate(timeout=60)
+    assert said.startswith(f"nashbed: {address}: its certificate is not one that {other.ca}")
+    assert said.count("\n") == 1
+    assert worker.process.returncode == 4
+
+
+def test_a_port_that_is_taken(capsys: Capture) -> None:
+    with (
+        scheduler() as (_, address),
+        command(
+            "scheduler", "--port", address.rpartition(":")[2], "--dashboard", "127.0.0.1:0"
+        ) as second,
+    ):
+        said, _ = second.process.communicate(timeout=60)
+    assert "cannot listen there" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        ("worker tcp://93.184.215.14:8786", "93.184.215.14: is a public address"),
+        ("worker tcp://10.255.0.1:8786", "10.255.0.1: is not this machine; use TLS"),
+        ("worker tls://127.0.0.1:8786", "tls:// needs certificates"),
+        ("worker tls://127.0.0.1:8786 --tls-ca a", "TLS needs --tls-cert and --tls-key as well"),
+        ("worker tcp://127.0.0.1:1 --tls-ca a --tls-cert a --tls-key a", "is for tls:// addresses"),
+        ("worker local:2", "cluster 'local' has no scheduler that workers could join"),
+        ("worker tcp://127.0.0.1:1 --folder /nonesuch", "--folder /nonesuch: there is no such"),
+        ("worker tcp://127.0.0.1:1 --testbed virtual", "virtual time needs no testbed on a worker"),
+        ("worker tcp://127.0.0.1:1 --testbed tap --cores 2", "--cores: a testbed's lanes say how"),
+        ("scheduler --host 0.0.0.0", "0.0.0.0: means every network of this machine; name one"),
+        ("scheduler --host 93.184.215.14", "93.184.215.14: is a public address"),
+        ("scheduler --host 10.255.0.1", "10.255.0.1: is not this machine; use TLS"),
+        ("scheduler --tls-key a", "TLS needs --tls-ca and --tls-cert as well"),
+    ],
+)
+def test_a_mistake_is_one_line(args: str, line: str, capsys: Capture) -> None:
+    assert run(args.split()) == 2
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
