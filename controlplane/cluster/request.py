@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..contract.lab_facts import LabFacts
+from ..contract.manifest import TestbedFacts
 from ..contract.model import ContractModel
 from ..contract.plan import PlannedTrial
 from ..contract.ran_on import RanOn
+from ..contract.scenario import Name
 from .identity import Identity
 
 
@@ -80,6 +82,22 @@ class TrialRequest(ContractModel):
     run: str
     trial: PlannedTrial
     attempt: int
+
+
+class TestbedOffer(ContractModel):
+    """A real testbed that a worker offers to a run.
+
+    Attributes:
+        name: Its name.
+        text: Its file.
+        facts: What the run's manifest says of it.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    name: Name
+    text: str
+    facts: TestbedFacts
 
 
 class Failure(ContractModel):
