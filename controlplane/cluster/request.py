@@ -63,11 +63,15 @@ class RunBundle(ContractModel):
         """The run's own folder on the shared file system; None: there is none."""
         return Path(self.shared) / f"{self.directory}-{self.run}" if self.shared else None
 
-    @property
-    def resource(self) -> str:
-        """The Dask resource that a worker declares once it has been found fit for this run."""
+    def resource(self, testbed: str = "") -> str:
+        """The Dask resource that a worker declares once it has been found fit for this run.
+
+        Args:
+            testbed: Name of the real testbed that the worker is; empty: virtual time.
+        """
         digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-        return f"nashbed-{self.run}-{digest[:12]}"
+        name = f"{self.run}-{digest[:12]}"
+        return f"nashbed-testbed-{name}-{testbed}" if testbed else f"nashbed-{name}"
 
 
 class TrialRequest(ContractModel):
