@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .acceptance import AcceptanceResult, check_measures
 from ..measures import Cell, RunMeasures, measure_run
 from ..metrics.interval import Estimate
 from ..nash.equilibria import Answer
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
 from ..testbeds import Comparisons, compare_testbeds
+from .acceptance import AcceptanceResult, check_measures
 
 TRIAL_METRICS = (
     "mean_queueing_delay",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
-from nashbed.controlplane.contract.ran_on import RanOn
 from nashbed.controlplane.contract.trial import TrialRecord
 
 from ..measures import Cell, RunMeasures, TrialMeasures
@@ -139,7 +138,7 @@ class Comparisons:
 
 
 def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
-    """Hold the testbeds of a run against each other; None: all trials ran on one.
+    """Hold the testbeds of a run against each other.
 
     Throughput per flow of each strategy in each mix is compared between each two testbeds by
     Welch's test, and p is adjusted for the number of all of these by Holm's method, so that a run
@@ -147,7 +146,13 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
 
     Args:
         measures: The run's measures.
+
+    Returns:
+        The comparisons; None where all trials ran on one testbed, and in virtual time, where it
+        makes no difference by whom a trial is computed (`nashbed verify` proves that).
     """
+    if measures.run.manifest.repeatable:
+        return None
     records = [trial.record for trial in measures.run.trials]
     names = names_of_testbeds(records)
     by_testbed: dict[str, list[TrialRecord]] = {}
@@ -165,26 +170,34 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
     return Comparisons(trials, tuple(_adjusted(found)))
 
 
-_Key = tuple[str, str]
+_Key = tuple[str, str, str]
+"""Name, host and digest of the file: one file may be used in two laboratories."""
 
 
-def names_of_testbeds(records: list[TrialRecord]) -> dict[_Key, str]:
-    """Testbed (name, digest) -> what it is called: its name, with its digest where two share it.
+def names_of_testbeds(records: Sequence[TrialRecord]) -> dict[_Key, str]:
+    """Testbed -> what it is called: its name, and no more than tells it from the others.
 
     Args:
         records: Records of trials.
     """
-    keys = dict.fromkeys(_key(record) for record in records)
-    named = [name for name, _ in keys]
-    return {
-        (name, digest): name if named.count(name) == 1 else f"{name} ({digest[:8]})"
-        for name, digest in keys
-    }
+    spellings = {key: _spellings(key) for key in dict.fromkeys(map(_key, records))}
+    names = {}
+    for key, own in spellings.items():
+        others = [each for other, each in spellings.items() if other != key]
+        telling = (s for n, s in enumerate(own) if all(each[n] != s for each in others))
+        names[key] = next(telling)
+    return names
+
+
+def _spellings(key: _Key) -> tuple[str, str, str]:
+    """A testbed's name, shortest first; the last is no other's."""
+    name, host, digest = key
+    return name, f"{name} on {host}", f"{name} on {host} ({digest[:16]})"
 
 
 def _key(record: TrialRecord) -> _Key:
-    ran_on: RanOn | None = record.ran_on
-    return (OWN, "") if ran_on is None else (ran_on.testbed, ran_on.testbed_digest)
+    where = record.ran_on
+    return (OWN, "", "") if where is None else (where.testbed, where.host, where.testbed_digest)
 
 
 def _of_cell(

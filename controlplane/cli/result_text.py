@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from ..contract.scenario import Scenario
-from ..store.finished_run import DamagedTrial
 from ..study.results import RunResults
 from .console import as_text
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from nashbed.analysis.metrics.interval import Estimate
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow
+
+    from ..store.finished_run import DamagedTrial
 
 VERDICTS = {"met": "met   ", "missed": "MISSED", "undecided": "UNDECIDED"}
 

@@ -92,7 +92,8 @@ class JobQueue(ContractModel):
         jobs: Number of jobs.
         cores: Workers of each job, a process and a core each.
         memory: Memory of each job, e.g. `8GB`.
-        walltime: How long a job may take, as the system writes it; not with htcondor.
+        walltime: How long a job may take, as the system writes it; left out: half an hour. Not with
+            htcondor.
         queue: Queue or partition; not with htcondor.
         account: Account or project that pays; not with htcondor.
         disk: Disk of each job, e.g. `20GB`; htcondor only.

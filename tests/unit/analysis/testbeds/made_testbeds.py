@@ -20,9 +20,12 @@ Planted = Callable[[str, str, str], float]
 """(testbed, setting, strategy) -> factor of the throughput."""
 
 
-def ran_on(testbed: str, digest: str = "1" * 64) -> RanOn:
+def ran_on(testbed: str, digest: str = "1" * 64, host: str = "") -> RanOn:
     return RanOn(
-        host=f"host-of-{testbed}", testbed=testbed, testbed_digest=digest, certificate="certified"
+        host=host or f"host-of-{testbed}",
+        testbed=testbed,
+        testbed_digest=digest,
+        certificate="certified",
     )
 
 

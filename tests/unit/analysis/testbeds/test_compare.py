@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -100,9 +101,22 @@ def test_one_testbed_has_nothing_to_be_compared_with(places: list[None]) -> None
 
 
 def test_two_testbeds_of_one_name_are_told_apart() -> None:
-    found = compare_testbeds(shared_run([ran_on("lab"), ran_on("lab", "2" * 64), None] * 2))
+    places = [ran_on("lab"), ran_on("lab", "2" * 64), ran_on("lab", host="far"), None]
+    found = compare_testbeds(shared_run(places * 2))
     assert found is not None
-    assert list(found.testbeds) == ["lab (11111111)", "lab (22222222)", "the run's own"]
+    assert list(found.testbeds) == [
+        "lab on far",
+        f"lab on host-of-lab ({'1' * 16})",
+        f"lab on host-of-lab ({'2' * 16})",
+        "the run's own",
+    ]
+
+
+def test_in_virtual_time_it_does_not_matter_who_computed_a_trial() -> None:
+    measures = shared_run(LABS * 2)
+    manifest = measures.run.manifest.model_copy(update={"repeatable": True})
+    run = replace(measures.run, manifest=manifest)
+    assert compare_testbeds(replace(measures, run=run)) is None
 
 
 def test_testbeds_that_ran_nothing_in_common_are_said_so() -> None:
