@@ -19,7 +19,7 @@ from .bundle import bundle_of
 from .plugin import RunOnWorker
 from .request import TestbedOffer
 from .roster import Say
-from .scheduler import ClusterScheduler
+from .scheduler import ClusterScheduler, Notes
 from .topics import topic_of
 
 
@@ -57,7 +57,7 @@ class OnCluster:
 
         bundle = bundle_of(run, self.shared)
         scheduler = ClusterScheduler(
-            self.client, bundle, run.directory, first, run.work, on_lab, on_offer, self.say
+            self.client, bundle, run.directory, first, run.work, Notes(on_lab, on_offer), self.say
         )
         plugin = RunOnWorker(bundle.model_dump_json())
         topic = topic_of(bundle.run)

@@ -46,6 +46,19 @@ CLASSES: dict[str, type[NashbedError]] = {
 
 
 @dataclass(frozen=True)
+class Notes:
+    """What a run's manifest learns from its workers.
+
+    Attributes:
+        lab: Called with what the first trial ran on, before it is sealed.
+        offer: Called with a real testbed before it gets trials; raises NashbedError to refuse it.
+    """
+
+    lab: Callable[[LabFacts], None]
+    offer: Callable[[TestbedOffer], None]
+
+
+@dataclass(frozen=True)
 class Handed:
     """A trial that was handed out.
 
@@ -69,8 +82,7 @@ class ClusterScheduler:
         directory: Where sealed trials go.
         first: The first jobs, handed out in this order.
         work: Says which jobs follow from one that ended.
-        on_lab: Called with what the first trial ran on, before it is sealed.
-        on_offer: Called with a real testbed before it gets trials; raises NashbedError to refuse it.
+        notes: Told what the manifest is to say.
         say: Told what the user should know.
     """
 
@@ -81,16 +93,14 @@ class ClusterScheduler:
         directory: RunDirectory,
         first: list[Job],
         work: Work,
-        on_lab: Callable[[LabFacts], None],
-        on_offer: Callable[[TestbedOffer], None],
+        notes: Notes,
         say: Say,
     ) -> None:
         self._client = client
         self._bundle = bundle
         self._directory = directory
         self._book = JobBook(first, work)
-        self._on_lab = on_lab
-        self._on_offer = on_offer
+        self._notes = notes
         self._say = say
         self._handed: dict[str, Handed] = {}
         self._deaths: dict[str, int] = {}
@@ -153,7 +163,7 @@ class ClusterScheduler:
     def _answer(self, worker: str, offer: TestbedOffer) -> None:
         """A real testbed takes part, unless there is a reason against it."""
         try:
-            self._on_offer(offer)
+            self._notes.offer(offer)
             refusal = ""
         except NashbedError as error:
             refusal = error.message
@@ -248,7 +258,7 @@ class ClusterScheduler:
     def _seal(self, trial: str, outcome: Outcome) -> TrialRecord:
         sent = Sent.model_validate_json(outcome.sent)
         if not self._knows_lab:
-            self._on_lab(sent.lab)
+            self._notes.lab(sent.lab)
             self._knows_lab = True
         folder = self._directory.unfinished(trial)
         shutil.rmtree(folder, ignore_errors=True)

@@ -57,7 +57,7 @@ def testbed_worker(port: int, file: Path) -> Iterator[None]:
         below = psutil.Process(process.pid).children(recursive=True)
         process.terminate()
         process.communicate(timeout=60)
-        gone, left = psutil.wait_procs(below, timeout=30)
+        _, left = psutil.wait_procs(below, timeout=30)
     assert left == []
 
 
@@ -84,7 +84,8 @@ def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> Non
             "--out", str(nashbed.results), "--json",
         )  # fmt: skip
         assert data_planes() == []
-    run_dir = Path(json.loads(out)["run_dir"])
+    told = json.loads(out)
+    run_dir = Path(told["run_dir"])
     ran_on: dict[str, Any] = {
         name: record["ran_on"]["testbed"] for name, record in records(run_dir).items()
     }
@@ -93,5 +94,5 @@ def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> Non
     assert set(manifest["testbeds"]) == {"left", "right"}
     for file in files:
         assert (run_dir / "testbeds" / file.name).read_text() == file.read_text()
-    assert "Testbeds" in (run_dir / "report.html").read_text()
+    assert "Testbeds" in Path(told["report"]).read_text()
     assert not list(STATE.glob("reserved-*"))
