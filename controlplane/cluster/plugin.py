@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from pathlib import Path
+from typing import Any
 
 import dask
 from distributed import WorkerPlugin
@@ -35,7 +36,8 @@ def plugin_name(run: str) -> str:
 
 def own_testbed() -> Path | None:
     """The testbed file of the real testbed that this worker is; None: virtual time."""
-    file = dask.config.get("nashbed.testbed", None)
+    settings: Any = dask.config  # Dask has no types
+    file = settings.get("nashbed.testbed", None)
     return None if file is None else Path(file)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +46,7 @@ def testbed_worker(port: int, file: Path) -> Iterator[None]:
     process = subprocess.Popen(
         ["unshare", "--mount", "sh", "-c", APART, "sh", str(NASHBED), "worker",
          f"tcp://127.0.0.1:{port}", "--testbed", str(file)],
-        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHON": sys.executable},
+        stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     try:
         assert process.stdout is not None
