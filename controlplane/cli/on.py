@@ -74,10 +74,11 @@ def chosen_cluster(
         if named is None:
             return None
         cluster = named
-    if not testbed.model.is_virtual:
+    if not testbed.model.is_virtual and cluster.kind != "scheduler":
         raise ConfigError(
-            f"--on: testbed {testbed.model.name} is this machine's own; on a cluster, trials run "
-            "in virtual time: leave --testbed out, or write --testbed virtual"
+            f"--on: testbed {testbed.model.name} is in real time, and this cluster's workers are "
+            "not: name a scheduler that workers joined with `nashbed worker ADDRESS --testbed "
+            "FILE`, or write --testbed virtual"
         )
     return cluster
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..config import load_scenario
+from ..contract.errors import ConfigError
 from ..machine.preflight import check_host, require_disk
 from ..plan.resources import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
@@ -15,6 +16,7 @@ from ..run.controls import controls_of, require_strategies
 from ..run.place import Place
 from ..run.planning import plan_run
 from ..run.runner import execute
+from ..run.standing import EACH_SEAT
 from ..study import adaptive
 from ..study.results import results_of_run
 from .on import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
@@ -55,7 +57,8 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
     """Run every trial of a scenario, and show the results.
 
     One run at a time: with --wait it begins when the others have ended. Runs in virtual time
-    exclude nobody. With --on the trials run on a cluster, in virtual time.
+    exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
+    real time, on those of its workers that are testbeds.
     """
     loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
     cluster = chosen_cluster(on, private_network, bed)
@@ -93,10 +96,20 @@ def resume(
             return _finish(resumed, no_report, as_json, crew.place)
     with machine_for(testbed_of(run_dir).model, run_dir, wait):
         resumed = resumed_run(run_dir, adaptive.make_chooser)
+        _require_planned_here(resumed)
         bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
         require_strategies(resumed.scenario, bed, resumed.controls)
         check_host(bed, run_dir, needed, resumed.controls)
         return _finish(resumed, no_report, as_json)
+
+
+def _require_planned_here(active: ActiveRun) -> None:
+    """In real time, a plan for a cluster's testbeds says nothing of what this machine carries."""
+    if active.plan.capacity_from == EACH_SEAT and not active.plan.isolated:
+        raise ConfigError(
+            f"{active.directory.path}: was planned for real testbeds of a cluster; write --on "
+            "WHERE to finish it there"
+        )
 
 
 def carry_out(active: ActiveRun, place: Place | None = None) -> None:

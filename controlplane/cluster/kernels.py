@@ -31,7 +31,7 @@ from .identity import DIGITS, KernelIdentity
 
 CODEC = "zstd"
 LEVEL = 9
-"""6 MB of program and 27 MB of what modules are built with become 6 MB in half a second."""
+"""41 MB, most of it what modules are built with, become 8 MB in a second."""
 
 
 def pack_kernel(kernel: GuestKernel) -> bytes:
@@ -40,14 +40,11 @@ def pack_kernel(kernel: GuestKernel) -> bytes:
     Args:
         kernel: The kernel.
     """
-    sink = pa.BufferOutputStream()
-    with (
-        pa.CompressedOutputStream(sink, pa.Codec(CODEC, LEVEL)) as compressed,
-        tarfile.open(fileobj=compressed, mode="w|") as archive,
-    ):
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
         for name in (BINARY, RECORD, TREE):
             archive.add(kernel.folder / name, arcname=name)
-    packed: bytes = sink.getvalue().to_pybytes()
+    packed: bytes = pa.Codec(CODEC, LEVEL).compress(plain.getbuffer(), asbytes=True)
     return packed
 
 
@@ -98,7 +95,7 @@ def _extract(data: bytes, folder: Path) -> None:
             tarfile.open(fileobj=content, mode="r|") as archive,
         ):
             archive.extractall(folder, filter="tar")
-    except (tarfile.TarError, pa.ArrowException) as error:
+    except (tarfile.TarError, pa.ArrowException, OSError, EOFError) as error:
         raise HostError(f"the client's kernel came damaged: {error}") from error
 
 

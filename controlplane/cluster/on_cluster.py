@@ -12,12 +12,14 @@ from ..contract.lab_facts import LabFacts
 from ..machine.log import LOG
 from ..run.active_run import ActiveRun
 from ..run.controls import with_objects
-from ..run.manifest import with_guest_kernels, with_lab
+from ..run.manifest import with_guest_kernels, with_lab, with_testbed
 from ..run.work import Job
+from ..store.run_directory import keep_testbed
 from .bundle import bundle_of
 from .plugin import RunOnWorker
+from .request import TestbedOffer
 from .roster import Say
-from .scheduler import ClusterScheduler
+from .scheduler import ClusterScheduler, Notes
 from .topics import topic_of
 
 
@@ -39,18 +41,23 @@ class OnCluster:
     def opened(self, run: ActiveRun, first: list[Job]) -> Iterator[ClusterScheduler]:
         """See `Place`: every worker that there is, or comes later, is made one of the run."""
         bed = run.testbed.model
-        run.manifest = with_objects(
-            with_guest_kernels(run.manifest, bed, run.plan), bed, run.controls
-        )
+        if bed.is_virtual:
+            run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
+        run.manifest = with_objects(run.manifest, bed, run.controls)
         run.directory.write("manifest.json", run.manifest)
 
         def on_lab(lab: LabFacts) -> None:
             run.manifest = with_lab(run.manifest, lab)
             run.directory.write("manifest.json", run.manifest)
 
+        def on_offer(offer: TestbedOffer) -> None:
+            run.manifest = with_testbed(run.manifest, offer.name, offer.facts)
+            keep_testbed(run.directory, offer.name, offer.text)
+            run.directory.write("manifest.json", run.manifest)
+
         bundle = bundle_of(run, self.shared)
         scheduler = ClusterScheduler(
-            self.client, bundle, run.directory, first, run.work, on_lab, self.say
+            self.client, bundle, run.directory, first, run.work, Notes(on_lab, on_offer), self.say
         )
         plugin = RunOnWorker(bundle.model_dump_json())
         topic = topic_of(bundle.run)

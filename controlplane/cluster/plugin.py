@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from pathlib import Path
+from typing import Any
 
+import dask
 from distributed import WorkerPlugin
 from distributed.worker import Worker
 
-from ..config import parse_testbed
+from ..config import load_testbed, parse_testbed
 from ..contract.errors import NashbedError
+from ..contract.testbed import Testbed
 from .identity import Identity, differences, identity_here, lacking
 from .request import RunBundle
-from .topics import JOINED, REFUSED, WANTS_KERNELS, topic_of
+from .testbed_workplace import TestbedWorkplace
+from .topics import JOINED, OFFERS, REFUSED, WANTS_KERNELS, topic_of
 from .workplace import Workplace
 
 
@@ -30,6 +34,30 @@ def plugin_name(run: str) -> str:
     return f"nashbed-{run}"
 
 
+def own_testbed() -> Path | None:
+    """The testbed file of the real testbed that this worker is; None: virtual time."""
+    settings: Any = dask.config  # Dask has no types
+    file = settings.get("nashbed.testbed", None)
+    return None if file is None else Path(file)
+
+
+def misplaced(planned: Testbed, own: Path | None) -> str:
+    """Why a worker is of the wrong kind for a run; empty: it is of the right one.
+
+    Args:
+        planned: The testbed that the run was planned for.
+        own: The testbed file of the real testbed that the worker is; None: virtual time.
+    """
+    if planned.is_virtual and own is not None:
+        return "it is a real testbed, and the run is in virtual time"
+    if not planned.is_virtual and own is None:
+        return (
+            f"it is in virtual time, and testbed {planned.name} is in real time: start workers "
+            "with `nashbed worker ADDRESS --testbed FILE`"
+        )
+    return ""
+
+
 class RunOnWorker(WorkerPlugin):
     """One run on one worker.
 
@@ -39,8 +67,9 @@ class RunOnWorker(WorkerPlugin):
 
     def __init__(self, bundle: str) -> None:
         self._text = bundle
-        self._workplace: Workplace | None = None
+        self._workplace: Workplace | TestbedWorkplace | None = None
         self._bundle = RunBundle.model_validate_json(bundle)
+        self._planned = parse_testbed(self._bundle.testbed, "testbed.yaml").model
         self.name = plugin_name(self._bundle.run)
 
     def __getstate__(self) -> dict[str, str]:
@@ -50,7 +79,7 @@ class RunOnWorker(WorkerPlugin):
         self.__init__(state["bundle"])  # type: ignore[misc]
 
     @property
-    def workplace(self) -> Workplace:
+    def workplace(self) -> Workplace | TestbedWorkplace:
         """Where the run's trials are run; of a worker that takes part."""
         assert self._workplace is not None, "the worker was refused"
         return self._workplace
@@ -62,20 +91,32 @@ class RunOnWorker(WorkerPlugin):
 
     async def setup(self, worker: Worker) -> None:
         """Compare, and take part, or say what is lacking, or why not."""
-        if await asyncio.to_thread(lacking, self._bundle.identity):
+        wrong = misplaced(self._planned, own_testbed())
+        if wrong:
+            self.refuse(worker, [wrong])
+        elif await asyncio.to_thread(lacking, self._bundle.identity):
             self._tell(worker, WANTS_KERNELS)
         else:
             await self.join(worker)
 
     async def join(self, worker: Worker) -> None:
-        """Compare, and take part or say why not."""
+        """Compare, and take part or say why not; a real testbed waits for the client's answer."""
         reasons = await asyncio.to_thread(self._prepare, worker)
         if reasons:
             self.refuse(worker, reasons)
-            return
-        seats = worker.state.nthreads
-        await worker.set_resources(**{self._bundle.resource: seats})
-        self._tell(worker, JOINED, seats=seats)
+        elif isinstance(self._workplace, TestbedWorkplace):
+            self._tell(worker, OFFERS, offer=self._workplace.offer.model_dump_json())
+        else:
+            await self.take_part(worker)
+
+    async def take_part(self, worker: Worker) -> None:
+        """Declare the run's resource, and say so."""
+        seats, testbed = worker.state.nthreads, ""
+        if isinstance(self._workplace, TestbedWorkplace):
+            seats = min(seats, self._workplace.seats)
+            testbed = self._workplace.ran_on.testbed
+        await worker.set_resources(**{self._bundle.resource(testbed): seats})
+        self._tell(worker, JOINED, seats=seats, testbed=testbed)
 
     def refuse(self, worker: Worker, reasons: list[str]) -> None:
         """Take no part, and say why."""
@@ -91,16 +132,28 @@ class RunOnWorker(WorkerPlugin):
             reasons = differences(self._bundle.identity, self._own_identity())
             if not reasons:
                 folder = Path(worker.local_directory) / self.name
-                self._workplace = Workplace(self._bundle, folder)
+                self._workplace = self._made(folder)
         except NashbedError as error:
             reasons = [error.message]
         return reasons
 
+    def _made(self, folder: Path) -> Workplace | TestbedWorkplace:
+        own = own_testbed()
+        if own is None:
+            return Workplace(self._bundle, folder)
+        return TestbedWorkplace(self._bundle, folder, own)
+
     def _own_identity(self) -> Identity:
-        testbed = parse_testbed(self._bundle.testbed, "testbed.yaml").model
-        return identity_here(testbed, [kernel.name for kernel in self._bundle.identity.kernels])
+        """Of a real testbed, whose target is its own, nashbed's sources alone count."""
+        own, client = own_testbed(), self._bundle.identity
+        if own is None:
+            return identity_here(self._planned, [kernel.name for kernel in client.kernels])
+        here = identity_here(load_testbed(own).model, [])
+        same = {"artefact": client.artefact, "architecture": client.architecture}
+        return here.model_copy(update=same)
 
     async def teardown(self, worker: Worker) -> None:
         """End what is running, and give the machine back."""
-        if self._workplace is not None:
-            await asyncio.to_thread(self._workplace.close)
+        workplace, self._workplace = self._workplace, None
+        if workplace is not None:
+            await asyncio.to_thread(workplace.close)

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..contract.lab_facts import LabFacts
+from ..contract.manifest import TestbedFacts
 from ..contract.model import ContractModel
 from ..contract.plan import PlannedTrial
 from ..contract.ran_on import RanOn
+from ..contract.scenario import Name
 from .identity import Identity
 
 
@@ -61,11 +63,15 @@ class RunBundle(ContractModel):
         """The run's own folder on the shared file system; None: there is none."""
         return Path(self.shared) / f"{self.directory}-{self.run}" if self.shared else None
 
-    @property
-    def resource(self) -> str:
-        """The Dask resource that a worker declares once it has been found fit for this run."""
+    def resource(self, testbed: str = "") -> str:
+        """The Dask resource that a worker declares once it has been found fit for this run.
+
+        Args:
+            testbed: Name of the real testbed that the worker is; empty: virtual time.
+        """
         digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-        return f"nashbed-{self.run}-{digest[:12]}"
+        name = f"{self.run}-{digest[:12]}"
+        return f"nashbed-testbed-{name}-{testbed}" if testbed else f"nashbed-{name}"
 
 
 class TrialRequest(ContractModel):
@@ -80,6 +86,22 @@ class TrialRequest(ContractModel):
     run: str
     trial: PlannedTrial
     attempt: int
+
+
+class TestbedOffer(ContractModel):
+    """A real testbed that a worker offers to a run.
+
+    Attributes:
+        name: Its name.
+        text: Its file.
+        facts: What the run's manifest says of it.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    name: Name
+    text: str
+    facts: TestbedFacts
 
 
 class Failure(ContractModel):

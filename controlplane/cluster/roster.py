@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from .topics import JOINED, REFUSED, STARTED, WANTS_KERNELS
+from .topics import JOINED, OFFERS, REFUSED, STARTED, WANTS_KERNELS
 
 Say = Callable[[str], None]
 """Called with a line for the user."""
@@ -25,7 +26,9 @@ class Roster:
         self._say = say
         self._seats: dict[str, int] = {}
         self._refused: dict[str, str] = {}
+        self._testbeds: dict[str, str] = {}
         self._wanting: set[str] = set()
+        self._offers: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def on_event(self, event: tuple[float, Mapping[str, Any]]) -> None:
@@ -36,10 +39,14 @@ class Roster:
         elif told["what"] == JOINED:
             with self._lock:
                 self._seats[told["worker"]] = int(told["seats"])
+                self._testbeds[told["worker"]] = str(told["testbed"])
                 self._refused.pop(told["worker"], None)
         elif told["what"] == WANTS_KERNELS:
             with self._lock:
                 self._wanting.add(told["worker"])
+        elif told["what"] == OFFERS:
+            with self._lock:
+                self._offers[told["worker"]] = str(told["offer"])
         elif told["what"] == REFUSED:
             self._refuse(told)
 
@@ -81,11 +88,20 @@ class Roster:
             wanting, self._wanting = self._wanting, set()
         return wanting
 
-    @property
-    def seats(self) -> int:
-        """Trials that can run at once."""
+    def take_offers(self) -> dict[str, str]:
+        """Workers that offer a real testbed -> a `TestbedOffer` as JSON, each of them once."""
         with self._lock:
-            return sum(self._seats.values())
+            offers, self._offers = self._offers, {}
+        return offers
+
+    @property
+    def seats(self) -> dict[str, int]:
+        """Testbed -> trials that can run on it at once. Of virtual time there is one, ""."""
+        with self._lock:
+            total: Counter[str] = Counter()
+            for worker, seats in self._seats.items():
+                total[self._testbeds[worker]] += seats
+            return dict(total)
 
     @property
     def workers(self) -> int:

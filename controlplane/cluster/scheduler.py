@@ -10,8 +10,10 @@ import queue
 import shutil
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from dataclasses import dataclass
 
 from distributed import Client, Future, KilledWorker
 
@@ -29,19 +31,46 @@ from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
 from .kernels import pack_kernel
 from .parcel import Parcel, unpack
-from .request import Failure, Outcome, RunBundle, Sent, TrialRequest
+from .request import Failure, Outcome, RunBundle, Sent, TestbedOffer, TrialRequest
 from .roster import Roster, Say
-from .tasks import run_trial, take_kernels
+from .spread import choose_testbed, most_handed
+from .tasks import answer_offer, run_trial, take_kernels
 
 LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
-AHEAD = 0.25
-"""Trials that are handed out beyond the seats, so that no worker waits for the client."""
 MOST_DEATHS = 3
 """Times that Dask may give a trial up, each after several workers have died with it."""
 CLASSES: dict[str, type[NashbedError]] = {
     each.__name__: each for each in (HostError, TargetError, InternalError, DiskFullError)
 }
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What a run's manifest learns from its workers.
+
+    Attributes:
+        lab: Called with what the first trial ran on, before it is sealed.
+        offer: Called with a real testbed before it gets trials; raises NashbedError to refuse it.
+    """
+
+    lab: Callable[[LabFacts], None]
+    offer: Callable[[TestbedOffer], None]
+
+
+@dataclass(frozen=True)
+class Handed:
+    """A trial that was handed out.
+
+    Attributes:
+        future: What comes of it.
+        job: The trial.
+        testbed: The real testbed that it was given to; empty: virtual time.
+    """
+
+    future: Future
+    job: Job
+    testbed: str
 
 
 class ClusterScheduler:
@@ -53,7 +82,7 @@ class ClusterScheduler:
         directory: Where sealed trials go.
         first: The first jobs, handed out in this order.
         work: Says which jobs follow from one that ended.
-        on_lab: Called with what the first trial ran on, before it is sealed.
+        notes: Told what the manifest is to say.
         say: Told what the user should know.
     """
 
@@ -64,18 +93,18 @@ class ClusterScheduler:
         directory: RunDirectory,
         first: list[Job],
         work: Work,
-        on_lab: Callable[[LabFacts], None],
+        notes: Notes,
         say: Say,
     ) -> None:
         self._client = client
         self._bundle = bundle
         self._directory = directory
         self._book = JobBook(first, work)
-        self._on_lab = on_lab
+        self._notes = notes
         self._say = say
-        self._handed: dict[str, tuple[Future, Job]] = {}
+        self._handed: dict[str, Handed] = {}
         self._deaths: dict[str, int] = {}
-        self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._knows_lab = False
         self.roster = Roster(self._started, say)
@@ -92,7 +121,7 @@ class ClusterScheduler:
         except KeyboardInterrupt as error:
             raise Interrupted("stopped; finished trials are kept") from error
         finally:
-            self._client.cancel([future for future, _ in self._handed.values()], force=True)
+            self._client.cancel([each.future for each in self._handed.values()], force=True)
 
     def _snapshot(self) -> Snapshot:
         return self._book.snapshot(UNLIMITED_RESOURCES.rate_bps, reduced=False)
@@ -108,6 +137,9 @@ class ClusterScheduler:
             workers = self._client.scheduler_info()["workers"]
             self.roster.present(workers)
             self._give_kernels(self.roster.take_wanting())
+            for worker, offer in self.roster.take_offers().items():
+                self._answer(worker, TestbedOffer.model_validate_json(offer))
+            self._withdraw()
         except (TimeoutError, OSError) as error:
             raise self._lost() from error
         if self.roster.is_hopeless(workers):
@@ -128,6 +160,25 @@ class ClusterScheduler:
         for worker in sorted(wanting):
             self._client.run(take_kernels, self._bundle.run, kernels, workers=[worker])
 
+    def _answer(self, worker: str, offer: TestbedOffer) -> None:
+        """A real testbed takes part, unless there is a reason against it."""
+        try:
+            self._notes.offer(offer)
+            refusal = ""
+        except NashbedError as error:
+            refusal = error.message
+        run = self._bundle.run
+        self._client.run(answer_offer, run, refusal, workers=[worker], on_error="return")
+
+    def _withdraw(self) -> None:
+        """What was handed to a testbed that is gone is handed out again."""
+        there = self.roster.seats
+        for trial, handed in list(self._handed.items()):
+            if handed.testbed not in there and handed.testbed:
+                del self._handed[trial]
+                self._client.cancel([handed.future], force=True)
+                self._book.put_back(trial)
+
     def _lost(self) -> HostError:
         return HostError(
             f"{self._client.scheduler.address}: the cluster's scheduler is gone; finished trials "
@@ -137,14 +188,19 @@ class ClusterScheduler:
     def _hand_out(self) -> None:
         """Keep all seats busy, and a few trials waiting for them."""
         seats = self.roster.seats
-        most = seats + max(1, int(seats * AHEAD)) if seats else 0
+        most = sum(map(most_handed, seats.values()))
+        handed = Counter(each.testbed for each in self._handed.values())
         for job in list(self._book.waiting):
             if len(self._handed) >= most:
                 return
-            if (trial := job.trial.attempt_id(job.attempt)) not in self._handed:
-                self._submit(trial, job)
+            if (trial := job.trial.attempt_id(job.attempt)) in self._handed:
+                continue
+            testbed = choose_testbed(job.trial.repetition, seats, handed)
+            if testbed is not None:
+                self._submit(trial, job, testbed)
+                handed[testbed] += 1
 
-    def _submit(self, trial: str, job: Job) -> None:
+    def _submit(self, trial: str, job: Job, testbed: str) -> None:
         request = TrialRequest(run=self._bundle.run, trial=job.trial, attempt=job.attempt)
         key = f"{trial}-{uuid.uuid4().hex[:8]}"
         future = self._client.submit(
@@ -152,10 +208,10 @@ class ClusterScheduler:
             request.model_dump_json(),
             key=key,
             pure=False,
-            resources={self._bundle.resource: 1},
+            resources={self._bundle.resource(testbed): 1},
         )
-        self._handed[trial] = (future, job)
-        future.add_done_callback(lambda _: self._done.put(trial))
+        self._handed[trial] = Handed(future, job, testbed)
+        future.add_done_callback(lambda done: self._done.put((trial, done)))
 
     def _started(self, trial: str, worker: str) -> None:
         """A worker has begun a trial, the first time or again after another has died."""
@@ -163,20 +219,26 @@ class ClusterScheduler:
             handed = self._handed.get(trial)
             if handed is None:
                 return
+<<<<<<< HEAD
             self._book.begin(trial, handed[1], f"worker {worker}")
+=======
+            self._book.begin(trial, handed.job, worker)
+>>>>>>> testbeds
 
     def _take_what_came(self, every_s: float) -> None:
         """Seal everything that has come back, after waiting for the first of it."""
         try:
-            trial = self._done.get(timeout=every_s)
+            trial, future = self._done.get(timeout=every_s)
             while True:
-                self._take(trial)
-                trial = self._done.get_nowait()
+                self._take(trial, future)
+                trial, future = self._done.get_nowait()
         except queue.Empty:
             return
 
-    def _take(self, trial: str) -> None:
-        future, job = self._handed.pop(trial)
+    def _take(self, trial: str, future: Future) -> None:
+        if trial not in self._handed or self._handed[trial].future.key != future.key:
+            return  # it was withdrawn
+        job = self._handed.pop(trial).job
         try:
             outcome: Outcome = future.result()
         except KilledWorker as error:
@@ -200,7 +262,7 @@ class ClusterScheduler:
     def _seal(self, trial: str, outcome: Outcome) -> TrialRecord:
         sent = Sent.model_validate_json(outcome.sent)
         if not self._knows_lab:
-            self._on_lab(sent.lab)
+            self._notes.lab(sent.lab)
             self._knows_lab = True
         folder = self._directory.unfinished(trial)
         shutil.rmtree(folder, ignore_errors=True)

@@ -81,6 +81,24 @@ async def take_kernels(
     await plugin.join(dask_worker)
 
 
+async def answer_offer(run: str, refusal: str, dask_worker: Worker | None = None) -> None:
+    """Take part in a run with this worker's real testbed, or give it back.
+
+    Args:
+        run: The run's name.
+        refusal: Why not; empty: it takes part.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = dask_worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker)
+    if refusal:
+        await plugin.teardown(dask_worker)
+        plugin.refuse(dask_worker, [refusal])
+    else:
+        await plugin.take_part(dask_worker)
+
+
 def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
     return {
         "what": STARTED,

@@ -8,8 +8,12 @@ REFUSED = "refused"
 """A worker takes no part: `worker`, `name`, `reasons` (a list of lines)."""
 WANTS_KERNELS = "wants kernels"
 """A worker lacks kernels of virtual time: `worker`, `name`."""
+OFFERS = "offers"
+"""A worker is a real testbed and waits for the client's answer: `worker`, `name`, `offer` (a
+`TestbedOffer`, as JSON)."""
 JOINED = "joined"
-"""A worker takes part: `worker`, `name`, `seats` (trials at once)."""
+"""A worker takes part: `worker`, `name`, `seats` (trials at once), `testbed` (of a real testbed its
+name; empty: virtual time)."""
 
 
 def topic_of(run: str) -> str:

@@ -15,16 +15,14 @@ from ..config import parse_scenario, parse_testbed
 from ..contract.errors import InternalError
 from ..contract.ran_on import RanOn
 from ..contract.testbed import Testbed
-from ..contract.trial import TrialRecord
 from ..lane.lab import Lab, compiled_program, open_lab
 from ..machine.core_claims import claim_core
 from ..machine.make_session import local_session
 from ..machine.session import MakeSession, SessionRequest
-from ..plan.attempt import make_attempt
-from ..run.trial_runner import TrialRunner
 from ..store.run_directory import RunDirectory
 from .bundle import unpacked_controls
 from .request import RunBundle, TrialRequest
+from .trial_here import Ground, Sealed
 
 
 @dataclass
@@ -38,21 +36,6 @@ class Seat:
 
     lab: Lab
     busy: threading.Lock = field(default_factory=threading.Lock)
-
-
-@dataclass(frozen=True)
-class Sealed:
-    """A trial that a worker has sealed.
-
-    Attributes:
-        folder: Where.
-        record: Its record.
-        lab: What it ran on.
-    """
-
-    folder: Path
-    record: TrialRecord
-    lab: Lab
 
 
 class Workplace:
@@ -112,11 +95,8 @@ class Workplace:
         """
         seat = self._seat()
         with seat.busy:
-            folder = self.directory.unfinished(request.trial.attempt_id(request.attempt))
-            attempt = make_attempt(self._scenario, request.trial, request.attempt, 0, folder)
-            shutil.rmtree(self.directory.trials / attempt.id, ignore_errors=True)
-            runner = TrialRunner(seat.lab, self.directory, attempt, self.stop, lambda step: None)
-            return Sealed(self.directory.trials / attempt.id, runner.execute(), seat.lab)
+            ground = Ground(self._scenario, self.directory, self.stop)
+            return ground.run(request.trial, request.attempt, seat.lab)
 
     def _seat(self) -> Seat:
         me = threading.get_ident()

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from pathlib import Path
 
 from .guest_scratch import guests_folder, make_private
 
-_held: list[int] = []
-"""Descriptors of the locks of this process, which it holds to its end."""
+_held: dict[int, int] = {}
+"""Thread of this process -> the core that it has claimed, which it keeps to the process's end."""
 
 
 def claim_core(folder: Path | None = None) -> int | None:
-    """Claim a core that this process may use and nobody else has claimed.
+    """The core of this thread: the one that it has, or one that nobody has claimed.
 
     Args:
         folder: Of the lock files; None: this user's own.
@@ -28,6 +29,9 @@ def claim_core(folder: Path | None = None) -> int | None:
     Raises:
         HostError: The folder is another user's.
     """
+    me = threading.get_ident()
+    if me in _held:
+        return _held[me]
     folder = folder or guests_folder()
     make_private(folder)
     for core in sorted(os.sched_getaffinity(0)):
@@ -37,6 +41,6 @@ def claim_core(folder: Path | None = None) -> int | None:
         except BlockingIOError:
             os.close(file)
             continue
-        _held.append(file)
+        _held[me] = core
         return core
     return None

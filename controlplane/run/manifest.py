@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from ..config import Loaded
 from ..contract.certificate import Standing
-from ..contract.errors import HostError
+from ..contract.errors import ConfigError, HostError
 from ..contract.lab_facts import LabFacts
-from ..contract.manifest import ControlFacts, GuestKernelFacts, Manifest
+from ..contract.manifest import ControlFacts, GuestKernelFacts, Manifest, TestbedFacts
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
@@ -105,6 +105,52 @@ def with_lab(manifest: Manifest, lab: LabFacts) -> Manifest:
             "status": "running",
         }
     )
+
+
+def testbed_facts(
+    testbed: Loaded[Testbed], certificate: Standing, lab: LabFacts, host: str
+) -> TestbedFacts:
+    """What is said of this machine as one of the testbeds of a run.
+
+    Args:
+        testbed: The testbed.
+        certificate: What its certificate is worth, now that the target is loaded.
+        lab: What target and session say about themselves.
+        host: Name of the machine.
+    """
+    return TestbedFacts(
+        target=testbed.model.target,
+        testbed_digest=testbed.digest,
+        certificate=certificate,
+        artefact_digest=lab.hello.spec_digest,
+        dataplane=lab.hello.model_dump(),
+        hosts=(host,),
+        kernel=facts.kernel(),
+        cpu=facts.cpu(),
+        ports=_ports(lab),
+        sysctls=lab.sysctls,
+    )
+
+
+testbed_facts.__test__ = False  # type: ignore[attr-defined]
+
+
+def with_testbed(manifest: Manifest, name: str, testbed: TestbedFacts) -> Manifest:
+    """Add a testbed that trials may be given to, or one more machine that offers it.
+
+    Raises:
+        ConfigError: The run has another testbed of this name.
+    """
+    known = manifest.testbeds.get(name, testbed)
+    if known.testbed_digest != testbed.testbed_digest:
+        raise ConfigError(
+            f"testbed {name} is another one here ({testbed.testbed_digest[:12]}) than on "
+            f"{', '.join(known.hosts)} ({known.testbed_digest[:12]}): give each testbed file a "
+            "name of its own"
+        )
+    hosts = tuple(dict.fromkeys((*known.hosts, *testbed.hosts)))
+    added = {name: known.model_copy(update={"hosts": hosts})}
+    return manifest.model_copy(update={"testbeds": manifest.testbeds | added})
 
 
 def with_status(manifest: Manifest, status: Status, records: list[TrialRecord]) -> Manifest:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from ..config import Loaded, check_utility
+from ..contract.control import ControlFile
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
@@ -29,7 +31,27 @@ def plan_run(
         expected_rounds: Says what an adaptive search will take.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
-    require_strategies(scenario, testbed.model, controls_of(scenario, testbed))
+    controls = controls_of(scenario, testbed)
+    return plan_with(scenario, testbed, controls, expected_rounds, seats)
+
+
+def plan_with(
+    scenario: Loaded[Scenario],
+    testbed: Loaded[Testbed],
+    controls: Sequence[ControlFile],
+    expected_rounds: ExpectedRounds | None = None,
+    seats: int | None = None,
+) -> Plan:
+    """As `plan_run`, with congestion controls that are known already.
+
+    Args:
+        scenario: What to run.
+        testbed: Where.
+        controls: Those of its controls that come from a file.
+        expected_rounds: Says what an adaptive search will take; None: every mix is counted.
+        seats: Trials that a cluster runs at once; None: this machine runs them.
+    """
+    require_strategies(scenario, testbed.model, controls)
     check_utility(scenario.model, scenario.name)
     if seats is None:
         loaded, capacity_from = with_capacity(testbed, standing(testbed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,6 +41,10 @@ class RunDirectory:
     def read(self, name: str, model: type[D]) -> D:
         """Read a document; raises RunError when it is missing or damaged."""
         return read_document(self.path / name, model, "restore it, or start a new run")
+
+    def testbed(self, name: str) -> Path:
+        """The file of one of several testbeds that trials could be given to."""
+        return self.path / "testbeds" / f"{name}.yaml"
 
     def seal(self, trial_id: str, record: TrialRecord) -> Path:
         """Complete a trial: its record, everything on disk, then the name."""
@@ -111,7 +116,31 @@ def check_manifest(
                 f"{directory.path / name}: was changed after the run started; restore it, or "
                 "start a new run"
             )
+    for name, facts in manifest.testbeds.items():
+        _check_testbed(directory.testbed(name), facts.testbed_digest)
     return manifest
+
+
+def _check_testbed(path: Path, digest: str) -> None:
+    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        raise RunError(
+            f"{path}: is missing or was changed after trials ran on it; restore it, or start a "
+            "new run"
+        )
+
+
+def keep_testbed(directory: RunDirectory, name: str, text: str) -> None:
+    """Keep the file of one of several testbeds with the run.
+
+    Args:
+        directory: The run directory.
+        name: The testbed's name.
+        text: Its file.
+    """
+    path = directory.testbed(name)
+    with disk_errors(path):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text.encode())
 
 
 def _sealed(folder: Path) -> TrialRecord:

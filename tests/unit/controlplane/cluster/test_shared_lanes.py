@@ -1,0 +1,82 @@
+"""Lanes of a real testbed: what fits beside the others gets one, and what does not waits."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from nashbed.controlplane.cluster.shared_lanes import SharedLanes
+from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.plan.resources import Resources, demand_of
+from tests.unit.controlplane.conftest import plan_of
+
+PATIENCE_S = 30.0
+
+
+@pytest.fixture
+def setting(scenario: Scenario, testbed: Testbed) -> Setting:
+    return plan_of(scenario, testbed).trials[0].setting
+
+
+def taken_beside(lanes: SharedLanes, setting: Setting) -> tuple[threading.Thread, list[int]]:
+    """A thread that takes a lane while somebody has one."""
+    got: list[int] = []
+
+    def take() -> None:
+        with lanes.lane_for(setting) as (lane, _):
+            got.append(lane)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    return thread, got
+
+
+def test_trials_that_fit_have_lanes_of_their_own(setting: Setting) -> None:
+    one = demand_of(setting)
+    lanes = SharedLanes(2, one + one)
+    with lanes.lane_for(setting) as (first, _), lanes.lane_for(setting) as (second, _):
+        assert (first, second) == (0, 1)
+    with lanes.lane_for(setting) as (again, _):
+        assert again == 0
+
+
+@pytest.mark.parametrize("missing", [Resources(1, 0), Resources(0, 1)])
+def test_a_trial_waits_for_rate_and_packets(setting: Setting, missing: Resources) -> None:
+    one = demand_of(setting)
+    lanes = SharedLanes(2, one + one - missing)
+    with lanes.lane_for(setting):
+        thread, got = taken_beside(lanes, setting)
+        thread.join(0.2)
+        assert got == []
+    thread.join(PATIENCE_S)
+    assert got == [0]
+
+
+def test_one_alone_always_fits(setting: Setting) -> None:
+    with SharedLanes(1, Resources(1, 1)).lane_for(setting) as (lane, _):
+        assert lane == 0
+
+
+def test_closing_ends_who_waits_and_waits_for_who_runs(setting: Setting) -> None:
+    lanes = SharedLanes(1, demand_of(setting))
+    refused: list[str] = []
+
+    def wait() -> None:
+        try:
+            with lanes.lane_for(setting):
+                pass
+        except HostError as error:
+            refused.append(error.message)
+
+    with lanes.lane_for(setting):
+        waits, closes = threading.Thread(target=wait), threading.Thread(target=lanes.close)
+        waits.start()
+        closes.start()
+        waits.join(PATIENCE_S)
+        assert refused == ["the run has left this testbed"]
+        assert closes.is_alive()
+    closes.join(PATIENCE_S)
+    assert not closes.is_alive()

@@ -1,0 +1,117 @@
+"""A worker that is a real testbed, with a fake machine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.cluster.bundle import bundle_of
+from nashbed.controlplane.cluster.plugin import misplaced
+from nashbed.controlplane.cluster.request import TrialRequest
+from nashbed.controlplane.cluster.testbed_workplace import Machine, TestbedWorkplace
+from nashbed.controlplane.contract.errors import ConfigError, HostError, NashbedError
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.run.manifest import with_testbed
+from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.run_directory import check_manifest, keep_testbed
+from tests.fakes.session import FakeSession
+from tests.unit.controlplane.conftest import TESTBED, MakeRun
+
+OWN = TESTBED.replace("name: fake", "name: own")
+
+
+class FakeMachine:
+    """A machine that remembers who had it."""
+
+    def __init__(self) -> None:
+        self.session = FakeSession()
+        self.told: list[str] = []
+        self.threads: set[str] = set()
+
+    @contextmanager
+    def reserve(self, what: str) -> Iterator[None]:
+        self.told.append(what)
+        self.threads.add(threading.current_thread().name)
+        yield
+        self.told.append("given back")
+
+    @property
+    def parts(self) -> Machine:
+        return Machine(
+            lambda request: self.session,
+            lambda testbed: Path("x"),
+            lambda *checked: None,
+            self.reserve,
+        )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN)
+    return path
+
+
+def test_a_testbed_runs_trials_and_gives_its_machine_back(
+    make_run: MakeRun, tmp_path: Path, file: Path
+) -> None:
+    run, machine = make_run(), FakeMachine()
+    bundle, folder = bundle_of(run), tmp_path / "work"
+    workplace = TestbedWorkplace(bundle, folder, file, machine.parts)
+    try:
+        assert workplace.seats == 2  # 250 Mbit/s carry two of 100 Mbit/s
+        request = TrialRequest(run=bundle.run, trial=run.plan.trials[0], attempt=0)
+        sealed = workplace.run(request)
+        assert sealed.record.valid, sealed.record.invalid_reasons
+        assert sealed.record.id == request.trial.attempt_id(0)
+        with pytest.raises(HostError, match="testbed own is another run's"):
+            TestbedWorkplace(bundle, tmp_path / "second", file, FakeMachine().parts)
+    finally:
+        workplace.close()
+    assert (workplace.ran_on.testbed, workplace.ran_on.certificate) == ("own", "none")
+    assert workplace.offer.text == OWN
+    assert machine.told == [f"the run {run.directory.path.name} of a cluster", "given back"]
+    assert threading.current_thread().name not in machine.threads
+    assert machine.session.calls[-1] == "close"
+    assert not folder.exists()
+
+
+def test_what_a_testbed_cannot_do_is_said_at_once(
+    make_run: MakeRun, tmp_path: Path, file: Path
+) -> None:
+    file.write_text(OWN.replace("250mbit", "50mbit"))
+    with pytest.raises(NashbedError, match="50"):
+        TestbedWorkplace(bundle_of(make_run()), tmp_path / "work", file, FakeMachine().parts)
+
+
+def test_two_testbeds_of_one_name_are_refused(
+    make_run: MakeRun, tmp_path: Path, file: Path
+) -> None:
+    run, machine = make_run(), FakeMachine()
+    workplace = TestbedWorkplace(bundle_of(run), tmp_path / "work", file, machine.parts)
+    workplace.close()
+    facts = workplace.offer.facts
+    manifest = with_testbed(run.manifest, "own", facts)
+    elsewhere = facts.model_copy(update={"hosts": ("elsewhere",)})
+    assert with_testbed(manifest, "own", elsewhere).testbeds["own"].hosts == (
+        *facts.hosts,
+        "elsewhere",
+    )
+    with pytest.raises(ConfigError, match="give each testbed file a name of its own"):
+        with_testbed(manifest, "own", facts.model_copy(update={"testbed_digest": "00" * 32}))
+    run.directory.write("manifest.json", manifest)
+    keep_testbed(run.directory, "own", workplace.offer.text)
+    check_manifest(run.directory, run.scenario, run.testbed)
+    run.directory.testbed("own").write_text("name: another\n")
+    with pytest.raises(RunError, match="was changed after trials ran on it"):
+        check_manifest(run.directory, run.scenario, run.testbed)
+
+
+def test_real_and_virtual_time_do_not_meet(testbed: Testbed) -> None:
+    virtual = Testbed(name="virtual", target="virtual")
+    assert misplaced(testbed, Path("own.yaml")) == misplaced(virtual, None) == ""
+    assert "nashbed worker ADDRESS --testbed FILE" in misplaced(testbed, None)
+    assert "the run is in virtual time" in misplaced(virtual, Path("own.yaml"))
