@@ -219,11 +219,7 @@ class ClusterScheduler:
             handed = self._handed.get(trial)
             if handed is None:
                 return
-<<<<<<< HEAD
-            self._book.begin(trial, handed[1], f"worker {worker}")
-=======
-            self._book.begin(trial, handed.job, worker)
->>>>>>> testbeds
+            self._book.begin(trial, handed.job, f"worker {worker}")
 
     def _take_what_came(self, every_s: float) -> None:
         """Seal everything that has come back, after waiting for the first of it."""
