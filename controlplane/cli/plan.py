@@ -18,6 +18,7 @@ from ..run.standing import standing
 from ..study import adaptive
 from ..study.length import trial_lengths
 from .console import step_display
+from .on import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
 
 app = new_app()
@@ -43,23 +44,35 @@ def plan(
     no_model: Annotated[
         bool, typer.Option("--no-model", help="Do not ask whether trials are long enough.")
     ] = False,
+    on: On = None,
+    private_network: PrivateNetwork = False,
     as_json: AsJson = False,
 ) -> int:
     """Show what a run would do, and the time and disk it needs.
 
     Of CUBIC and BBR it also says which settings would be measured before their shares have
-    settled, by the fluid model.
+    settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
-    planned = plan_run(loaded, bed, adaptive.expect)
+    loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
+    cluster = chosen_cluster(on, private_network, bed)
+    seats: int | None = None
+    crew_facts: dict[str, object] = {}
+    crew_line = ""
+    if cluster is not None:
+        with crew_of(cluster) as crew:
+            seats = crew.seats
+            crew_facts = {"cluster": {"workers": crew.workers, "seats": crew.seats}}
+            crew_line = f"cluster: workers: {crew.workers}, seats (trials at once): {crew.seats}\n"
+    planned = plan_run(loaded, bed, adaptive.expect, seats)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
     data = planned.model_dump(mode="json")
     data |= {"certificate": certificate.model_dump(mode="json")}
+    data |= crew_facts
     data |= {"target": preview} if preview else {}
     controls = {control.name: str(control.source) for control in controls_of(loaded, bed)}
     data |= {"controls": controls} if controls else {}
     files = "".join(f"{name}: {source}\n" for name, source in controls.items())
-    text = f"{plan_table(planned)}\n{files}{certificate.detail}{preview_text(preview)}"
+    text = f"{plan_table(planned)}\n{crew_line}{files}{certificate.detail}{preview_text(preview)}"
     if not no_model:
         with step_display() as show:
             lengths = trial_lengths(loaded.model, planned, show)
