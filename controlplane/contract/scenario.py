@@ -319,6 +319,8 @@ class Gates(ContractModel):
     Attributes:
         round_trip_error: Bound on how much too long round trips may be on average, as a share of
             the smallest base RTT and the mean queueing delay together; `auto` is 1 %.
+        paused: Bound on the share of the measured window in which the data plane's loop did not
+            run; `auto` is 1.5 %.
         longest_hold_up: Bound on the largest error of a round trip and on the longest that a
             receiver may take to answer; `auto` is the smaller of that round trip and 200 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
@@ -334,6 +336,7 @@ class Gates(ContractModel):
     """
 
     round_trip_error: Literal["auto"] | Share = "auto"
+    paused: Literal["auto"] | Share = "auto"
     longest_hold_up: Literal["auto"] | Duration = "auto"
     lateness_p999: Literal["auto"] | Duration = "auto"
     loop_gap: Literal["auto"] | Duration = "auto"

@@ -8,7 +8,15 @@ from collections.abc import Callable
 BACK_OFF = 0.8
 RECOVER = 1.05
 SLOW_GATES = frozenset(
-    {"lateness", "loop_gap", "round_trips", "responses", "no_other_loss", "no_repaired_loss"}
+    {
+        "lateness",
+        "loop_gap",
+        "round_trips",
+        "paused",
+        "responses",
+        "no_other_loss",
+        "no_repaired_loss",
+    }
 )
 """Gates that fail when a machine has too much to do."""
 

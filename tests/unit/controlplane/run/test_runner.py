@@ -130,8 +130,10 @@ def test_what_held_frames_up_is_kept_with_the_trial(make_run: MakeRun) -> None:
     assert sealed.arrays("pauses")["length_ns"].tolist() == [MS]
 
 
-@pytest.mark.parametrize(("testbed", "failed"), [(TESTBED, []), (UNSTAMPED, ["loop_gap"])])
-def test_the_loops_pauses_judge_arrivals_that_nothing_stamps(
+@pytest.mark.parametrize(
+    ("testbed", "failed"), [(TESTBED, ["paused"]), (UNSTAMPED, ["paused", "loop_gap"])]
+)
+def test_a_long_pause_of_the_loop_also_judges_arrivals_that_nothing_stamps(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, testbed: str, failed: list[str]
 ) -> None:
     monkeypatch.setenv("FAKE_DATAPLANE", "gap")

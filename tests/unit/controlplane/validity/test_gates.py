@@ -269,6 +269,18 @@ def test_round_trips_are_held_to_one_percent_of_rtt_and_queue(trial: TrialMeasur
     assert not gates.round_trips(bounded(exactly, round_trip_error="0.5%")).passed
 
 
+def test_a_loop_that_pauses_for_too_much_of_the_window_is_refused(trial: TrialMeasurement) -> None:
+    begin, end = trial.window_ns
+    most = int(gates.PAUSED * (end - begin))
+    some = disturbed(trial, pauses=HoldUps(20, most, 20 * MS))
+    assert verdict(gates.paused(some)) == (True, most, most)
+    assert gates.paused(some).detail == "paused for 1.5 % of the window, 20 times"
+    many = disturbed(trial, pauses=HoldUps(21, most + 1, 20 * MS))
+    assert verdict(gates.paused(many)) == (False, most + 1, most)
+    assert gates.paused(bounded(many, paused="2%")).passed
+    assert not gates.paused(bounded(some, paused="0.5%")).passed
+
+
 def test_no_round_trip_is_held_up_for_longer_than_itself(trial: TrialMeasurement) -> None:
     held_up = disturbed(trial, returns=HoldUps(1000, 40 * MS + 1, 40 * MS + 1))
     assert verdict(gates.round_trips(held_up)) == (False, 40 * MS + 1, 40 * MS)
