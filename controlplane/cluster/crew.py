@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from distributed import Client
 
@@ -14,6 +15,12 @@ FIRST_WORKER_S = 900.0
 SETTLE_S = 1.0
 """After the first worker others are given this long: they are started together."""
 POLL_S = 0.1
+
+
+def address_of(client: Client) -> str:
+    """The address of a client's scheduler."""
+    scheduler: Any = client.scheduler  # Dask has no types
+    return str(scheduler.address)
 
 
 def await_seats(
@@ -41,10 +48,10 @@ def await_seats(
             return {address: int(facts["nthreads"]) for address, facts in workers.items()}
         if not workers and now > deadline:
             raise HostError(
-                f"{client.scheduler.address}: no worker has come within {first_worker_s:.0f} s; "
-                f"start some with `nashbed worker {client.scheduler.address}`"
+                f"{address_of(client)}: no worker has come within {first_worker_s:.0f} s; "
+                f"start some with `nashbed worker {address_of(client)}`"
             )
         if not workers and not told and now - since > 2 * settle_s:
             told = True
-            say(f"{client.scheduler.address}: waiting for workers")
+            say(f"{address_of(client)}: waiting for workers")
         time.sleep(POLL_S)

@@ -29,6 +29,7 @@ from ..run.work import Job, Work
 from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
+from .crew import address_of
 from .kernels import pack_kernel
 from .parcel import Parcel, unpack
 from .request import Failure, Outcome, RunBundle, Sent, TestbedOffer, TrialRequest
@@ -68,7 +69,7 @@ class Handed:
         testbed: The real testbed that it was given to; empty: virtual time.
     """
 
-    future: Future
+    future: Future[Outcome]
     job: Job
     testbed: str
 
@@ -104,7 +105,7 @@ class ClusterScheduler:
         self._say = say
         self._handed: dict[str, Handed] = {}
         self._deaths: dict[str, int] = {}
-        self._done: queue.SimpleQueue[tuple[str, Future]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[str, Future[Outcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._knows_lab = False
         self.roster = Roster(self._started, say)
@@ -144,7 +145,7 @@ class ClusterScheduler:
             raise self._lost() from error
         if self.roster.is_hopeless(workers):
             raise HostError(
-                f"{self._client.scheduler.address}: no worker takes part: "
+                f"{address_of(self._client)}: no worker takes part: "
                 f"{'; '.join(self.roster.refusals)}"
             )
 
@@ -181,7 +182,7 @@ class ClusterScheduler:
 
     def _lost(self) -> HostError:
         return HostError(
-            f"{self._client.scheduler.address}: the cluster's scheduler is gone; finished trials "
+            f"{address_of(self._client)}: the cluster's scheduler is gone; finished trials "
             "are kept, and `nashbed resume` goes on once there is one again"
         )
 
@@ -231,7 +232,7 @@ class ClusterScheduler:
         except queue.Empty:
             return
 
-    def _take(self, trial: str, future: Future) -> None:
+    def _take(self, trial: str, future: Future[Outcome]) -> None:
         if trial not in self._handed or self._handed[trial].future.key != future.key:
             return  # it was withdrawn
         job = self._handed.pop(trial).job
