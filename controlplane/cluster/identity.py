@@ -9,10 +9,15 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from ..contract.errors import HostError
 from ..contract.model import ContractModel
 from ..contract.testbed import Testbed
-from ..machine.kernels import file_digest, find_kernel, kernel_folder, read_kernel
+from ..machine.kernels import (
+    NoKernelError,
+    file_digest,
+    find_kernel,
+    kernel_folder,
+    read_kernel,
+)
 from ..machine.paths import ROOT, artefact
 from ..targets.registry import artefact_of
 
@@ -82,7 +87,7 @@ def identity_here(testbed: Testbed, kernels: Sequence[str]) -> Identity:
 def _kernel(testbed: Testbed, name: str) -> KernelIdentity:
     try:
         kernel = find_kernel(name or testbed.virtual.kernel)
-    except HostError:
+    except NoKernelError:
         return KernelIdentity(name=name)
     return KernelIdentity(
         name=name, release=kernel.release, recipe=kernel.digest, binary=kernel.binary_digest

@@ -32,6 +32,10 @@ RECIPE = ("edits.py", "kernel.config", "nashbed_kern.c", "nashbed_user.c", "nash
 _NAME_DIGITS = 12
 
 
+class NoKernelError(HostError):
+    """No kernel of the wanted release is built here."""
+
+
 @dataclass(frozen=True)
 class GuestKernel:
     """A kernel for guests.
@@ -130,7 +134,8 @@ def find_kernel(wanted: str = "") -> GuestKernel:
         wanted: Its release, or the first numbers of it; empty: 6.1, or else the newest.
 
     Raises:
-        HostError: None is built, or its program has changed since.
+        NoKernelError: None is built.
+        HostError: Its program has changed since.
     """
     kernels = built_kernels()
     if wanted:
@@ -139,7 +144,7 @@ def find_kernel(wanted: str = "") -> GuestKernel:
         usual = [k for k in kernels if is_of_release(k.release, DEFAULT_KERNEL)]
         kernels = usual or kernels
     if not kernels:
-        raise HostError(_none_built(wanted))
+        raise NoKernelError(_none_built(wanted))
     _require_unchanged(kernels[0])
     return kernels[0]
 
