@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import io
 import os
 import shutil
@@ -37,6 +38,8 @@ LEVEL = 9
 def pack_kernel(kernel: GuestKernel) -> bytes:
     """A kernel as it travels: its program, what it was made of, and what modules need.
 
+    Before it stands a SHA-256 of it: what modules need has no digest of its own.
+
     Args:
         kernel: The kernel.
     """
@@ -45,7 +48,7 @@ def pack_kernel(kernel: GuestKernel) -> bytes:
         for name in (BINARY, RECORD, TREE):
             archive.add(kernel.folder / name, arcname=name)
     packed: bytes = pa.Codec(CODEC, LEVEL).compress(plain.getbuffer(), asbytes=True)
-    return packed
+    return hashlib.sha256(packed).digest() + packed
 
 
 def install_kernel(identity: KernelIdentity, data: bytes) -> None:
@@ -63,6 +66,8 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
     with disk_errors(folder), _alone():
         if read_kernel(folder) is not None:
             return
+        for dead in folder.parent.glob(f".{folder.name}-*"):  # of an installation that was killed
+            shutil.rmtree(dead, ignore_errors=True)
         unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}")
         try:
             _extract(data, unfinished)
@@ -88,10 +93,14 @@ def _alone() -> Iterator[None]:
 
 
 def _extract(data: bytes, folder: Path) -> None:
+    size = hashlib.sha256().digest_size
+    digest, packed = data[:size], memoryview(data)[size:]
+    if hashlib.sha256(packed).digest() != digest:
+        raise HostError("the client's kernel came damaged: its digest is another one")
     folder.mkdir()
     try:
         with (
-            pa.CompressedInputStream(io.BytesIO(data), CODEC) as content,
+            pa.CompressedInputStream(pa.BufferReader(packed), CODEC) as content,
             tarfile.open(fileobj=content, mode="r|") as archive,
         ):
             archive.extractall(folder, filter="tar")
