@@ -15,6 +15,10 @@ from ..run.active_run import ActiveRun
 from .identity import identity_here
 from .request import ControlSource, RunBundle
 
+BYTES = "latin-1"
+"""A character for each byte: C files arrive as they are, whatever encoding and line ends they have;
+their digest is over their bytes."""
+
 
 def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
     """What workers are told of a run.
@@ -47,7 +51,7 @@ def _source(control: ControlFile) -> ControlSource:
     if not is_shipped(control):
         sources = control_sources(control.source, CONTROLS).items()
         own = {n: f for n, f in sources if not f.is_relative_to(CONTROLS.resolve())}
-        files = {name: file.read_text(encoding="utf-8") for name, file in own.items()}
+        files = {name: file.read_bytes().decode(BYTES) for name, file in own.items()}
     return ControlSource(
         name=control.name, source=control.source.name, digest=control.digest, files=files
     )
@@ -71,7 +75,7 @@ def _unpacked(source: ControlSource, folder: Path) -> ControlFile:
         _refuse_outside(name, source.files)
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        file.write_bytes(text.encode(BYTES))
     control = read_control((folder if source.files else CONTROLS) / source.source, CONTROLS)
     if control.digest != source.digest:
         raise ConfigError(
