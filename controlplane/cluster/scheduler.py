@@ -31,7 +31,7 @@ from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
 from .crew import address_of
 from .kernels import pack_kernel
-from .parcel import Parcel, unpack
+from .parcel import Parcel, ParcelError, unpack
 from .request import Failure, Outcome, RunBundle, Sent, TestbedOffer, TrialRequest
 from .roster import Roster, Say
 from .spread import choose_testbed, most_handed
@@ -246,8 +246,17 @@ class ClusterScheduler:
         if outcome.failure:
             self._failed(job, outcome, Failure.model_validate_json(outcome.failure))
         else:
-            self._book.ended(job, self._seal(trial, outcome).valid)
+            self._arrived(trial, job, outcome)
         self._leave(trial, job)
+
+    def _arrived(self, trial: str, job: Job, outcome: Outcome) -> None:
+        """A trial came back; one that cannot be unpacked is repeated, as after a host's failure."""
+        try:
+            valid = self._seal(trial, outcome).valid
+        except ParcelError as error:
+            self._retry(job, error)
+        else:
+            self._book.ended(job, valid)
 
     def _leave(self, trial: str, job: Job) -> None:
         """A job is done: it neither runs nor waits, not even where no worker had said it began."""
@@ -261,10 +270,13 @@ class ClusterScheduler:
         if not self._knows_lab:
             self._notes.lab(sent.lab)
             self._knows_lab = True
+        parcel = Parcel.from_bytes(outcome.parcel)
+        _require_asked(trial, parcel.trial, outcome.worker)
         folder = self._directory.unfinished(trial)
         shutil.rmtree(folder, ignore_errors=True)
-        unpack(Parcel.from_bytes(outcome.parcel), folder, self._bundle.shared_folder)
+        unpack(parcel, folder, self._bundle.shared_folder)
         record = read_document(folder / "trial.json", TrialRecord, "run the trial again")
+        _require_asked(trial, record.id, outcome.worker)
         record = record.model_copy(update={"ran_on": sent.ran_on})
         self._directory.seal(trial, record)
         LOG.info("trial %s: sealed, from worker %s", trial, outcome.worker)
@@ -288,6 +300,10 @@ class ClusterScheduler:
             self._dismiss(outcome.worker, failure)
             self._book.enqueue([job], valid=True)  # the same attempt, at another worker
             return
+        self._retry(job, error)
+
+    def _retry(self, job: Job, error: NashbedError) -> None:
+        """The next attempt after a temporary failure; raises the error when none is left."""
         retries = self._book.retries(job, error)
         if not retries:
             raise error
@@ -297,3 +313,9 @@ class ClusterScheduler:
         """A worker whose disk is full takes no part any more; its trials run elsewhere."""
         self._say(f"{failure.message}; it takes no part any more")
         self._client.retire_workers([worker], close_workers=True, remove=True)
+
+
+def _require_asked(asked: str, came: str, worker: str) -> None:
+    """Raise ParcelError when a worker has sent another trial than it was asked for."""
+    if came != asked:
+        raise ParcelError(f"worker {worker} was asked for trial {asked} and sent {came}")
