@@ -254,6 +254,8 @@ class ClusterScheduler:
         try:
             valid = self._seal(trial, outcome).valid
         except ParcelError as error:
+            LOG.error("%s: %s", trial, error.message)
+            shutil.rmtree(self._directory.unfinished(trial), ignore_errors=True)
             self._retry(job, error)
         else:
             self._book.ended(job, valid)

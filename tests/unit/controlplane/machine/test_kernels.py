@@ -10,40 +10,19 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine import kernels
 from nashbed.controlplane.machine.kernels import (
     RECIPE,
-    KernelRecord,
     built_kernels,
-    file_digest,
     find_kernel,
     kernel_cache,
-    kernel_folder,
     recipe_digest,
 )
 from nashbed.controlplane.machine.paths import UML
+from tests.support.cached_kernels import put_kernel
 
 
 @pytest.fixture(autouse=True)
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return kernel_cache()
-
-
-def put(release: str, package: str = "linux-source 1", digest: str = "") -> Path:
-    """A kernel in the cache; its folder."""
-    digest = digest or recipe_digest(package)
-    folder = kernel_folder(release, digest)
-    folder.mkdir(parents=True)
-    (folder / "linux").write_text(f"kernel {release}")
-    record = KernelRecord(
-        release=release,
-        package=package,
-        digest=digest,
-        binary_digest=file_digest(folder / "linux"),
-        compiler="gcc",
-        built="2026-01-01T00:00:00Z",
-        seconds=200.0,
-    )
-    (folder / "kernel.json").write_text(record.model_dump_json())
-    return folder
 
 
 def test_none_is_built() -> None:
@@ -59,12 +38,12 @@ def test_none_is_built() -> None:
 
 
 def test_the_usual_one_is_61_or_else_the_newest() -> None:
-    put("6.12.9")
-    put("7.3.4")
-    put("5.10.200")
+    put_kernel("6.12.9")
+    put_kernel("7.3.4")
+    put_kernel("5.10.200")
     assert [kernel.release for kernel in built_kernels()] == ["7.3.4", "6.12.9", "5.10.200"]
     assert find_kernel().release == "7.3.4"
-    put("6.1.176")
+    put_kernel("6.1.176")
     found = find_kernel()
     assert (found.release, found.package) == ("6.1.176", "linux-source 1")
     assert found.binary.read_text() == "kernel 6.1.176"
@@ -72,7 +51,7 @@ def test_the_usual_one_is_61_or_else_the_newest() -> None:
 
 def test_one_is_found_by_the_first_numbers_of_its_release() -> None:
     for release in ("6.1.176", "6.12.117", "6.12.95"):
-        put(release)
+        put_kernel(release)
     assert find_kernel("6.1").release == "6.1.176"
     assert find_kernel("6.12").release == "6.12.117"
     assert find_kernel("6.12.95").release == "6.12.95"
@@ -81,14 +60,14 @@ def test_one_is_found_by_the_first_numbers_of_its_release() -> None:
 
 
 def test_one_of_another_recipe_is_not_used() -> None:
-    put("6.1.176", digest="0" * 64)
+    put_kernel("6.1.176", digest="0" * 64)
     assert built_kernels() == []
     with pytest.raises(HostError, match=r"6\.1\.176 .* other edits.*run `make virtual`"):
         find_kernel()
 
 
 def test_a_program_that_has_changed_is_refused() -> None:
-    folder = put("6.1.176")
+    folder = put_kernel("6.1.176")
     find_kernel()
     (folder / "linux").write_text("another kernel")
     with pytest.raises(HostError, match=r"not the program that was built; remove .*KERNEL=6\.1`"):
@@ -99,9 +78,9 @@ def test_a_program_that_has_changed_is_refused() -> None:
 
 
 def test_what_is_no_kernel_is_passed_over(empty_cache: Path) -> None:
-    put("6.1.176")
-    (put("6.12.1") / "kernel.json").write_text("{}")
-    unfinished = put("7.3.4")
+    put_kernel("6.1.176")
+    (put_kernel("6.12.1") / "kernel.json").write_text("{}")
+    unfinished = put_kernel("7.3.4")
     unfinished.rename(empty_cache / ".unfinished-1-2")
     assert [kernel.release for kernel in built_kernels()] == ["6.1.176"]
 

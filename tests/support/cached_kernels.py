@@ -1,0 +1,41 @@
+"""Stand-ins for built kernels of virtual time, in the cache that the environment names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nashbed.controlplane.machine.kernels import (
+    BINARY,
+    RECORD,
+    TREE,
+    KernelRecord,
+    file_digest,
+    kernel_folder,
+    recipe_digest,
+)
+
+
+def put_kernel(release: str, package: str = "linux-source 1", digest: str = "") -> Path:
+    """Put a kernel into the cache; returns its folder.
+
+    Args:
+        release: Its release.
+        package: Its source.
+        digest: That of its recipe; empty: the recipe of this checkout.
+    """
+    digest = digest or recipe_digest(package)
+    folder = kernel_folder(release, digest)
+    (folder / TREE).mkdir(parents=True)
+    (folder / TREE / "Makefile").write_text("all:\n")
+    (folder / BINARY).write_text(f"kernel {release}")
+    record = KernelRecord(
+        release=release,
+        package=package,
+        digest=digest,
+        binary_digest=file_digest(folder / BINARY),
+        compiler="gcc",
+        built="2026-01-01T00:00:00Z",
+        seconds=200.0,
+    )
+    (folder / RECORD).write_text(record.model_dump_json())
+    return folder

@@ -1,0 +1,320 @@
+"""Runs on a cluster within this process: what is sealed, and what ends a run, whatever fails."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import KilledWorker
+from nashbed.controlplane.cluster import parcel as parcel_module
+from nashbed.controlplane.cluster import plugin as plugin_module
+from nashbed.controlplane.cluster import scheduler as scheduler_module
+from nashbed.controlplane.cluster import tasks
+from nashbed.controlplane.cluster.parcel import Parcel, ParcelError, pack
+from nashbed.controlplane.cluster.request import Outcome, TrialRequest
+from nashbed.controlplane.cluster.trial_here import Sealed
+from nashbed.controlplane.cluster.workplace import Workplace
+from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
+from nashbed.controlplane.contract.manifest import Manifest
+from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
+from nashbed.controlplane.run.runner import execute
+from nashbed.controlplane.run.snapshot import Snapshot
+from nashbed.controlplane.run.this_machine import ThisMachine
+from nashbed.controlplane.store.errors import DiskFullError
+from nashbed.controlplane.study.adaptive import make_chooser
+from tests.fakes.guest_session import FakeGuestSession
+from tests.unit.controlplane.cluster.conftest import RELEASE, Bed, MakeVirtualRun
+
+ONE = ("[0, 1, 3]", "[1]")
+"""Makes SCENARIO one of a single trial."""
+TRIAL = "b2bdp-k01-r0-a{}"
+MakeBed = Callable[..., Bed]
+
+
+def status(run: ActiveRun) -> str:
+    return run.directory.read("manifest.json", Manifest).status
+
+
+def tables(records: list[TrialRecord]) -> dict[str, Any]:
+    """Digests of what was measured, by trial."""
+    return {r.id: (r.seed, r.valid, r.digests and r.digests.tables) for r in records}
+
+
+def test_tables_are_those_of_a_run_on_this_machine(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    bed, run = make_bed(2), make_virtual_run()
+    shown: list[Snapshot] = []
+    records = bed.run(run, shown.append)
+    bed.require_ended()
+    assert [r.id for r in records] == [f"b2bdp-k0{k}-r0-a0" for k in (0, 1, 3)]
+    assert [r.invalid_reasons for r in records] == [(), (), ()]
+    assert all(r.ran_on is not None and r.ran_on.testbed == "virtual" for r in records)
+    assert (shown[-1].finished, shown[-1].total, shown[-1].waiting) == (3, 3, ())
+    assert bed.said == []
+    manifest = run.directory.read("manifest.json", Manifest)
+    assert (manifest.status, manifest.repeatable) == ("complete", True)
+    assert manifest.guest_kernels[""].release == RELEASE
+    assert manifest.artefact_digest
+    here = make_virtual_run(results="here")
+    place = ThisMachine(lambda request: FakeGuestSession(request.core), lambda _: Path("x"))
+    assert tables(execute(here, lambda _: None, place)) == tables(records)
+
+
+def test_workers_forget_a_run_that_has_ended(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    bed = make_bed(1)
+    bed.run(make_virtual_run(*ONE))
+    (worker,) = bed.cluster.workers.values()
+    assert [name for name in worker.plugins if name.startswith("nashbed-")] == []
+
+
+def test_an_invalid_trial_is_repeated_with_the_next_attempt(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_FLOWS", "wrong_cc")
+    shown: list[Snapshot] = []
+    records = make_bed(1).run(make_virtual_run(*ONE), shown.append)
+    assert [(r.id, r.valid) for r in records] == [(TRIAL.format(n), False) for n in range(3)]
+    assert len({r.seed for r in records}) == 3
+    assert (shown[-1].finished, shown[-1].invalid) == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("part", "line"),
+    [
+        ("sources", r"it has nashbed \S+ \(0{12}\), and the client \S+ \([0-9a-f]{12}\)"),
+        ("artefact", r"its P4 program is 0{12}, and the client's [0-9a-f]{12}: install the same"),
+        ("kernels", rf"is {RELEASE} \(0{{12}}\), and the client's is {RELEASE} \([0-9a-f]{{12}}\)"),
+    ],
+)
+def test_a_worker_of_another_build_is_refused_with_both_digests(
+    make_bed: MakeBed,
+    make_virtual_run: MakeVirtualRun,
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    line: str,
+) -> None:
+    here, other = plugin_module.identity_here, "0" * 64
+
+    def another(*asked: Any) -> Any:
+        identity = here(*asked)
+        kernels = tuple(k.model_copy(update={"binary": other}) for k in identity.kernels)
+        return identity.model_copy(update={part: kernels if part == "kernels" else other})
+
+    monkeypatch.setattr(plugin_module, "identity_here", another)
+    bed, run = make_bed(2), make_virtual_run(*ONE)
+    with pytest.raises(HostError, match=f"no worker takes part: .*{line}"):
+        bed.run(run)
+    assert status(run) == "failed"
+    assert len(bed.said) == 1, "two workers are refused for one reason, which is said once"
+    assert "takes no part" in bed.said[0]
+    assert bed.workplaces == []
+
+
+def test_the_others_run_everything_when_one_is_refused(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = plugin_module.identity_here
+    changes = [{"sources": "0" * 64}]
+
+    def first_is_another(*asked: Any) -> Any:
+        return here(*asked).model_copy(update=changes.pop() if changes else {})
+
+    monkeypatch.setattr(plugin_module, "identity_here", first_is_another)
+    bed = make_bed(2)
+    assert [r.valid for r in bed.run(make_virtual_run())] == [True] * 3
+    assert len(bed.workplaces) == 1
+
+
+class FullWorkplace(Workplace):
+    """On a full disk."""
+
+    def run(self, request: TrialRequest) -> Sealed:
+        raise DiskFullError("/scratch: the disk is full")
+
+
+def test_a_worker_with_a_full_disk_is_dismissed_and_its_trial_runs_elsewhere(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    bed = make_bed(2)
+    bed.make_workplace = lambda *a: (FullWorkplace if not bed.workplaces else Workplace)(*a)
+    records = bed.run(make_virtual_run())
+    assert [(r.attempt, r.valid) for r in records] == [(0, True)] * 3
+    (dismissed,) = [line for line in bed.said if "takes no part any more" in line]
+    assert "/scratch: the disk is full" in dismissed
+    assert len(bed.client.scheduler_info()["workers"]) == 1
+
+
+def test_full_disks_on_all_workers_end_the_run(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    bed, run = make_bed(2), make_virtual_run()
+    bed.make_workplace = FullWorkplace
+    with pytest.raises(DiskFullError, match="/scratch: the disk is full"):
+        bed.run(run)
+    assert status(run) == "failed"
+
+
+def test_a_full_disk_here_ends_the_run_which_can_be_resumed(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed, run = make_bed(1), make_virtual_run()
+
+    def full(*asked: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parcel_module, "_extract", full)
+        with pytest.raises(DiskFullError, match=f"{run.directory.trials}.*the disk is full"):
+            bed.run(run)
+    assert status(run) == "failed"
+    bed.require_ended()
+    records = bed.run(resumed_run(run.directory.path, make_chooser))
+    assert [(r.attempt, r.valid) for r in records] == [(0, True)] * 3
+
+
+class Damaged(Parcel):
+    """A parcel that is damaged on its way."""
+
+    def to_bytes(self) -> bytes:
+        data = super().to_bytes()
+        return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def damaged(folder: Path, shared: Path | None) -> Parcel:
+    parcel = pack(folder, shared)
+    return Damaged(**dict(parcel))
+
+
+def of_another_trial(folder: Path, shared: Path | None) -> Parcel:
+    parcel = pack(folder, shared).model_copy(update={"trial": "b2bdp-k03-r0-a0"})
+    return parcel.model_copy(update={"digest": parcel.digest_of_content()})
+
+
+def with_another_record(folder: Path, shared: Path | None) -> Parcel:
+    record = json.loads((folder / "trial.json").read_text())
+    (folder / "trial.json").write_text(json.dumps(record | {"id": "b2bdp-k03-r0-a0"}))
+    return pack(folder, shared)
+
+
+WRONG = [
+    (damaged, r"the parcel of trial b2bdp-k01-r0-a\d is damaged: its digest is"),
+    (of_another_trial, r"was asked for trial b2bdp-k01-r0-a\d and sent b2bdp-k03-r0-a0"),
+    (with_another_record, r"was asked for trial b2bdp-k01-r0-a\d and sent b2bdp-k03-r0-a0"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "line"), WRONG)
+def test_a_wrong_parcel_is_never_sealed(
+    make_bed: MakeBed,
+    make_virtual_run: MakeVirtualRun,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: Callable[..., Parcel],
+    line: str,
+) -> None:
+    bed, run = make_bed(1), make_virtual_run(*ONE)
+    monkeypatch.setattr(tasks, "pack", wrong)
+    with pytest.raises(ParcelError, match=line):
+        bed.run(run)
+    assert list(run.directory.trials.iterdir()) == []
+    assert len(re.findall(line, run.directory.log.read_text())) >= 3, "each attempt is logged"
+
+
+def test_after_a_damaged_parcel_comes_the_next_attempt(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packers: list[Callable[..., Parcel]] = [damaged]
+    monkeypatch.setattr(tasks, "pack", lambda *asked: (packers.pop() if packers else pack)(*asked))
+    records = make_bed(1).run(make_virtual_run(*ONE))
+    assert [(r.id, r.valid) for r in records] == [(TRIAL.format(1), True)]
+
+
+DEATHS = [0]
+"""How often a worker is yet to die; the workers are threads of this process."""
+
+
+def dying_trial(text: str) -> Outcome:
+    """In the place of `run_trial`: what a client sees of workers that died, then a trial."""
+    if DEATHS[0]:
+        DEATHS[0] -= 1
+        raise KilledWorker("a trial", None, 3)
+    return tasks.run_trial(text)
+
+
+@pytest.mark.parametrize(("deaths", "ends"), [(2, False), (3, True)])
+def test_a_trial_that_kills_its_workers_too_often_ends_the_run(
+    make_bed: MakeBed,
+    make_virtual_run: MakeVirtualRun,
+    monkeypatch: pytest.MonkeyPatch,
+    deaths: int,
+    ends: bool,
+) -> None:
+    monkeypatch.setattr(scheduler_module, "run_trial", dying_trial)
+    DEATHS[0] = deaths
+    bed, run = make_bed(1), make_virtual_run(*ONE)
+    if ends:
+        with pytest.raises(HostError, match=f"^{TRIAL.format(0)}: workers keep dying while"):
+            bed.run(run)
+        assert status(run) == "failed"
+    else:
+        assert [r.id for r in bed.run(run)] == [TRIAL.format(0)]
+
+
+def test_what_a_worker_says_of_a_dead_target_ends_the_run(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken(Workplace):
+        def run(self, request: TrialRequest) -> Sealed:
+            raise TargetError("the data plane is broken")
+
+    bed = make_bed(1)
+    bed.make_workplace = Broken
+    with pytest.raises(TargetError, match=r"worker \S+ on .*: the data plane is broken"):
+        bed.run(make_virtual_run(*ONE))
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_run_goes_on_later(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    bed, run = make_bed(1), make_virtual_run()
+
+    def interrupt(snapshot: Snapshot) -> None:
+        if snapshot.finished and snapshot.running:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="finished trials are kept"):
+        bed.run(run, interrupt)
+    assert status(run) == "interrupted"
+    bed.require_ended()
+    kept = run.directory.sealed()
+    assert 1 <= len(kept) < 3
+    records = bed.run(resumed_run(run.directory.path, make_chooser))
+    assert [(r.attempt, r.valid) for r in records] == [(0, True)] * 3
+    assert all(before in records for before in kept)
+
+
+def test_a_scheduler_that_is_gone_is_said_in_one_line(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    bed, run = make_bed(1), make_virtual_run()
+    address = bed.cluster.scheduler_address
+
+    def close(snapshot: Snapshot) -> None:
+        if snapshot.running:
+            bed.cluster.close()
+
+    with pytest.raises(HostError, match=f"^{address}: the cluster's scheduler is gone; ") as caught:
+        bed.run(run, close)
+    assert "`nashbed resume` goes on" in caught.value.message
+    assert "\n" not in caught.value.message
+    assert status(run) == "failed"
+    bed.require_ended()
