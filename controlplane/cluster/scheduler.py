@@ -108,6 +108,7 @@ class ClusterScheduler:
         self._done: queue.SimpleQueue[tuple[str, Future[Outcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._knows_lab = False
+        self._full = ""
         self.roster = Roster(self._started, say)
 
     def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
@@ -143,6 +144,8 @@ class ClusterScheduler:
             self._withdraw()
         except (TimeoutError, OSError) as error:
             raise self._lost() from error
+        if self._full and not workers:
+            raise DiskFullError(self._full)
         if self.roster.is_hopeless(workers):
             raise HostError(
                 f"{address_of(self._client)}: no worker takes part: "
@@ -312,7 +315,11 @@ class ClusterScheduler:
         self._book.enqueue(retries, valid=False)
 
     def _dismiss(self, worker: str, failure: Failure) -> None:
-        """A worker whose disk is full takes no part any more; its trials run elsewhere."""
+        """A worker whose disk is full takes no part any more; its trials run elsewhere.
+
+        When it was the last one, the run ends.
+        """
+        self._full = failure.message
         self._say(f"{failure.message}; it takes no part any more")
         self._client.retire_workers([worker], close_workers=True, remove=True)
 

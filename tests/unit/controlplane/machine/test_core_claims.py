@@ -1,0 +1,118 @@
+"""Cores that threads of several processes claim: none has two owners, none is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.machine.core_claims import claim_core
+
+CLAIM = """
+import os, sys, threading
+from pathlib import Path
+from nashbed.controlplane.machine.core_claims import claim_core
+
+cores = {int(core) for core in sys.argv[2].split(",")}
+os.sched_getaffinity = lambda pid: cores
+for line in sys.stdin:
+    if line == "claim\\n":
+        print(claim_core(Path(sys.argv[1])), flush=True)
+    else:
+        found = []
+        thread = threading.Thread(target=lambda: found.append(claim_core(Path(sys.argv[1]))))
+        thread.start()
+        thread.join()
+        print(found[0], flush=True)
+"""
+
+
+class Claimer:
+    """A process that claims cores when it is asked to.
+
+    Args:
+        folder: Of the lock files.
+        cores: Those that it may run on.
+    """
+
+    def __init__(self, folder: Path, cores: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CLAIM, str(folder), cores],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def claim(self, who: str = "claim") -> int | None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{who}\n")
+        self.process.stdin.flush()
+        said = self.process.stdout.readline().strip()
+        return None if said == "None" else int(said)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextmanager
+def claimers(folder: Path, number: int, cores: str) -> Iterator[list[Claimer]]:
+    made = [Claimer(folder, cores) for _ in range(number)]
+    try:
+        yield made
+    finally:
+        for claimer in made:
+            claimer.kill()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "guests"
+
+
+def test_processes_get_cores_of_their_own_while_there_are_some(folder: Path) -> None:
+    with claimers(folder, 3, "0,5") as (first, second, third):
+        assert [first.claim(), second.claim(), third.claim()] == [0, 5, None]
+
+
+def test_the_core_of_one_that_is_killed_is_free_at_once(folder: Path) -> None:
+    with claimers(folder, 3, "0,1") as (first, second, third):
+        assert [first.claim(), second.claim(), third.claim()] == [0, 1, None]
+        first.kill()
+        assert third.claim() == 0
+
+
+def test_a_thread_keeps_its_core_and_another_gets_another(folder: Path) -> None:
+    with claimers(folder, 1, "0,1,2") as (process,):
+        assert [process.claim(), process.claim()] == [0, 0]
+        assert process.claim("thread") == 1
+        assert process.claim() == 0
+
+
+def test_only_cores_that_this_process_may_use(folder: Path) -> None:
+    with claimers(folder, 1, "7") as (only,), claimers(folder, 1, "3,7") as (other,):
+        assert (only.claim(), other.claim()) == (7, 3)
+
+
+def test_two_that_claim_at_once_do_not_share(folder: Path) -> None:
+    cores = ",".join(map(str, range(8)))
+    with claimers(folder, 8, cores) as made:
+        found: list[int | None] = []
+        threads = [threading.Thread(target=lambda c=each: found.append(c.claim())) for each in made]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(core for core in found if core is not None) == list(range(8))
+
+
+def test_a_folder_that_is_not_ours_is_refused(folder: Path) -> None:
+    folder.symlink_to("/")
+    with pytest.raises(HostError, match="not a folder of this user"):
+        claim_core(folder)
