@@ -118,6 +118,14 @@ class RunOnWorker(WorkerPlugin):
         await worker.set_resources(**{self._bundle.resource(testbed): seats})
         self._tell(worker, JOINED, seats=seats, testbed=testbed)
 
+    async def leave(self, worker: Worker, reason: str) -> None:
+        """Get no more trials, and say why; those that run here go on to their end."""
+        testbed = ""
+        if isinstance(self._workplace, TestbedWorkplace):
+            testbed = self._workplace.ran_on.testbed
+        await worker.set_resources(**{self._bundle.resource(testbed): 0})
+        self.refuse(worker, [reason])
+
     def refuse(self, worker: Worker, reasons: list[str]) -> None:
         """Take no part, and say why."""
         self._tell(worker, REFUSED, reasons=reasons)

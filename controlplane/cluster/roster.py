@@ -55,6 +55,7 @@ class Roster:
         with self._lock:
             is_new = reasons not in self._refused.values()
             self._refused[told["worker"]] = reasons
+            self._seats.pop(told["worker"], None)
         if is_new:  # many workers of one machine are refused for one reason
             self._say(f"worker {told['name']} on {told['host']} takes no part: {reasons}")
 

@@ -108,7 +108,6 @@ class ClusterScheduler:
         self._done: queue.SimpleQueue[tuple[str, Future[Outcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._knows_lab = False
-        self._full = ""
         self.roster = Roster(self._started, say)
 
     def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
@@ -144,8 +143,6 @@ class ClusterScheduler:
             self._withdraw()
         except (TimeoutError, OSError) as error:
             raise self._lost() from error
-        if self._full and not workers:
-            raise DiskFullError(self._full)
         if self.roster.is_hopeless(workers):
             raise HostError(
                 f"{address_of(self._client)}: no worker takes part: "
@@ -247,7 +244,7 @@ class ClusterScheduler:
         except (TimeoutError, CancelledError, OSError) as error:
             raise self._lost() from error
         if outcome.failure:
-            self._failed(job, outcome, Failure.model_validate_json(outcome.failure))
+            self._failed(job, Failure.model_validate_json(outcome.failure))
         else:
             self._arrived(trial, job, outcome)
         self._leave(trial, job)
@@ -298,11 +295,11 @@ class ClusterScheduler:
             ) from error
         self._book.put_back(trial)
 
-    def _failed(self, job: Job, outcome: Outcome, failure: Failure) -> None:
+    def _failed(self, job: Job, failure: Failure) -> None:
         LOG.error("%s: %s", job.trial.attempt_id(job.attempt), failure.message)
         error = CLASSES.get(failure.kind, InternalError)(failure.message)
-        if isinstance(error, DiskFullError):
-            self._dismiss(outcome.worker, failure)
+        if isinstance(error, DiskFullError):  # that worker takes no part any more
+            self._recall()
             self._book.enqueue([job], valid=True)  # the same attempt, at another worker
             return
         self._retry(job, error)
@@ -314,14 +311,12 @@ class ClusterScheduler:
             raise error
         self._book.enqueue(retries, valid=False)
 
-    def _dismiss(self, worker: str, failure: Failure) -> None:
-        """A worker whose disk is full takes no part any more; its trials run elsewhere.
-
-        When it was the last one, the run ends.
-        """
-        self._full = failure.message
-        self._say(f"{failure.message}; it takes no part any more")
-        self._client.retire_workers([worker], close_workers=True, remove=True)
+    def _recall(self) -> None:
+        """What has not begun may wait at a worker that takes no part any more: hand it out anew."""
+        for trial, handed in list(self._handed.items()):
+            if trial not in self._book.running:
+                del self._handed[trial]
+                self._client.cancel([handed.future], force=True)
 
 
 def _require_asked(asked: str, came: str, worker: str) -> None:

@@ -7,13 +7,15 @@ import shutil
 import socket
 import time
 import traceback
+from typing import Any
 
 from distributed import get_worker
+from distributed.utils import sync
 from distributed.worker import Worker
 
 from ..contract.errors import NashbedError
 from ..machine.log import LOG
-from ..store.errors import disk_errors
+from ..store.errors import DiskFullError, disk_errors
 from .identity import KernelIdentity
 from .kernels import install_kernel
 from .parcel import pack
@@ -38,11 +40,21 @@ def run_trial(text: str) -> Outcome:
     try:
         return _outcome(worker, request)
     except NashbedError as error:
+        if isinstance(error, DiskFullError):
+            _leave(worker, request.run, error.message)
         failure = _failure(worker, error, error.message)
     except Exception as error:
         LOG.exception("a trial failed on worker %s", worker.address)
         failure = _failure(worker, error, traceback.format_exc())
     return Outcome(worker.address, failure=failure.model_dump_json())
+
+
+def _leave(worker: Worker, run: str, reason: str) -> None:
+    """Take no part in a run any more, before the client hands the trial out again."""
+    plugin = worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker)
+    wait: Any = sync  # Dask has no types
+    wait(worker.loop, plugin.leave, worker, reason)
 
 
 def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
