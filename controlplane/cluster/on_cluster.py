@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from distributed import Client
@@ -66,13 +66,12 @@ class OnCluster:
             self.client.register_plugin(plugin)
             yield scheduler
         finally:
-            with suppress(ValueError):
-                self.client.unsubscribe_topic(topic)
-            self._leave(plugin.name)
+            self._leave(plugin.name, topic)
 
-    def _leave(self, plugin: str) -> None:
+    def _leave(self, plugin: str, topic: str) -> None:
         """The workers give back what they held; of a cluster that is gone nothing is asked."""
         try:
+            self.client.unsubscribe_topic(topic)
             self.client.unregister_worker_plugin(plugin)
         except Exception as error:
             LOG.warning("the workers were not told that the run has ended: %s", error)

@@ -13,9 +13,11 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 
 from distributed import Client, Future, KilledWorker
+from distributed.client import ClosedClientError
 
 from ..contract.errors import HostError, InternalError, Interrupted, NashbedError, TargetError
 from ..contract.lab_facts import LabFacts
@@ -98,6 +100,7 @@ class ClusterScheduler:
         say: Say,
     ) -> None:
         self._client = client
+        self._address = address_of(client)  # a client that has given up does not know it any more
         self._bundle = bundle
         self._directory = directory
         self._book = JobBook(first, work)
@@ -121,7 +124,14 @@ class ClusterScheduler:
             on_progress(self._snapshot())
         except KeyboardInterrupt as error:
             raise Interrupted("stopped; finished trials are kept") from error
+        except ClosedClientError as error:
+            raise self._lost() from error
         finally:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        """What is still handed out ends; of a cluster that is gone nothing is asked."""
+        with suppress(ClosedClientError, TimeoutError, OSError):
             self._client.cancel([each.future for each in self._handed.values()], force=True)
 
     def _snapshot(self) -> Snapshot:
@@ -145,8 +155,7 @@ class ClusterScheduler:
             raise self._lost() from error
         if self.roster.is_hopeless(workers):
             raise HostError(
-                f"{address_of(self._client)}: no worker takes part: "
-                f"{'; '.join(self.roster.refusals)}"
+                f"{self._address}: no worker takes part: {'; '.join(self.roster.refusals)}"
             )
 
     def _give_kernels(self, wanting: set[str]) -> None:
@@ -159,7 +168,7 @@ class ClusterScheduler:
             for kernel in self._bundle.identity.kernels
         ]
         for worker in sorted(wanting):
-            self._client.run(take_kernels, self._bundle.run, kernels, workers=[worker])
+            self._ask(worker, take_kernels, self._bundle.run, kernels)
 
     def _answer(self, worker: str, offer: TestbedOffer) -> None:
         """A real testbed takes part, unless there is a reason against it."""
@@ -169,7 +178,14 @@ class ClusterScheduler:
         except NashbedError as error:
             refusal = error.message
         run = self._bundle.run
-        self._client.run(answer_offer, run, refusal, workers=[worker], on_error="return")
+        self._ask(worker, answer_offer, run, refusal)
+
+    def _ask(self, worker: str, what: Callable[..., object], *more: object) -> None:
+        """Have a worker do something; one that is gone by now is none of the scheduler's end."""
+        answers = self._client.run(what, *more, workers=[worker], on_error="return")
+        for answer in answers.values():
+            if isinstance(answer, Exception):
+                LOG.warning("worker %s: %r", worker, answer)
 
     def _withdraw(self) -> None:
         """What was handed to a testbed that is gone is handed out again."""
@@ -182,7 +198,7 @@ class ClusterScheduler:
 
     def _lost(self) -> HostError:
         return HostError(
-            f"{address_of(self._client)}: the cluster's scheduler is gone; finished trials "
+            f"{self._address}: the cluster's scheduler is gone; finished trials "
             "are kept, and `nashbed resume` goes on once there is one again"
         )
 

@@ -1,0 +1,131 @@
+"""What the client knows of its workers, event by event, and how it waits for the first."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from distributed import Client
+from nashbed.controlplane.cluster.crew import await_seats
+from nashbed.controlplane.cluster.roster import Roster
+from nashbed.controlplane.cluster.topics import JOINED, OFFERS, REFUSED, STARTED, WANTS_KERNELS
+from nashbed.controlplane.contract.errors import HostError
+
+
+class Heard:
+    """A roster, what it said, and which trials it heard of."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.started: list[tuple[str, str]] = []
+        self.roster = Roster(lambda *trial: self.started.append(trial), self.said.append)
+
+    def event(self, what: str, worker: str = "tcp://a:1", **more: Any) -> None:
+        told = {"what": what, "worker": worker, "name": worker[-1], "host": "here"}
+        self.roster.on_event((0.0, told | more))
+
+    def join(self, worker: str, seats: int = 1, testbed: str = "") -> None:
+        self.event(JOINED, worker, seats=seats, testbed=testbed)
+
+
+@pytest.fixture
+def heard() -> Heard:
+    return Heard()
+
+
+def test_seats_are_counted_by_testbed(heard: Heard) -> None:
+    heard.join("tcp://a:1", 2)
+    heard.join("tcp://a:2", 3)
+    heard.join("tcp://a:3", 4, "lab")
+    assert heard.roster.seats == {"": 5, "lab": 4}
+    assert heard.roster.workers == 3
+    heard.join("tcp://a:2", 3)
+    assert heard.roster.seats == {"": 5, "lab": 4}, "one that says it twice counts once"
+
+
+def test_one_that_is_gone_is_said_once(heard: Heard) -> None:
+    heard.join("tcp://a:1")
+    heard.join("tcp://a:2")
+    for _ in range(2):
+        heard.roster.present(["tcp://a:2"])
+    assert heard.roster.seats == {"": 1}
+    assert heard.said == ["worker tcp://a:1 is gone; what it was running runs elsewhere"]
+
+
+def test_one_reason_is_said_once(heard: Heard) -> None:
+    for number in (1, 2):
+        heard.event(REFUSED, f"tcp://a:{number}", reasons=["it is old", "it is slow"])
+    heard.event(REFUSED, "tcp://a:3", reasons=["it is new"])
+    assert heard.said == [
+        "worker 1 on here takes no part: it is old; it is slow",
+        "worker 3 on here takes no part: it is new",
+    ]
+    assert heard.roster.refusals == ["it is new", "it is old; it is slow"]
+
+
+def test_there_is_hope_while_one_has_not_been_refused(heard: Heard) -> None:
+    assert not heard.roster.is_hopeless([]), "some may come"
+    heard.event(REFUSED, "tcp://a:1", reasons=["old"])
+    assert heard.roster.is_hopeless(["tcp://a:1"])
+    assert not heard.roster.is_hopeless(["tcp://a:1", "tcp://a:2"])
+    heard.join("tcp://a:1")
+    assert not heard.roster.is_hopeless(["tcp://a:1"])
+
+
+def test_one_that_is_refused_later_has_no_seats_any_more(heard: Heard) -> None:
+    heard.join("tcp://a:1", 2)
+    heard.join("tcp://a:2", 1)
+    heard.event(REFUSED, "tcp://a:1", reasons=["its disk is full"])
+    assert heard.roster.seats == {"": 1}
+    heard.roster.present(["tcp://a:2"])
+    assert len(heard.said) == 1, "nobody is told that it is gone as well"
+    assert heard.roster.refusals == []
+
+
+def test_wishes_and_offers_are_taken_once(heard: Heard) -> None:
+    heard.event(WANTS_KERNELS, "tcp://a:1")
+    heard.event(OFFERS, "tcp://a:2", offer="{}")
+    assert heard.roster.take_wanting() == {"tcp://a:1"}
+    assert heard.roster.take_offers() == {"tcp://a:2": "{}"}
+    assert (heard.roster.take_wanting(), heard.roster.take_offers()) == (set(), {})
+
+
+def test_trials_that_begin_are_passed_on(heard: Heard) -> None:
+    heard.event(STARTED, trial="b2bdp-k01-r0-a0")
+    assert heard.started == [("b2bdp-k01-r0-a0", "1")]
+
+
+class FakeClient:
+    """A client whose workers come one after another, each time that it is asked."""
+
+    class scheduler:  # noqa: N801 - as Dask names it
+        address = "tcp://there:8786"
+
+    def __init__(self, *numbers: int) -> None:
+        self._numbers = list(numbers)
+
+    def scheduler_info(self) -> dict[str, Any]:
+        number = self._numbers.pop(0) if len(self._numbers) > 1 else self._numbers[0]
+        return {"workers": {f"tcp://a:{n}": {"nthreads": n} for n in range(1, number + 1)}}
+
+
+def seats(client: FakeClient, said: list[str], first_worker_s: float = 60.0) -> dict[str, int]:
+    return await_seats(cast(Client, client), said.append, first_worker_s, settle_s=0.15)
+
+
+def test_the_crew_is_complete_when_nobody_comes_any_more() -> None:
+    said: list[str] = []
+    assert seats(FakeClient(1, 2, 3), said) == {"tcp://a:1": 1, "tcp://a:2": 2, "tcp://a:3": 3}
+    assert said == []
+
+
+def test_a_wait_is_said_once() -> None:
+    said: list[str] = []
+    assert seats(FakeClient(*[0] * 10, 1), said) == {"tcp://a:1": 1}
+    assert said == ["tcp://there:8786: waiting for workers"]
+
+
+def test_nobody_comes() -> None:
+    line = "tcp://there:8786: no worker has come within 0 s; start some with `nashbed worker tcp:"
+    with pytest.raises(HostError, match=line):
+        seats(FakeClient(0), [], first_worker_s=0.0)
