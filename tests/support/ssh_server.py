@@ -58,15 +58,17 @@ def ssh_server(folder: Path, lets_in: bool = True) -> Iterator[SshServer]:
 
     key = asyncssh.generate_private_key("ssh-ed25519")
     server = SshServer(0, folder / "known_hosts")
-    acceptor = call(
-        asyncssh.listen(
+
+    async def listen() -> Any:
+        return await asyncssh.listen(
             "127.0.0.1",
             0,
             server_host_keys=[key],
             server_factory=_Open if lets_in else _Closed,
             process_factory=lambda process: _run(server, process),
         )
-    )
+
+    acceptor = call(listen())
     server.port = acceptor.get_port()
     public = key.export_public_key().decode().strip()
     server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {public}\n")
