@@ -75,11 +75,22 @@ def ssh_server(folder: Path, lets_in: bool = True) -> Iterator[SshServer]:
     try:
         yield server
     finally:
-        acceptor.close()
-        call(acceptor.wait_closed())
+        call(_end(acceptor))
         loop.call_soon_threadsafe(loop.stop)
         thread.join(30)
         loop.close()
+
+
+async def _end(acceptor: Any) -> None:
+    """Close the server, once its commands have ended: they do with their connections."""
+    acceptor.close()
+    await acceptor.wait_closed()
+    own = asyncio.current_task()
+    running = {task for task in asyncio.all_tasks() if task is not own}
+    _, pending = await asyncio.wait(running, timeout=10) if running else (set(), set())
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
 
 
 async def _run(server: SshServer, process: Any) -> None:
