@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..contract.cluster import Cluster, ClusterTls
+from ..machine.guest_scratch import guests_folder, remove_dead_sessions
 from .security import dask_security
 from .worker_process import PRELOAD
 
@@ -51,3 +52,4 @@ def local_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
         ) as started,
     ):
         yield started
+    remove_dead_sessions(guests_folder())  # of worker processes that were killed

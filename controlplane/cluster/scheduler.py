@@ -107,6 +107,7 @@ class ClusterScheduler:
         self._notes = notes
         self._say = say
         self._handed: dict[str, Handed] = {}
+        self._adrift: set[str] = set()
         self._deaths: dict[str, int] = {}
         self._done: queue.SimpleQueue[tuple[str, Future[Outcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
@@ -188,13 +189,24 @@ class ClusterScheduler:
                 LOG.warning("worker %s: %r", worker, answer)
 
     def _withdraw(self) -> None:
-        """What was handed to a testbed that is gone is handed out again."""
-        there = self.roster.seats
-        for trial, handed in list(self._handed.items()):
-            if handed.testbed not in there and handed.testbed:
-                del self._handed[trial]
-                self._client.cancel([handed.future], force=True)
-                self._book.put_back(trial)
+        """What no worker has is handed out again.
+
+        That is what was handed to a testbed that is gone. And Dask forgets to look again for who
+        may run a task that was left without workers: ours declare what they offer only once they
+        have been compared, and that is after Dask has looked.
+        """
+        processing = self._client.processing().values()
+        assigned = {key for keys in processing for key in keys}
+        adrift = {
+            trial
+            for trial, handed in self._handed.items()
+            if handed.future.key not in assigned and handed.future.status == "pending"
+        }
+        for trial in adrift & self._adrift:
+            handed = self._handed.pop(trial)
+            self._client.cancel([handed.future], force=True)
+            self._book.put_back(trial)
+        self._adrift = adrift
 
     def _lost(self) -> HostError:
         return HostError(

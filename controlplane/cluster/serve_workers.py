@@ -12,6 +12,7 @@ from typing import Any
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
+from ..machine.guest_scratch import guests_folder, remove_dead_sessions
 from .quiet import quiet
 from .reach import NobodyThereError, reach
 from .security import dask_security
@@ -59,8 +60,11 @@ def serve_workers(workers: Workers, say: Say) -> None:
     Raises:
         HostError: The scheduler does not accept us.
     """
-    with quiet():
-        asyncio.run(_serve(workers, say))
+    try:
+        with quiet():
+            asyncio.run(_serve(workers, say))
+    finally:  # of worker processes that were killed
+        remove_dead_sessions(guests_folder())
 
 
 async def _serve(workers: Workers, say: Say) -> None:
