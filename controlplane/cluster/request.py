@@ -26,7 +26,8 @@ class ControlSource(ContractModel):
         name: What flows ask for.
         source: Its own file, one of `files`.
         digest: As in `ControlFile`.
-        files: Path within a folder -> content, a character for each byte; empty of one that nashbed brings along.
+        files: Path within a folder -> content, a character for each byte; empty of one that nashbed
+            brings along.
     """
 
     name: str

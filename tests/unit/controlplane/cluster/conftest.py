@@ -90,7 +90,7 @@ def dask_cluster(workers: int, folder: Path) -> Iterator[Any]:
             processes=False,
             protocol="tcp://",
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit=0,
             local_directory=str(folder),
         ) as cluster,

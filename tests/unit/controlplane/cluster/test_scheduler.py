@@ -147,8 +147,13 @@ def test_a_worker_with_a_full_disk_is_dismissed_and_its_trial_runs_elsewhere(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:
     bed = make_bed(2)
-    kinds = [FullWorkplace]
-    bed.make_workplace = lambda *asked: (kinds.pop() if kinds else Workplace)(*asked)
+    kinds: list[type[Workplace]] = [FullWorkplace]
+
+    def make_workplace(*asked: Any) -> Workplace:
+        kind = kinds.pop() if kinds else Workplace
+        return kind(*asked)
+
+    bed.make_workplace = make_workplace
     records = bed.run(make_virtual_run())
     assert [(r.attempt, r.valid) for r in records] == [(0, True)] * 3
     (dismissed,) = bed.said
@@ -234,7 +239,12 @@ def test_after_a_damaged_parcel_comes_the_next_attempt(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packers: list[Callable[..., Parcel]] = [damaged]
-    monkeypatch.setattr(tasks, "pack", lambda *asked: (packers.pop() if packers else pack)(*asked))
+
+    def pack_first_damaged(*asked: Any) -> Parcel:
+        packer = packers.pop() if packers else pack
+        return packer(*asked)
+
+    monkeypatch.setattr(tasks, "pack", pack_first_damaged)
     records = make_bed(1).run(make_virtual_run(*ONE))
     assert [(r.id, r.valid) for r in records] == [(TRIAL.format(1), True)]
 
