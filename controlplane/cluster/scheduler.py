@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from distributed import Client, Future, KilledWorker
 from distributed.client import ClosedClientError
 
-from ..contract.errors import HostError, InternalError, Interrupted, NashbedError, TargetError
+from ..contract.errors import HostError, Interrupted, NashbedError
 from ..contract.lab_facts import LabFacts
 from ..contract.trial import TrialRecord
 from ..machine.kernels import find_kernel
@@ -32,6 +32,7 @@ from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
 from .crew import address_of
+from .failures import error_of
 from .kernels import pack_kernel
 from .parcel import Parcel, ParcelError, unpack
 from .request import Failure, Outcome, RunBundle, Sent, TestbedOffer, TrialRequest
@@ -43,9 +44,6 @@ LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
 MOST_DEATHS = 3
 """Times that Dask may give a trial up, each after several workers have died with it."""
-CLASSES: dict[str, type[NashbedError]] = {
-    each.__name__: each for each in (HostError, TargetError, InternalError, DiskFullError)
-}
 
 
 @dataclass(frozen=True)
@@ -325,7 +323,7 @@ class ClusterScheduler:
 
     def _failed(self, job: Job, failure: Failure) -> None:
         LOG.error("%s: %s", job.trial.attempt_id(job.attempt), failure.message)
-        error = CLASSES.get(failure.kind, InternalError)(failure.message)
+        error = error_of(failure)
         if isinstance(error, DiskFullError):  # that worker takes no part any more
             self._recall()
             self._book.enqueue([job], valid=True)  # the same attempt, at another worker

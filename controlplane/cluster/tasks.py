@@ -16,6 +16,7 @@ from distributed.worker import Worker
 from ..contract.errors import NashbedError
 from ..machine.log import LOG
 from ..store.errors import DiskFullError, disk_errors
+from .failures import failure_of
 from .identity import KernelIdentity
 from .kernels import install_kernel
 from .parcel import pack
@@ -123,4 +124,4 @@ def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
 
 def _failure(worker: Worker, error: Exception, words: str) -> Failure:
     where = f"worker {worker.name} on {socket.gethostname()}"
-    return Failure(kind=type(error).__name__, message=f"{where}: {words}")
+    return failure_of(error, f"{where}: {words}")

@@ -24,6 +24,7 @@ from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.machine.command import CommandTimeoutError
 from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.snapshot import Snapshot
@@ -291,6 +292,22 @@ def test_what_a_worker_says_of_a_dead_target_ends_the_run(
     bed.make_workplace = Broken
     with pytest.raises(TargetError, match=r"worker \S+ on .*: the data plane is broken"):
         bed.run(make_virtual_run(*ONE))
+
+
+def test_a_temporary_failure_of_a_worker_is_tried_again(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    failures = [CommandTimeoutError("it took too long")]
+
+    class Slow(Workplace):
+        def run(self, request: TrialRequest) -> Sealed:
+            if failures:
+                raise failures.pop()
+            return super().run(request)
+
+    bed = make_bed(1)
+    bed.make_workplace = Slow
+    assert [r.id for r in bed.run(make_virtual_run(*ONE))] == [TRIAL.format(1)]
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_run_goes_on_later(

@@ -1,0 +1,44 @@
+"""Errors of trials: the client decides by them as a run on one machine would."""
+
+from __future__ import annotations
+
+import pytest
+from nashbed.controlplane.cluster.failures import error_of, failure_of
+from nashbed.controlplane.cluster.parcel import ParcelError
+from nashbed.controlplane.cluster.request import Failure
+from nashbed.controlplane.contract.errors import (
+    ConfigError,
+    HostError,
+    InternalError,
+    NashbedError,
+    TargetError,
+)
+from nashbed.controlplane.machine.command import CommandTimeoutError
+from nashbed.controlplane.machine.control_loader import ControlsLostError
+from nashbed.controlplane.store.errors import DiskFullError, RunError
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (HostError("x"), HostError),
+        (CommandTimeoutError("x"), HostError),
+        (ParcelError("x"), HostError),
+        (DiskFullError("x"), DiskFullError),
+        (ControlsLostError("x"), ControlsLostError),
+        (TargetError("x"), TargetError),
+        (RunError("x"), ConfigError),
+        (InternalError("x"), InternalError),
+        (ZeroDivisionError("x"), InternalError),
+    ],
+)
+def test_an_error_arrives_as_the_nearest_kind(error: Exception, kind: type[NashbedError]) -> None:
+    sent = failure_of(error, "worker 1 on there: x").model_dump_json()
+    arrived = error_of(Failure.model_validate_json(sent))
+    assert (type(arrived), arrived.message) == (kind, "worker 1 on there: x")
+    if isinstance(error, NashbedError):
+        assert arrived.exit_code == error.exit_code
+
+
+def test_a_kind_that_nobody_knows_is_a_bug() -> None:
+    assert type(error_of(Failure(kind="Exception", message="x"))) is InternalError
