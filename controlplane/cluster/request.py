@@ -137,9 +137,13 @@ class Outcome:
         sent: A `Sent`, as JSON; empty after a failure.
         parcel: The sealed trial, as `Parcel.to_bytes` has it; empty after a failure.
         failure: A `Failure`, as JSON; empty: there is none.
+        began_at: When the trial began, in seconds of the worker's clock; 0 after a failure.
+        ended_at: When it was sealed there, before it was packed; 0 after a failure.
     """
 
     worker: str
     sent: str = ""
     parcel: bytes = b""
     failure: str = ""
+    began_at: float = 0.0
+    ended_at: float = 0.0

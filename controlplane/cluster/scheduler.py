@@ -44,19 +44,23 @@ MOST_DEATHS = 3
 CLASSES: dict[str, type[NashbedError]] = {
     each.__name__: each for each in (HostError, TargetError, InternalError, DiskFullError)
 }
+Task = Callable[[str], Outcome]
+"""What a worker does with a `TrialRequest` as JSON."""
 
 
 @dataclass(frozen=True)
 class Notes:
-    """What a run's manifest learns from its workers.
+    """What a run learns from its workers.
 
     Attributes:
         lab: Called with what the first trial ran on, before it is sealed.
         offer: Called with a real testbed before it gets trials; raises NashbedError to refuse it.
+        outcome: Called with all that comes back.
     """
 
     lab: Callable[[LabFacts], None]
     offer: Callable[[TestbedOffer], None]
+    outcome: Callable[[Outcome], None]
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ class ClusterScheduler:
         work: Says which jobs follow from one that ended.
         notes: Told what the manifest is to say.
         say: Told what the user should know.
+        task: What a worker does with a `TrialRequest`, as JSON.
     """
 
     def __init__(
@@ -96,6 +101,7 @@ class ClusterScheduler:
         work: Work,
         notes: Notes,
         say: Say,
+        task: Task = run_trial,
     ) -> None:
         self._client = client
         self._bundle = bundle
@@ -103,6 +109,7 @@ class ClusterScheduler:
         self._book = JobBook(first, work)
         self._notes = notes
         self._say = say
+        self._task = task
         self._handed: dict[str, Handed] = {}
         self._adrift: set[str] = set()
         self._deaths: dict[str, int] = {}
@@ -217,7 +224,7 @@ class ClusterScheduler:
         request = TrialRequest(run=self._bundle.run, trial=job.trial, attempt=job.attempt)
         key = f"{trial}-{uuid.uuid4().hex[:8]}"
         future = self._client.submit(
-            run_trial,
+            self._task,
             request.model_dump_json(),
             key=key,
             pure=False,
@@ -255,6 +262,7 @@ class ClusterScheduler:
             return
         except (TimeoutError, CancelledError, OSError) as error:
             raise self._lost() from error
+        self._notes.outcome(outcome)
         if outcome.failure:
             self._failed(job, outcome, Failure.model_validate_json(outcome.failure))
         else:

@@ -34,7 +34,7 @@ def run_trial(text: str) -> Outcome:
     """
     worker = get_worker()
     request = TrialRequest.model_validate_json(text)
-    worker.log_event(topic_of(request.run), _started(worker, request))
+    tell_start(worker, request)
     try:
         return _outcome(worker, request)
     except NashbedError as error:
@@ -48,14 +48,18 @@ def run_trial(text: str) -> Outcome:
 def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
     plugin = worker.plugins[plugin_name(request.run)]
     assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
+    began_at = time.time()
     sealed = plugin.workplace.run(request)
+    ended_at = time.time()
     try:
         with disk_errors(sealed.folder):
             parcel = pack(sealed.folder, plugin.shared).to_bytes()
     finally:
         shutil.rmtree(sealed.folder, ignore_errors=True)
     sent = Sent(lab=sealed.lab.facts(), ran_on=plugin.workplace.ran_on)
-    return Outcome(worker.address, sent.model_dump_json(), parcel)
+    return Outcome(
+        worker.address, sent.model_dump_json(), parcel, began_at=began_at, ended_at=ended_at
+    )
 
 
 async def take_kernels(
@@ -99,14 +103,20 @@ async def answer_offer(run: str, refusal: str, dask_worker: Worker | None = None
         await plugin.take_part(dask_worker)
 
 
-def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
-    return {
+def tell_start(worker: Worker, request: TrialRequest) -> None:
+    """Tell the client that a trial has begun here.
+
+    Args:
+        worker: This worker.
+        request: The trial.
+    """
+    told = {
         "what": STARTED,
         "trial": request.trial.attempt_id(request.attempt),
         "worker": worker.address,
         "name": str(worker.name),
-        "at": time.time(),
     }
+    worker.log_event(topic_of(request.run), told)
 
 
 def _failure(worker: Worker, error: Exception, words: str) -> Failure:
