@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 TRIAL_S = 10.0
 """The trial of which overhead is told as a share, in seconds of a worker's time."""
@@ -39,12 +40,8 @@ def gaps_s(spans: Iterable[Span]) -> list[float]:
     return [
         after.began_s - before.ended_s
         for _, own in sorted(of_worker.items())
-        for before, after in _pairs(sorted(own, key=lambda span: span.began_s))
+        for before, after in pairwise(sorted(own, key=lambda span: span.began_s))
     ]
-
-
-def _pairs(spans: list[Span]) -> Iterable[tuple[Span, Span]]:
-    return zip(spans, spans[1:], strict=False)
 
 
 def share_percent(seconds: float, trial_s: float = TRIAL_S) -> float:

@@ -63,8 +63,9 @@ class OnCluster:
         bundle = bundle_of(run, self.shared)
         notes = Notes(on_lab, on_offer, self.on_outcome)
         scheduler = ClusterScheduler(
-            self.client, bundle, run.directory, first, run.work, notes, self.say, self.task
+            self.client, bundle, run.directory, first, run.work, notes, self.say
         )
+        scheduler.task = self.task
         plugin = RunOnWorker(bundle.model_dump_json())
         topic = topic_of(bundle.run)
         self.client.subscribe_topic(topic, scheduler.roster.on_event)

@@ -89,7 +89,10 @@ class ClusterScheduler:
         work: Says which jobs follow from one that ended.
         notes: Told what the manifest is to say.
         say: Told what the user should know.
-        task: What a worker does with a `TrialRequest`, as JSON.
+
+    Attributes:
+        roster: The workers.
+        task: What a worker does with a trial.
     """
 
     def __init__(
@@ -101,7 +104,6 @@ class ClusterScheduler:
         work: Work,
         notes: Notes,
         say: Say,
-        task: Task = run_trial,
     ) -> None:
         self._client = client
         self._bundle = bundle
@@ -109,7 +111,7 @@ class ClusterScheduler:
         self._book = JobBook(first, work)
         self._notes = notes
         self._say = say
-        self._task = task
+        self.task: Task = run_trial
         self._handed: dict[str, Handed] = {}
         self._adrift: set[str] = set()
         self._deaths: dict[str, int] = {}
@@ -224,7 +226,7 @@ class ClusterScheduler:
         request = TrialRequest(run=self._bundle.run, trial=job.trial, attempt=job.attempt)
         key = f"{trial}-{uuid.uuid4().hex[:8]}"
         future = self._client.submit(
-            self._task,
+            self.task,
             request.model_dump_json(),
             key=key,
             pure=False,
