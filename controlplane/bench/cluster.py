@@ -176,17 +176,17 @@ def _intakes(ground: Ground, stored: dict[int, Outcome]) -> list[Benchmark]:
             sweep = Sweep(seconds, MIXES, INTAKE[seconds])
             title = f"stored trials of {seconds} s"
             timed = ground.without_trials(title, sweep, client, seats, outcome)
-            found += intake_benchmarks(seconds, timed, len(outcome.parcel))
+            found += intake_benchmarks(seconds, timed, outcome)
     return found
 
 
-def intake_benchmarks(seconds: int, timed: Timed, parcel_bytes: int) -> list[Benchmark]:
+def intake_benchmarks(seconds: int, timed: Timed, stored: Outcome) -> list[Benchmark]:
     """What client and scheduler can take in.
 
     Args:
         seconds: Virtual seconds of the stored trial.
         timed: The run of trials that take no time.
-        parcel_bytes: Of each.
+        stored: What each of them returned.
     """
     what = f"stored trials of {seconds} virtual s, {INTAKE_WORKERS} workers"
     return [
@@ -207,10 +207,11 @@ def intake_benchmarks(seconds: int, timed: Timed, parcel_bytes: int) -> list[Ben
         Benchmark(
             name=f"cluster_mb_per_trial_{seconds}s",
             unit="MB per trial",
-            values=(parcel_bytes / 1e6,),
+            values=(len(stored.parcel) / 1e6,),
             sense="at most",
             detail=f"a sealed trial's parcel: {seconds} virtual s, 10 flows, 100 Mbit/s, "
             "every postcard; it passes from worker to scheduler, and from there to the client",
+            data={"trial_s": stored.ended_at - stored.began_at},
         ),
     ]
 

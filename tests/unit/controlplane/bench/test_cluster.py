@@ -52,9 +52,10 @@ def test_rates_and_what_more_workers_bring() -> None:
 
 
 def test_intake_is_told_by_time_processor_and_size() -> None:
-    found = {
-        each.name: each.median for each in intake_benchmarks(80, Timed(40, 8.0, 2.0), 9 * 10**6)
-    }
+    stored = Outcome("a", parcel=bytes(9 * 10**6), began_at=1.0, ended_at=10.0)
+    benchmarks = intake_benchmarks(80, Timed(40, 8.0, 2.0), stored)
+    assert benchmarks[-1].data == {"trial_s": 9.0}
+    found = {each.name: each.median for each in benchmarks}
     assert found == {
         "cluster_intake_per_s_80s": 5.0,
         "cluster_client_cpu_ms_80s": 50.0,
