@@ -51,9 +51,16 @@ def started(
             silence_logs=logging.CRITICAL,
         )
     except Exception as error:
-        raise HostError(explain(error)) from error
+        raise HostError(explain(_first(error))) from error
     with cluster:
         yield cluster
+
+
+def _first(error: Exception) -> Exception:
+    """What went wrong first: Dask then closes parts that never started, and asserts they had."""
+    while isinstance(error, AssertionError) and isinstance(error.__context__, Exception):
+        error = error.__context__
+    return error
 
 
 def scheduler_options(tls: ClusterTls | None, **options: Any) -> dict[str, Any]:

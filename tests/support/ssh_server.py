@@ -58,26 +58,39 @@ def ssh_server(folder: Path, lets_in: bool = True) -> Iterator[SshServer]:
 
     key = asyncssh.generate_private_key("ssh-ed25519")
     server = SshServer(0, folder / "known_hosts")
-    acceptor = call(
-        asyncssh.listen(
+
+    async def listen() -> Any:
+        return await asyncssh.listen(
             "127.0.0.1",
             0,
             server_host_keys=[key],
             server_factory=_Open if lets_in else _Closed,
             process_factory=lambda process: _run(server, process),
         )
-    )
+
+    acceptor = call(listen())
     server.port = acceptor.get_port()
     public = key.export_public_key().decode().strip()
     server.known_hosts.write_text(f"[127.0.0.1]:{server.port} {public}\n")
     try:
         yield server
     finally:
-        acceptor.close()
-        call(acceptor.wait_closed())
+        call(_end(acceptor))
         loop.call_soon_threadsafe(loop.stop)
         thread.join(30)
         loop.close()
+
+
+async def _end(acceptor: Any) -> None:
+    """Close the server, once its commands have ended: they do with their connections."""
+    acceptor.close()
+    await acceptor.wait_closed()
+    own = asyncio.current_task()
+    running = {task for task in asyncio.all_tasks() if task is not own}
+    _, pending = await asyncio.wait(running, timeout=10) if running else (set(), set())
+    for task in pending:
+        task.cancel()
+    await asyncio.gather(*pending, return_exceptions=True)
 
 
 async def _run(server: SshServer, process: Any) -> None:

@@ -75,7 +75,7 @@ def test_jobs_show_certificates(tmp_path: Path) -> None:
     ("system", "keys", "lines"),
     [
         ("pbs", {"queue": "q", "account": "a", "walltime": "01:00:00"}, {"#PBS -q q", "#PBS -A a"}),
-        ("lsf", {"queue": "q", "account": "a"}, {"#BSUB -q q", "#BSUB -P a", "#BSUB -n 4"}),
+        ("lsf", {"queue": "q", "account": "a"}, {"#BSUB -q q", '#BSUB -P "a"', "#BSUB -n 4"}),
         (
             "htcondor",
             {"disk": "20GB", "directives": ("getenv = true",)},
