@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from distributed import Client
 
@@ -150,5 +150,5 @@ class Ground:
         return self.time_run(title, sweep, place, seats)
 
 
-def _no_search(*_: object) -> Sequence[int]:
+def _no_search(*_: object) -> NoReturn:
     raise InternalError("a sweep to be timed is planned, not searched for")
