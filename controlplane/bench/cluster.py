@@ -17,8 +17,8 @@ from ..contract.cluster import Cluster, LocalWorkers
 from ..contract.errors import ConfigError
 from ..contract.testbed import Testbed
 from ..machine.log import LOG, ShowStep
-from .cluster_runs import Ground, Sweep, Timed
-from .cluster_spans import TRIAL_S, Span, gaps_s, per_minute, share_percent
+from .cluster_runs import RunTimer, TimedRun, TimedSweep
+from .cluster_spans import TRIAL_S, TrialSpan, gaps_s, per_minute, share_percent
 
 MIXES = (1, 3, 5, 7, 9)
 SHORT_S, LONG_S = 10, 80
@@ -41,7 +41,7 @@ class OnWorkers:
     """
 
     workers: int
-    timed: Timed
+    timed: TimedRun
     came: tuple[Outcome, ...]
 
     @property
@@ -75,16 +75,16 @@ def bench_cluster(
             f"testbed {testbed.model.name!r}: target {testbed.model.target} runs in real time; "
             "choose a testbed of target virtual"
         )
-    ground = Ground(testbed, folder, show_step)
-    sweep = Sweep(SHORT_S, MIXES, trials)
-    lanes = ground.time_run("lanes", sweep, None, None)
-    runs = [_on_workers(ground, number, sweep) for number in workers]
-    long = _on_workers(ground, 1, Sweep(LONG_S, MIXES[2:3], 1))
+    timer = RunTimer(testbed, folder, show_step)
+    sweep = TimedSweep(SHORT_S, MIXES, trials)
+    lanes = timer.time_run("lanes", sweep, None, None)
+    runs = [_on_workers(timer, number, sweep) for number in workers]
+    long = _on_workers(timer, 1, TimedSweep(LONG_S, MIXES[2:3], 1))
     stored = {SHORT_S: _middle(runs[0].came), LONG_S: _middle(long.came)}
     return (
         *rates(lanes, runs),
         *(gap for run in runs for gap in gap_benchmark(run.name, run.came)),
-        *_intakes(ground, stored),
+        *_intakes(timer, stored),
         *(_unpacking(folder, seconds, each) for seconds, each in stored.items()),
     )
 
@@ -93,10 +93,10 @@ def _local(workers: int) -> Cluster:
     return Cluster(name=f"local-{workers}", local=LocalWorkers(workers=workers))
 
 
-def _on_workers(ground: Ground, workers: int, sweep: Sweep) -> OnWorkers:
+def _on_workers(timer: RunTimer, workers: int, sweep: TimedSweep) -> OnWorkers:
     with connected(_local(workers)) as client:
         seats = sum(await_seats(client, LOG.info).values())
-        timed, came = ground.on_workers(f"local:{workers}", sweep, client, seats)
+        timed, came = timer.on_workers(f"local:{workers}", sweep, client, seats)
     return OnWorkers(workers, timed, tuple(came))
 
 
@@ -106,7 +106,7 @@ def _middle(came: Sequence[Outcome]) -> Outcome:
     return sorted(good, key=lambda each: len(each.parcel))[len(good) // 2]
 
 
-def rates(lanes: Timed, runs: Sequence[OnWorkers]) -> list[Benchmark]:
+def rates(lanes: TimedRun, runs: Sequence[OnWorkers]) -> list[Benchmark]:
     """Trials a minute of the same sweep at each place, and what more workers bring.
 
     Args:
@@ -127,11 +127,11 @@ def rates(lanes: Timed, runs: Sequence[OnWorkers]) -> list[Benchmark]:
     ]
 
 
-def _trials_per_minute(timed: Timed) -> float:
+def _trials_per_minute(timed: TimedRun) -> float:
     return per_minute(timed.trials, timed.wall_s)
 
 
-def _rate(name: str, timed: Timed) -> Benchmark:
+def _rate(name: str, timed: TimedRun) -> Benchmark:
     return Benchmark(
         name=f"cluster_trials_per_minute_{name}",
         unit="trials a minute",
@@ -149,7 +149,7 @@ def gap_benchmark(name: str, came: Sequence[Outcome]) -> list[Benchmark]:
         name: Of the place.
         came: What came back from there.
     """
-    spans = [Span(o.worker, o.began_at, o.ended_at) for o in came if not o.failure]
+    spans = [TrialSpan(o.worker, o.began_at, o.ended_at) for o in came if not o.failure]
     gaps = gaps_s(spans)
     if not gaps:
         return []
@@ -167,20 +167,20 @@ def gap_benchmark(name: str, came: Sequence[Outcome]) -> list[Benchmark]:
     ]
 
 
-def _intakes(ground: Ground, stored: dict[int, Outcome]) -> list[Benchmark]:
+def _intakes(timer: RunTimer, stored: dict[int, Outcome]) -> list[Benchmark]:
     """What client and scheduler can take in, of parcels of each size."""
     found = []
     with connected(_local(INTAKE_WORKERS)) as client:
         seats = sum(await_seats(client, LOG.info).values())
         for seconds, outcome in stored.items():
-            sweep = Sweep(seconds, MIXES, INTAKE[seconds])
+            sweep = TimedSweep(seconds, MIXES, INTAKE[seconds])
             title = f"stored trials of {seconds} s"
-            timed = ground.without_trials(title, sweep, client, seats, outcome)
+            timed = timer.without_trials(title, sweep, client, seats, outcome)
             found += intake_benchmarks(seconds, timed, outcome)
     return found
 
 
-def intake_benchmarks(seconds: int, timed: Timed, stored: Outcome) -> list[Benchmark]:
+def intake_benchmarks(seconds: int, timed: TimedRun, stored: Outcome) -> list[Benchmark]:
     """What client and scheduler can take in.
 
     Args:

@@ -39,7 +39,7 @@ sweep: {{mixes: [{mixes}]}}
 
 
 @dataclass(frozen=True)
-class Sweep:
+class TimedSweep:
     """Trials of ten flows at 100 Mbit/s, 40 ms, 2 BDP, with every postcard.
 
     Attributes:
@@ -61,7 +61,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedRun:
     """A run that was timed.
 
     Attributes:
@@ -76,8 +76,8 @@ class Timed:
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What all runs have in common.
+class RunTimer:
+    """Times runs, one after the other.
 
     Attributes:
         testbed: The testbed, in virtual time.
@@ -89,7 +89,9 @@ class Ground:
     folder: Path
     show_step: ShowStep
 
-    def time_run(self, title: str, sweep: Sweep, place: Place | None, seats: int | None) -> Timed:
+    def time_run(
+        self, title: str, sweep: TimedSweep, place: Place | None, seats: int | None
+    ) -> TimedRun:
         """Run a sweep from its plan to its last trial.
 
         Args:
@@ -109,18 +111,18 @@ class Ground:
         begun, cpu = time.perf_counter(), time.process_time()
         try:
             records = execute(run, show, place)
-            return Timed(len(records), time.perf_counter() - begun, time.process_time() - cpu)
+            return TimedRun(len(records), time.perf_counter() - begun, time.process_time() - cpu)
         finally:
             shutil.rmtree(run.directory.path)
 
-    def _new_run(self, sweep: Sweep, seats: int | None) -> ActiveRun:
+    def _new_run(self, sweep: TimedSweep, seats: int | None) -> ActiveRun:
         scenario = sweep.scenario
         plan = plan_run(scenario, self.testbed, _no_search, seats)
         return new_run(self.folder, scenario, self.testbed, plan, _no_search)
 
     def on_workers(
-        self, title: str, sweep: Sweep, client: Client, seats: int
-    ) -> tuple[Timed, list[Outcome]]:
+        self, title: str, sweep: TimedSweep, client: Client, seats: int
+    ) -> tuple[TimedRun, list[Outcome]]:
         """Run a sweep on workers; also returns all that came back.
 
         Args:
@@ -134,8 +136,8 @@ class Ground:
         return self.time_run(title, sweep, place, seats), came
 
     def without_trials(
-        self, title: str, sweep: Sweep, client: Client, seats: int, stored: Outcome
-    ) -> Timed:
+        self, title: str, sweep: TimedSweep, client: Client, seats: int, stored: Outcome
+    ) -> TimedRun:
         """Run a sweep of trials that take no time: each returns a stored one.
 
         Args:

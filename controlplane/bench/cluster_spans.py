@@ -12,7 +12,7 @@ TRIAL_S = 10.0
 
 
 @dataclass(frozen=True)
-class Span:
+class TrialSpan:
     """A trial on a worker.
 
     Attributes:
@@ -26,7 +26,7 @@ class Span:
     ended_s: float
 
 
-def gaps_s(spans: Iterable[Span]) -> list[float]:
+def gaps_s(spans: Iterable[TrialSpan]) -> list[float]:
     """Seconds from the end of each trial to the beginning of the next one of the same worker.
 
     Packing, sending, Dask's scheduling and the next request are in them.
@@ -34,7 +34,7 @@ def gaps_s(spans: Iterable[Span]) -> list[float]:
     Args:
         spans: Trials of all workers, in any order.
     """
-    of_worker: dict[str, list[Span]] = defaultdict(list)
+    of_worker: dict[str, list[TrialSpan]] = defaultdict(list)
     for span in spans:
         of_worker[span.worker].append(span)
     return [

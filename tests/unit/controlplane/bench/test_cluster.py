@@ -13,8 +13,8 @@ from nashbed.controlplane.bench.cluster import (
     intake_benchmarks,
     rates,
 )
-from nashbed.controlplane.bench.cluster_runs import Sweep, Timed
-from nashbed.controlplane.bench.cluster_spans import Span, gaps_s, share_percent
+from nashbed.controlplane.bench.cluster_runs import TimedRun, TimedSweep
+from nashbed.controlplane.bench.cluster_spans import TrialSpan, gaps_s, share_percent
 from nashbed.controlplane.cluster.request import Outcome
 from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
@@ -26,7 +26,12 @@ def outcome(worker: str, began_at: float, ended_at: float, failure: str = "") ->
 
 
 def test_a_gap_is_between_trials_of_one_worker_in_the_order_of_time() -> None:
-    spans = [Span("b", 5.0, 9.0), Span("a", 3.5, 4.0), Span("a", 0.0, 3.0), Span("a", 4.25, 6.0)]
+    spans = [
+        TrialSpan("b", 5.0, 9.0),
+        TrialSpan("a", 3.5, 4.0),
+        TrialSpan("a", 0.0, 3.0),
+        TrialSpan("a", 4.25, 6.0),
+    ]
     assert gaps_s(spans) == [0.5, 0.25]  # the clocks of a and b are not compared
     assert gaps_s([]) == []
     assert share_percent(0.2) == 2.0
@@ -41,8 +46,8 @@ def test_gaps_are_held_against_the_goal() -> None:
 
 
 def test_rates_and_what_more_workers_bring() -> None:
-    one, two = (OnWorkers(n, Timed(10, wall_s, 1.0), ()) for n, wall_s in ((1, 30.0), (2, 20.0)))
-    found = {each.name: each.median for each in rates(Timed(10, 15.0, 1.0), [one, two])}
+    one, two = (OnWorkers(n, TimedRun(10, wall_s, 1.0), ()) for n, wall_s in ((1, 30.0), (2, 20.0)))
+    found = {each.name: each.median for each in rates(TimedRun(10, 15.0, 1.0), [one, two])}
     assert found == {
         "cluster_trials_per_minute_lanes": 40.0,
         "cluster_trials_per_minute_local_1": 20.0,
@@ -53,7 +58,7 @@ def test_rates_and_what_more_workers_bring() -> None:
 
 def test_intake_is_told_by_time_processor_and_size() -> None:
     stored = Outcome("a", parcel=bytes(9 * 10**6), began_at=1.0, ended_at=10.0)
-    benchmarks = intake_benchmarks(80, Timed(40, 8.0, 2.0), stored)
+    benchmarks = intake_benchmarks(80, TimedRun(40, 8.0, 2.0), stored)
     assert benchmarks[-1].data == {"trial_s": 9.0}
     found = {each.name: each.median for each in benchmarks}
     assert found == {
@@ -64,7 +69,7 @@ def test_intake_is_told_by_time_processor_and_size() -> None:
 
 
 def test_the_sweep_is_a_scenario() -> None:
-    scenario = Sweep(10, MIXES, 3).scenario.model
+    scenario = TimedSweep(10, MIXES, 3).scenario.model
     assert scenario.trials == 3
     assert len(scenario.sweep.mixes) == len(MIXES)
 
