@@ -12,7 +12,7 @@ from ..contract.errors import EXIT_INTERRUPTED, Interrupted
 from ..machine import command, facts
 from .own_process import nashbed_command
 
-PARTS = ("startup", "replay", "virtual", "forward", "cpu", "lanes", "panel", "analysis")
+PARTS = ("startup", "replay", "virtual", "cluster", "forward", "cpu", "lanes", "panel", "analysis")
 
 IN_REAL_TIME = ("forward", "cpu", "lanes", "panel")
 

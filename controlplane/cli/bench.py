@@ -53,6 +53,9 @@ Folder = Annotated[
 Seconds = Annotated[float, typer.Option(min=0.2, max=3600.0, help="Measured seconds, each time.")]
 Warmup = Annotated[float, typer.Option(min=0.0, max=600.0, help="Seconds before that.")]
 
+CLUSTER_DISK_BYTES = 2 * 10**9
+"""What the largest run of `bench cluster` writes, and more; it is removed afterwards."""
+
 app = new_app(
     "bench",
     help="Measure speed and memory of this installation.",
@@ -217,6 +220,32 @@ def virtual(
     with work_folder() as folder, step_display() as show_step:
         benchmarks = bench_virtual(BenchSite(bed, folder), repetitions, show_step)
     return _answer("virtual", benchmarks, as_json)
+
+
+@app.command(epilog="Example: nashbed bench cluster --workers 1 --workers 2 --json")
+def cluster(
+    testbed: TestbedName = "virtual",
+    workers: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--workers", min=1, max=64, help="Workers of this machine.", show_default="1 and 2"
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(min=2, help="Trials of each of five mixes.")] = 4,
+    as_json: AsJson = False,
+) -> int:
+    """What trials on Dask's workers cost (3 min).
+
+    The same sweep in virtual time on this machine's lanes and on workers, then trials that take no
+    time: how fast client and scheduler take results in.
+    """
+    from ..bench.cluster import bench_cluster  # noqa: PLC0415 - Dask takes long to import
+
+    bed = load_testbed(find_testbed(testbed))
+    with work_folder() as folder, step_display() as show_step:
+        check_host(bed.model, folder, CLUSTER_DISK_BYTES)
+        benchmarks = bench_cluster(bed, folder, workers or [1, 2], trials, show_step)
+    return _answer("cluster", benchmarks, as_json)
 
 
 @app.command(epilog="Example: nashbed bench cpu --lanes 12 --rate 50mbit")

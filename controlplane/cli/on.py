@@ -19,7 +19,7 @@ from ..machine.paths import VIRTUAL_TESTBED
 from .options import choose_testbed
 
 if TYPE_CHECKING:
-    from ..run.place import Place
+    from ..run.place import TrialPlace
 
 On = Annotated[
     str | None,
@@ -49,7 +49,7 @@ class Crew:
         workers: Its workers.
     """
 
-    place: Place
+    place: TrialPlace
     seats: int
     workers: int
 
@@ -96,18 +96,23 @@ def choose_testbed_for(name: str | None, on: str | None) -> Loaded[Testbed]:
 
 
 @contextmanager
-def crew_of(cluster: Cluster) -> Iterator[Crew]:
+def crew_of(cluster: Cluster, first_worker_s: float | None = None) -> Iterator[Crew]:
     """Reach a cluster, or start it, for as long as the block lasts; waits for its first worker.
+
+    Args:
+        cluster: The cluster.
+        first_worker_s: How long it waits, in seconds; None: as long as a batch system may take.
 
     Raises:
         NashbedError: It cannot be reached, or has no worker.
     """
     from ..cluster.connect import connected  # noqa: PLC0415 - Dask takes long to import
-    from ..cluster.crew import await_seats  # noqa: PLC0415
+    from ..cluster.crew import FIRST_WORKER_S, await_seats  # noqa: PLC0415
     from ..cluster.on_cluster import OnCluster  # noqa: PLC0415
 
     with connected(cluster) as client:
-        workers = await_seats(client, say)
+        patience_s = FIRST_WORKER_S if first_worker_s is None else first_worker_s
+        workers = await_seats(client, say, patience_s)
         place = OnCluster(client, say, cluster.shared or "")
         yield Crew(place, sum(workers.values()), len(workers))
 

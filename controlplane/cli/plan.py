@@ -21,6 +21,9 @@ from .console import step_display
 from .on import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
 
+FIRST_WORKER_S = 30.0
+"""How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""
+
 app = new_app()
 
 
@@ -59,7 +62,7 @@ def plan(
     crew_facts: dict[str, object] = {}
     crew_line = ""
     if cluster is not None:
-        with crew_of(cluster) as crew:
+        with crew_of(cluster, FIRST_WORKER_S) as crew:
             seats = crew.seats
             crew_facts = {"cluster": {"workers": crew.workers, "seats": crew.seats}}
             crew_line = f"cluster: workers: {crew.workers}, seats (trials at once): {crew.seats}\n"

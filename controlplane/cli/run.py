@@ -13,7 +13,7 @@ from ..machine.preflight import check_host, require_disk
 from ..plan.resources import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
 from ..run.controls import controls_of, require_strategies
-from ..run.place import Place
+from ..run.place import TrialPlace
 from ..run.planning import plan_run
 from ..run.runner import execute
 from ..run.standing import EACH_SEAT
@@ -112,7 +112,7 @@ def _require_planned_here(active: ActiveRun) -> None:
         )
 
 
-def carry_out(active: ActiveRun, place: Place | None = None) -> None:
+def carry_out(active: ActiveRun, place: TrialPlace | None = None) -> None:
     """Run the jobs of a run with a display on standard error.
 
     Args:
@@ -137,7 +137,9 @@ def carry_out(active: ActiveRun, place: Place | None = None) -> None:
         raise
 
 
-def _finish(active: ActiveRun, no_report: bool, as_json: bool, place: Place | None = None) -> int:
+def _finish(
+    active: ActiveRun, no_report: bool, as_json: bool, place: TrialPlace | None = None
+) -> int:
     """Run all jobs, then show the results; returns the exit code."""
     carry_out(active, place)
     results = results_of_run(active.directory.path, with_report=not no_report)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,9 +17,10 @@ from ..run.work import Job
 from ..store.run_directory import keep_testbed
 from .bundle import bundle_of
 from .plugin import RunOnWorker
-from .request import TestbedOffer
+from .request import TestbedOffer, TrialOutcome
 from .roster import Say
-from .scheduler import ClusterScheduler, Notes
+from .scheduler import ClusterScheduler, Notes, Task
+from .tasks import run_trial
 from .topics import topic_of
 
 
@@ -31,15 +32,19 @@ class OnCluster:
         client: Of the cluster.
         say: Told what the user should know.
         shared: Folder on a shared file system, for large tables; empty: there is none.
+        task: What workers do with a trial; `nashbed bench cluster` has its own.
+        on_outcome: Called with all that comes back.
     """
 
     client: Client
     say: Say
     shared: str = ""
+    task: Task = run_trial
+    on_outcome: Callable[[TrialOutcome], None] = lambda outcome: None
 
     @contextmanager
     def opened(self, run: ActiveRun, first: list[Job]) -> Iterator[ClusterScheduler]:
-        """See `Place`: every worker that there is, or comes later, is made one of the run."""
+        """See `TrialPlace`: every worker that there is, or comes later, is made one of the run."""
         bed = run.testbed.model
         if bed.is_virtual:
             run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
@@ -56,9 +61,11 @@ class OnCluster:
             run.directory.write("manifest.json", run.manifest)
 
         bundle = bundle_of(run, self.shared)
+        notes = Notes(on_lab, on_offer, self.on_outcome)
         scheduler = ClusterScheduler(
-            self.client, bundle, run.directory, first, run.work, Notes(on_lab, on_offer), self.say
+            self.client, bundle, run.directory, first, run.work, notes, self.say
         )
+        scheduler.task = self.task
         plugin = RunOnWorker(bundle.model_dump_json())
         topic = topic_of(bundle.run)
         self.client.subscribe_topic(topic, scheduler.roster.on_event)

@@ -75,7 +75,7 @@ class RunBundle(ContractModel):
         return f"nashbed-testbed-{name}-{testbed}" if testbed else f"nashbed-{name}"
 
 
-class TrialRequest(ContractModel):
+class TrialAssignment(ContractModel):
     """A trial for a worker.
 
     Attributes:
@@ -130,7 +130,7 @@ class Sent(ContractModel):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrialOutcome:
     """What came of a trial on a worker: a parcel and what comes with it, or a failure.
 
     Attributes:
@@ -138,9 +138,13 @@ class Outcome:
         sent: A `Sent`, as JSON; empty after a failure.
         parcel: The sealed trial, as `Parcel.to_bytes` has it; empty after a failure.
         failure: A `Failure`, as JSON; empty: there is none.
+        began_at: When the trial began, in seconds of the worker's clock; 0 after a failure.
+        ended_at: When it was sealed there, before it was packed; 0 after a failure.
     """
 
     worker: str
     sent: str = ""
     parcel: bytes = b""
     failure: str = ""
+    began_at: float = 0.0
+    ended_at: float = 0.0

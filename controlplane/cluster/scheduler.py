@@ -35,7 +35,7 @@ from .crew import address_of
 from .failures import error_of
 from .kernels import pack_kernel
 from .parcel import Parcel, ParcelError, unpack
-from .request import Failure, Outcome, RunBundle, Sent, TestbedOffer, TrialRequest
+from .request import Failure, RunBundle, Sent, TestbedOffer, TrialAssignment, TrialOutcome
 from .roster import Roster, Say
 from .spread import choose_testbed, most_handed
 from .tasks import answer_offer, run_trial, take_kernels
@@ -44,19 +44,23 @@ LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
 MOST_DEATHS = 3
 """Times that Dask may give a trial up, each after several workers have died with it."""
+Task = Callable[[str], TrialOutcome]
+"""What a worker does with a `TrialAssignment` as JSON."""
 
 
 @dataclass(frozen=True)
 class Notes:
-    """What a run's manifest learns from its workers.
+    """What a run learns from its workers.
 
     Attributes:
         lab: Called with what the first trial ran on, before it is sealed.
         offer: Called with a real testbed before it gets trials; raises NashbedError to refuse it.
+        outcome: Called with all that comes back.
     """
 
     lab: Callable[[LabFacts], None]
     offer: Callable[[TestbedOffer], None]
+    outcome: Callable[[TrialOutcome], None]
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Handed:
         testbed: The real testbed that it was given to; empty: virtual time.
     """
 
-    future: Future[Outcome]
+    future: Future[TrialOutcome]
     job: Job
     testbed: str
 
@@ -85,6 +89,10 @@ class ClusterScheduler:
         work: Says which jobs follow from one that ended.
         notes: Told what the manifest is to say.
         say: Told what the user should know.
+
+    Attributes:
+        roster: The workers.
+        task: What a worker does with a trial.
     """
 
     def __init__(
@@ -104,10 +112,11 @@ class ClusterScheduler:
         self._book = JobBook(first, work)
         self._notes = notes
         self._say = say
+        self.task: Task = run_trial
         self._handed: dict[str, Handed] = {}
         self._adrift: set[str] = set()
         self._deaths: dict[str, int] = {}
-        self._done: queue.SimpleQueue[tuple[str, Future[Outcome]]] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[str, Future[TrialOutcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._knows_lab = False
         self.roster = Roster(self._started, say)
@@ -228,10 +237,10 @@ class ClusterScheduler:
                 handed[testbed] += 1
 
     def _submit(self, trial: str, job: Job, testbed: str) -> None:
-        request = TrialRequest(run=self._bundle.run, trial=job.trial, attempt=job.attempt)
+        request = TrialAssignment(run=self._bundle.run, trial=job.trial, attempt=job.attempt)
         key = f"{trial}-{uuid.uuid4().hex[:8]}"
         future = self._client.submit(
-            run_trial,
+            self.task,
             request.model_dump_json(),
             key=key,
             pure=False,
@@ -258,24 +267,25 @@ class ClusterScheduler:
         except queue.Empty:
             return
 
-    def _take(self, trial: str, future: Future[Outcome]) -> None:
+    def _take(self, trial: str, future: Future[TrialOutcome]) -> None:
         if trial not in self._handed or self._handed[trial].future.key != future.key:
             return  # it was withdrawn
         job = self._handed.pop(trial).job
         try:
-            outcome: Outcome = future.result()
+            outcome: TrialOutcome = future.result()
         except KilledWorker as error:
             self._killed(trial, error)
             return
         except (TimeoutError, CancelledError, OSError) as error:
             raise self._lost() from error
+        self._notes.outcome(outcome)
         if outcome.failure:
             self._failed(job, Failure.model_validate_json(outcome.failure))
         else:
             self._arrived(trial, job, outcome)
         self._leave(trial, job)
 
-    def _arrived(self, trial: str, job: Job, outcome: Outcome) -> None:
+    def _arrived(self, trial: str, job: Job, outcome: TrialOutcome) -> None:
         """A trial came back; one that cannot be unpacked is repeated, as after a host's failure."""
         try:
             valid = self._seal(trial, outcome).valid
@@ -293,7 +303,7 @@ class ClusterScheduler:
                 self._book.begin(trial, job, "")
             self._book.free(trial)
 
-    def _seal(self, trial: str, outcome: Outcome) -> TrialRecord:
+    def _seal(self, trial: str, outcome: TrialOutcome) -> TrialRecord:
         sent = Sent.model_validate_json(outcome.sent)
         if not self._knows_lab:
             self._notes.lab(sent.lab)

@@ -21,23 +21,23 @@ from .identity import KernelIdentity
 from .kernels import install_kernel
 from .parcel import pack
 from .plugin import RunOnWorker, plugin_name
-from .request import Failure, Outcome, Sent, TrialRequest
+from .request import Failure, Sent, TrialAssignment, TrialOutcome
 from .topics import STARTED, topic_of
 
 
-def run_trial(text: str) -> Outcome:
+def run_trial(text: str) -> TrialOutcome:
     """Run a trial on this worker.
 
     Args:
-        text: A `TrialRequest`, as JSON.
+        text: A `TrialAssignment`, as JSON.
 
     Returns:
         The sealed trial, or why there is none: nothing is raised, so that a client can tell a trial
         that failed from a worker that is gone.
     """
     worker = get_worker()
-    request = TrialRequest.model_validate_json(text)
-    worker.log_event(topic_of(request.run), _started(worker, request))
+    request = TrialAssignment.model_validate_json(text)
+    tell_start(worker, request)
     try:
         return _outcome(worker, request)
     except NashbedError as error:
@@ -47,7 +47,7 @@ def run_trial(text: str) -> Outcome:
     except Exception as error:
         LOG.exception("a trial failed on worker %s", worker.address)
         failure = _failure(worker, error, traceback.format_exc())
-    return Outcome(worker.address, failure=failure.model_dump_json())
+    return TrialOutcome(worker.address, failure=failure.model_dump_json())
 
 
 def _leave(worker: Worker, run: str, reason: str) -> None:
@@ -58,17 +58,21 @@ def _leave(worker: Worker, run: str, reason: str) -> None:
     wait(worker.loop, plugin.leave, worker, reason)
 
 
-def _outcome(worker: Worker, request: TrialRequest) -> Outcome:
+def _outcome(worker: Worker, request: TrialAssignment) -> TrialOutcome:
     plugin = worker.plugins[plugin_name(request.run)]
     assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
+    began_at = time.time()
     sealed = plugin.workplace.run(request)
+    ended_at = time.time()
     try:
         with disk_errors(sealed.folder):
             parcel = pack(sealed.folder, plugin.shared).to_bytes()
     finally:
         shutil.rmtree(sealed.folder, ignore_errors=True)
     sent = Sent(lab=sealed.lab.facts(), ran_on=plugin.workplace.ran_on)
-    return Outcome(worker.address, sent.model_dump_json(), parcel)
+    return TrialOutcome(
+        worker.address, sent.model_dump_json(), parcel, began_at=began_at, ended_at=ended_at
+    )
 
 
 async def take_kernels(
@@ -112,14 +116,20 @@ async def answer_offer(run: str, refusal: str, dask_worker: Worker | None = None
         await plugin.take_part(dask_worker)
 
 
-def _started(worker: Worker, request: TrialRequest) -> dict[str, object]:
-    return {
+def tell_start(worker: Worker, request: TrialAssignment) -> None:
+    """Tell the client that a trial has begun here.
+
+    Args:
+        worker: This worker.
+        request: The trial.
+    """
+    told = {
         "what": STARTED,
         "trial": request.trial.attempt_id(request.attempt),
         "worker": worker.address,
         "name": str(worker.name),
-        "at": time.time(),
     }
+    worker.log_event(topic_of(request.run), told)
 
 
 def _failure(worker: Worker, error: Exception, words: str) -> Failure:

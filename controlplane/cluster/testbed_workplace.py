@@ -29,7 +29,7 @@ from ..run.planning import plan_with
 from ..run.standing import after_load, standing
 from ..store.run_directory import RunDirectory
 from .bundle import unpacked_controls
-from .request import RunBundle, TestbedOffer, TrialRequest
+from .request import RunBundle, TestbedOffer, TrialAssignment
 from .shared_lanes import SharedLanes
 from .trial_here import Ground, Sealed
 
@@ -135,7 +135,7 @@ class TestbedWorkplace:
         facts = testbed_facts(testbed, known, self._lab.facts(), host)
         return ran_on, TestbedOffer(name=testbed.model.name, text=testbed.text, facts=facts)
 
-    def run(self, request: TrialRequest) -> Sealed:
+    def run(self, request: TrialAssignment) -> Sealed:
         """Run a trial, as this testbed's target has it, and seal it in this worker's folder.
 
         Args:

@@ -21,7 +21,7 @@ from ..machine.make_session import local_session
 from ..machine.session import MakeSession, SessionRequest
 from ..store.run_directory import RunDirectory
 from .bundle import unpacked_controls
-from .request import RunBundle, TrialRequest
+from .request import RunBundle, TrialAssignment
 from .trial_here import Ground, Sealed
 
 
@@ -84,7 +84,7 @@ class Workplace:
             controls=unpacked_controls(bundle.controls, folder / "controls"),
         )
 
-    def run(self, request: TrialRequest) -> Sealed:
+    def run(self, request: TrialAssignment) -> Sealed:
         """Run a trial and seal it in this worker's folder.
 
         Args:

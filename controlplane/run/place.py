@@ -25,7 +25,7 @@ class TrialScheduler(Protocol):
         """
 
 
-class Place(Protocol):
+class TrialPlace(Protocol):
     """Where trials are carried out."""
 
     def opened(self, run: ActiveRun, first: list[Job]) -> AbstractContextManager[TrialScheduler]:

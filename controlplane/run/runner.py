@@ -6,13 +6,13 @@ from ..contract.errors import Interrupted, NashbedError
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG, close_log, log_to
 from .active_run import ActiveRun
-from .place import Place
+from .place import TrialPlace
 from .snapshot import OnProgress
 from .this_machine import ThisMachine
 
 
 def execute(
-    run: ActiveRun, on_progress: OnProgress, place: Place | None = None
+    run: ActiveRun, on_progress: OnProgress, place: TrialPlace | None = None
 ) -> list[TrialRecord]:
     """Run all jobs of a run; returns every sealed record.
 

@@ -39,7 +39,7 @@ class ThisMachine:
 
     @contextmanager
     def opened(self, run: ActiveRun, first: list[Job]) -> Iterator[LaneScheduler]:
-        """See `Place`."""
+        """See `TrialPlace`."""
         bed = run.testbed.model
         if bed.is_virtual:
             run.manifest = with_guest_kernels(run.manifest, bed, run.plan)

@@ -25,7 +25,7 @@ from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
 from .controls import keep_controls, kept_controls
 from .manifest import new_manifest
-from .place import Place
+from .place import TrialPlace
 from .repetition import Repetition, key_of
 from .runner import execute
 from .snapshot import OnProgress, Snapshot
@@ -110,7 +110,7 @@ class Verification:
         self,
         on_progress: OnProgress,
         on_environment: OnEnvironment,
-        place: Place | None = None,
+        place: TrialPlace | None = None,
     ) -> None:
         """Run the trials again and compare each.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.cluster.bundle import bundle_of, run_name, unpacked_controls
-from nashbed.controlplane.cluster.request import ControlSource, RunBundle, TrialRequest
+from nashbed.controlplane.cluster.request import ControlSource, RunBundle, TrialAssignment
 from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.contract.control import control_sources, read_control
 from nashbed.controlplane.contract.errors import ConfigError, InternalError
@@ -119,7 +119,7 @@ def test_the_workers_session_has_the_control(
     bundle = bundle_of(run)
     worker = Place(travelled(bundle), tmp_path / "work")
     try:
-        request = TrialRequest(run=bundle.run, trial=run.plan.trials[0], attempt=0)
+        request = TrialAssignment(run=bundle.run, trial=run.plan.trials[0], attempt=0)
         sealed = worker.place.run(request)
         assert sealed.record.valid, sealed.record.invalid_reasons
         (asked,) = worker.requests
@@ -136,7 +136,7 @@ def test_each_thread_has_a_session_and_none_comes_after_the_end(
     run = make_virtual_run()
     bundle = bundle_of(run)
     worker = Place(bundle, tmp_path / "work")
-    requests = [TrialRequest(run=bundle.run, trial=t, attempt=0) for t in run.plan.trials]
+    requests = [TrialAssignment(run=bundle.run, trial=t, attempt=0) for t in run.plan.trials]
     try:
         for request in requests[:2]:
             worker.place.run(request)

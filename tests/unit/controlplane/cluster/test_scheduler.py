@@ -18,7 +18,7 @@ from nashbed.controlplane.cluster import plugin as plugin_module
 from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster import tasks
 from nashbed.controlplane.cluster.parcel import Parcel, ParcelError, pack
-from nashbed.controlplane.cluster.request import Outcome, TrialRequest
+from nashbed.controlplane.cluster.request import TrialAssignment, TrialOutcome
 from nashbed.controlplane.cluster.trial_here import Sealed
 from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
@@ -140,7 +140,7 @@ def test_the_others_run_everything_when_one_is_refused(
 class FullWorkplace(Workplace):
     """On a full disk."""
 
-    def run(self, request: TrialRequest) -> Sealed:
+    def run(self, request: TrialAssignment) -> Sealed:
         raise DiskFullError("/scratch: the disk is full")
 
 
@@ -254,7 +254,7 @@ DEATHS = [0]
 """How often a worker is yet to die; the workers are threads of this process."""
 
 
-def dying_trial(text: str) -> Outcome:
+def dying_trial(text: str) -> TrialOutcome:
     """In the place of `run_trial`: what a client sees of workers that died, then a trial."""
     if DEATHS[0]:
         DEATHS[0] -= 1
@@ -285,7 +285,7 @@ def test_what_a_worker_says_of_a_dead_target_ends_the_run(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Broken(Workplace):
-        def run(self, request: TrialRequest) -> Sealed:
+        def run(self, request: TrialAssignment) -> Sealed:
             raise TargetError("the data plane is broken")
 
     bed = make_bed(1)
@@ -300,7 +300,7 @@ def test_a_temporary_failure_of_a_worker_is_tried_again(
     failures = [CommandTimeoutError("it took too long")]
 
     class Slow(Workplace):
-        def run(self, request: TrialRequest) -> Sealed:
+        def run(self, request: TrialAssignment) -> Sealed:
             if failures:
                 raise failures.pop()
             return super().run(request)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cluster.bundle import bundle_of
 from nashbed.controlplane.cluster.plugin import misplaced
-from nashbed.controlplane.cluster.request import TrialRequest
+from nashbed.controlplane.cluster.request import TrialAssignment
 from nashbed.controlplane.cluster.testbed_workplace import Machine, TestbedWorkplace
 from nashbed.controlplane.contract.errors import ConfigError, HostError, NashbedError
 from nashbed.controlplane.contract.testbed import Testbed
@@ -63,7 +63,7 @@ def test_a_testbed_runs_trials_and_gives_its_machine_back(
     workplace = TestbedWorkplace(bundle, folder, file, machine.parts)
     try:
         assert workplace.seats == 2  # 250 Mbit/s carry two of 100 Mbit/s
-        request = TrialRequest(run=bundle.run, trial=run.plan.trials[0], attempt=0)
+        request = TrialAssignment(run=bundle.run, trial=run.plan.trials[0], attempt=0)
         sealed = workplace.run(request)
         assert sealed.record.valid, sealed.record.invalid_reasons
         assert sealed.record.id == request.trial.attempt_id(0)

@@ -1,0 +1,30 @@
+"""`nashbed bench cluster` on this machine: what must hold, never how fast."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.e2e.conftest import Nashbed
+from tests.e2e.test_cluster import place  # noqa: F401 - a fixture for every test here
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+
+
+def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:
+    process = nashbed.start("bench", "cluster", "--workers", "1", "--trials", "2", "--json")
+    out, err = process.communicate(timeout=300)
+    assert process.returncode in {0, 20}, err
+    found: dict[str, dict[str, Any]] = {each["name"]: each for each in json.loads(out)["figures"]}
+    lanes, workers = (found[f"cluster_trials_per_minute_{name}"] for name in ("lanes", "local_1"))
+    for each in (lanes, workers):
+        assert each["detail"].startswith("10 trials of 10 virtual s")
+    gaps = found["cluster_overhead_percent_local_1"]
+    # One worker: nine pairs of neighbours among ten trials, and none begins before the other ended.
+    assert len(gaps["values"]) == 9
+    assert min(gaps["values"]) > 0
+    assert len(gaps["data"]["trial_s"]) == 10
+    # Eight times as many virtual seconds have more postcards, whatever they are compressed to.
+    sizes = [found[f"cluster_mb_per_trial_{s}s"]["median"] for s in (10, 80)]
+    assert sizes[1] > 2 * sizes[0] > 0
