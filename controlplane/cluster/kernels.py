@@ -25,6 +25,7 @@ from ..machine.kernels import (
     kernel_cache,
     kernel_folder,
     read_kernel,
+    what_stops,
 )
 from ..machine.log import LOG
 from ..store.errors import disk_errors
@@ -115,4 +116,9 @@ def _check(folder: Path, identity: KernelIdentity) -> None:
         raise HostError(
             f"the kernel that came is {digest[:DIGITS]}, and should be {identity.release} "
             f"({identity.binary[:DIGITS]})"
+        )
+    if problem := what_stops(kernel):
+        raise HostError(
+            f"the client's kernel {kernel.release} does not run here ({problem}): build one there "
+            "(make virtual)"
         )

@@ -94,10 +94,21 @@ class RunOnWorker(WorkerPlugin):
         wrong = misplaced(self._planned, own_testbed())
         if wrong:
             self.refuse(worker, [wrong])
-        elif await asyncio.to_thread(lacking, self._bundle.identity):
+        elif await asyncio.to_thread(self._lacks_kernels_alone):
             self._tell(worker, WANTS_KERNELS)
         else:
             await self.join(worker)
+
+    def _lacks_kernels_alone(self) -> bool:
+        """Whether kernels are all that this worker lacks; else they would be given for nothing."""
+        client = self._bundle.identity
+        if not lacking(client):
+            return False
+        try:
+            here = identity_here(self._planned, [])
+        except NashbedError:
+            return False  # the comparison that follows says why
+        return not differences(client.model_copy(update={"kernels": ()}), here)
 
     async def join(self, worker: Worker) -> None:
         """Compare, and take part or say why not; a real testbed waits for the client's answer."""

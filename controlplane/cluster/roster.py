@@ -27,7 +27,7 @@ class Roster:
         self._seats: dict[str, int] = {}
         self._refused: dict[str, str] = {}
         self._testbeds: dict[str, str] = {}
-        self._wanting: set[str] = set()
+        self._wanting: dict[str, str] = {}
         self._offers: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -43,7 +43,7 @@ class Roster:
                 self._refused.pop(told["worker"], None)
         elif told["what"] == WANTS_KERNELS:
             with self._lock:
-                self._wanting.add(told["worker"])
+                self._wanting[told["worker"]] = str(told["host"])
         elif told["what"] == OFFERS:
             with self._lock:
                 self._offers[told["worker"]] = str(told["offer"])
@@ -83,10 +83,10 @@ class Roster:
         with self._lock:
             return bool(workers) and all(address in self._refused for address in workers)
 
-    def take_wanting(self) -> set[str]:
-        """Workers that lack a kernel of virtual time, each of them once."""
+    def take_wanting(self) -> dict[str, str]:
+        """Workers that lack a kernel of virtual time, each of them once -> their machines."""
         with self._lock:
-            wanting, self._wanting = self._wanting, set()
+            wanting, self._wanting = self._wanting, {}
         return wanting
 
     def take_offers(self) -> dict[str, str]:

@@ -22,7 +22,6 @@ from distributed.client import ClosedClientError
 from ..contract.errors import HostError, Interrupted, NashbedError
 from ..contract.lab_facts import LabFacts
 from ..contract.trial import TrialRecord
-from ..machine.kernels import find_kernel
 from ..machine.log import LOG
 from ..plan.resources import UNLIMITED_RESOURCES
 from ..run.job_book import JobBook
@@ -33,12 +32,12 @@ from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
 from .crew import address_of
 from .failures import error_of
-from .kernels import pack_kernel
+from .kernel_giver import KernelGiver
 from .parcel import Parcel, ParcelError, unpack
 from .request import Failure, RunBundle, Sent, TestbedOffer, TrialAssignment, TrialOutcome
 from .roster import Roster, Say
 from .spread import choose_testbed, most_handed
-from .tasks import answer_offer, run_trial, take_kernels
+from .tasks import answer_offer, run_trial
 
 LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
@@ -120,6 +119,7 @@ class ClusterScheduler:
         self._looked_s = 0.0
         self._knows_lab = False
         self.roster = Roster(self._started, say)
+        self._giver = KernelGiver(bundle, self._ask, say)
 
     def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
         """See `TrialScheduler`."""
@@ -155,7 +155,7 @@ class ClusterScheduler:
         try:
             workers = self._client.scheduler_info()["workers"]
             self.roster.present(workers)
-            self._give_kernels(self.roster.take_wanting())
+            self._giver.give(self.roster.take_wanting())
             for worker, offer in self.roster.take_offers().items():
                 self._answer(worker, TestbedOffer.model_validate_json(offer))
             self._withdraw()
@@ -166,18 +166,6 @@ class ClusterScheduler:
                 f"{self._address}: no worker takes part: {'; '.join(self.roster.refusals)}"
             )
 
-    def _give_kernels(self, wanting: set[str]) -> None:
-        """Workers that lack a kernel of virtual time get the client's."""
-        if not wanting:
-            return
-        self._say(f"{len(wanting)} workers lack a kernel of virtual time: giving them ours")
-        kernels = [
-            (kernel.model_dump_json(), pack_kernel(find_kernel(kernel.release)))
-            for kernel in self._bundle.identity.kernels
-        ]
-        for worker in sorted(wanting):
-            self._ask(worker, take_kernels, self._bundle.run, kernels)
-
     def _answer(self, worker: str, offer: TestbedOffer) -> None:
         """A real testbed takes part, unless there is a reason against it."""
         try:
@@ -186,12 +174,14 @@ class ClusterScheduler:
         except NashbedError as error:
             refusal = error.message
         run = self._bundle.run
-        self._ask(worker, answer_offer, run, refusal)
+        self._ask([worker], answer_offer, run, refusal)
 
-    def _ask(self, worker: str, what: Callable[..., object], *more: object) -> None:
-        """Have a worker do something; one that is gone by now is none of the scheduler's end."""
-        answers = self._client.run(what, *more, workers=[worker], on_error="return")
-        for answer in answers.values():
+    def _ask(self, workers: list[str], what: Callable[..., object], *more: object) -> None:
+        """Have workers do something; one that is gone by now is none of the scheduler's end."""
+        if not workers:  # Dask would take that for all of them
+            return
+        answers = self._client.run(what, *more, workers=workers, on_error="return")
+        for worker, answer in answers.items():
             if isinstance(answer, Exception):
                 LOG.warning("worker %s: %r", worker, answer)
 

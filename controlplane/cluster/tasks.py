@@ -98,6 +98,19 @@ async def take_kernels(
     await plugin.join(dask_worker)
 
 
+async def look_again(run: str, dask_worker: Worker | None = None) -> None:
+    """Take part in a run if another worker of this machine was given the kernels meanwhile.
+
+    Args:
+        run: The run's name.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = dask_worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker)
+    await plugin.setup(dask_worker)
+
+
 async def answer_offer(run: str, refusal: str, dask_worker: Worker | None = None) -> None:
     """Take part in a run with this worker's real testbed, or give it back.
 

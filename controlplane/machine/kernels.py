@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +31,8 @@ RECIPE = ("edits.py", "kernel.config", "nashbed_kern.c", "nashbed_user.c", "nash
 """The files of hosts/uml that a kernel is made with."""
 
 _NAME_DIGITS = 12
+ANSWER_S = 30.0
+"""How long a kernel may take to say its release; it takes milliseconds."""
 
 
 class NoKernelError(HostError):
@@ -179,6 +182,24 @@ def read_kernel(folder: Path) -> GuestKernel | None:
         binary=folder / BINARY,
         binary_digest=record.binary_digest,
     )
+
+
+def what_stops(kernel: GuestKernel) -> str:
+    """Why a kernel does not run on this machine; empty: it does.
+
+    It needs the C library that it was linked with, and an older system does not have that.
+
+    Args:
+        kernel: The kernel.
+    """
+    asked = [str(kernel.binary), "--version"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode:
+        return " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+    return "" if done.stdout.strip() == kernel.release else "it does not say its release"
 
 
 def _is_current(kernel: GuestKernel) -> bool:

@@ -16,7 +16,7 @@ from nashbed.controlplane.machine.kernels import (
 
 
 def put_kernel(release: str, package: str = "linux-source 1", digest: str = "") -> Path:
-    """Put a kernel into the cache; returns its folder.
+    """Put a kernel into the cache; returns its folder. All that it does is to say its release.
 
     Args:
         release: Its release.
@@ -27,7 +27,8 @@ def put_kernel(release: str, package: str = "linux-source 1", digest: str = "") 
     folder = kernel_folder(release, digest)
     (folder / TREE).mkdir(parents=True)
     (folder / TREE / "Makefile").write_text("all:\n")
-    (folder / BINARY).write_text(f"kernel {release}")
+    (folder / BINARY).write_text(f"#!/bin/sh\necho {release}\n")
+    (folder / BINARY).chmod(0o755)
     record = KernelRecord(
         release=release,
         package=package,

@@ -16,6 +16,8 @@ from nashbed.controlplane.cluster import workplace as workplace_module
 from nashbed.controlplane.cluster.on_cluster import OnCluster
 from nashbed.controlplane.cluster.quiet import quiet
 from nashbed.controlplane.cluster.request import RunBundle
+from nashbed.controlplane.cluster.scheduler import Task
+from nashbed.controlplane.cluster.tasks import run_trial
 from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -46,6 +48,7 @@ class Bed:
         sessions: Those that workers have made.
         workplaces: Those that workers have made, in this order.
         make_workplace: Makes one; tests put another in its place.
+        task: What workers do with a trial.
     """
 
     cluster: Any = None
@@ -54,6 +57,7 @@ class Bed:
     sessions: list[FakeGuestSession] = field(default_factory=list)
     workplaces: list[Workplace] = field(default_factory=list)
     make_workplace: Callable[..., Workplace] = Workplace
+    task: Task = run_trial
 
     def session(self, request: SessionRequest) -> FakeGuestSession:
         self.sessions.append(FakeGuestSession(request.core))
@@ -67,7 +71,9 @@ class Bed:
     def run(self, run: ActiveRun, on_progress: OnProgress = lambda _: None) -> list[TrialRecord]:
         """Run everything; whatever becomes of it, nothing of it is left running."""
         try:
-            return execute(run, on_progress, OnCluster(self.client, self.said.append))
+            return execute(
+                run, on_progress, OnCluster(self.client, self.said.append, task=self.task)
+            )
         finally:
             assert list(run.directory.trials.glob(".*")) == []
 

@@ -23,9 +23,12 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.kernels import (
     BINARY,
+    RECORD,
     TREE,
     GuestKernel,
+    KernelRecord,
     built_kernels,
+    file_digest,
     find_kernel,
     kernel_cache,
 )
@@ -117,6 +120,29 @@ def test_one_whose_record_is_of_another_program_is_refused(client: GuestKernel) 
     client.binary.write_text("another program")
     with pytest.raises(HostError, match="the kernel that came is"):
         install_kernel(named(client), pack_kernel(client))
+    assert left() == []
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        ("#!/bin/sh\necho GLIBC_2.34 not found >&2; exit 1\n", "GLIBC_2.34 not found"),
+        ("#!/bin/sh\nexit 3\n", "exit code 3"),
+        ("#!/bin/sh\necho another\n", "it does not say its release"),
+        ("no program", "Exec format error"),
+    ],
+)
+def test_one_that_does_not_run_here_is_refused(
+    client: GuestKernel, program: str, problem: str
+) -> None:
+    folder = client.folder
+    folder.joinpath(BINARY).write_text(program)
+    digest = file_digest(folder / BINARY)
+    record = KernelRecord.model_validate_json((folder / RECORD).read_text())
+    text = record.model_copy(update={"binary_digest": digest}).model_dump_json()
+    (folder / RECORD).write_text(text)
+    with pytest.raises(HostError, match=rf"does not run here \(.*{problem}.*make virtual"):
+        install_kernel(named(client).model_copy(update={"binary": digest}), pack_kernel(client))
     assert left() == []
 
 

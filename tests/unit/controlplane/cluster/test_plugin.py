@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from nashbed.controlplane.cluster import plugin as plugin_module
 from nashbed.controlplane.cluster import tasks
 from nashbed.controlplane.cluster.bundle import bundle_of
-from nashbed.controlplane.cluster.identity import Identity, KernelIdentity
+from nashbed.controlplane.cluster.identity import Identity, KernelIdentity, identity_here
 from nashbed.controlplane.cluster.plugin import RunOnWorker, plugin_name
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.run.snapshot import Snapshot
@@ -57,7 +58,37 @@ def test_a_worker_without_the_kernel_is_given_it_and_takes_part(
     bed = make_bed(1)
     assert [r.valid for r in bed.run(make_virtual_run(*ONE))] == [True]
     assert [identity.release for identity, data in given] == [RELEASE]
-    assert bed.said == ["1 workers lack a kernel of virtual time: giving them ours"]
+    assert bed.said == [f"giving our kernels of virtual time to {socket.gethostname()}"]
+
+
+def test_a_machine_is_given_a_kernel_once(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[KernelIdentity, bytes]] = []
+
+    def lacking(identity: Identity) -> list[KernelIdentity]:
+        return [] if given else list(identity.kernels)
+
+    monkeypatch.setattr(plugin_module, "lacking", lacking)
+    monkeypatch.setattr(tasks, "install_kernel", lambda *kernel: given.append(kernel))
+    bed = make_bed(2)
+    assert [r.valid for r in bed.run(make_virtual_run())] == [True] * 3
+    assert (len(given), len(bed.workplaces)) == (1, 2)
+
+
+@pytest.mark.usefixtures("wanting")
+def test_a_worker_that_differs_otherwise_is_given_no_kernel(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def here(*asked: Any) -> Identity:
+        return identity_here(*asked).model_copy(update={"sources": "0" * 64})
+
+    given: list[Any] = []
+    monkeypatch.setattr(tasks, "install_kernel", lambda *kernel: given.append(kernel))
+    monkeypatch.setattr(plugin_module, "identity_here", here)
+    with pytest.raises(HostError, match=r"no worker takes part: it has nashbed .*000000000000"):
+        make_bed(1).run(make_virtual_run(*ONE))
+    assert given == []
 
 
 @pytest.mark.usefixtures("wanting")

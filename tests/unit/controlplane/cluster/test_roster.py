@@ -85,9 +85,9 @@ def test_one_that_is_refused_later_has_no_seats_any_more(heard: Heard) -> None:
 def test_wishes_and_offers_are_taken_once(heard: Heard) -> None:
     heard.event(WANTS_KERNELS, "tcp://a:1")
     heard.event(OFFERS, "tcp://a:2", offer="{}")
-    assert heard.roster.take_wanting() == {"tcp://a:1"}
+    assert heard.roster.take_wanting() == {"tcp://a:1": "here"}
     assert heard.roster.take_offers() == {"tcp://a:2": "{}"}
-    assert (heard.roster.take_wanting(), heard.roster.take_offers()) == (set(), {})
+    assert (heard.roster.take_wanting(), heard.roster.take_offers()) == ({}, {})
 
 
 def test_trials_that_begin_are_passed_on(heard: Heard) -> None:

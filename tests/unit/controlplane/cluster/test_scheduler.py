@@ -15,7 +15,6 @@ import pytest
 from distributed import KilledWorker
 from nashbed.controlplane.cluster import parcel as parcel_module
 from nashbed.controlplane.cluster import plugin as plugin_module
-from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster import tasks
 from nashbed.controlplane.cluster.parcel import Parcel, ParcelError, pack
 from nashbed.controlplane.cluster.request import TrialAssignment, TrialOutcome
@@ -264,15 +263,11 @@ def dying_trial(text: str) -> TrialOutcome:
 
 @pytest.mark.parametrize(("deaths", "ends"), [(2, False), (3, True)])
 def test_a_trial_that_kills_its_workers_too_often_ends_the_run(
-    make_bed: MakeBed,
-    make_virtual_run: MakeVirtualRun,
-    monkeypatch: pytest.MonkeyPatch,
-    deaths: int,
-    ends: bool,
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, deaths: int, ends: bool
 ) -> None:
-    monkeypatch.setattr(scheduler_module, "run_trial", dying_trial)
     DEATHS[0] = deaths
     bed, run = make_bed(1), make_virtual_run(*ONE)
+    bed.task = dying_trial
     if ends:
         with pytest.raises(HostError, match=f"^{TRIAL.format(0)}: workers keep dying while"):
             bed.run(run)

@@ -46,7 +46,7 @@ def test_the_usual_one_is_61_or_else_the_newest() -> None:
     put_kernel("6.1.176")
     found = find_kernel()
     assert (found.release, found.package) == ("6.1.176", "linux-source 1")
-    assert found.binary.read_text() == "kernel 6.1.176"
+    assert "6.1.176" in found.binary.read_text()
 
 
 def test_one_is_found_by_the_first_numbers_of_its_release() -> None:
