@@ -16,6 +16,7 @@ from ..run.manifest import with_guest_kernels, with_lab, with_testbed
 from ..run.work import Job
 from ..store.run_directory import keep_testbed
 from .bundle import bundle_of
+from .leftovers import remove_leftovers
 from .plugin import RunOnWorker
 from .request import TestbedOffer, TrialOutcome
 from .roster import Say
@@ -74,6 +75,8 @@ class OnCluster:
             yield scheduler
         finally:
             self._leave(plugin.name, topic)
+            if bundle.shared_folder is not None:
+                remove_leftovers(bundle.shared_folder, run.directory.trials)
 
     def _leave(self, plugin: str, topic: str) -> None:
         """The workers give back what they held; of a cluster that is gone nothing is asked."""

@@ -194,7 +194,7 @@ def what_stops(kernel: GuestKernel) -> str:
     """
     asked = [str(kernel.binary), "--version"]
     try:
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=ANSWER_S)
+        done = subprocess.run(asked, check=False, capture_output=True, text=True, timeout=ANSWER_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode:

@@ -49,6 +49,7 @@ class Bed:
         workplaces: Those that workers have made, in this order.
         make_workplace: Makes one; tests put another in its place.
         task: What workers do with a trial.
+        shared: Folder for large tables.
     """
 
     cluster: Any = None
@@ -58,6 +59,7 @@ class Bed:
     workplaces: list[Workplace] = field(default_factory=list)
     make_workplace: Callable[..., Workplace] = Workplace
     task: Task = run_trial
+    shared: str = ""
 
     def session(self, request: SessionRequest) -> FakeGuestSession:
         self.sessions.append(FakeGuestSession(request.core))
@@ -72,7 +74,9 @@ class Bed:
         """Run everything; whatever becomes of it, nothing of it is left running."""
         try:
             return execute(
-                run, on_progress, OnCluster(self.client, self.said.append, task=self.task)
+                run,
+                on_progress,
+                OnCluster(self.client, self.said.append, shared=self.shared, task=self.task),
             )
         finally:
             assert list(run.directory.trials.glob(".*")) == []
