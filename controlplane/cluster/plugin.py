@@ -79,6 +79,11 @@ class RunOnWorker(WorkerPlugin):
         self.__init__(state["bundle"])  # type: ignore[misc]
 
     @property
+    def run(self) -> str:
+        """The run's name, as in `RunBundle`."""
+        return self._bundle.run
+
+    @property
     def workplace(self) -> Workplace | TestbedWorkplace:
         """Where the run's trials are run; of a worker that takes part."""
         assert self._workplace is not None, "the worker was refused"

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from .topics import JOINED, OFFERS, REFUSED, STARTED, WANTS_KERNELS
+from ..machine.log import LOG
+from .topics import JOINED, LOGGED, OFFERS, REFUSED, STARTED, WANTS_KERNELS
 
 Say = Callable[[str], None]
 """Called with a line for the user."""
@@ -47,6 +48,8 @@ class Roster:
         elif told["what"] == OFFERS:
             with self._lock:
                 self._offers[told["worker"]] = str(told["offer"])
+        elif told["what"] == LOGGED:
+            LOG.log(int(told["level"]), "worker %s: %s", told["name"], told["line"])
         elif told["what"] == REFUSED:
             self._refuse(told)
 

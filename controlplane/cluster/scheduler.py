@@ -41,6 +41,8 @@ from .tasks import answer_offer, run_trial
 
 LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
+HOPELESS_S = 10.0
+"""How long no worker may be fit for the run: others may be starting, or coming back."""
 MOST_DEATHS = 3
 """Times that Dask may give a trial up, each after several workers have died with it."""
 Task = Callable[[str], TrialOutcome]
@@ -117,6 +119,7 @@ class ClusterScheduler:
         self._deaths: dict[str, int] = {}
         self._done: queue.SimpleQueue[tuple[str, Future[TrialOutcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
+        self._hopeful_s = time.monotonic()
         self._knows_lab = False
         self.roster = Roster(self._started, say)
         self._giver = KernelGiver(bundle, self._ask, say)
@@ -161,7 +164,9 @@ class ClusterScheduler:
             self._withdraw()
         except (TimeoutError, OSError) as error:
             raise self._lost() from error
-        if self.roster.is_hopeless(workers):
+        if not self.roster.is_hopeless(workers):
+            self._hopeful_s = self._looked_s
+        elif self._looked_s - self._hopeful_s >= HOPELESS_S:
             raise HostError(
                 f"{self._address}: no worker takes part: {'; '.join(self.roster.refusals)}"
             )

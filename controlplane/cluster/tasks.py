@@ -41,6 +41,7 @@ def run_trial(text: str) -> TrialOutcome:
     try:
         return _outcome(worker, request)
     except NashbedError as error:
+        LOG.warning("%s failed: %s", request.trial.attempt_id(request.attempt), error.message)
         if isinstance(error, DiskFullError):
             _leave(worker, request.run, error.message)
         failure = _failure(worker, error, error.message)

@@ -8,6 +8,8 @@ REFUSED = "refused"
 """A worker takes no part: `worker`, `name`, `reasons` (a list of lines)."""
 WANTS_KERNELS = "wants kernels"
 """A worker lacks kernels of virtual time: `worker`, `name`."""
+LOGGED = "logged"
+"""A line of a worker's log: `worker`, `name`, `level` (as in `logging`), `line`."""
 OFFERS = "offers"
 """A worker is a real testbed and waits for the client's answer: `worker`, `name`, `offer` (a
 `TestbedOffer`, as JSON)."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from typing import Any
+
+from ..machine.log import LOG
+from .worker_log import ToldLog
 
 PRELOAD = __name__
 """Its name, for Dask's `preload`."""
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the command that the worker belongs to, which ends the worker in order.
+    """Tell clients what is logged, and leave Ctrl-C to the command that the worker belongs to.
 
-    A terminal sends it to every process of the command.
+    That ends the worker in order; a terminal sends Ctrl-C to every process of the command.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+    LOG.addHandler(ToldLog(worker))

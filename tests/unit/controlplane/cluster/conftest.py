@@ -12,6 +12,7 @@ from typing import Any
 import distributed
 import pytest
 from nashbed.controlplane.cluster import plugin as plugin_module
+from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster import workplace as workplace_module
 from nashbed.controlplane.cluster.on_cluster import OnCluster
 from nashbed.controlplane.cluster.quiet import quiet
@@ -132,6 +133,7 @@ def make_virtual_run(tmp_path: Path, kernel: Path) -> MakeVirtualRun:
 def make_bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bed]]:
     """Starts clusters of so many workers."""
     monkeypatch.setattr(workplace_module, "claim_core", lambda: None)
+    monkeypatch.setattr(scheduler_module, "HOPELESS_S", 0.0)
     closing: list[Any] = []
 
     def make(workers: int = 2) -> Bed:

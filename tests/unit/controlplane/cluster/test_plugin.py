@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.cluster import plugin as plugin_module
+from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster import tasks
 from nashbed.controlplane.cluster.bundle import bundle_of
 from nashbed.controlplane.cluster.identity import Identity, KernelIdentity, identity_here
@@ -120,6 +121,28 @@ def test_a_worker_that_goes_while_it_is_given_a_kernel_does_not_end_the_run(
     bed = make_bed(2)
     assert [r.valid for r in bed.run(make_virtual_run())] == [True] * 3
     assert len(bed.workplaces) == 1
+
+
+def test_a_fit_worker_that_comes_after_a_refused_one_runs_everything(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As jobs of a batch system do, or a killed one that comes back."""
+    monkeypatch.setattr(scheduler_module, "HOPELESS_S", 60.0)
+    bed = make_bed(1)
+    make_workplace, bed.make_workplace = bed.make_workplace, unfit
+
+    def come(snapshot: Snapshot) -> None:
+        if bed.said and len(bed.cluster.workers) == 1:
+            bed.make_workplace = make_workplace
+            bed.cluster.scale(2)
+
+    assert [r.valid for r in bed.run(make_virtual_run(*ONE), come)] == [True]
+    (line,) = bed.said
+    assert "takes no part: it is unfit" in line
+
+
+def unfit(*asked: Any) -> Any:
+    raise HostError("it is unfit")
 
 
 def test_a_worker_whose_kernel_has_changed_is_refused_with_that_message(

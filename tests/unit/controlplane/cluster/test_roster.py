@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, cast
 
 import pytest
 from distributed import Client
 from nashbed.controlplane.cluster.crew import await_seats
 from nashbed.controlplane.cluster.roster import Roster
-from nashbed.controlplane.cluster.topics import JOINED, OFFERS, REFUSED, STARTED, WANTS_KERNELS
+from nashbed.controlplane.cluster.topics import (
+    JOINED,
+    LOGGED,
+    OFFERS,
+    REFUSED,
+    STARTED,
+    WANTS_KERNELS,
+)
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.machine.log import LOG
 
 
 class Heard:
@@ -88,6 +97,16 @@ def test_wishes_and_offers_are_taken_once(heard: Heard) -> None:
     assert heard.roster.take_wanting() == {"tcp://a:1": "here"}
     assert heard.roster.take_offers() == {"tcp://a:2": "{}"}
     assert (heard.roster.take_wanting(), heard.roster.take_offers()) == ({}, {})
+
+
+def test_what_workers_log_stands_in_the_log(
+    heard: Heard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LOG, "propagate", True)
+    heard.event(LOGGED, level=logging.WARNING, line="the telemetry is late")
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("WARNING", "worker 1: the telemetry is late")
+    ]
 
 
 def test_trials_that_begin_are_passed_on(heard: Heard) -> None:
