@@ -36,7 +36,7 @@ from .kernel_giver import KernelGiver
 from .parcel import Parcel, ParcelError, unpack
 from .request import Failure, RunBundle, Sent, TestbedOffer, TrialAssignment, TrialOutcome
 from .roster import Roster, Say
-from .spread import choose_testbed, most_handed
+from .spread import idle_testbed, most_handed, own_testbed_of
 from .tasks import answer_offer, run_trial
 
 LOOK_EVERY_S = 1.0
@@ -221,15 +221,16 @@ class ClusterScheduler:
         seats = self.roster.seats
         most = sum(map(most_handed, seats.values()))
         handed = Counter(each.testbed for each in self._handed.values())
-        for job in list(self._book.waiting):
-            if len(self._handed) >= most:
-                return
-            if (trial := job.trial.attempt_id(job.attempt)) in self._handed:
-                continue
-            testbed = choose_testbed(job.trial.repetition, seats, handed)
-            if testbed is not None:
-                self._submit(trial, job, testbed)
-                handed[testbed] += 1
+        for choose in (own_testbed_of, idle_testbed):
+            for job in list(self._book.waiting):
+                if len(self._handed) >= most:
+                    return
+                if (trial := job.trial.attempt_id(job.attempt)) in self._handed:
+                    continue
+                testbed = choose(job.trial.repetition, seats, handed)
+                if testbed is not None:
+                    self._submit(trial, job, testbed)
+                    handed[testbed] += 1
 
     def _submit(self, trial: str, job: Job, testbed: str) -> None:
         request = TrialAssignment(run=self._bundle.run, trial=job.trial, attempt=job.attempt)

@@ -17,13 +17,12 @@ def most_handed(seats: int) -> int:
     return seats + max(1, int(seats * AHEAD)) if seats else 0
 
 
-def choose_testbed(
+def own_testbed_of(
     repetition: int, seats: Mapping[str, int], handed: Mapping[str, int]
 ) -> str | None:
-    """The testbed for a trial; None: it waits.
+    """The testbed that a repetition belongs to, if there is room for a trial; else None.
 
-    Each repetition of a mix has its own testbed, so that testbeds can be compared; when there is
-    no room, any that has a free seat takes it.
+    Each repetition of a mix has its own, so that testbeds can be compared.
 
     Args:
         repetition: Which repetition of its mix the trial is.
@@ -33,8 +32,19 @@ def choose_testbed(
     names = sorted(name for name, number in seats.items() if number)
     if not names:
         return None
-    preferred = names[repetition % len(names)]
-    if handed.get(preferred, 0) < most_handed(seats[preferred]):
-        return preferred
-    idle = [name for name in names if handed.get(name, 0) < seats[name]]
-    return max(idle, key=lambda name: seats[name] - handed.get(name, 0), default=None)
+    own = names[repetition % len(names)]
+    return own if handed.get(own, 0) < most_handed(seats[own]) else None
+
+
+def idle_testbed(
+    repetition: int, seats: Mapping[str, int], handed: Mapping[str, int]
+) -> str | None:
+    """Any testbed with a free seat, the freest first: for when nothing of its own waits.
+
+    Args:
+        repetition: Does not matter.
+        seats: As above.
+        handed: As above.
+    """
+    idle = [name for name, number in seats.items() if handed.get(name, 0) < number]
+    return max(sorted(idle), key=lambda name: seats[name] - handed.get(name, 0), default=None)
