@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -86,10 +86,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(*words: str, ready: str, env: dict[str, str] | None = None) -> Iterator[Any]:
-    """A part of a cluster, until the block ends; yields its process."""
+def serving(
+    *words: str, ready: str, env: dict[str, str] | None = None, on: Sequence[str] = ()
+) -> Iterator[Any]:
+    """A part of a cluster, until the block ends, started with `on`; yields its process."""
+    command = [*on, str(NASHBED), *words]
     process = subprocess.Popen(
-        [str(NASHBED), *words], stdout=subprocess.PIPE, text=True, env=os.environ | (env or {})
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | (env or {})
     )
     try:
         assert process.stdout is not None
