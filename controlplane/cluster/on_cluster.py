@@ -18,6 +18,7 @@ from ..store.run_directory import keep_testbed
 from .bundle import bundle_of
 from .leftovers import remove_leftovers
 from .plugin import RunOnWorker
+from .presence import client_is_there
 from .request import TestbedOffer, TrialOutcome
 from .roster import Say
 from .scheduler import ClusterScheduler, Notes, Task
@@ -67,16 +68,17 @@ class OnCluster:
             self.client, bundle, run.directory, first, run.work, notes, self.say
         )
         scheduler.task = self.task
-        plugin = RunOnWorker(bundle.model_dump_json())
         topic = topic_of(bundle.run)
-        self.client.subscribe_topic(topic, scheduler.roster.on_event)
-        try:
-            self.client.register_plugin(plugin)
-            yield scheduler
-        finally:
-            self._leave(plugin.name, topic)
-            if bundle.shared_folder is not None:
-                remove_leftovers(bundle.shared_folder, run.directory.trials)
+        with client_is_there(self.client, bundle.run) as key:
+            plugin = RunOnWorker(bundle.model_dump_json(), key)
+            self.client.subscribe_topic(topic, scheduler.roster.on_event)
+            try:
+                self.client.register_plugin(plugin)
+                yield scheduler
+            finally:
+                self._leave(plugin.name, topic)
+                if bundle.shared_folder is not None:
+                    remove_leftovers(bundle.shared_folder, run.directory.trials)
 
     def _leave(self, plugin: str, topic: str) -> None:
         """The workers give back what they held; of a cluster that is gone nothing is asked."""

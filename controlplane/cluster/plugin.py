@@ -1,28 +1,35 @@
 """What makes a Dask worker one of a run: it is compared with the client, and declares a resource.
 
 The plugin is registered by the client and so also comes to workers that join later. Tasks ask for
-the resource, so that Dask gives them to workers that have been found fit, and to nobody else.
+the resource, so that Dask gives them to workers that have been found fit, and to nobody else. A
+worker whose run's client is gone drops the run by itself; nobody is left to tell it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import dask
 from distributed import WorkerPlugin
-from distributed.worker import Worker
+from distributed.worker import WORKER_ANY_RUNNING, Worker
 
 from ..config import load_testbed, parse_testbed
 from ..contract.errors import NashbedError
 from ..contract.testbed import Testbed
+from ..machine.log import LOG
 from .identity import Identity, differences, identity_here, lacking
+from .presence import is_gone
 from .request import RunBundle
 from .testbed_workplace import TestbedWorkplace
 from .topics import JOINED, OFFERS, REFUSED, WANTS_KERNELS, topic_of
 from .workplace import Workplace
+
+LOOK_EVERY_S = 5.0
+"""How often a worker asks whether a run's client is still there."""
 
 
 def plugin_name(run: str) -> str:
@@ -63,20 +70,25 @@ class RunOnWorker(WorkerPlugin):
 
     Args:
         bundle: The run, as JSON.
+        client: What `client_is_there` has yielded for it.
     """
 
-    def __init__(self, bundle: str) -> None:
+    def __init__(self, bundle: str, client: str) -> None:
         self._text = bundle
+        self._client = client
         self._workplace: Workplace | TestbedWorkplace | None = None
+        self._changing = asyncio.Lock()
+        self._has_ended = False
+        self._watch: asyncio.Task[None] | None = None
         self._bundle = RunBundle.model_validate_json(bundle)
         self._planned = parse_testbed(self._bundle.testbed, "testbed.yaml").model
         self.name = plugin_name(self._bundle.run)
 
     def __getstate__(self) -> dict[str, str]:
-        return {"bundle": self._text}
+        return {"bundle": self._text, "client": self._client}
 
     def __setstate__(self, state: dict[str, str]) -> None:
-        self.__init__(state["bundle"])  # type: ignore[misc]
+        self.__init__(state["bundle"], state["client"])  # type: ignore[misc]
 
     @property
     def run(self) -> str:
@@ -96,13 +108,36 @@ class RunOnWorker(WorkerPlugin):
 
     async def setup(self, worker: Worker) -> None:
         """Compare, and take part, or say what is lacking, or why not."""
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watch_client(worker))
         wrong = misplaced(self._planned, own_testbed())
+        await drop_abandoned(worker)
+        if self._has_ended:  # a cluster keeps plugins of dead clients for workers that come later
+            return
         if wrong:
             self.refuse(worker, [wrong])
         elif await asyncio.to_thread(self._lacks_kernels_alone):
             self._tell(worker, WANTS_KERNELS)
         else:
             await self.join(worker)
+
+    async def _watch_client(self, worker: Worker) -> None:
+        while not self._has_ended:
+            await asyncio.sleep(LOOK_EVERY_S)
+            await self.drop_if_abandoned(worker)
+
+    async def drop_if_abandoned(self, worker: Worker) -> None:
+        """End what this worker keeps for the run if its client is gone, and forget the run.
+
+        `resume` brings a plugin of the same name, so that only this very one is forgotten.
+        """
+        try:
+            abandoned = await is_gone(worker, self._client)
+        except OSError:
+            return  # when the scheduler is gone, Dask ends the worker
+        if abandoned and worker.plugins.get(self.name) is self:
+            LOG.warning("the client of run %s is gone: its run is dropped", self._bundle.directory)
+            await worker.plugin_remove(self.name)
 
     def _lacks_kernels_alone(self) -> bool:
         """Whether kernels are all that this worker lacks; else they would be given for nothing."""
@@ -117,7 +152,10 @@ class RunOnWorker(WorkerPlugin):
 
     async def join(self, worker: Worker) -> None:
         """Compare, and take part or say why not; a real testbed waits for the client's answer."""
-        reasons = await asyncio.to_thread(self._prepare, worker)
+        async with self._changing:
+            if self._has_ended:
+                return
+            reasons = await asyncio.to_thread(self._prepare, worker)
         if reasons:
             self.refuse(worker, reasons)
         elif isinstance(self._workplace, TestbedWorkplace):
@@ -127,20 +165,27 @@ class RunOnWorker(WorkerPlugin):
 
     async def take_part(self, worker: Worker) -> None:
         """Declare the run's resource, and say so."""
-        seats, testbed = worker.state.nthreads, ""
+        if self._has_ended:
+            return
+        seats, testbed = worker.state.nthreads, self._own_name
         if isinstance(self._workplace, TestbedWorkplace):
             seats = min(seats, self._workplace.seats)
-            testbed = self._workplace.ran_on.testbed
         await worker.set_resources(**{self._bundle.resource(testbed): seats})
         self._tell(worker, JOINED, seats=seats, testbed=testbed)
 
+    @property
+    def _own_name(self) -> str:
+        """The name of the real testbed that this worker is; empty: virtual time."""
+        place = self._workplace
+        return place.ran_on.testbed if isinstance(place, TestbedWorkplace) else ""
+
     async def leave(self, worker: Worker, reason: str) -> None:
         """Get no more trials, and say why; those that run here go on to their end."""
-        testbed = ""
-        if isinstance(self._workplace, TestbedWorkplace):
-            testbed = self._workplace.ran_on.testbed
-        await worker.set_resources(**{self._bundle.resource(testbed): 0})
+        await self._withdraw(worker)
         self.refuse(worker, [reason])
+
+    async def _withdraw(self, worker: Worker) -> None:
+        await worker.set_resources(**{self._bundle.resource(self._own_name): 0})
 
     def refuse(self, worker: Worker, reasons: list[str]) -> None:
         """Take no part, and say why."""
@@ -178,6 +223,24 @@ class RunOnWorker(WorkerPlugin):
 
     async def teardown(self, worker: Worker) -> None:
         """End what is running, and give the machine back."""
-        workplace, self._workplace = self._workplace, None
+        self._has_ended = True
+        if self._watch is not None and self._watch is not asyncio.current_task():
+            self._watch.cancel()
+        async with self._changing:
+            if self._workplace is not None and worker.status in WORKER_ANY_RUNNING:
+                with suppress(OSError):
+                    await self._withdraw(worker)
+            workplace, self._workplace = self._workplace, None
         if workplace is not None:
             await asyncio.to_thread(workplace.close)
+
+
+async def drop_abandoned(worker: Worker) -> None:
+    """Make room on a worker: what belongs to runs whose clients are gone ends.
+
+    Args:
+        worker: The worker.
+    """
+    for plugin in list(worker.plugins.values()):
+        if isinstance(plugin, RunOnWorker):
+            await plugin.drop_if_abandoned(worker)

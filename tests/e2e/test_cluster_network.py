@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.root, pytest.mark.virtual, pytest.mark.slow]
 __all__ = ["place"]  # the fixture
 
 SOON = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}
-"""The shortest that Dask takes: how long nothing may be acknowledged before a connection is dead."""
+"""The shortest that Dask takes: a connection is dead when nothing was acknowledged for so long."""
 SHORT_S = 3.0
 """How long a cut is that nobody notices."""
 PORT = 8786

@@ -32,7 +32,7 @@ class CableNetwork:
         return f"{SUBNET}.{self.machines.index(machine) + 1}"
 
     def on(self, machine: str) -> list[str]:
-        """What a command begins with that is to run on a machine; its host name is the machine's."""
+        """What a command begins with that is to run on a machine, and under its host name."""
         enter = f"--net=/run/netns/{self._namespace(machine)}"
         return [
             "nsenter", enter, "unshare", "--uts",

@@ -31,8 +31,8 @@ def wanting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_but_text_travels(make_virtual_run: MakeVirtualRun) -> None:
     bundle = bundle_of(make_virtual_run())
-    plugin = RunOnWorker(bundle.model_dump_json())
-    assert plugin.__getstate__() == {"bundle": bundle.model_dump_json()}
+    plugin = RunOnWorker(bundle.model_dump_json(), "a key")
+    assert plugin.__getstate__() == {"bundle": bundle.model_dump_json(), "client": "a key"}
     arrived = pickle.loads(pickle.dumps(plugin))
     assert (arrived.name, arrived.shared) == (plugin_name(bundle.run), None)
 
