@@ -10,6 +10,7 @@ from ..contract.cluster import Cluster, ClusterKind, ClusterTls
 from ..contract.errors import HostError
 from .jobqueue import jobqueue_cluster
 from .local import local_cluster
+from .patience import prefer_our_patience
 from .quiet import quiet
 from .reach import ANSWER_S, reach
 from .security import certificates, check_address, dask_security
@@ -41,6 +42,7 @@ def connected(cluster: Cluster) -> Iterator[Client]:
         HostError: Nobody is there, does not accept us, or a library is not installed.
     """
     tls = certificates(cluster.tls, "client") if cluster.is_encrypted else None
+    prefer_our_patience()
     with quiet(), _START[cluster.kind](cluster, tls) as scheduler:
         client: Any = _client(scheduler, tls)
         try:

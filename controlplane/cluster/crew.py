@@ -23,6 +23,31 @@ def address_of(client: Client) -> str:
     return str(scheduler.address)
 
 
+def workers_there(client: Client) -> dict[str, Any]:
+    """The workers of a client's cluster: address -> what Dask says of it.
+
+    Raises:
+        ConnectionError: The client has lost its scheduler, and has given up.
+    """
+    told: Any = client.scheduler_info()
+    if "workers" not in told:
+        raise ConnectionError("the client has given up")
+    workers: dict[str, Any] = told["workers"]
+    return workers
+
+
+def scheduler_is_gone(address: str) -> HostError:
+    """What the user is told when a cluster's scheduler is gone, or the network to it.
+
+    Args:
+        address: Its address.
+    """
+    return HostError(
+        f"{address}: the cluster's scheduler is gone; finished trials are kept, and `nashbed "
+        "resume` goes on once there is one again"
+    )
+
+
 def await_seats(
     client: Client, say: Say, first_worker_s: float = FIRST_WORKER_S, settle_s: float = SETTLE_S
 ) -> dict[str, int]:
@@ -35,23 +60,27 @@ def await_seats(
         settle_s: How long the number of workers must have stayed the same.
 
     Raises:
-        HostError: None has come.
+        HostError: None has come, or the scheduler has gone.
     """
+    address = address_of(client)  # a client that has given up does not know it any more
     deadline = time.monotonic() + first_worker_s
     told, seen, since = False, 0, time.monotonic()
     while True:
-        workers = client.scheduler_info()["workers"]
+        try:
+            workers = workers_there(client)
+        except OSError as error:
+            raise scheduler_is_gone(address) from error
         now = time.monotonic()
         if len(workers) != seen:
             seen, since = len(workers), now
         if workers and now - since >= settle_s:
-            return {address: int(facts["nthreads"]) for address, facts in workers.items()}
+            return {worker: int(facts["nthreads"]) for worker, facts in workers.items()}
         if not workers and now > deadline:
             raise HostError(
-                f"{address_of(client)}: no worker has come within {first_worker_s:.0f} s; "
-                f"start some with `nashbed worker {address_of(client)}`"
+                f"{address}: no worker has come within {first_worker_s:.0f} s; "
+                f"start some with `nashbed worker {address}`"
             )
         if not workers and not told and now - since > 2 * settle_s:
             told = True
-            say(f"{address_of(client)}: waiting for workers")
+            say(f"{address}: waiting for workers")
         time.sleep(POLL_S)

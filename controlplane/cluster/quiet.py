@@ -20,18 +20,27 @@ def quiet(level: int = logging.CRITICAL) -> Iterator[None]:
     """
     import distributed  # noqa: F401, PLC0415 - sets the levels up that are changed here
 
-    loggers = [logging.getLogger(name) for name in _names()]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(max(level, logger.level))
+    before = {logger: logger.level for logger in _loggers()}
+    silence(level)
     try:
         yield
     finally:
-        for logger, was in zip(loggers, before, strict=True):
+        for logger, was in before.items():
             logger.setLevel(was)
 
 
-def _names() -> list[str]:
+def silence(level: int = logging.CRITICAL) -> None:
+    """The same for the rest of this process.
+
+    Args:
+        level: What is still logged.
+    """
+    for logger in _loggers():
+        logger.setLevel(max(level, logger.level))
+
+
+def _loggers() -> list[logging.Logger]:
     """The talkers' loggers that exist: a child may have a level of its own."""
     below = tuple(f"{name}." for name in TALKERS)
-    return [*TALKERS, *(n for n in logging.root.manager.loggerDict if n.startswith(below))]
+    children = [n for n in logging.root.manager.loggerDict if n.startswith(below)]
+    return [logging.getLogger(name) for name in (*TALKERS, *children)]

@@ -30,7 +30,7 @@ from ..run.work import Job, Work
 from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
-from .crew import address_of
+from .crew import address_of, scheduler_is_gone, workers_there
 from .failures import error_of
 from .kernel_giver import KernelGiver
 from .parcel import Parcel, ParcelError, unpack
@@ -156,7 +156,7 @@ class ClusterScheduler:
         if self._client.status != "running":
             raise self._lost()
         try:
-            workers = self._client.scheduler_info()["workers"]
+            workers = workers_there(self._client)
             self.roster.present(workers)
             self._giver.give(self.roster.take_wanting())
             for worker, offer in self.roster.take_offers().items():
@@ -211,10 +211,7 @@ class ClusterScheduler:
         self._adrift = adrift
 
     def _lost(self) -> HostError:
-        return HostError(
-            f"{self._address}: the cluster's scheduler is gone; finished trials "
-            "are kept, and `nashbed resume` goes on once there is one again"
-        )
+        return scheduler_is_gone(self._address)
 
     def _hand_out(self) -> None:
         """Keep all seats busy, and a few trials waiting for them."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
+from .patience import prefer_our_patience
 from .quiet import quiet
 from .security import check_host, dask_security
 from .signals import stop_requested
@@ -38,6 +39,7 @@ def serve_scheduler(
         HostError: The port is taken, or the address is not of this machine.
     """
     address = check_host(host, private_network)[0] if tls is None else host
+    prefer_our_patience()
     with quiet():
         asyncio.run(_serve(_options(address, port, dashboard, tls), say))
 

@@ -13,6 +13,7 @@ from typing import Any
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
 from ..machine.guest_scratch import guests_folder, remove_dead_sessions
+from .nannies import AGAIN_S, Nannies
 from .quiet import quiet
 from .reach import NobodyThereError, reach
 from .security import dask_security
@@ -20,10 +21,6 @@ from .signals import stop_requested
 from .spec import first_words
 from .worker_process import PRELOAD
 
-AGAIN_S = 2.0
-"""How long to wait before a scheduler that is not there is looked for again."""
-CLOSE_S = 10.0
-"""How long a worker may take to end before it is killed."""
 Say = Callable[[str], None]
 
 
@@ -69,15 +66,25 @@ def serve_workers(workers: Workers, say: Say) -> None:
 
 async def _serve(workers: Workers, say: Say) -> None:
     stop = stop_requested()
-    waiting = False
+    waiting, have_served = False, False
+
+    def ready() -> None:
+        nonlocal have_served
+        have_served = True
+        say(_ready(workers))
+
     while not stop.is_set():
         try:
             here = await asyncio.to_thread(reach, workers.address, workers.tls)
             await _check_name(workers)
-            await _work(workers, here, stop, say)
+            await _work(workers, here, stop, ready)
             why = f"{workers.address}: the scheduler is gone"
             waiting = False
-        except (NobodyThereError, OSError) as error:
+        except (HostError, OSError) as error:
+            # Who has served may come again, though a scheduler may know the old connections for a
+            # while after the network was cut.
+            if not (have_served or isinstance(error, (NobodyThereError, OSError))):
+                raise
             why = first_words(error)
         if not waiting and not stop.is_set():
             say(f"{why}; waiting for it (Ctrl-C stops)")
@@ -92,18 +99,21 @@ async def _pause(stop: asyncio.Event) -> None:
         return
 
 
-async def _work(workers: Workers, here: str, stop: asyncio.Event, say: Say) -> None:
+async def _work(
+    workers: Workers, here: str, stop: asyncio.Event, ready: Callable[[], None]
+) -> None:
     """Run the workers until they are asked to stop or their scheduler is gone."""
     asked = asyncio.create_task(stop.wait())
     with tempfile.TemporaryDirectory(
         prefix="nashbed-workers-", dir=workers.folder, ignore_cleanup_errors=True
     ) as folder:
-        nannies = _nannies(workers, here, folder)
-        running = asyncio.create_task(_run(nannies, lambda: say(_ready(workers))))
+        crew = [_nanny(workers, here, folder, name) for name in _names(workers)]
+        nannies = Nannies(crew, lambda name: _nanny(workers, here, folder, name), stop)
+        running = asyncio.create_task(nannies.run(ready))
         try:
             await asyncio.wait({asked, running}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await _close(nannies)
+            await nannies.close()
         running.cancel()
         asked.cancel()
         (ended,) = await asyncio.gather(running, return_exceptions=True)
@@ -122,18 +132,6 @@ async def _raise_if_there(workers: Workers, error: Exception) -> None:
         f"{workers.address}: workers could not start: {first_words(error)}; is distributed of the "
         "same version there?"
     ) from error
-
-
-async def _run(nannies: list[Any], ready: Callable[[], None]) -> None:
-    await asyncio.gather(*nannies)
-    ready()
-    await asyncio.gather(*(nanny.finished() for nanny in nannies))
-
-
-async def _close(nannies: list[Any]) -> None:
-    """End them, also those that have not started; one that fails to does not keep the others."""
-    closing = (nanny.close(timeout=CLOSE_S, reason="nashbed-worker-stops") for nanny in nannies)
-    await asyncio.gather(*closing, return_exceptions=True)
 
 
 async def _check_name(workers: Workers) -> None:
@@ -155,27 +153,24 @@ async def _check_name(workers: Workers) -> None:
         )
 
 
-def _nannies(workers: Workers, here: str, folder: str) -> list[Any]:
-    """Dask's keepers of worker processes: each starts its own again when it is killed."""
+def _nanny(workers: Workers, here: str, folder: str, name: str | None) -> Any:
+    """Dask's keeper of a worker process: it starts it again when it is killed."""
     import distributed  # noqa: PLC0415 - Dask takes long to import
 
     make: Any = distributed.Nanny  # Dask has no types
-    return [
-        make(
-            workers.address,
-            nthreads=workers.threads,
-            name=name,
-            host=here,
-            security=dask_security(workers.tls),
-            local_directory=folder,
-            # Memory is the trial's to plan; Dask would stop a worker in the middle of one.
-            memory_limit=0,
-            preload=[PRELOAD],
-            silence_logs=logging.CRITICAL,
-            **_testbed(workers.testbed),
-        )
-        for name in _names(workers)
-    ]
+    return make(
+        workers.address,
+        nthreads=workers.threads,
+        name=name,
+        host=here,
+        security=dask_security(workers.tls),
+        local_directory=folder,
+        # Memory is the trial's to plan; Dask would stop a worker in the middle of one.
+        memory_limit=0,
+        preload=[PRELOAD],
+        silence_logs=logging.CRITICAL,
+        **_testbed(workers.testbed),
+    )
 
 
 def _testbed(testbed: Path | None) -> dict[str, Any]:

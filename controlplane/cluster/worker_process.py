@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 from ..machine.log import LOG
+from .quiet import silence
 from .worker_log import ToldLog
 
 PRELOAD = __name__
@@ -22,3 +23,8 @@ def dask_setup(worker: Any) -> None:
     LOG.setLevel(logging.INFO)
     LOG.propagate = False
     LOG.addHandler(ToldLog(worker))
+
+
+def dask_teardown(worker: Any) -> None:
+    """Say nothing more: Dask ends its own silence (`silence_logs`) before it has said its last."""
+    silence()

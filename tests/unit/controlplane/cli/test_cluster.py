@@ -6,7 +6,8 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.support.certificates import make_certificates
 from tests.support.command import Command, command
 
 Capture = pytest.CaptureFixture[str]
+PATIENCE_S = 60.0
 
 
 def options(tls: ClusterTls | None) -> list[str]:
@@ -78,6 +80,57 @@ def test_a_killed_worker_comes_back() -> None:
             (pid,) = client.run(os.getpid).values()
             os.kill(pid, signal.SIGKILL)
             assert client.submit(os.getpid).result(timeout=60) != pid
+
+
+def test_one_of_two_workers_that_lost_its_connection_comes_back() -> None:
+    """As after a cut of the network that one connection outlived; the other goes on."""
+    with (
+        scheduler() as (_, address),
+        command("worker", address, "--cores", "2", "--name", "lab") as worker,
+    ):
+        worker.line_with("2 workers at")
+        with connected(cluster(address)) as client:
+            (lost, before), (_, other) = sorted(client.run(os.getpid).items())
+            client.retire_workers([lost], close_workers=True)
+            wait_for(
+                lambda: (
+                    lost not in (there := client.scheduler_info()["workers"]) and len(there) == 2
+                )
+            )
+            pids = set(client.run(os.getpid).values())
+            assert other in pids
+            assert before not in pids
+            named = client.scheduler_info()["workers"].values()
+            assert sorted(each["name"] for each in named) == ["lab-0", "lab-1"]
+        assert worker.stop() == (0, "")
+
+
+def test_who_has_served_waits_for_its_name() -> None:
+    """A scheduler knows the old connection for a while after the network was cut."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    args = ("worker", f"tcp://127.0.0.1:{port}", "--cores", "1", "--name", "lab")
+    with command(*args) as first:
+        with scheduler(port=port) as (manager, _):
+            first.line_with("1 worker at")
+            manager.process.kill()
+            first.line_with("waiting for it")
+            first.process.send_signal(signal.SIGSTOP)
+        with scheduler(port=port), command(*args) as second:
+            second.line_with("1 worker at")
+            first.process.send_signal(signal.SIGCONT)
+            time.sleep(3)  # longer than it waits between two looks
+            assert first.process.poll() is None
+            second.stop()
+            first.line_with("1 worker at")
+        assert first.stop()[0] == 0
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_worker_waits_for_its_scheduler_and_for_the_next() -> None:

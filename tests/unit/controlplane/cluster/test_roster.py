@@ -144,6 +144,17 @@ def test_a_wait_is_said_once() -> None:
     assert said == ["tcp://there:8786: waiting for workers"]
 
 
+def test_the_scheduler_goes_during_the_wait() -> None:
+    """A client that has given up knows of nothing any more."""
+
+    class GivenUp(FakeClient):
+        def scheduler_info(self) -> dict[str, Any]:
+            return {}
+
+    with pytest.raises(HostError, match="tcp://there:8786: the cluster's scheduler is gone"):
+        seats(GivenUp(), [])
+
+
 def test_nobody_comes() -> None:
     line = "tcp://there:8786: no worker has come within 0 s; start some with `nashbed worker tcp:"
     with pytest.raises(HostError, match=line):
