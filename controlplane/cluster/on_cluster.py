@@ -16,6 +16,7 @@ from ..run.manifest import with_guest_kernels, with_lab, with_testbed
 from ..run.work import Job
 from ..store.run_directory import keep_testbed
 from .bundle import bundle_of
+from .crew import address_of, scheduler_is_gone
 from .leftovers import remove_leftovers
 from .plugin import RunOnWorker
 from .presence import client_is_there
@@ -73,12 +74,19 @@ class OnCluster:
             plugin = RunOnWorker(bundle.model_dump_json(), key)
             self.client.subscribe_topic(topic, scheduler.roster.on_event)
             try:
-                self.client.register_plugin(plugin)
+                self._register(plugin)
                 yield scheduler
             finally:
                 self._leave(plugin.name, topic)
                 if bundle.shared_folder is not None:
                     remove_leftovers(bundle.shared_folder, run.directory.trials)
+
+    def _register(self, plugin: RunOnWorker) -> None:
+        address = address_of(self.client)
+        try:
+            self.client.register_plugin(plugin)
+        except OSError as error:
+            raise scheduler_is_gone(address) from error
 
     def _leave(self, plugin: str, topic: str) -> None:
         """The workers give back what they held; of a cluster that is gone nothing is asked."""

@@ -136,8 +136,8 @@ class RunOnWorker(WorkerPlugin):
         except OSError:
             return  # when the scheduler is gone, Dask ends the worker
         if abandoned and worker.plugins.get(self.name) is self:
-            LOG.warning("the client of run %s is gone: its run is dropped", self._bundle.directory)
             await worker.plugin_remove(self.name)
+            LOG.warning("the client of %s is gone: that run was dropped", self._bundle.directory)
 
     def _lacks_kernels_alone(self) -> bool:
         """Whether kernels are all that this worker lacks; else they would be given for nothing."""

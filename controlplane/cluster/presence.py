@@ -17,6 +17,8 @@ from typing import Any
 from distributed import Client
 from distributed.worker import Worker
 
+from .crew import address_of, scheduler_is_gone
+
 NOBODY = "nashbed-nobody"
 """A Dask resource that no worker declares."""
 POLL_S = 0.02
@@ -32,17 +34,29 @@ def client_is_there(client: Client, run: str) -> Iterator[str]:
 
     Yields:
         What workers ask for: the task's key. The scheduler knows it by now.
+
+    Raises:
+        HostError: The scheduler is gone.
     """
     key = f"nashbed-client-{run}-{uuid.uuid4().hex[:8]}"
     wanted = client.submit(bool, key=key, pure=False, resources={NOBODY: 1})
+    try:
+        _await_known(client, key)
+        yield key
+    finally:
+        wanted.release()
+
+
+def _await_known(client: Client, key: str) -> None:
+    """What is submitted takes another way than what is asked, and may be later."""
+    address = address_of(client)
     scheduler: Any = client.scheduler  # Dask has no types
     ask: Any = client.sync
     try:
         while ask(scheduler.get_task_status, keys=[key])[key] is None:
             time.sleep(POLL_S)
-        yield key
-    finally:
-        wanted.release()
+    except OSError as error:
+        raise scheduler_is_gone(address) from error
 
 
 async def is_gone(worker: Worker, key: str) -> bool:

@@ -177,8 +177,8 @@ def _alone(testbed: Loaded[Testbed]) -> Iterator[None]:
     """Have this process' testbed for one run while the block lasts."""
     if not _ONE_RUN.acquire(blocking=False):
         raise HostError(
-            f"testbed {testbed.model.name} is another run's: wait until that ends (`nashbed "
-            "resume` finishes one whose client was killed), or restart this worker"
+            f"testbed {testbed.model.name} is another run's: wait until that ends (one whose "
+            "client was killed ends by itself, within a minute)"
         )
     try:
         yield

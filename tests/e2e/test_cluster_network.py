@@ -43,7 +43,8 @@ def scheduler(network: CableNetwork) -> Any:
 
 
 def worker(network: CableNetwork, machine: str) -> Any:
-    words = ("worker", address(network), "--private-network", "--cores", "1")
+    """A worker whose name is the machine's: it gets that again when it comes back."""
+    words = ("worker", address(network), "--private-network", "--cores", "1", "--name", machine)
     return serving(*words, ready="tcp://", env=SOON, on=network.on(machine))
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import distributed
 import pytest
+from distributed.comm import CommClosedError
 from nashbed.controlplane.cluster import plugin as plugin_module
 from nashbed.controlplane.cluster.bundle import bundle_of
 from nashbed.controlplane.cluster.plugin import RunOnWorker
 from nashbed.controlplane.cluster.presence import client_is_there
 from nashbed.controlplane.cluster.request import RunBundle
 from nashbed.controlplane.cluster.testbed_workplace import TestbedWorkplace
+from nashbed.controlplane.contract.errors import HostError
 from tests.fakes.session import FakeSession
 from tests.unit.controlplane.cluster.conftest import Bed, MakeVirtualRun
 from tests.unit.controlplane.cluster.test_testbed_workplace import OWN, FakeMachine
@@ -134,3 +136,15 @@ def test_a_testbed_is_free_for_another_run_at_once(
     assert machine.told[1:] == ["given back", f"the run {runs[1].directory} of a cluster"]
     for each in (first, second):
         each.bury()
+
+
+def test_a_scheduler_that_goes_before_a_run_begins_is_said_in_a_line(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(plugin: object) -> None:
+        raise CommClosedError("in: Stream is closed")
+
+    bed = make_bed(1)
+    monkeypatch.setattr(bed.client, "register_plugin", gone)
+    with pytest.raises(HostError, match="the cluster's scheduler is gone"):
+        bed.run(make_virtual_run())

@@ -27,7 +27,7 @@ def logger(plugins: dict[str, Any], log_event: Any) -> logging.Logger:
 
 def test_a_run_is_told(make_virtual_run: MakeVirtualRun) -> None:
     told: Told = []
-    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json())
+    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
     plugins = {plugin.name: plugin, "another": object()}
     log = logger(plugins, lambda *event: told.append(event))
     log.debug("not this")
@@ -57,5 +57,5 @@ def test_a_connection_that_ended_is_no_error(make_virtual_run: MakeVirtualRun) -
     def closed(*event: Any) -> None:
         raise OSError("the connection is closed")
 
-    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json())
+    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
     logger({plugin.name: plugin}, closed).error("too late")
