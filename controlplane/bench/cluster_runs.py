@@ -22,7 +22,7 @@ from ..run.place import TrialPlace
 from ..run.planning import plan_run
 from ..run.runner import execute
 from ..run.snapshot import Snapshot
-from .stored_trial import store, stored_trial
+from .stored_trial import keep, store, stored_trial
 
 SCENARIO = """\
 name: cluster
@@ -147,9 +147,15 @@ class RunTimer:
             seats: Trials at once there.
             stored: What each returns.
         """
-        client.run(store, stored)
-        place = OnCluster(client, LOG.info, task=stored_trial)
-        return self.time_run(title, sweep, place, seats)
+        plan = plan_run(sweep.scenario, self.testbed, _no_search, seats)
+        trials = [trial.attempt_id(0) for trial in plan.trials]
+        parcels = self.folder / f"parcels-{sweep.seconds}s"
+        try:
+            client.run(keep, store(stored, trials, parcels))
+            place = OnCluster(client, LOG.info, task=stored_trial)
+            return self.time_run(title, sweep, place, seats)
+        finally:
+            shutil.rmtree(parcels, ignore_errors=True)
 
 
 def _no_search(*_: object) -> NoReturn:

@@ -1,25 +1,68 @@
-"""A worker's part of a measurement: trials that take no time, whose result is one of before."""
+"""Trials that take no time: a worker answers with one that was run before, under the asked name."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from distributed import get_worker
 
+from ..cluster.parcel import Parcel, pack, unpack
 from ..cluster.request import TrialAssignment, TrialOutcome
 from ..cluster.tasks import tell_start
+from ..contract.trial import TrialRecord
+from ..store.documents import read_document, write_document
 
-_STORED: list[TrialOutcome] = []
+RECORD = "trial.json"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What workers answer with.
+
+    Attributes:
+        outcome: Of the trial that was run, without its parcel.
+        folder: A parcel for each trial that may be asked for; worker and client both see it.
+    """
+
+    outcome: TrialOutcome
+    folder: Path
+
+
+_STORED: list[Stored] = []
 """Of this process: what every trial returns."""
 
 
-def store(outcome: TrialOutcome) -> None:
-    """Keep what trials are to return.
+def store(outcome: TrialOutcome, trials: Iterable[str], folder: Path) -> Stored:
+    """Pack a trial that was run under the names of others: only what was asked for is sealed.
 
     Args:
-        outcome: A trial's that was run.
+        outcome: The trial's.
+        trials: The others' ids.
+        folder: Where the parcels go; it is made.
     """
-    _STORED[:] = [outcome]
+    folder.mkdir()
+    parcel = Parcel.from_bytes(outcome.parcel)
+    with TemporaryDirectory(dir=folder) as work:
+        place = Path(work) / "trial"
+        unpack(parcel, place)
+        record = read_document(place / RECORD, TrialRecord, "run the trial again")
+        for trial in trials:
+            place = place.rename(place.with_name(trial))
+            write_document(place / RECORD, record.model_copy(update={"id": trial}))
+            (folder / trial).write_bytes(pack(place).to_bytes())
+    return Stored(replace(outcome, parcel=b""), folder)
+
+
+def keep(stored: Stored) -> None:
+    """On a worker: answer with this from now on.
+
+    Args:
+        stored: What `store` has made.
+    """
+    _STORED[:] = [stored]
 
 
 def stored_trial(text: str) -> TrialOutcome:
@@ -28,6 +71,8 @@ def stored_trial(text: str) -> TrialOutcome:
     Args:
         text: A `TrialAssignment`, as JSON.
     """
-    worker = get_worker()
-    tell_start(worker, TrialAssignment.model_validate_json(text))
-    return replace(_STORED[0], worker=worker.address)
+    worker, (stored,) = get_worker(), _STORED
+    asked = TrialAssignment.model_validate_json(text)
+    tell_start(worker, asked)
+    parcel = (stored.folder / asked.trial.attempt_id(asked.attempt)).read_bytes()
+    return replace(stored.outcome, worker=worker.address, parcel=parcel)
