@@ -17,6 +17,7 @@ from ..run.work import Job
 from ..store.run_directory import keep_testbed
 from .bundle import bundle_of
 from .crew import address_of, scheduler_is_gone
+from .hearing import hearing
 from .leftovers import remove_leftovers
 from .plugin import RunOnWorker
 from .presence import client_is_there
@@ -72,14 +73,14 @@ class OnCluster:
         topic = topic_of(bundle.run)
         with client_is_there(self.client, bundle.run) as key:
             plugin = RunOnWorker(bundle.model_dump_json(), key)
-            self.client.subscribe_topic(topic, scheduler.roster.on_event)
-            try:
-                self._register(plugin)
-                yield scheduler
-            finally:
-                self._leave(plugin.name, topic)
-                if bundle.shared_folder is not None:
-                    remove_leftovers(bundle.shared_folder, run.directory.trials)
+            with hearing(self.client, topic, scheduler.roster.on_event):
+                try:
+                    self._register(plugin)
+                    yield scheduler
+                finally:
+                    self._leave(plugin.name)
+                    if bundle.shared_folder is not None:
+                        remove_leftovers(bundle.shared_folder, run.directory.trials)
 
     def _register(self, plugin: RunOnWorker) -> None:
         address = address_of(self.client)
@@ -88,10 +89,9 @@ class OnCluster:
         except OSError as error:
             raise scheduler_is_gone(address) from error
 
-    def _leave(self, plugin: str, topic: str) -> None:
+    def _leave(self, plugin: str) -> None:
         """The workers give back what they held; of a cluster that is gone nothing is asked."""
         try:
-            self.client.unsubscribe_topic(topic)
             self.client.unregister_worker_plugin(plugin)
         except Exception as error:
             LOG.warning("the workers were not told that the run has ended: %s", error)

@@ -188,7 +188,7 @@ class ClusterScheduler:
         answers = self._client.run(what, *more, workers=workers, on_error="return")
         for worker, answer in answers.items():
             if isinstance(answer, Exception):
-                LOG.warning("worker %s: %r", worker, answer)
+                self._say(f"worker {worker} did not do what was asked: {answer!r}")
 
     def _withdraw(self) -> None:
         """What no worker has is handed out again.
