@@ -16,7 +16,8 @@ pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 def data_planes(file: Path) -> list[int]:
     """The data planes of the worker that is a testbed."""
-    workers = [p for p in psutil.process_iter(["cmdline"]) if str(file) in p.info["cmdline"]]
+    there = psutil.process_iter(["cmdline"])  # None of one that has just ended
+    workers = [p for p in there if str(file) in (p.info["cmdline"] or [])]
     found = []
     for worker in workers:
         with suppress(psutil.NoSuchProcess):  # some end meanwhile

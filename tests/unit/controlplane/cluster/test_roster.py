@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from distributed import Client
+from nashbed.controlplane.cluster import roster as roster_module
 from nashbed.controlplane.cluster.crew import await_seats
 from nashbed.controlplane.cluster.roster import Roster
 from nashbed.controlplane.cluster.topics import (
@@ -18,7 +19,6 @@ from nashbed.controlplane.cluster.topics import (
     WANTS_KERNELS,
 )
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.log import LOG
 
 
 class Heard:
@@ -99,14 +99,13 @@ def test_wishes_and_offers_are_taken_once(heard: Heard) -> None:
     assert (heard.roster.take_wanting(), heard.roster.take_offers()) == ({}, {})
 
 
-def test_what_workers_log_stands_in_the_log(
-    heard: Heard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LOG, "propagate", True)
+def test_what_workers_log_stands_in_the_log(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[tuple[str, str]] = []
+    log = logging.Logger("of a test")
+    log.addFilter(lambda r: lines.append((r.levelname, r.getMessage())) or False)
+    monkeypatch.setattr(roster_module, "LOG", log)
     heard.event(LOGGED, level=logging.WARNING, line="the telemetry is late")
-    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
-        ("WARNING", "worker 1: the telemetry is late")
-    ]
+    assert lines == [("WARNING", "worker 1: the telemetry is late")]
 
 
 def test_trials_that_begin_are_passed_on(heard: Heard) -> None:
