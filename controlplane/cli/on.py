@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -110,6 +111,11 @@ def crew_of(cluster: Cluster, first_worker_s: float | None = None) -> Iterator[C
     from ..cluster.crew import FIRST_WORKER_S, await_seats  # noqa: PLC0415
     from ..cluster.on_cluster import OnCluster  # noqa: PLC0415
 
+    cores = len(os.sched_getaffinity(0))
+    if cluster.local is not None and cluster.local.workers > cores:
+        say(
+            f"local:{cluster.local.workers}: no faster than local:{cores}, the cores that there are"
+        )
     with connected(cluster) as client:
         patience_s = FIRST_WORKER_S if first_worker_s is None else first_worker_s
         workers = await_seats(client, say, patience_s)

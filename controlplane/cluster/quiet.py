@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+SLOW_FOLDER = "Creating scratch directories is taking"
+"""Dask's warning of slow network file systems, which it gives on a busy machine, too."""
 TALKERS = ("distributed", "tornado", "asyncssh", "asyncio", "dask_jobqueue")
 
 
@@ -20,6 +23,7 @@ def quiet(level: int = logging.CRITICAL) -> Iterator[None]:
     """
     import distributed  # noqa: F401, PLC0415 - sets the levels up that are changed here
 
+    warnings.filterwarnings("ignore", message=SLOW_FOLDER)
     before = {logger: logger.level for logger in _loggers()}
     silence(level)
     try:

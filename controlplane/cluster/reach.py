@@ -93,7 +93,7 @@ def _tls_problem(error: ssl.SSLError, tls: ClusterTls | None) -> str:
 def _refused(tls: ClusterTls | None) -> str:
     return (
         f"did not accept our certificate {tls.certificate if tls else ''}; it takes only those "
-        "that its own authority signed"
+        "that its own authority signed and whose time is not over"
     )
 
 

@@ -26,6 +26,7 @@ from ..machine.log import LOG
 from ..plan.resources import UNLIMITED_RESOURCES
 from ..run.job_book import JobBook
 from ..run.snapshot import OnProgress, Snapshot
+from ..run.steps import TrialStep
 from ..run.work import Job, Work
 from ..store.documents import read_document
 from ..store.errors import DiskFullError
@@ -249,6 +250,7 @@ class ClusterScheduler:
             if handed is None:
                 return
             self._book.begin(trial, handed.job, f"worker {worker}")
+            self._book.running[trial].step = TrialStep.RUN
 
     def _take_what_came(self, every_s: float) -> None:
         """Seal everything that has come back, after waiting for the first of it."""

@@ -13,7 +13,7 @@ from distributed import get_worker
 from distributed.utils import sync
 from distributed.worker import Worker
 
-from ..contract.errors import NashbedError
+from ..contract.errors import Interrupted, NashbedError
 from ..machine.log import LOG
 from ..store.errors import DiskFullError, disk_errors
 from .failures import failure_of
@@ -41,7 +41,8 @@ def run_trial(text: str) -> TrialOutcome:
     try:
         return _outcome(worker, request)
     except NashbedError as error:
-        LOG.warning("%s failed: %s", request.trial.attempt_id(request.attempt), error.message)
+        if not isinstance(error, Interrupted):
+            LOG.warning("%s failed: %s", request.trial.attempt_id(request.attempt), error.message)
         if isinstance(error, DiskFullError):
             _leave(worker, request.run, error.message)
         failure = _failure(worker, error, error.message)

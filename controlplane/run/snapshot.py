@@ -19,7 +19,7 @@ class Running:
         job: The trial.
         where: Its lane, or the worker that has it, as shown.
         since: When it started, in seconds of time.monotonic.
-        step: Where it stands; of a trial on another machine only that it is there.
+        step: Where it stands; a trial on another machine runs as long as it is there.
     """
 
     job: Job

@@ -27,6 +27,7 @@ from nashbed.controlplane.machine.command import CommandTimeoutError
 from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.snapshot import Snapshot
+from nashbed.controlplane.run.steps import TrialStep
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.study.adaptive import make_chooser
@@ -59,6 +60,7 @@ def test_tables_are_those_of_a_run_on_this_machine(
     assert [r.invalid_reasons for r in records] == [(), (), ()]
     assert all(r.ran_on is not None and r.ran_on.testbed == "virtual" for r in records)
     assert (shown[-1].finished, shown[-1].total, shown[-1].waiting) == (3, 3, ())
+    assert {each.step for state in shown for each in state.running} <= {TrialStep.RUN}
     assert bed.said == []
     manifest = run.directory.read("manifest.json", Manifest)
     assert (manifest.status, manifest.repeatable) == ("complete", True)
