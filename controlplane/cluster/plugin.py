@@ -96,6 +96,11 @@ class RunOnWorker(WorkerPlugin):
         return self._bundle.run
 
     @property
+    def takes_part(self) -> bool:
+        """Whether there is a place for the run's trials here."""
+        return self._workplace is not None
+
+    @property
     def workplace(self) -> Workplace | TestbedWorkplace:
         """Where the run's trials are run; of a worker that takes part."""
         assert self._workplace is not None, "the worker was refused"

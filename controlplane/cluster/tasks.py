@@ -41,13 +41,14 @@ def run_trial(text: str) -> TrialOutcome:
     try:
         return _outcome(worker, request)
     except NashbedError as error:
-        if not isinstance(error, Interrupted):
+        if _takes_part(worker, request.run) and not isinstance(error, Interrupted):
             LOG.warning("%s failed: %s", request.trial.attempt_id(request.attempt), error.message)
-        if isinstance(error, DiskFullError):
+        if _takes_part(worker, request.run) and isinstance(error, DiskFullError):
             _leave(worker, request.run, error.message)
         failure = _failure(worker, error, error.message)
     except Exception as error:
-        LOG.exception("a trial failed on worker %s", worker.address)
+        if _takes_part(worker, request.run):  # else what it used has been taken away meanwhile
+            LOG.exception("a trial failed on worker %s", worker.address)
         failure = _failure(worker, error, traceback.format_exc())
     return TrialOutcome(worker.address, failure=failure.model_dump_json())
 
@@ -60,18 +61,25 @@ def _leave(worker: Worker, run: str, reason: str) -> None:
     wait(worker.loop, plugin.leave, worker, reason)
 
 
+def _takes_part(worker: Worker, run: str) -> bool:
+    """Whether the run is still on this worker; if not, nobody waits for what fails here."""
+    plugin = worker.plugins.get(plugin_name(run))
+    return isinstance(plugin, RunOnWorker) and plugin.takes_part
+
+
 def _outcome(worker: Worker, request: TrialAssignment) -> TrialOutcome:
     plugin = worker.plugins[plugin_name(request.run)]
     assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
+    workplace = plugin.workplace
     began_at = time.time()
-    sealed = plugin.workplace.run(request)
+    sealed = workplace.run(request)
     ended_at = time.time()
     try:
         with disk_errors(sealed.folder):
             parcel = pack(sealed.folder, plugin.shared).to_bytes()
     finally:
         shutil.rmtree(sealed.folder, ignore_errors=True)
-    sent = Sent(lab=sealed.lab.facts(), ran_on=plugin.workplace.ran_on)
+    sent = Sent(lab=sealed.lab.facts(), ran_on=workplace.ran_on)
     return TrialOutcome(
         worker.address, sent.model_dump_json(), parcel, began_at=began_at, ended_at=ended_at
     )

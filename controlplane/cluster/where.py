@@ -57,7 +57,9 @@ def testbed_cluster(testbed: Loaded[Testbed]) -> Cluster | None:
     try:
         return parse_where(testbed.model.cluster, Path(testbed.name).parent)
     except ConfigError as error:
-        raise ConfigError(f"{testbed.name}: cluster: {error.message}") from error
+        raise ConfigError(
+            f"{testbed.name}: cluster: {error.message}; or say where by --on"
+        ) from error
 
 
 testbed_cluster.__test__ = False  # type: ignore[attr-defined]
