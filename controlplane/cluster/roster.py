@@ -86,6 +86,16 @@ class Roster:
         with self._lock:
             return bool(workers) and all(address in self._refused for address in workers)
 
+    def is_undecided(self, workers: Collection[str]) -> bool:
+        """Whether some of the workers that there are neither take part nor were refused yet.
+
+        Args:
+            workers: Their addresses.
+        """
+        with self._lock:
+            answered = self._seats.keys() | self._refused.keys()
+            return not answered.issuperset(workers)
+
     def take_wanting(self) -> dict[str, str]:
         """Workers that lack a kernel of virtual time, each of them once -> their machines."""
         with self._lock:

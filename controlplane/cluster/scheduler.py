@@ -11,7 +11,7 @@ import shutil
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,6 +44,8 @@ LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
 HOPELESS_S = 10.0
 """How long no worker may be fit for the run: others may be starting, or coming back."""
+TOGETHER_S = 10.0
+"""How long the first trials wait for testbeds that have not answered yet."""
 MOST_DEATHS = 3
 """Times that Dask may give a trial up, each after several workers have died with it."""
 Task = Callable[[str], TrialOutcome]
@@ -120,7 +122,8 @@ class ClusterScheduler:
         self._deaths: dict[str, int] = {}
         self._done: queue.SimpleQueue[tuple[str, Future[TrialOutcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
-        self._hopeful_s = time.monotonic()
+        self._hopeful_s = self._began_s = time.monotonic()
+        self._is_undecided = True
         self._knows_lab = False
         self.roster = Roster(self._started, say)
         self._giver = KernelGiver(bundle, self._ask, say)
@@ -159,6 +162,7 @@ class ClusterScheduler:
         try:
             workers = workers_there(self._client)
             self.roster.present(workers)
+            self._is_undecided = self.roster.is_undecided(workers)
             self._giver.give(self.roster.take_wanting())
             for worker, offer in self.roster.take_offers().items():
                 self._answer(worker, TestbedOffer.model_validate_json(offer))
@@ -217,6 +221,8 @@ class ClusterScheduler:
     def _hand_out(self) -> None:
         """Keep all seats busy, and a few trials waiting for them."""
         seats = self.roster.seats
+        if self._is_too_soon(seats):
+            return
         most = sum(map(most_handed, seats.values()))
         handed = Counter(each.testbed for each in self._handed.values())
         for choose in (own_testbed_of, idle_testbed):
@@ -229,6 +235,11 @@ class ClusterScheduler:
                 if testbed is not None:
                     self._submit(trial, job, testbed)
                     handed[testbed] += 1
+
+    def _is_too_soon(self, seats: Mapping[str, int]) -> bool:
+        """Real testbeds begin together: the first to answer would take what is the others'."""
+        waits = self._is_undecided and time.monotonic() - self._began_s < TOGETHER_S
+        return waits and "" not in seats
 
     def _submit(self, trial: str, job: Job, testbed: str) -> None:
         request = TrialAssignment(run=self._bundle.run, trial=job.trial, attempt=job.attempt)

@@ -91,6 +91,15 @@ def test_one_that_is_refused_later_has_no_seats_any_more(heard: Heard) -> None:
     assert heard.roster.refusals == []
 
 
+def test_who_has_not_answered_is_undecided(heard: Heard) -> None:
+    workers = ["tcp://a:1", "tcp://a:2"]
+    assert heard.roster.is_undecided(workers)
+    heard.join("tcp://a:1")
+    assert heard.roster.is_undecided(workers)
+    heard.event(REFUSED, "tcp://a:2", reasons=["it is old"])
+    assert not heard.roster.is_undecided(workers)
+
+
 def test_wishes_and_offers_are_taken_once(heard: Heard) -> None:
     heard.event(WANTS_KERNELS, "tcp://a:1")
     heard.event(OFFERS, "tcp://a:2", offer="{}")
