@@ -52,7 +52,7 @@ test: setup virtual ## set up, then every test (root; skips are counted and expl
 	exit $$status
 
 .PHONY: check
-check: venv build ## linters, types, format, and the quick tests: neither root nor huge pages
+check: packages venv build ## linters, types, format, and the quick tests: neither root nor huge pages
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
 
 .PHONY: check-types
@@ -97,24 +97,27 @@ targets: venv ## write the README's table of targets from their capability data
 setup: packages hugepages venv dpdk-internal ## Debian packages, huge pages, Python environment, C build
 	@$(MAKE) --no-print-directory build
 
+# Asked each time, for packages come and go without us: 0.1 s. Installs only what is missing, so that
+# it also passes offline once all is there; who is not root goes on without optional ones.
 .PHONY: packages
-packages: $(STAMPS)/packages
-
-# Installs only what is missing, so that it also passes offline once all is there.
-$(STAMPS)/packages: $(PACKAGES)
-	@mkdir -p $(@D)
-	@missing=""; \
-	for package in $$(sed -e 's/#.*//' $(PACKAGES)); do \
-		dpkg-query -W -f '$${Status}' $$package 2> /dev/null | grep -q 'ok installed' \
-			|| missing="$$missing $$package"; \
-	done; \
-	if [ -n "$$missing" ]; then \
-		[ "$$(id -u)" -eq 0 ] \
-			|| { echo "not root: install these packages first:$$missing"; exit 4; }; \
+packages: ## install the Debian packages that are missing (root)
+	@command -v dpkg-query > /dev/null || \
+		{ echo "no dpkg here: see for yourself to what $(PACKAGES) lists"; exit 0; }; \
+	installed=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' | sed -n 's/^installed //p'); \
+	missing_of() { sed -e "$$1" -e 's/#.*//' $(PACKAGES) | tr -d ' ' | grep . | \
+		grep -vxF -e "$$installed" | tr '\n' ' '; }; \
+	missing=$$(missing_of ''); needed=$$(missing_of '/# optional/d'); \
+	if [ -z "$$missing" ]; then \
+		:; \
+	elif [ "$$(id -u)" -eq 0 ]; then \
 		apt-get update -q && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
+	elif [ -n "$$needed" ]; then \
+		echo "not root: these packages are missing, \`sudo make packages\` installs them: $$missing"; \
+		exit 4; \
+	else \
+		echo "not installed: $$missing(optional: what needs them is skipped)"; \
 	fi
-	@touch $@
 
 .PHONY: hugepages
 hugepages: ## reserve huge pages for the data plane (HUGE_PAGES of them)
@@ -146,7 +149,7 @@ build/pylinks/nashbed:
 
 # DPDK's own headers for the P4 program as native code; without them it is interpreted.
 .PHONY: dpdk-internal
-dpdk-internal: $(STAMPS)/packages
+dpdk-internal: packages
 	@$(PYTHON) hosts/dpdk/pipeline/native/headers.py $(DPDK_INTERNAL)
 
 .PHONY: build

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,8 +52,8 @@ def software() -> dict[str, str]:
 
 
 def git(root: Path = ROOT) -> dict[str, str]:
-    """Commit and state of the checkout; empty outside a git checkout."""
-    if not (root / ".git").exists():
+    """Commit and state of the checkout; empty outside a git checkout, and without git."""
+    if not (root / ".git").exists() or shutil.which("git") is None:
         return {}
     commit = command.attempt(["git", "-C", str(root), "rev-parse", "HEAD"])
     status = command.attempt(["git", "-C", str(root), "status", "--porcelain"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import time
 from pathlib import Path
@@ -11,11 +10,9 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import STATE, Nashbed
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane]
-needs_testpmd = pytest.mark.skipif(
-    shutil.which("dpdk-testpmd") is None, reason="needs dpdk-testpmd: `apt install dpdk-dev`"
-)
 SHORT = ("--repetitions", "1", "--seconds", "1")
 
 
@@ -33,7 +30,7 @@ def left() -> list[Path]:
     return [*files, *Path("/run/netns").glob("nb????-*")]
 
 
-@needs_testpmd
+@needs_program("dpdk-testpmd")
 def test_tcp_crosses_bottleneck_and_testpmd(nashbed: Nashbed) -> None:
     found = bench(nashbed, "forward", *SHORT, "--warmup", "0.5", "--flows", "2")
     (ours,) = found["forward_bottleneck_gbps"]["values"]

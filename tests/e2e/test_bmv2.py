@@ -3,24 +3,19 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from tests.e2e.conftest import ROOT, Nashbed, records
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 SCENARIO = ROOT / "configs" / "scenarios" / "bmv2-short.yaml"
 LIKE = 0.1
 """How far a strategy's share per flow may be apart on two targets."""
-
-need_bmv2 = pytest.mark.skipif(
-    shutil.which("simple_switch") is None,
-    reason="simple_switch is not on PATH (p4lang's behavioral-model, package p4lang-bmv2)",
-)
 
 
 def shares(run_dir: Path) -> dict[str, float]:
@@ -40,7 +35,7 @@ def shares(run_dir: Path) -> dict[str, float]:
     return {cc: sum(values) / len(values) for cc, values in got.items()}
 
 
-@need_bmv2
+@needs_program("simple_switch")
 def test_shares_are_those_of_the_embedded_target(nashbed: Nashbed) -> None:
     text = SCENARIO.read_text().replace("name: bmv2-short", "name: e2e-bmv2")
     scenario = nashbed.folder / "scenario.yaml"

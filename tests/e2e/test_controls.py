@@ -24,8 +24,10 @@ from nashbed.controlplane.machine.control_checks import (
 )
 from nashbed.controlplane.machine.paths import CONTROL_LOADER, CONTROL_TEMPLATE, CONTROLS
 from tests.e2e.conftest import WIDE_GATES, Nashbed, only_valid
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane]
+needs_clang = needs_program("clang")
 
 KILLS = 30
 GONE_S = 2.0
@@ -102,6 +104,7 @@ def test_what_a_shipped_control_tells_is_on_the_record(nashbed: Nashbed) -> None
     assert any(gain == pytest.approx(1.0, abs=0.01) for gain in gains)
 
 
+@needs_clang
 def test_ones_own_control(nashbed: Nashbed) -> None:
     before = kernels_own_controls()
     run_dir = nashbed.run(with_control(nashbed, own_control(nashbed, "liveown")))
@@ -112,6 +115,7 @@ def test_ones_own_control(nashbed: Nashbed) -> None:
     assert kernels_own_controls() == before
 
 
+@needs_clang
 def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed) -> None:
     control = own_control(nashbed, "refused")
     path = nashbed.folder / "refused.c"
@@ -123,6 +127,7 @@ def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed
     assert "refused.c:" in said
 
 
+@needs_clang
 def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed) -> None:
     before = kernels_own_controls()
     scenario = with_control(nashbed, own_control(nashbed, "orphan"), duration="4s")
@@ -151,6 +156,7 @@ time.sleep(60)
 """
 
 
+@needs_clang
 @pytest.mark.slow
 def test_thirty_kills_of_what_holds_a_control(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
@@ -172,6 +178,7 @@ def test_thirty_kills_of_what_holds_a_control(tmp_path: Path) -> None:
         wait_until(lambda: "held" not in held_controls() and kernels_own_controls() == before)
 
 
+@needs_clang
 @pytest.mark.slow
 def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     # The moments are random but told, so that a failure can be repeated.

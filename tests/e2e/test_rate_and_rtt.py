@@ -17,6 +17,7 @@ from nashbed.controlplane.lane.lab import Lab, open_lab
 from nashbed.controlplane.machine.paths import DEFAULT_TESTBED, spec
 from nashbed.controlplane.machine.session import LocalSession, SessionRequest
 from tests.e2e.conftest import Nashbed, only_valid
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
@@ -61,6 +62,7 @@ def idle_lab(tmp_path: Path) -> Iterator[Lab]:
     lab.close()
 
 
+@needs_program("ping")
 def test_an_idle_ping_takes_the_base_rtt(idle_lab: Lab) -> None:
     for lane, rtt_ms in enumerate(RTTS_MS):
         half = rtt_ms * 500_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import threading
@@ -24,6 +23,7 @@ from nashbed.controlplane.validity.gates import PAUSED
 from numpy.typing import NDArray
 from tests.e2e.conftest import Nashbed, records
 from tests.support.core_thief import stolen_cores
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
@@ -154,6 +154,7 @@ def check_told(record: dict[str, Any]) -> None:
     assert gates["link_busy"]["value"] == 0
 
 
+@needs_program("tcpdump")
 def test_a_loop_that_is_stopped_changes_no_arrival(nashbed: Nashbed) -> None:
     more = BEAR_ALL + "trials: 3\ntelemetry: {capture: true}\n"
     scenario = nashbed.scenario(more, mixes="[3]", **USUAL)
@@ -163,7 +164,7 @@ def test_a_loop_that_is_stopped_changes_no_arrival(nashbed: Nashbed) -> None:
         check_told(record)
 
 
-@pytest.mark.skipif(shutil.which("clang") is None, reason="clang makes the thief; not here")
+@needs_program("clang")  # which makes the thief
 def test_a_stolen_core_of_the_flows_is_seen_and_refused(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", mixes="[2]", **{**USUAL, "buffer": "1bdp"})
     process = nashbed.start("run", str(scenario), "--out", str(nashbed.results), "--no-report")

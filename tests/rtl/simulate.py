@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.programs import need_program
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "hosts" / "fpga" / "rtl"
@@ -15,9 +15,10 @@ SEED = 1
 
 def need_icarus() -> None:
     """Skip where the simulator or cocotb is missing."""
-    if shutil.which("iverilog") is None:
-        pytest.skip("iverilog is not installed: run `make setup`")
-    pytest.importorskip("cocotb_tools.runner", reason="cocotb is not installed: run `make setup`")
+    need_program("iverilog")
+    pytest.importorskip("cocotb_tools.runner", reason="needs cocotb: `make venv`")
+    if pytest.importorskip("find_libpython").find_libpython() is None:
+        pytest.skip("needs Python as a library: `apt install libpython3-dev`")
 
 
 def simulate(

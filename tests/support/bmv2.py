@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import secrets
-import shutil
 import socket
 import subprocess
 import time
@@ -19,6 +18,7 @@ from nashbed.controlplane.targets.bmv2.bindings import load_bindings
 from nashbed.controlplane.targets.bmv2.runtime import ThriftRuntime
 from tests.support.live import run
 from tests.support.netns import inside
+from tests.support.programs import why_missing
 from tests.support.replay import ROOT
 
 PROGRAM = "simple_switch"
@@ -35,8 +35,8 @@ DEVICE = 0
 
 def why_not() -> str:
     """Why simple_switch cannot be run here; empty where it can."""
-    if shutil.which(PROGRAM) is None:
-        return f"{PROGRAM} is not on PATH"
+    if missing := why_missing(PROGRAM):
+        return missing
     try:
         load_bindings(PROGRAM)
     except NashbedError as error:

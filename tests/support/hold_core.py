@@ -7,11 +7,12 @@ most of its work. An eBPF program that the kernel runs on trial (hold.bpf.c) is 
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 import sysconfig
 import tempfile
 from pathlib import Path
+
+from nashbed.controlplane.machine.control_build import find_clang
 
 SOURCE = Path(__file__).with_name("hold.bpf.c")
 XDP_PASS = 2
@@ -90,7 +91,7 @@ def compile_program(folder: Path) -> Path:
     Raises:
         HoldError: There is no clang.
     """
-    clang = shutil.which("clang")
+    clang = find_clang()
     if clang is None:
         raise HoldError("clang is not installed: a core's softirqs cannot be held")
     path = folder / "hold.bpf.o"

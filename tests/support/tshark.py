@@ -4,17 +4,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
-
-import pytest
-
-
-def need_tshark() -> None:
-    """Skip, with the reason, where it is not installed."""
-    if shutil.which("tshark") is None:
-        pytest.skip("tshark is not installed: run `make setup`")
 
 
 def tshark(path: Path, fields: list[str], heuristic: str | None, fcs: bool) -> list[list[str]]:

@@ -14,8 +14,9 @@ from nashbed.analysis.captures import TimestampSource
 from tests.rtl.loop.through import delays_ps, through_ports
 from tests.rtl.simulate import need_icarus
 from tests.support.capture import raw_capture
+from tests.support.programs import need_program
 from tests.support.replay import Bottleneck, Replayed, need_dataplane, replay, time_of
-from tests.support.tshark import need_tshark, tshark
+from tests.support.tshark import tshark
 
 PACKETS = 300
 RATE = 4_000_000_000
@@ -100,7 +101,7 @@ def test_delays_by_trailers_are_those_of_the_postcards(loop: Loop) -> None:
 @pytest.mark.slow
 @pytest.mark.dataplane
 def test_tshark_reads_the_same_from_every_frame(loop: Loop) -> None:
-    need_tshark()
+    need_program("tshark")
     names = ("timestamp.seconds", "timestamp.fractional_seconds", "device", "port", "original_fcs")
     for path in (loop.before, loop.behind):
         rows = tshark(path, [f"exablaze.{name}" for name in names], "exablaze_eth", False)

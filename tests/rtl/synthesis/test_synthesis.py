@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.programs import needs_program
 
 FPGA = Path(__file__).resolve().parents[3] / "hosts" / "fpga"
 
@@ -25,10 +25,9 @@ def counts_in_readme(width: int) -> dict[str, int]:
 
 
 @pytest.mark.slow
+@needs_program("yosys")
 def test_the_cells_are_those_of_the_readme() -> None:
     """Another version of Yosys maps a little differently: 15 % and a few cells are allowed."""
-    if shutil.which("yosys") is None:
-        pytest.skip("yosys is not installed: run `make setup`")
     spec = importlib.util.spec_from_file_location("synthesise", FPGA / "synthesise.py")
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)

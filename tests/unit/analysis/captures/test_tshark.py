@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from nashbed.analysis.captures import Mark, TimestampSource
 from tests.support import timestamps as made
-from tests.support.tshark import need_tshark, tshark
+from tests.support.programs import need_program
+from tests.support.tshark import tshark
 
 COUNT = 200
 S = made.EPOCH
@@ -18,7 +19,7 @@ S = made.EPOCH
 
 @pytest.fixture
 def rng() -> random.Random:
-    need_tshark()
+    need_program("tshark")
     return random.Random(6)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from nashbed.controlplane.contract.addresses import SINK_PORT
 from nashbed.controlplane.contract.errors import TargetError
 from scapy.layers.inet import IP, TCP
 from scapy.utils import rdpcap
+from tests.support.programs import needs_program
 
 
 def test_the_capture_holds_full_segments_of_flows_in_turn(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_without_it_there_is_no_comparison(
 
 
 @pytest.mark.dataplane
-@pytest.mark.skipif(shutil.which("simple_switch") is None, reason="no simple_switch on PATH")
+@needs_program("simple_switch")
 def test_every_packet_comes_through(tmp_path: Path) -> None:
     """measure() itself ends only when all have left, each counted by P4."""
     assert simple_switch.measure(tmp_path, 3000, 50, None) > 0

@@ -17,8 +17,7 @@ from nashbed.controlplane.machine.control_build import (
     require_object_at_hand,
 )
 from nashbed.controlplane.machine.paths import CONTROL_TEMPLATE, CONTROLS
-
-needs_clang = pytest.mark.skipif(find_clang() is None, reason="needs clang: `make setup`")
+from tests.support.programs import needs_program
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def own(folder: Path, text: str = "") -> ControlFile:
     return read_control(folder / "mycc.c", CONTROLS)
 
 
-@needs_clang
+@needs_program("clang")
 def test_ones_own_is_compiled_once_and_alike_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +82,7 @@ def test_ones_own_is_compiled_once_and_alike_everywhere(
     assert object_of(own(tmp_path / "two")).digest == made.digest
 
 
-@needs_clang
+@needs_program("clang")
 def test_what_does_not_compile_is_shown_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that tests can do without: where one is missing they skip, and say which package it is.
+
+What every machine that runs nashbed has (a C compiler, `ip`) is not among them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+import pytest
+from nashbed.controlplane.machine.control_build import find_clang
+
+PACKAGES = {
+    "clang": "clang",
+    "dpdk-testpmd": "dpdk-dev",
+    "iverilog": "iverilog",
+    "ping": "iputils-ping",
+    "tcpdump": "tcpdump",
+    "tshark": "tshark",
+    "yosys": "yosys",
+}
+"""Program -> Debian package, which configs/debian-packages.txt lists."""
+P4LANG = {"simple_switch": "p4lang-bmv2"}
+"""Those that Debian does not have -> the P4 project's own package."""
+FIND: dict[str, Callable[[], str | None]] = {"clang": find_clang}
+"""Those that go by several names."""
+
+
+def why_missing(program: str) -> str:
+    """Why a test that needs a program is skipped; empty where the program is here."""
+    remedy = f"`apt install {PACKAGES[program]}`" if program in PACKAGES else P4LANG[program]
+    found = FIND.get(program, lambda: shutil.which(program))()
+    return "" if found else f"needs {program}, which is not on PATH: {remedy}"
+
+
+def needs_program(program: str) -> pytest.MarkDecorator:
+    """A mark for tests that need a program."""
+    reason = why_missing(program)
+    return pytest.mark.skipif(bool(reason), reason=reason)
+
+
+def need_program(program: str) -> None:
+    """Skip the test that is running, or being set up, where a program is missing."""
+    reason = why_missing(program)
+    if reason:
+        pytest.skip(reason)

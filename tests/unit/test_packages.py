@@ -1,0 +1,118 @@
+"""`make packages`: what it installs, and what it says to those who cannot; and what tests skip."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support.programs import PACKAGES, need_program, needs_program, why_missing
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTED = [
+    line.split("#")[0].strip()
+    for line in (ROOT / "configs" / "debian-packages.txt").read_text().splitlines()
+    if line.split("#")[0].strip()
+]
+OPTIONAL = [
+    line.split()[0]
+    for line in (ROOT / "configs" / "debian-packages.txt").read_text().splitlines()
+    if line.endswith("  # optional")
+]
+
+
+def make_packages(
+    folder: Path, installed: list[str], uid: int
+) -> tuple[int, list[str], list[list[str]]]:
+    """Runs it on a machine that has some packages: exit code, what it says, apt-get's arguments."""
+    lines = [f"installed {name}" for name in installed]
+    lines += ["config-files yosys", "installed gcc-12"]
+    programs = {
+        "dpkg-query": "cat <<'END'\n" + "\n".join(lines) + "\nEND\n",
+        "id": f"echo {uid}\n",
+        "apt-get": f'echo "$@" >> {folder}/calls\n',
+    }
+    for name, body in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\n{body}")
+        (folder / name).chmod(0o755)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", ROOT, "packages"],
+        capture_output=True, text=True, check=False, timeout=60,
+        env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "MAKEFLAGS": ""},
+    )  # fmt: skip
+    calls = folder / "calls"
+    asked = [line.split() for line in calls.read_text().splitlines()] if calls.exists() else []
+    return done.returncode, done.stdout.splitlines(), asked
+
+
+def test_root_installs_what_is_missing_and_nothing_else(tmp_path: Path) -> None:
+    installed = [name for name in LISTED if name not in ("gcc", "tshark")]
+    code, _, calls = make_packages(tmp_path, installed, 0)
+    assert code == 0
+    assert [call[0] for call in calls] == ["update", "install"]
+    assert calls[1][-2:] == ["gcc", "tshark"]
+    assert calls[1][-3].startswith("-")
+
+
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_with_all_of_them_nothing_is_done(tmp_path: Path, uid: int) -> None:
+    assert make_packages(tmp_path, LISTED, uid) == (0, [], [])
+
+
+def test_it_asks_each_time(tmp_path: Path) -> None:
+    assert make_packages(tmp_path, LISTED, 1000)[0] == 0
+    assert make_packages(tmp_path, LISTED[1:], 1000)[0] != 0
+
+
+def test_who_is_not_root_is_told_what_is_missing(tmp_path: Path) -> None:
+    installed = [name for name in LISTED if name not in ("flex", "tshark")]
+    code, (said, *_), calls = make_packages(tmp_path, installed, 1000)
+    assert code != 0
+    assert said == (
+        "not root: these packages are missing, `sudo make packages` installs them: flex tshark "
+    )
+    assert calls == []
+
+
+def test_who_is_not_root_goes_on_without_optional_ones(tmp_path: Path) -> None:
+    installed = [name for name in LISTED if name not in OPTIONAL]
+    code, (said, *_), calls = make_packages(tmp_path, installed, 1000)
+    assert (code, calls) == (0, [])
+    assert said.startswith("not installed: iputils-ping tcpdump ")
+    assert said.endswith("(optional: what needs them is skipped)")
+
+
+def test_a_machine_without_dpkg_is_left_to_its_user(tmp_path: Path) -> None:
+    for name in ("sh", "make", "id"):
+        (tmp_path / name).symlink_to(str(shutil.which(name)))
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-C", ROOT, "packages"],
+        capture_output=True, text=True, check=False, timeout=60,
+        env={"PATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout.startswith("no dpkg here: ")
+
+
+def test_programs_that_tests_can_do_without_are_of_optional_packages() -> None:
+    assert set(PACKAGES.values()) <= set(OPTIONAL)
+
+
+def test_a_test_without_its_program_is_skipped_with_the_packages_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reason = "needs tshark, which is not on PATH: `apt install tshark`"
+    assert why_missing("tshark") == reason
+    mark = needs_program("tshark").mark
+    assert (mark.args, mark.kwargs) == ((True,), {"reason": reason})
+    with pytest.raises(pytest.skip.Exception, match="`apt install tshark`"):
+        need_program("tshark")
+    assert why_missing("simple_switch").endswith("p4lang-bmv2")
+    (tmp_path / "tshark").write_text("#!/bin/sh\n")
+    (tmp_path / "tshark").chmod(0o755)
+    assert why_missing("tshark") == ""
+    assert needs_program("tshark").mark.args == (False,)
+    need_program("tshark")
