@@ -51,6 +51,12 @@ test: setup virtual ## set up, then every test (root; skips are counted and expl
 	$(BIN)/pytest -rs -m live || status=$$?; \
 	exit $$status
 
+.PHONY: fresh
+fresh: ## prove all this on bare Debian roots, 2 h as root (ROOTS=, STEPS=, KEEP=1, RESUME=1)
+	@$(PYTHON) -m tests.fresh $(if $(ROOTS),--roots "$(ROOTS)") $(if $(STEPS),--steps "$(STEPS)") \
+		$(if $(KEEP),--keep) $(if $(RESUME),--resume) $(if $(DEBS),--cache "$(DEBS)") \
+		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)")
+
 .PHONY: check
 check: packages venv build ## linters, types, format, and the quick tests: neither root nor huge pages
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
