@@ -8,6 +8,10 @@ TESTBED ?= configs/testbeds/$(if $(filter 0,$(shell id -u)),embedded,virtual).ya
 # The source of its kernel: a release, an archive, a tree; none: 6.1, or else the newest there is.
 KERNEL ?=
 RESULTS ?= results
+# What `make bench` writes, what it calls this machine, and which parts it measures (none: all).
+BENCH ?= build/bench.json
+MACHINE ?=
+PARTS ?=
 
 VENV = .venv
 BIN = $(VENV)/bin
@@ -16,7 +20,10 @@ HOSTS_BUILD = build/hosts
 XDP = hosts/dpdk/xdp
 FLUID = analysis/models/fluid/core
 FLUID_BUILD = build/analysis
+COVERAGE = build/coverage
 DPDK_INTERNAL = build/dpdk-internal
+# The documents with tables of measured speed.
+SPEED = README.md controlplane/README.md hosts/README.md analysis/README.md
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
@@ -57,6 +64,32 @@ fresh: ## prove all this on bare Debian roots, 2 h as root (ROOTS=, STEPS=, KEEP
 		$(if $(KEEP),--keep) $(if $(RESUME),--resume) $(if $(DEBS),--cache "$(DEBS)") \
 		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)")
 
+# Programs and libraries are built with gcov's counters; NASHBED_BUILD has tests use that build.
+COVERED = NASHBED_BUILD=$(CURDIR)/$(COVERAGE) COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/python/data \
+	$(BIN)/pytest -q --cov --cov-report= --cov-append
+
+.PHONY: coverage
+coverage: setup virtual coverage-build ## what no test enters, Python and C: build/coverage (root, an hour)
+	@rm -rf $(COVERAGE)/python
+	@mkdir -p $(COVERAGE)/python
+	@find $(COVERAGE) -name '*.gcda' -delete
+	-$(COVERED) $(PARALLEL) -m "not live"
+	-$(COVERED) -m live
+	@$(MAKE) --no-print-directory coverage-report
+
+.PHONY: coverage-build
+coverage-build: venv
+	@test -f $(COVERAGE)/hosts/build.ninja || \
+		meson setup $(COVERAGE)/hosts hosts --buildtype=debugoptimized -Db_coverage=true
+	@test -f $(COVERAGE)/analysis/build.ninja || \
+		meson setup $(COVERAGE)/analysis $(FLUID) --buildtype=debugoptimized -Db_coverage=true
+	@ninja -C $(COVERAGE)/hosts --quiet
+	@ninja -C $(COVERAGE)/analysis --quiet
+
+.PHONY: coverage-report
+coverage-report:
+	$(BIN)/python -m tests.support.coverage $(COVERAGE)
+
 .PHONY: check
 check: packages venv build ## linters, types, format, and the quick tests: neither root nor huge pages
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
@@ -85,7 +118,12 @@ check-format:
 
 .PHONY: bench
 bench: venv build ## measured speed and memory, 15 minutes as root (FULL=1: and a panel, 20 more)
-	$(BIN)/nashbed bench all --out build/bench.json $(if $(FULL),--full)
+	$(BIN)/nashbed bench all --out $(BENCH) $(if $(FULL),--full) --machine "$(MACHINE)" \
+		$(addprefix --part ,$(PARTS))
+
+.PHONY: speed
+speed: venv ## write the documents' tables of measured speed (see controlplane/README.md)
+	$(BIN)/nashbed bench table $(SPEED)
 
 .PHONY: growth
 growth: venv build ## measure how cost grows with lanes, flows and postcards, and draw it

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-DATAPLANE = Path(__file__).resolve().parents[1] / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
+DATAPLANE = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 
 settings.register_profile("nashbed", deadline=None)
 settings.load_profile("nashbed")

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from ..contract.errors import EXIT_INTERRUPTED, Interrupted
+from pydantic import ValidationError
+
+from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
+from ..contract.errors import EXIT_INTERRUPTED, ConfigError, Interrupted
 from ..machine import command, facts
 from .own_process import nashbed_command
 
-PARTS = ("startup", "replay", "virtual", "cluster", "forward", "cpu", "lanes", "panel", "analysis")
+PARTS = (
+    "startup", "replay", "virtual", "cluster", "forward", "cpu", "lanes", "panel", "analysis",
+    "timestamps",
+)  # fmt: skip
 
 IN_REAL_TIME = ("forward", "cpu", "lanes", "panel")
 
@@ -20,41 +29,107 @@ Call = Callable[[Sequence[str]], dict[str, Any]]
 """Runs `nashbed bench` with these words; returns its JSON answer."""
 
 
-def all_parts(full: bool, wait: bool = False) -> list[tuple[str, ...]]:
-    """The words of every part.
+def words_of(parts: Sequence[str], full: bool, wait: bool = False) -> list[tuple[str, ...]]:
+    """The words of parts after `nashbed bench`.
 
     Args:
+        parts: Which ones; none: all.
         full: Run the published panel instead of projecting it.
         wait: Have those that need the machine for themselves wait for others.
+
+    Raises:
+        ConfigError: There is no such part.
     """
+    unknown = set(parts) - set(PARTS)
+    if unknown:
+        raise ConfigError(f"--part {min(unknown)}: must be one of {', '.join(PARTS)}")
     options = dict.fromkeys(IN_REAL_TIME, ("--wait",)) if wait else {}
     if full:
         options["panel"] = ("--full", *options.get("panel", ()))
-    return [(part, *options.get(part, ())) for part in PARTS]
+    return [(part, *options.get(part, ())) for part in PARTS if part in (parts or PARTS)]
 
 
-def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> dict[str, Any]:
-    """Run every part, one after the other.
+def this_machine(name: str) -> MeasuredMachine:
+    """The machine, with nothing measured yet.
+
+    Args:
+        name: What a person calls it; empty: its host name.
+    """
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return MeasuredMachine(
+        machine=name or platform.node(),
+        cpu=facts.cpu(),
+        memory_gb=round(memory / 1e9, 1),
+        kernel=platform.release(),
+    )
+
+
+def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> list[MeasuredPart]:
+    """Run parts, one after the other.
 
     Args:
         parts: Words after `nashbed bench`, for each part.
         run: Runs one.
-
-    Returns:
-        When, where, and every part's answer; `ok` when all reached their bounds.
     """
-    begun = datetime.now(UTC).isoformat(timespec="seconds")
-    answers = []
-    for number, part in enumerate(parts, start=1):
-        sys.stderr.write(f"[{number}/{len(parts)}] nashbed bench {' '.join(part)}\n")
-        answers.append({"part": part[0], "figures": [], **run(part)})
-    return {
-        "ok": all(answer["ok"] for answer in answers),
-        "begun_utc": begun,
-        "kernel": facts.kernel(),
-        "cpu": facts.cpu(),
-        "parts": answers,
-    }
+    at, measured = commit(), []
+    for number, words in enumerate(parts, start=1):
+        sys.stderr.write(f"[{number}/{len(parts)}] nashbed bench {' '.join(words)}\n")
+        begun = datetime.now(UTC).isoformat(timespec="seconds")
+        answer = run(words)
+        measured.append(
+            MeasuredPart(
+                part=words[0],
+                words=tuple(words),
+                begun_utc=begun,
+                commit=at,
+                ok=answer["ok"],
+                figures=tuple(Benchmark.from_dict(each) for each in answer.get("figures", ())),
+                error=answer.get("error", ""),
+            )
+        )
+    return measured
+
+
+def commit() -> str:
+    """The checkout's commit, marked where files were changed; empty where there is none."""
+    git = facts.git()
+    return git.get("commit", "") + ("+" if git.get("tree") == "modified" else "")
+
+
+def read_machine(path: Path) -> MeasuredMachine:
+    """What was measured on a machine before.
+
+    Raises:
+        ConfigError: The file cannot be read, or was not written by `nashbed bench all`.
+    """
+    try:
+        return MeasuredMachine.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, ValidationError) as error:
+        raise ConfigError(f"{path}: is no file of `nashbed bench all`") from error
+
+
+def added_to(
+    path: Path, parts: Sequence[MeasuredPart], machine: MeasuredMachine
+) -> MeasuredMachine:
+    """Parts beside those that a file has of this machine already; a part in it is replaced.
+
+    Args:
+        path: The file; it need not exist.
+        parts: What was measured now.
+        machine: On which machine.
+
+    Raises:
+        ConfigError: The file is of another machine, or none of ours.
+    """
+    before = read_machine(path) if path.exists() else machine
+    if before.model_copy(update={"parts": ()}) != machine:
+        raise ConfigError(
+            f"{path}: is of another machine or kernel ({before.machine}: {before.cpu}, "
+            f"{before.memory_gb} GB, {before.kernel}); name another file"
+        )
+    return before.with_parts(parts)
 
 
 def call(part: Sequence[str]) -> dict[str, Any]:

@@ -27,12 +27,14 @@ from ..contract.benchmark import Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
+from ..machine.paths import MEASURED
 from ..machine.preflight import check_host
 from ..run.active_run import needed_disk_bytes, new_run
 from ..run.planning import plan_run
 from ..study import adaptive
-from .bench_text import benchmarks_text, growth_text
+from .bench_text import SPEED, benchmarks_text, growth_text, speed_table
 from .console import step_display
+from .documents import write_tables
 from .options import (
     AsJson,
     Results,
@@ -333,6 +335,15 @@ def growth(
 @app.command(name="all", epilog="Example: nashbed bench all --out build/bench.json")
 def every_part(
     out: Annotated[Path | None, typer.Option("--out", help="Write the JSON there, too.")] = None,
+    parts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--part", help="Only this part; the others stay in the file.", show_default="all"
+        ),
+    ] = None,
+    machine: Annotated[
+        str, typer.Option(help="What the machine is called.", show_default="its host name")
+    ] = "",
     full: Annotated[
         bool, typer.Option("--full", help="Run the panel instead of projecting it (20 min more).")
     ] = False,
@@ -343,16 +354,40 @@ def every_part(
 
     The machine should be idle otherwise.
     """
-    data = all_parts.measure_parts(all_parts.all_parts(full, wait), all_parts.call)
+    words, here = all_parts.words_of(parts or (), full, wait), all_parts.this_machine(machine)
+    if parts and out is not None:
+        all_parts.added_to(out, (), here)
+    now = all_parts.measure_parts(words, all_parts.call)
     if out is not None:
-        _write(out, json.dumps(data, indent=1) + "\n")
-    measured = [Benchmark.from_dict(each) for part in data["parts"] for each in part["figures"]]
-    text = benchmarks_text(measured)
-    for part in data["parts"]:
-        if "error" in part:
-            text += f"{part['part']}: not measured: {part['error']}\n"
-    answer(data, as_json, text)
-    return EXIT_OK if data["ok"] else EXIT_ACCEPTANCE
+        whole = all_parts.added_to(out, now, here) if parts else here.with_parts(now)
+        _write(out, json.dumps(whole.to_dict(), indent=1) + "\n")
+    measured = here.with_parts(now)
+    text = benchmarks_text([each for part in now for each in part.figures])
+    text += "".join(f"{part.part}: not measured: {part.error}\n" for part in now if part.error)
+    answer(measured.to_dict(), as_json, text)
+    return EXIT_OK if measured.ok else EXIT_ACCEPTANCE
+
+
+@app.command(epilog="Example: nashbed bench table README.md analysis/README.md")
+def table(
+    documents: Annotated[list[Path], typer.Argument(help="Markdown files with markers.")],
+    of: Annotated[
+        Path,
+        typer.Option(
+            "--from",
+            help="What `nashbed bench all --out` wrote.",
+            show_default="controlplane/bench/measured.json",
+        ),
+    ] = MEASURED,
+) -> int:
+    """Write measured speed into documents, between their markers.
+
+    A marker names the benchmarks of its table: <!-- speed: replay_* forward_ratio -->.
+    """
+    measured = all_parts.read_machine(of)
+    for document in documents:
+        write_tables(document, SPEED, lambda marker: speed_table(measured, marker["names"].split()))
+    return EXIT_OK
 
 
 def _answer(part: str, benchmarks: Sequence[Benchmark], as_json: bool) -> int:

@@ -1,16 +1,25 @@
-"""Benchmarks as a table for a person."""
+"""Benchmarks as tables: for a person at a terminal, and for documents."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fnmatch import fnmatch
 
 from rich.table import Table
 
 from ..bench.growth import Series
-from ..contract.benchmark import Benchmark
+from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
+from ..contract.errors import ConfigError
 from .console import as_text
+from .documents import Markers
 
 WIDTH = 150
+SPEED = Markers(
+    begin=r"<!-- speed: (?P<names>[^;\n]+); `make speed` writes this -->",
+    end="<!-- end of speed -->",
+)
+"""Around a table of measured speed; the first says which benchmarks, `*` stands for anything."""
+HEADINGS = ["benchmark", "median", "lowest to highest", "n", "unit", "wanted", "how"]
 
 
 def benchmarks_text(benchmarks: Sequence[Benchmark]) -> str:
@@ -45,3 +54,46 @@ def growth_text(series: Sequence[Series]) -> str:
 def short(value: float) -> str:
     """Three significant digits at least, no power of ten for what is at hand."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def speed_table(measured: MeasuredMachine, names: Sequence[str]) -> str:
+    """Benchmarks of a machine as a Markdown table, and on what and when they were measured.
+
+    Args:
+        measured: What was measured.
+        names: Names of benchmarks, or patterns of such.
+
+    Raises:
+        ConfigError: No benchmark has such a name.
+    """
+    figures = [(part, figure) for part in measured.parts for figure in part.figures]
+    chosen = []
+    for name in names:
+        found = [each for each in figures if fnmatch(each[1].name, name)]
+        if not found:
+            raise ConfigError(f"{name}: no benchmark of this name was measured")
+        chosen += found
+    align = ["---", "---:", "---:", "---:", "---", "---", "---"]
+    lines = [HEADINGS, align, *(_row(figure) for _, figure in chosen)]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"{table}\n\n{_source(measured, [part for part, _ in chosen])}"
+
+
+def _row(figure: Benchmark) -> list[str]:
+    spread = f"{short(figure.low)} to {short(figure.high)}" if len(figure.values) > 1 else ""
+    wanted = "" if figure.wanted is None else f"{figure.sense} {short(figure.wanted)}"
+    numbers = [short(figure.median), spread, str(len(figure.values))]
+    return [f"`{figure.name}`", *numbers, figure.unit, wanted, figure.detail]
+
+
+def _source(measured: MeasuredMachine, parts: Sequence[MeasuredPart]) -> str:
+    """Which commands measured it, when, at which commits and on what."""
+    made: dict[tuple[str, str], list[str]] = {}
+    for part in {part.part: part for part in parts}.values():
+        at = part.begun_utc.partition("T")[0], part.commit[:8] + part.commit[40:]
+        made.setdefault(at, []).append(f"`{part.part}`")
+    when = "; ".join(f"{', '.join(p)} on {day} at {commit}" for (day, commit), p in made.items())
+    return (
+        f"*`nashbed bench` {when}. {measured.machine}: {measured.cpu}, {measured.memory_gb:g} GB, "
+        f"Linux {measured.kernel}.*"
+    )

@@ -8,16 +8,17 @@ from typing import Annotated
 import typer
 
 from ..config import load_testbed
-from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.errors import EXIT_OK
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
 from ..machine.paths import CONFIGS
 from ..targets.registry import TARGETS, capabilities_of
+from .documents import Markers, write_tables
 from .options import AsJson, answer, new_app
 
 app = new_app()
 
-BEGIN, END = "<!-- targets: `make targets` writes this -->", "<!-- end of targets -->"
+MARKERS = Markers("<!-- targets: `make targets` writes this -->", "<!-- end of targets -->")
 
 
 @app.command(epilog="Example: nashbed targets --json")
@@ -31,7 +32,7 @@ def targets(
     shipped = shipped_capabilities()
     table = capability_table(shipped)
     if into is not None:
-        write_into(into, table)
+        write_tables(into, MARKERS, lambda _: table)
     answer({"ok": True, "targets": [each.model_dump() for each in shipped]}, as_json, table)
     return EXIT_OK
 
@@ -90,19 +91,3 @@ def _arrivals(capabilities: Capabilities) -> str:
     if capabilities.virtual_time:
         return "exact"
     return "stamped by the kernel at AF_XDP ports" if capabilities.arrival_stamps else "as found"
-
-
-def write_into(path: Path, table: str) -> None:
-    """Replace the table between the markers of a file.
-
-    Raises:
-        ConfigError: The file has no such markers.
-    """
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ConfigError(
-            f"{path}: has no lines {BEGIN!r} and {END!r}; add them where the table belongs"
-        )
-    path.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")

@@ -1,8 +1,9 @@
-"""A benchmark: what `nashbed bench` measures of this installation, with its spread."""
+"""Benchmarks: what `nashbed bench` measures of an installation, each with its spread."""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -66,3 +67,71 @@ class Benchmark(ContractModel):
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """A benchmark from what `to_dict` made."""
         return cls.model_validate({k: v for k, v in data.items() if k not in DERIVED})
+
+
+class MeasuredPart(ContractModel):
+    """A part of `nashbed bench`, measured once.
+
+    Attributes:
+        part: Which one.
+        words: What was asked for, after `nashbed bench`.
+        begun_utc: When (ISO 8601, to the second).
+        commit: Of nashbed; empty outside a git checkout. It ends with `+` where files were changed.
+        ok: Whether all that was measured reached its bounds.
+        figures: What was measured.
+        error: Why nothing was; empty otherwise.
+    """
+
+    part: str
+    words: tuple[str, ...]
+    begun_utc: str
+    commit: str
+    ok: bool
+    figures: tuple[Benchmark, ...] = ()
+    error: str = ""
+
+
+class MeasuredMachine(ContractModel):
+    """How fast nashbed is on one machine: what `nashbed bench all` writes.
+
+    Attributes:
+        machine: What a person calls the machine.
+        cpu: Model of its processor, and how many cores.
+        memory_gb: Its memory in GB (10^9 bytes).
+        kernel: Release of its kernel.
+        parts: What was measured on it.
+    """
+
+    machine: str
+    cpu: str
+    memory_gb: float
+    kernel: str
+    parts: tuple[MeasuredPart, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every part reached its bounds."""
+        return all(part.ok for part in self.parts)
+
+    def with_parts(self, parts: Sequence[MeasuredPart]) -> Self:
+        """With these parts in place of those of the same name, and those that are new."""
+        new = {part.part: part for part in parts}
+        kept = (new.pop(part.part, part) for part in self.parts)
+        return self.model_copy(update={"parts": (*kept, *new.values())})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON, with what follows from the values."""
+        parts = [
+            part.model_dump(mode="json") | {"figures": [each.to_dict() for each in part.figures]}
+            for part in self.parts
+        ]
+        return {"ok": self.ok} | self.model_dump(mode="json") | {"parts": parts}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """What `to_dict` made, read again."""
+        parts = [
+            part | {"figures": [Benchmark.from_dict(each) for each in part["figures"]]}
+            for part in data["parts"]
+        ]
+        return cls.model_validate({k: v for k, v in data.items() if k != "ok"} | {"parts": parts})

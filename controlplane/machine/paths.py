@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ..contract.errors import HostError
@@ -9,16 +10,18 @@ from ..contract.errors import HostError
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout: the control plane is one of its top-level folders."""
 
-DATAPLANE = ROOT / "build" / "hosts" / "dpdk" / "nashbed-dataplane"
-REPLAY = ROOT / "build" / "hosts" / "dpdk" / "nashbed-replay"
-FLOWS = ROOT / "build" / "hosts" / "flows" / "nashbed-flows"
-PROBE = ROOT / "build" / "hosts" / "probe" / "nashbed-probe"
-GUEST_INIT = ROOT / "build" / "hosts" / "guest" / "nashbed-guest"
-VIRTUAL_LIBRARY = ROOT / "build" / "hosts" / "dpdk" / "nashbed-virtual.so"
+BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
+"""Where the C programs were built; another build by this variable, such as one with sanitizers."""
+DATAPLANE = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
+REPLAY = BUILD / "hosts" / "dpdk" / "nashbed-replay"
+FLOWS = BUILD / "hosts" / "flows" / "nashbed-flows"
+PROBE = BUILD / "hosts" / "probe" / "nashbed-probe"
+GUEST_INIT = BUILD / "hosts" / "guest" / "nashbed-guest"
+VIRTUAL_LIBRARY = BUILD / "hosts" / "dpdk" / "nashbed-virtual.so"
 PKTGEN_SCRIPT = ROOT / "hosts" / "pktgen" / "nashbed.lua"
 CONTROLS = ROOT / "hosts" / "cc"
 """Congestion controls, cc.h that each of them includes, and their committed objects."""
-BUILT_CONTROLS = ROOT / "build" / "hosts" / "cc"
+BUILT_CONTROLS = BUILD / "hosts" / "cc"
 CONTROL_LOADER = BUILT_CONTROLS / "nashbed-cc"
 CONTROL_SIMULATOR = BUILT_CONTROLS / "nashbed-cc-sim"
 BPF_COMPILER = CONTROLS / "compile_bpf.py"
@@ -26,6 +29,8 @@ CONTROL_TEMPLATE = CONTROLS / "mine.c"
 UML = ROOT / "hosts" / "uml"
 P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
+MEASURED = ROOT / "controlplane" / "bench" / "measured.json"
+"""The speed that the documents tell."""
 DEFAULT_TESTBED = CONFIGS / "testbeds" / "embedded.yaml"
 VIRTUAL_TESTBED = CONFIGS / "testbeds" / "virtual.yaml"
 GUEST_CONFIGURATION = UML / "kernel.config"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "failure.h"
 #include "one_line.h"
@@ -19,6 +20,18 @@ failure_set(struct failure *failure, enum exit_status status, const char *format
 	va_end(arguments);
 	one_line(failure->text);
 	return -1;
+}
+
+void
+failure_append(struct failure *failure, const char *format, ...)
+{
+	size_t used = strlen(failure->text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(failure->text + used, sizeof(failure->text) - used, format, arguments);
+	va_end(arguments);
+	one_line(failure->text);
 }
 
 int

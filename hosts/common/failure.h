@@ -17,6 +17,10 @@ struct failure {
 int failure_set(struct failure *failure, enum exit_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Add to the text of a failure that is filled in, as far as there is room. */
+void failure_append(struct failure *failure, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Put "context: " in front of a failure that is filled in; always returns -1. */
 int failure_add_context(struct failure *failure, const char *context);
 

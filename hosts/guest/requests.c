@@ -262,6 +262,15 @@ static const struct {
 	{"read", read_fields, COUNT(read_fields), answer_read},
 };
 
+static void
+refuse_unknown(struct failure *failure)
+{
+	failure_set(failure, EXIT_STATUS_CONFIG, "op must be the data plane's, or one of %s",
+		    table[0].op);
+	for (size_t i = 1; i < COUNT(table); i++)
+		failure_append(failure, ", %s", table[i].op);
+}
+
 /* NULL with the failure set. */
 static json_t *
 dispatch(json_t *json, struct failure *failure)
@@ -279,9 +288,7 @@ dispatch(json_t *json, struct failure *failure)
 			return NULL;
 		return table[i].answer(&r, failure);
 	}
-	failure_set(failure, EXIT_STATUS_CONFIG,
-		    "op must be the data plane's, or one of insert, host, start, send, run, "
-		    "signal, read");
+	refuse_unknown(failure);
 	return NULL;
 }
 

@@ -50,6 +50,7 @@ REQUESTS: list[dict[str, Any]] = [
      "path": "bins"},
     {"op": "telemetry_stop", "lane": 1},
     {"op": "counters", "lane": 1, "flows": [0, 8]},
+    {"op": "disturbances", "lane": 1, "path": "held", "pauses_path": "pauses"},
     {"op": "reset", "lane": 1, "flows": [0, 8]},
 ]  # fmt: skip
 
@@ -223,6 +224,14 @@ def test_bad_requests_are_refused_with_the_reason(live: Bed, request_: Any, erro
         answer = client.ask(request_)
         assert not answer["ok"]
         assert error in answer["error"]
+
+
+def test_the_refusal_lists_every_operation(live: Bed) -> None:
+    with live.client() as client:
+        listed = client.refused("fly").removeprefix("op must be one of ").split(", ")
+        assert set(listed) == {request["op"] for request in REQUESTS} | {"shutdown"}
+        for op in listed:
+            assert client.refused(op, nonsense=1).startswith(f"{op}: ")
 
 
 def test_a_second_collection_of_a_lane_is_refused(live: Bed) -> None:

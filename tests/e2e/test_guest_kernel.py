@@ -22,6 +22,7 @@ from nashbed.controlplane.machine.layout import SIDES
 from nashbed.controlplane.machine.paths import CONTROLS
 from nashbed.controlplane.machine.polling import poll
 from tests.support import guests
+from tests.support.control import Client
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = 30
@@ -59,6 +60,16 @@ def test_a_guest_boots_and_its_clock_goes(session: GuestSession) -> None:
     session.clock.sleep(100.0)
     assert session.clock.now_ns() - began_ns >= 100 * 10**9
     assert set(session.host_losses().values()) == {0}
+
+
+def test_an_unknown_request_is_refused_with_those_there_are(session: GuestSession) -> None:
+    guests.boot(session)
+    with Client(session.scratch / "control.sock") as client:
+        refusal = client.refused("fly")
+        listed = refusal.removeprefix("op must be the data plane's, or one of ").split(", ")
+        assert set(listed) == {"insert", "host", "start", "send", "run", "signal", "read"}
+        for op in listed:
+            assert client.refused(op, nonsense=1).startswith(f"{op}: ")
 
 
 CONTROLS_OF_THE_KERNEL = "/proc/sys/net/ipv4/tcp_available_congestion_control"

@@ -37,7 +37,7 @@ GRID = {
 STRIDE = 7
 """Of the mixes, those that the fit looks at: neighbours say much the same."""
 WITHIN = 3
-"""CUBIC flows by which equilibria of repeated trials may differ (reference/published.md)."""
+"""CUBIC flows by which equilibria of repeated trials may differ."""
 
 FloatArray = NDArray[np.float64]
 Panel = tuple[float, float]

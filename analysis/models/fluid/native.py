@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import astuple, fields
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,8 @@ from .competition import Competition, FlowKind
 from .constants import FluidConstants
 from .outcome import Course, Outcome
 
-LIBRARY = Path(__file__).resolve().parents[3] / "build" / "analysis" / "nashbed-fluid.so"
+BUILD = Path(os.environ.get("NASHBED_BUILD", Path(__file__).resolve().parents[3] / "build"))
+LIBRARY = BUILD / "analysis" / "nashbed-fluid.so"
 MAX_KINDS = 16
 PROBLEMS = {
     1: "the library of the fluid model is of another version; run `make build`",

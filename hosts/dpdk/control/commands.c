@@ -69,6 +69,14 @@ find_command(const char *op)
 	return NULL;
 }
 
+static void
+refuse_unknown(struct failure *failure)
+{
+	failure_set(failure, EXIT_STATUS_CONFIG, "op must be one of %s", table[0].op);
+	for (size_t i = 1; i < RTE_DIM(table); i++)
+		failure_append(failure, ", %s", table[i].op);
+}
+
 /* NULL with the failure set. */
 static json_t *
 dispatch(struct commands *c, json_t *request, struct failure *failure)
@@ -78,9 +86,7 @@ dispatch(struct commands *c, json_t *request, struct failure *failure)
 	struct json_place place = {.context = c, .failure = failure};
 
 	if (command == NULL) {
-		failure_set(failure, EXIT_STATUS_CONFIG,
-			    "op must be one of hello, program, delay, flows, telemetry, "
-			    "telemetry_stop, counters, stats, reset, shutdown");
+		refuse_unknown(failure);
 		return NULL;
 	}
 	place.source = command->op;

@@ -305,7 +305,7 @@ def test_crossing() -> None:
 
 
 def test_crossing_of_published_experiment_1() -> None:
-    # published.md: between 7 and 8. By hand: leads 10.4 - 7.5 = 2.9 and 8.8 - 12.4 = -3.6,
+    # Published: between 7 and 8. By hand: leads 10.4 - 7.5 = 2.9 and 8.8 - 12.4 = -3.6,
     # so 7 + 2.9 / 6.5 = 7.446.
     bbr = dict(enumerate([35.6, 24.8, 19.7, 15.8, 13.5, 12.2, 10.4, 8.8, 7.9], 1))
     cubic = dict(enumerate([6.7, 5.7, 5.1, 5.3, 5.4, 5.5, 7.5, 12.4, 23.5], 1))

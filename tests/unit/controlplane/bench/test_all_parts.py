@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from nashbed.controlplane.bench import all_parts, own_process
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.benchmark import Benchmark
-from nashbed.controlplane.contract.errors import Interrupted
+from nashbed.controlplane.contract.errors import ConfigError, Interrupted
 
 BENCHMARK = Benchmark(
     name="speed", unit="m/s", values=(1.0, 3.0, 2.0), wanted=2.0, detail="as found"
@@ -38,8 +39,48 @@ def test_a_part_that_fails_is_told(
     assert told.out.count("as found") == len(all_parts.PARTS) - 1
     written = json.loads(out.read_text())
     assert not written["ok"]
-    assert written["kernel"]
-    assert Benchmark.from_dict(written["parts"][0]["figures"][0]) == BENCHMARK
+    assert written["parts"][0]["figures"][0]["median"] == 2.0
+    measured = all_parts.read_machine(out)
+    assert measured.kernel == platform.release()
+    assert measured.machine == platform.node()
+    assert measured.parts[0].figures == (BENCHMARK,)
+    assert {part.commit for part in measured.parts} == {all_parts.commit()}
+
+
+def test_parts_are_measured_again_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(all_parts, "call", answers)
+    out = tmp_path / "bench.json"
+    ask = ["bench", "all", "--out", str(out), "--machine", "mine"]
+    assert cli([*ask, "--part", "virtual", "--part", "replay"]) == 0
+    first = all_parts.read_machine(out)
+    assert [part.part for part in first.parts] == ["replay", "virtual"]
+
+    faster = BENCHMARK.model_copy(update={"values": (9.0,)})
+    again = {"ok": True, "part": "replay", "figures": [faster.to_dict()]}
+    monkeypatch.setattr(all_parts, "call", lambda part: again)
+    assert cli([*ask, "--part", "replay"]) == 0
+    second = all_parts.read_machine(out)
+    assert second.parts[0].figures == (faster,)
+    assert second.parts[1] == first.parts[1]
+
+    capsys.readouterr()
+    assert cli(["bench", "all", "--part", "flight"]) == 2
+    assert "--part flight: must be one of startup, replay" in capsys.readouterr().err
+    ask[-1] = "another"
+    assert cli([*ask, "--part", "replay"]) == 2
+    assert "is of another machine or kernel (mine: " in capsys.readouterr().err
+    assert all_parts.read_machine(out) == second
+
+
+def test_what_bench_did_not_write_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none.json: cannot be read: No such file"):
+        all_parts.read_machine(tmp_path / "none.json")
+    for text in ("", "[]", "{}", '{"parts": [{}]}', '{"parts": []}', '{"parts": 5}'):
+        (tmp_path / "x.json").write_text(text)
+        with pytest.raises(ConfigError, match=r"x.json: is no file of `nashbed bench all`"):
+            all_parts.read_machine(tmp_path / "x.json")
 
 
 @pytest.mark.slow
