@@ -26,6 +26,11 @@ DPDK_INTERNAL = build/dpdk-internal
 SPEED = README.md controlplane/README.md hosts/README.md analysis/README.md
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
+# An archive or a folder, for native code where apt has no source package of the installed DPDK.
+DPDK_SOURCE ?=
+# A warning of the C compiler is an error in CI and in `make check` (then as long as build/ lasts), for
+# those who change the code: another compiler than theirs may warn of more.
+WERROR ?= $(CI)
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
 HUGE_PAGES ?= 600
 
@@ -91,7 +96,8 @@ coverage-report:
 	$(BIN)/python -m tests.support.coverage $(COVERAGE)
 
 .PHONY: check
-check: packages venv build ## linters, types, format, and the quick tests: neither root nor huge pages
+check: packages venv ## linters, types, format, and the quick tests: neither root nor huge pages
+	@$(MAKE) --no-print-directory build WERROR=1
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target check-types check-tests check-style
 
 .PHONY: check-types
@@ -194,19 +200,26 @@ build/pylinks/nashbed:
 # DPDK's own headers for the P4 program as native code; without them it is interpreted.
 .PHONY: dpdk-internal
 dpdk-internal: packages
-	@$(PYTHON) hosts/dpdk/pipeline/native/headers.py $(DPDK_INTERNAL)
+	@$(PYTHON) hosts/dpdk/pipeline/native/headers.py $(DPDK_INTERNAL) $(DPDK_SOURCE:%=--source %)
 
 .PHONY: build
 build: $(HOSTS_BUILD)/build.ninja $(FLUID_BUILD)/build.ninja ## build everything that is C
 	@ninja -C $(HOSTS_BUILD) --quiet
 	@ninja -C $(FLUID_BUILD) --quiet
 
-# Meson looks for the headers when it configures.
-$(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package)
-	meson setup $(HOSTS_BUILD) hosts --buildtype=release $(if $(wildcard $@),--reconfigure)
+# Meson looks for the headers when it configures, and is told once that warnings are errors.
+STRICT = $(if $(WERROR),$(STAMPS)/werror)
+$(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package) $(STRICT)
+	meson setup $(HOSTS_BUILD) hosts $(MESON_OPTIONS) $(if $(wildcard $@),--reconfigure)
 
-$(FLUID_BUILD)/build.ninja:
-	meson setup $(FLUID_BUILD) $(FLUID) --buildtype=release
+$(FLUID_BUILD)/build.ninja: $(STRICT)
+	meson setup $(FLUID_BUILD) $(FLUID) $(MESON_OPTIONS) $(if $(wildcard $@),--reconfigure)
+
+MESON_OPTIONS = --buildtype=release $(if $(WERROR),-Dwerror=true)
+
+$(STAMPS)/werror:
+	@mkdir -p $(@D)
+	@touch $@
 
 .PHONY: virtual
 virtual: packages venv dpdk-internal ## build what runs in virtual time, with its kernel (KERNEL=6.12)

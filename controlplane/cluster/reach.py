@@ -17,6 +17,8 @@ from .security import host_and_port, tls_context
 ANSWER_S = 5.0
 """How long a scheduler may take to answer: a thousand times what one across the world needs."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+_STRICT = range(80, 94)
+"""OpenSSL's codes for what X509_V_FLAG_X509_STRICT alone refuses, after RFC 5280."""
 
 
 class NobodyThereError(HostError):
@@ -47,10 +49,7 @@ def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> s
         try:
             words = _first_words(plain, tls)
         except ssl.SSLCertVerificationError as error:
-            raise HostError(
-                f"{address}: its certificate is not one that {_name(tls)} signed "
-                f"({error.verify_message}); give both sides certificates of the same authority"
-            ) from error
+            raise HostError(f"{address}: {_not_believed(error, tls)}") from error
         except ssl.SSLError as error:
             raise HostError(f"{address}: {_tls_problem(error, tls)}") from error
         except TimeoutError as error:
@@ -88,6 +87,18 @@ def _tls_problem(error: ssl.SSLError, tls: ClusterTls | None) -> str:
     if "ALERT" in reason:
         return _refused(tls)
     return f"TLS failed: {reason.lower().replace('_', ' ') or error.strerror}"
+
+
+def _not_believed(error: ssl.SSLCertVerificationError, tls: ClusterTls | None) -> str:
+    if error.verify_code in _STRICT:
+        return (
+            f"its certificate, or {_name(tls)}, lacks what Python 3.13 asks for "
+            f"({error.verify_message}); make them as configs/clusters/README.md says"
+        )
+    return (
+        f"its certificate is not one that {_name(tls)} signed "
+        f"({error.verify_message}); give both sides certificates of the same authority"
+    )
 
 
 def _refused(tls: ClusterTls | None) -> str:

@@ -54,7 +54,7 @@ class HostsBed(Bed):
         return Wire(self.namespace(end), WIRES[end][0])
 
 
-ECHO_MAGIC = 0x6E6173686265640A.to_bytes(8, "little")
+ECHO_MAGIC = b"nashbed\n"
 """In every echo by which the data plane asks the senders' host (hosts/dpdk/live/echo.c)."""
 
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include <rte_ether.h>
-#include <rte_icmp.h>
 #include <rte_ip.h>
 
 #include "common/nanoseconds.h"
+#include "io/dpdk_names.h"
 #include "plane/dataplane.h"
 
 #define INTERVAL_NS ((uint64_t)(500 * MICROSECOND_NS))
@@ -18,15 +18,17 @@
 /* Questions that may be under way; the number of one is its place here. */
 #define QUESTIONS 4096u
 #define IDENTIFIER 0x6e62u /* "nb" */
-#define MAGIC UINT64_C(0x6e6173686265640a)
 #define TIME_TO_LIVE 64
 
+static const uint8_t magic[] = {'n', 'a', 's', 'h', 'b', 'e', 'd', '\n'};
+
+/* Without padding: DPDK's headers are aligned to two bytes at most. */
 struct frame {
 	struct rte_ether_hdr ethernet;
 	struct rte_ipv4_hdr ip;
 	struct rte_icmp_hdr icmp;
-	uint64_t magic;
-} __rte_packed __rte_aligned(2);
+	uint8_t magic[8];
+};
 
 struct peer {
 	uint64_t heard_ns; /* 0: never */
@@ -89,8 +91,9 @@ is_answer(const struct rte_mbuf *mbuf)
 
 	return rte_pktmbuf_data_len(mbuf) >= sizeof(*seen) &&
 	       seen->ip.next_proto_id == IPPROTO_ICMP &&
-	       seen->icmp.icmp_type == RTE_IP_ICMP_ECHO_REPLY &&
-	       seen->icmp.icmp_ident == rte_cpu_to_be_16(IDENTIFIER) && seen->magic == MAGIC;
+	       seen->icmp.icmp_type == RTE_ICMP_TYPE_ECHO_REPLY &&
+	       seen->icmp.icmp_ident == rte_cpu_to_be_16(IDENTIFIER) &&
+	       memcmp(seen->magic, magic, sizeof(magic)) == 0;
 }
 
 static void
@@ -137,11 +140,11 @@ write_question(struct frame *f, const struct peer *peer, uint16_t number)
 		       .next_proto_id = IPPROTO_ICMP,
 		       .src_addr = peer->from_address,
 		       .dst_addr = peer->address},
-		.icmp = {.icmp_type = RTE_IP_ICMP_ECHO_REQUEST,
+		.icmp = {.icmp_type = RTE_ICMP_TYPE_ECHO_REQUEST,
 			 .icmp_ident = rte_cpu_to_be_16(IDENTIFIER),
 			 .icmp_seq_nb = rte_cpu_to_be_16(number)},
-		.magic = MAGIC,
 	};
+	memcpy(f->magic, magic, sizeof(magic));
 	f->ip.hdr_checksum = rte_ipv4_cksum(&f->ip);
 	f->icmp.icmp_cksum = (uint16_t)~rte_raw_cksum(&f->icmp, sizeof(f->icmp) + sizeof(f->magic));
 }

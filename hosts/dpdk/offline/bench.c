@@ -30,7 +30,7 @@ struct headers {
 	struct rte_ether_hdr ethernet;
 	struct rte_ipv4_hdr ip;
 	struct rte_tcp_hdr tcp;
-} __rte_packed __rte_aligned(2);
+};
 
 struct bench {
 	const char *pipeline; /* native or interpreted */

@@ -168,7 +168,7 @@ native_build(struct rte_swx_pipeline **pipeline, const char *library,
 	if (*native != NULL)
 		result = build(pipeline, library, ports->n_out);
 	if (!result)
-		(*native)->set_ports(*pipeline, ports);
+		result = (*native)->set_ports(*pipeline, ports);
 	dlclose(handle); /* the pipeline holds the library itself */
 	return result;
 }

@@ -33,7 +33,7 @@ struct headers {
 	struct rte_ether_hdr ethernet;
 	struct rte_ipv4_hdr ip;
 	struct rte_tcp_hdr tcp;
-} __rte_packed __rte_aligned(2);
+};
 
 #define PAYLOAD (FRAME_BYTES - sizeof(struct headers))
 

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Get the headers that the P4 program's native code needs and libdpdk-dev does not have.
 
-The C that DPDK generates from a .spec includes two of DPDK's internal headers. They must be of
-exactly the installed version, because the code reads the library's structures. So they are taken
-from that version's source package, through apt, which checks its signatures, with package lists
-of its own: the machine's apt sources do not change. Plain Python without packages, because
-`make setup` runs it first.
+The C that DPDK generates from a .spec includes two of DPDK's internal headers. They must be those
+of the installed library, because the code reads its structures. So they are taken from the source
+package of the installed version, through apt, which checks its signatures, with package lists of
+its own: the machine's apt sources do not change. Where there is no such package, another one of the
+same DPDK release (24.11.x) will do, or a source that the user names (DPDK_SOURCE=, an archive or a
+folder), if all headers that the library came with are the same in it. Plain Python without
+packages, because `make setup` runs it first.
 
 Without them (offline, not Debian, another DPDK) the build goes on and the data plane
-interprets the program; this says why in one line and exits with 0.
+interprets the program; this says why in one line and exits with 0. A named source that will not
+do is an error.
 
 Example:
     python3 hosts/dpdk/pipeline/native/headers.py build/dpdk-internal
+    python3 hosts/dpdk/pipeline/native/headers.py build/dpdk-internal --source dpdk-24.11.4.tar.xz
 """
 
 # ruff: noqa: T201 -- a command line program says what it does.
@@ -27,19 +31,24 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 HEADERS = ("rte_swx_pipeline_internal.h", "rte_swx_pipeline_spec.h")
 SHIPPED = "rte_swx_pipeline.h"
-"""Also in libdpdk-dev: the two packages are of one source if it is the same in both."""
+"""The one that is nearest to them of those that libdpdk-dev has."""
+
+WANTED = re.compile(r"(?:[^/]+/){,2}(?:VERSION|lib/[^/]+/rte_swx_\w+\.h)")
+"""What is read of an archive: DPDK's version, and all headers of SWX."""
 
 FOLDER = "lib/pipeline"
 PACKAGE = "libdpdk-dev"
 ORIGIN = "package"
-"""Beside the headers: the package version that they are of."""
+"""Beside the headers: the package that is installed, and the source that they are of."""
 
 SOURCES = Path("/etc/apt")
 TIMEOUT_S = 300
+REMEDY = "DPDK's source will do: make setup DPDK_SOURCE=/path/to/dpdk-X.Y.Z.tar.xz"
 
 
 class UnavailableError(Exception):
@@ -47,7 +56,7 @@ class UnavailableError(Exception):
 
 
 def output_of(*command: str, folder: Path | None = None) -> str:
-    """A command's standard output; raises UnavailableError with its last line of error.
+    """A command's standard output; raises UnavailableError with its words.
 
     Args:
         command: The program and its arguments.
@@ -67,9 +76,15 @@ def output_of(*command: str, folder: Path | None = None) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnavailableError(f"{command[0]}: {error}") from error
     if done.returncode != 0:
-        words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise UnavailableError(f"{command[0]}: {words[-1]}")
+        raise UnavailableError(f"{command[0]}: {cause(done.stderr, done.returncode)}")
     return done.stdout.strip()
+
+
+def cause(words: str, code: int) -> str:
+    """The line of a command's errors that says why: apt's first one, another's last."""
+    lines = words.strip().splitlines() or [f"exit code {code}"]
+    line = next((line for line in lines if line.startswith("E: ")), lines[-1])
+    return " ".join(line.split())
 
 
 def with_source_packages(text: str, name: str) -> str:
@@ -87,8 +102,8 @@ def write_sources(folder: Path) -> None:
             (folder / path.name).write_text(with_source_packages(path.read_text(), path.name))
 
 
-def download(package: str, version: str, folder: Path) -> None:
-    """A source package's files, through apt, with lists of its own."""
+def read_lists(folder: Path) -> None:
+    """Lists of source packages of their own, in a new folder."""
     parts, lists, cache = folder / "parts", folder / "lists", folder / "cache"
     for each in (parts, lists / "partial", cache / "archives" / "partial"):
         each.mkdir(parents=True)
@@ -106,32 +121,40 @@ def download(package: str, version: str, folder: Path) -> None:
     (folder / "apt.conf").write_text(config)
     # A source that cannot be read is only warned of: the package may be in another.
     output_of("apt-get", "-q", "update", folder=folder)
-    source = f"{package}={version}"
-    try:
-        output_of("apt-get", "-q", "source", "--download-only", source, folder=folder)
-    except UnavailableError as error:
-        raise UnavailableError(f"no source package {source} ({error})") from error
 
 
-def members(folder: Path, pattern: str) -> dict[str, str]:
-    """The pipeline's headers in the archive of this name, by file name.
+def release_of(version: str) -> str:
+    """The release that a version is of: 24.11 of 24.11.4-0+deb13u1."""
+    return ".".join(re.findall(r"\d+", version)[:2])
+
+
+def candidates(listed: str, version: str) -> list[str]:
+    """The versions to try: the wanted one, and then those of its release.
 
     Args:
-        folder: Where the archive is.
-        pattern: Its name.
+        listed: What `apt-cache showsrc` says.
+        version: The wanted one.
     """
-    archives = list(folder.glob(pattern))
+    found = re.findall(r"(?m)^Version: (?:\d+:)?(\S+)$", listed)
+    others = [other for other in found if release_of(other) == release_of(version)]
+    return list(dict.fromkeys([version, *others]))
+
+
+def download(package: str, version: str, folder: Path) -> Path:
+    """A source package's files, with the lists of this folder; its archive."""
+    place = folder / version
+    place.mkdir()
+    shutil.copy(folder / "apt.conf", place)
+    source = f"{package}={version}"
+    try:
+        output_of("apt-get", "-q", "source", "--download-only", source, folder=place)
+    except UnavailableError as error:
+        raise UnavailableError(f"no source package {source} ({error})") from error
+    archives = list(place.glob(f"{package}_*.orig.tar.*[!c]"))
     if len(archives) != 1:
-        raise UnavailableError(f"no {pattern} in the source package")
-    names = {*HEADERS, SHIPPED}
-    with tarfile.open(archives[0]) as archive:
-        texts = {}
-        for member in archive:
-            place, _, name = member.name.rpartition("/")
-            if name in names and place.partition("/")[2] == FOLDER:
-                file = archive.extractfile(member)
-                texts[name] = file.read().decode() if file else ""
-    return texts
+        raise UnavailableError(f"no archive in the source package {source}")
+    check_patches(place)
+    return archives[0]
 
 
 def check_patches(folder: Path) -> None:
@@ -144,62 +167,143 @@ def check_patches(folder: Path) -> None:
                     raise UnavailableError(f"Debian changes {FOLDER}: {member.name}")
 
 
-def installed_header() -> str:
-    """The installed copy of the header that both packages have."""
-    include = output_of("pkg-config", "--variable=includedir", "libdpdk")
-    copies = [p for p in (Path(include) / SHIPPED, Path(include, "dpdk", SHIPPED)) if p.is_file()]
-    if not copies:
+def texts_of(source: Path) -> dict[str, str]:
+    """The headers of SWX and the VERSION of a source, by file name.
+
+    Args:
+        source: A folder or an archive.
+    """
+    return {place.rpartition("/")[2]: text for place, text in _files(source)}
+
+
+def _files(source: Path) -> Iterator[tuple[str, str]]:
+    if source.is_dir():
+        for path in (source / "VERSION", *sorted(source.glob("lib/*/rte_swx_*.h"))):
+            if path.is_file():
+                yield path.name, path.read_text()
+        return
+    with tarfile.open(source) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if WANTED.fullmatch(member.name) else None
+            if file:
+                yield member.name, file.read().decode()
+
+
+def check_agreement(texts: dict[str, str], include: Path, version: str) -> None:
+    """Refuse a source whose headers may not be the installed library's.
+
+    Args:
+        texts: What `texts_of` found in it.
+        include: The folder with the installed headers.
+        version: The installed DPDK's.
+
+    Raises:
+        UnavailableError: It is of another release, or an installed header is another one in it.
+    """
+    missing = [name for name in (*HEADERS, SHIPPED, "VERSION") if name not in texts]
+    if missing:
+        raise UnavailableError(f"the source has no {', '.join(missing)}")
+    of = texts["VERSION"].strip()
+    if release_of(of) != release_of(version):
+        raise UnavailableError(f"the source is of DPDK {of}, and {version} is installed")
+    installed = {path.name: path.read_text() for path in include.glob("rte_swx_*.h")}
+    if SHIPPED not in installed:
         raise UnavailableError(f"no {SHIPPED} in {include}")
-    return copies[0].read_text()
+    for name, text in sorted(installed.items()):
+        if texts.get(name) != text:
+            raise UnavailableError(f"{name} is another one in the source of DPDK {of}")
 
 
-def fetch(package: str, version: str) -> dict[str, str]:
-    """The headers of a source package, by file name."""
+def include_folder() -> Path:
+    """Where the installed headers are."""
+    include = Path(output_of("pkg-config", "--variable=includedir", "libdpdk"))
+    return next((p for p in (include, include / "dpdk") if (p / SHIPPED).is_file()), include)
+
+
+def from_apt(installed: str, include: Path, release: str) -> tuple[dict[str, str], str]:
+    """The headers of a source package, and its name and version.
+
+    Args:
+        installed: Name and version of the source of what is installed.
+        include: The folder with the installed headers.
+        release: The installed DPDK's version.
+
+    Raises:
+        UnavailableError: There is none that fits; why not the installed version's own.
+    """
+    package, _, version = installed.partition(" ")
+    reasons = []
     with tempfile.TemporaryDirectory(prefix="nashbed-") as name:
         folder = Path(name)
-        download(package, version, folder)
-        check_patches(folder)
-        headers = members(folder, f"{package}_*.orig.tar.*")
-    missing = [name for name in (*HEADERS, SHIPPED) if name not in headers]
-    if missing:
-        raise UnavailableError(f"the source package has no {', '.join(missing)}")
-    if headers[SHIPPED] != installed_header():
-        raise UnavailableError(f"{SHIPPED} is another one in the source package")
-    return {name: headers[name] for name in HEADERS}
+        read_lists(folder)
+        listed = output_of("apt-cache", "showsrc", "--only-source", package, folder=folder)
+        for each in candidates(listed, version):
+            try:
+                texts = texts_of(download(package, each, folder))
+                check_agreement(texts, include, release)
+            except UnavailableError as error:
+                reasons.append(error)
+            else:
+                return texts, f"{package} {each}"
+    raise reasons[0]
 
 
-def is_there(folder: Path, origin: str) -> bool:
-    """Whether the headers of this package version are there already."""
-    stamp = folder / ORIGIN
-    return stamp.is_file() and stamp.read_text() == origin
+def obtain(place: Path, source: Path | None) -> None:
+    """Put the headers of the installed DPDK into `place`/<its version>.
 
-
-def obtain(place: Path) -> None:
-    """Put the headers of the installed DPDK into `place`/<its version>."""
-    folder = place / output_of("pkg-config", "--modversion", "libdpdk")
-    query = "${source:Package} ${source:Version}"
-    origin = output_of("dpkg-query", "-W", "-f", query, PACKAGE)
-    if is_there(folder, origin):
+    Args:
+        place: The folder for all versions.
+        source: DPDK's source; None: Debian's source package.
+    """
+    release = output_of("pkg-config", "--modversion", "libdpdk")
+    folder, include = place / release, include_folder()
+    installed = installed_package()
+    if source is not None:
+        texts, origin = texts_of(source), str(source)
+        check_agreement(texts, include, release)
+    elif is_there(folder, installed):
         return
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not installed:
+            raise UnavailableError(f"{PACKAGE} is not a Debian package here")
+        texts, origin = from_apt(installed, include, release)
     shutil.rmtree(folder, ignore_errors=True)
-    package, _, version = origin.partition(" ")
-    headers = fetch(package, version)
     folder.mkdir(parents=True)
-    for name, text in headers.items():
-        (folder / name).write_text(text)
-    (folder / ORIGIN).write_text(origin)
+    for name in HEADERS:
+        (folder / name).write_text(texts[name])
+    (folder / ORIGIN).write_text(f"{installed}\n{origin}\n")
     print(f"{', '.join(HEADERS)}: of {origin}")
+
+
+def installed_package() -> str:
+    """Name and version of the installed package's source; empty where there is no such package."""
+    query = "${source:Package} ${source:Version}"
+    try:
+        return output_of("dpkg-query", "-W", "-f", query, PACKAGE)
+    except UnavailableError:
+        return ""
+
+
+def is_there(folder: Path, installed: str) -> bool:
+    """Whether headers for this package are there already."""
+    stamp = folder / ORIGIN
+    return stamp.is_file() and stamp.read_text().partition("\n")[0] == installed
 
 
 def main() -> int:
     """Get the headers, or print why they are not available."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("place", type=Path, help="the folder to put them in")
-    place = parser.parse_args().place
+    parser.add_argument("--source", type=Path, help="DPDK's source: an archive or a folder")
+    options = parser.parse_args()
     try:
-        obtain(place)
-    except (UnavailableError, OSError, tarfile.TarError) as error:
-        print(f"skipped: P4 as native code (it will be interpreted): {error}")
+        obtain(options.place, options.source)
+    except (UnavailableError, OSError, EOFError, tarfile.TarError) as error:
+        if options.source is not None:
+            print(f"{options.source}: {error}", file=sys.stderr)
+            return 2
+        print(f"skipped: P4 as native code (it will be interpreted): {error}; {REMEDY}")
     return 0
 
 

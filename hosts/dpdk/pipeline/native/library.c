@@ -4,15 +4,21 @@
  */
 #include "library.h"
 
+#include <errno.h>
+
 #include <rte_swx_pipeline_internal.h>
 
 /* Defined by the generated file. */
 extern const unsigned char native_spec[];
 extern const size_t native_spec_bytes;
 
-static void
+static int
 set_ports(struct rte_swx_pipeline *pipeline, const struct native_ports *ports)
 {
+	/* At the end of the structure, so that a difference anywhere in it shows. */
+	if (pipeline->n_ports_in != 1 || pipeline->n_ports_out != ports->n_out ||
+	    pipeline->thread_id != 0 || pipeline->build_done != 1)
+		return -ELIBBAD;
 	pipeline->in[0] = (struct port_in_runtime){
 		.pkt_rx = ports->in_ops->pkt_rx,
 		.obj = ports->in,
@@ -25,6 +31,7 @@ set_ports(struct rte_swx_pipeline *pipeline, const struct native_ports *ports)
 			.flush = ports->out_ops->flush,
 			.obj = ports->out[i],
 		};
+	return 0;
 }
 
 /* rte_swx_pipeline_run gives each of SWX's threads its turn, one instruction, whether it has a

@@ -27,8 +27,10 @@ struct native_library {
 	const char *dpdk;	   /* rte_version() of the headers that it was built with */
 	const unsigned char *spec; /* the whole .spec that it was generated from */
 	const size_t *spec_bytes;
-	/* Replace the ports that a pipeline was built with by ours. */
-	void (*set_ports)(struct rte_swx_pipeline *pipeline, const struct native_ports *ports);
+	/* Replace the ports that a pipeline was built with by ours; -ELIBBAD where its structures are
+	 * not those that the library was built for.
+	 */
+	int (*set_ports)(struct rte_swx_pipeline *pipeline, const struct native_ports *ports);
 	/* Run until n packets, all that the input port has, are out; n_out counts them. */
 	void (*run)(struct rte_swx_pipeline *pipeline, uint32_t n, const uint32_t *n_out);
 };

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import ssl
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from nashbed.controlplane.contract.errors import HostError
 from tests.support.certificates import make_certificates
 
 SHORT_S = 0.2
+README = Path(__file__).resolve().parents[4] / "configs" / "clusters" / "README.md"
 
 
 @contextmanager
@@ -105,6 +108,38 @@ def test_theirs_has_expired(tmp_path: Path) -> None:
     old = make_certificates(tmp_path / "old", days=-1)
     with listener(b"dask", old) as address:
         assert "(certificate has expired)" in refusal(address, old)
+
+
+def test_theirs_is_not_what_python_3_13_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those were that openssl's shortest commands make; older Pythons take them."""
+
+    def strict(tls: ClusterTls) -> ssl.SSLContext:
+        context = tls_context(tls)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr("nashbed.controlplane.cluster.reach.tls_context", strict)
+    bare, good = make_certificates(tmp_path / "bare", extensions=False), tmp_path / "good"
+    with listener(b"dask", bare) as address:
+        assert "lacks what Python 3.13 asks for (" in refusal(address, bare)
+    tls = make_certificates(good)
+    with listener(b"dask", tls) as address:
+        assert reach(address, tls) == "127.0.0.1"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_certificates_by_the_commands_of_the_readme(tmp_path: Path) -> None:
+    """Whatever Python verifies them: strictly, as 3.13 does."""
+    block = README.read_text().split("```\nopenssl", 1)[1].split("```", 1)[0]
+    subprocess.run(["sh", "-ec", f"openssl{block}"], cwd=tmp_path, check=True, capture_output=True)
+    verify = ["openssl", "verify", "-x509_strict", "-CAfile", "ca.pem", "me.pem"]
+    subprocess.run(verify, cwd=tmp_path, check=True, capture_output=True)
+    paths = {"ca": "ca.pem", "certificate": "me.pem", "key": "me.key"}
+    tls = ClusterTls(**{key: str(tmp_path / name) for key, name in paths.items()})
+    with listener(b"dask", tls) as address:
+        assert reach(address, tls) == "127.0.0.1"
 
 
 def test_no_tls_on_the_other_side(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Makefile: for whom the compiler's warnings are errors."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_INHERITED = {"CI", "WERROR", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
+
+pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A checkout in which nothing is built."""
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+def meson_lines(folder: Path, goal: str, **variables: str) -> list[str]:
+    """How a goal would configure the C builds."""
+    environment = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
+    done = subprocess.run(
+        ["make", "-n", goal],
+        cwd=folder,
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return [line for line in done.stdout.splitlines() if line.startswith("meson setup")]
+
+
+def strict(lines: list[str]) -> list[bool]:
+    return ["-Dwerror=true" in line for line in lines]
+
+
+def configured(folder: Path) -> None:
+    for name in ("hosts", "analysis"):
+        (folder / "build" / name).mkdir(parents=True, exist_ok=True)
+        (folder / "build" / name / "build.ninja").touch()
+
+
+def test_a_warning_stops_no_user(folder: Path) -> None:
+    assert strict(meson_lines(folder, "build")) == [False, False]
+
+
+@pytest.mark.parametrize("variable", ["CI", "WERROR"])
+def test_a_warning_stops_ci(folder: Path, variable: str) -> None:
+    assert strict(meson_lines(folder, "build", **{variable: "true"})) == [True, True]
+
+
+def test_a_build_becomes_strict_once_and_stays_so(folder: Path) -> None:
+    configured(folder)
+    assert meson_lines(folder, "build") == []
+    lines = meson_lines(folder, "build", WERROR="1")
+    assert strict(lines) == [True, True]
+    assert all(line.endswith("--reconfigure") for line in lines)
+    (folder / "build" / "stamps").mkdir()
+    (folder / "build" / "stamps" / "werror").touch()
+    configured(folder)
+    assert meson_lines(folder, "build", WERROR="1") == []
+    assert meson_lines(folder, "build") == []
+
+
+def test_who_checks_is_strict(folder: Path) -> None:
+    assert strict(meson_lines(folder, "check")) == [True, True]
