@@ -198,7 +198,6 @@ def make_base(suite: str, machine: Machine, log: Path, show: Show, limit_s: floa
     if ended.code != 0:
         raise FreshError(f"mmdebstrap {suite}: {told(ended.code)}; {log}")
     root = machine.root
-    (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n127.0.1.1 {machine.name}\n::1 localhost")
     for path in [LOCAL_AUTHORITIES, *map(Path, handed_on().values())]:
         hand_over(path, root)
     machine.must_run("update-ca-certificates", log, show, limit_s)
@@ -244,6 +243,8 @@ def copy_of(base: Machine, machine: Machine) -> None:
     mark(machine.folder)
     args = ["cp", "--archive", "--reflink=auto", "--one-file-system"]
     subprocess.run([*args, str(base.root), str(machine.root)], check=True)
+    hosts = f"127.0.0.1 localhost\n127.0.1.1 {machine.name}\n::1 localhost\n"
+    (machine.root / "etc" / "hosts").write_text(hosts)
 
 
 def add_user(machine: Machine, user: str, log: Path, show: Show) -> None:

@@ -116,6 +116,17 @@ def test_only_what_was_made_here_is_removed(
     remove(ours)
 
 
+def test_a_copy_has_a_name_of_its_own(tmp_path: Path) -> None:
+    base, copy = (Machine(name, tmp_path / name) for name in ("base", "copy"))
+    mark(base.folder)
+    (base.root / "etc").mkdir(parents=True)
+    (base.root / "etc" / "link").symlink_to("/nowhere")
+    machines.copy_of(base, copy)
+    assert "127.0.1.1 copy\n" in (copy.root / "etc" / "hosts").read_text()
+    assert (copy.root / "etc" / "link").is_symlink()
+    assert list((base.root / "etc").iterdir()) == [base.root / "etc" / "link"]
+
+
 def test_a_command_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path) -> None:
     script = "import subprocess as s; s.run(['sleep', '1000'])"
     shown: list[str] = []
