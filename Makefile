@@ -153,7 +153,8 @@ setup: packages hugepages venv dpdk-internal ## Debian packages, huge pages, Pyt
 packages: ## install the Debian packages that are missing (root)
 	@command -v dpkg-query > /dev/null || \
 		{ echo "no dpkg here: see for yourself to what $(PACKAGES) lists"; exit 0; }; \
-	installed=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' | sed -n 's/^installed //p'); \
+	installed=$$(dpkg-query -W -f '$${db:Status-Status} $${Package}\n' $$(sed 's/#.*//' $(PACKAGES)) \
+		2> /dev/null | sed -n 's/^installed //p'); \
 	missing_of() { sed -e "$$1" -e 's/#.*//' $(PACKAGES) | tr -d ' ' | grep . | \
 		grep -vxF -e "$$installed" | tr '\n' ' '; }; \
 	missing=$$(missing_of ''); needed=$$(missing_of '/# optional/d'); \
