@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,9 +23,9 @@ from .model_lines import draw_curves, goodput_of_share, model_curves
 from .style import INK, WIDE, colour_of, legend_below, marker_of, new_figure
 
 LOG_FROM = 20
+"""Largest by smallest place from which on the axis is logarithmic."""
 MOST_TICKS = 8
 """Measured places that a logarithmic axis names one by one."""
-"""Largest by smallest place from which on the axis is logarithmic."""
 AXIS_TITLES = {
     "buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)", "random_loss": "random loss (%)",
 }  # fmt: skip

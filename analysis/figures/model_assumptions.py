@@ -10,8 +10,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from nashbed.controlplane.contract.trial import Setting
+from numpy.typing import NDArray
 
 from ..correlation.assumptions import ASSUMPTIONS
 from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry

@@ -84,9 +84,7 @@ def _with_interval(place: str, interval: str) -> str:
     return f"{place} (95 %: {interval})" if interval else place
 
 
-def _place_of(
-    interval: CrossingInterval, strategies: Sequence[str], flows: int
-) -> tuple[str, str]:
+def _place_of(interval: CrossingInterval, strategies: Sequence[str], flows: int) -> tuple[str, str]:
     """The mix at which a lead ends, and the interval of that."""
     first, second = strategies
     low, high = _number(interval.low), _number(interval.high)

@@ -141,9 +141,7 @@ class SettingEquilibria:
             return Headline(pairs_text(self.pairs) or "undecided", notes=tuple(self.notes()))
         states = [self.text(v.state) for v in self.equilibria]
         otherwise = "undecided" if self.undecided else NO_EQUILIBRIUM
-        return headline_of(
-            states, self.strategies, self.flows, self.ends, self.notes(), otherwise
-        )
+        return headline_of(states, self.strategies, self.flows, self.ends, self.notes(), otherwise)
 
     def summary(self) -> str:
         """The headline in one line."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 from nashbed.controlplane.store.errors import RunError
 
 from ..clock.of_run import compare_run, write_mismatches
@@ -102,20 +100,13 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
 
 def _environment() -> Environment:
     loader = PackageLoader("nashbed.analysis.report", "templates")
-    environment = Environment(
+    return Environment(
         loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["with_code"] = _with_code
-    return environment
-
-
-def _with_code(text: str) -> Markup:
-    """A text as HTML, what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _write_aside(path: Path, text: str) -> Path:

@@ -143,8 +143,12 @@ def _headline(findings: Findings, equilibria: SettingEquilibria) -> Json:
         "setting": _setting_name(findings.summary.measures, equilibria.setting),
         "mix": headline.mix,
         "pairs": [(pair.mix, " ".join(pair.facts())) for pair in pairs],
-        "facts": [*headline.facts(), *_near(equilibria), *_crossing(equilibria)]
-        + _each_trial(equilibria),
+        "facts": [
+            *headline.facts(),
+            *_near(equilibria),
+            *_crossing(equilibria),
+            *_each_trial(equilibria),
+        ],
     }
 
 
@@ -265,7 +269,8 @@ def _applied(measures: RunMeasures, setting: Setting) -> Json:
         "setting": setting.label,
         "rate": rate_text(setting.rate_bps),
         "applied_rate": rate_text(rate) if done is not None else NONE,
-        "buffer": f"{setting.buffer_label.replace('bdp', ' BDP')} = {size_text(setting.buffer_bytes)}"
+        "buffer": setting.buffer_label.replace("bdp", " BDP")
+        + f" = {size_text(setting.buffer_bytes)}"
         + (", by trains" if setting.arrivals == "trains" else ""),
         "applied_buffer": size_text(size) if done is not None else NONE,
         "overhead": f"{setting.overhead_bytes} B",

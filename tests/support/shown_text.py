@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-BLOCKS = frozenset(
+BLOCKS = (
     "body caption dd details div dl dt figcaption figure h1 h2 h3 header li main nav p section "
-    "summary table tbody td th thead title tr ul".split()
+    "summary table tbody td th thead title tr ul"
 )
 EMPTY = frozenset(("br", "img", "link", "meta"))
 NOT_SHOWN = frozenset(("head", "style"))
@@ -67,14 +67,14 @@ class ShownPage(HTMLParser):
         if tag in EMPTY:
             return
         classes = frozenset((dict(attrs).get("class") or "").split())
-        self._write("\n" if tag in BLOCKS else "")
+        self._write("\n" if tag in BLOCKS.split() else "")
         self._open.append(Element(tag, classes, tuple(self._open)))
         self.elements.append(self._open[-1])
 
     def handle_endtag(self, tag: str) -> None:
         """End an element."""
         assert self._open.pop().tag == tag
-        self._write("\n" if tag in BLOCKS else "")
+        self._write("\n" if tag in BLOCKS.split() else "")
 
     def handle_data(self, data: str) -> None:
         """Text: breaks of the source are mere spaces."""

@@ -90,12 +90,12 @@ def rules(page: Path, media: str) -> str:
     """The rules of the page's style sheet under an @media."""
     text = page.read_text()
     start = text.index(f"@media {media} {{")
-    depth, end = 0, text.index("{", start)
-    for end in range(end, len(text)):
+    depth = 0
+    for end in range(text.index("{", start), len(text)):
         depth += {"{": 1, "}": -1}.get(text[end], 0)
         if depth == 0:
-            break
-    return text[start:end]
+            return text[start:end]
+    raise AssertionError("the style sheet ends within a rule")
 
 
 @pytest.mark.slow
@@ -104,7 +104,25 @@ def test_on_paper_nothing_is_cut(repeated: Path) -> None:
     printed = rules(page, "print")
     assert re.search(r"figure, tr[^{]*\{ break-inside: avoid; \}", printed)
     assert re.search(r"\.scroll \{ max-height: none; overflow: visible; [^}]*\}", printed)
+    assert "#validity { page: across; }" in printed  # a column for each gate
     assert "section { break-inside" not in page.read_text()  # one is longer than a sheet
+
+
+@pytest.mark.slow
+def test_what_cannot_be_read_small_has_a_row_of_its_own(page: ShownPage) -> None:
+    wide = {name for figure in page.of_class("wide") for name in figure.classes}
+    assert wide == {"wide", "throughput_by_mix", "model_assumptions"}
+    assert all(figure.tag == "figure" for figure in page.of_class("wide"))
+
+
+@pytest.mark.slow
+def test_commands_and_units_are_written_as_such(page: ShownPage) -> None:
+    (facts,) = page.of_class("facts")
+    assert "2 s, of which 500 ms warm-up" in facts.lines
+    assert "4 main (40 ms)" in facts.lines
+    assert "`" not in facts.text
+    limits = [each for each in page.of_tag("code") if each.is_in("limits")]
+    assert "duration: {until: settled}" in [each.text for each in limits]
 
 
 @pytest.mark.slow
