@@ -85,7 +85,7 @@ def test_a_run_in_virtual_time_says_what_repeats_it(whole_run: Path, tmp_path: P
     edit_json(run / "manifest.json", repeatable=True, guest_kernels={"": kernel})
     text = text_of(build_report(run, PAGE, tmp_path / "report"))
     assert "Repeatableseed 1, kernel 6.1.176 (digest abababababababab);" in text
-    assert f"`nashbed verify {run}` runs trials again" in text
+    assert f"nashbed verify {run} runs trials again" in text
     assert "cd" * 32 in text
 
 
