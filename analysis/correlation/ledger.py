@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..metrics.interval import Estimate
 from ..models.question import Question
 from ..state import State
-from .assumptions import Assumption
+from .assumptions import ASSUMPTIONS, Assumption
 from .synchronisation import ShiftedNull
 
 BOUNDS = ("synchronised", "desynchronised")
@@ -190,7 +190,9 @@ class Ledger:
 
     def _closing(self) -> str:
         if self.replaced is None:
-            return f"not everything was measured ({', '.join(self.missing)})"
+            names = {each.key: each.short for each in ASSUMPTIONS}
+            missing = ", ".join(names.get(key, key) for key in self.missing)
+            return f"not everything was measured: there is no value for {missing}"
         if self.left_over is None:
             return f"with every measured value there is no solution ({self.replaced.why})"
         share = POINTS * self.replaced.share

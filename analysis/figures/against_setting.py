@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,6 +24,8 @@ from .style import INK, WIDE, colour_of, legend_below, marker_of, new_figure
 
 LOG_FROM = 20
 """Largest by smallest place from which on the axis is logarithmic."""
+MOST_TICKS = 8
+"""Measured places that a logarithmic axis names one by one."""
 AXIS_TITLES = {
     "buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)", "random_loss": "random loss (%)",
 }  # fmt: skip
@@ -184,11 +187,14 @@ def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> Non
 
 def set_scale(ax: Axes, places: Sequence[float]) -> None:
     """A logarithmic axis where places span more than a factor of 20; 0 remains on it."""
-    above = [x for x in places if x > 0]
+    above = sorted({x for x in places if x > 0})
     if not above or max(above) < LOG_FROM * min(above):
         return
     if min(places) > 0:
         ax.set_xscale("log")
     else:
         ax.set_xscale("symlog", linthresh=min(above))
+    if len(above) <= MOST_TICKS and all(b >= 1.3 * a for a, b in pairwise(above)):
+        ax.set_xticks(sorted(set(places)))
+        ax.minorticks_off()
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

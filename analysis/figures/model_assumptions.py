@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
+from numpy.typing import NDArray
 
 from ..correlation.assumptions import ASSUMPTIONS
 from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
@@ -24,6 +25,12 @@ MAX_MIXES = 7
 MARKERS = "osD^vPX"
 SPREAD = 0.62
 """Of a row's height, taken by its mixes."""
+FAR = 3
+"""Values further away than so many times the usual reach bend the scale."""
+ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""What a logarithmic scale is labelled with."""
+RATIO_REACH = 1.0
+COST_REACHES = (5.0, 10.0, 20.0)
 
 
 @dataclass(frozen=True)
@@ -106,10 +113,56 @@ def _label(
         ax.grid(visible=False, axis="y")
         for row in range(1, len(keys)):
             ax.axhline(row - 0.5, color=MUTED, linewidth=0.3)
+    entries = [entry for ledger in ledgers for entry in ledger.entries]
+    costs = np.array([cost.points for entry in entries for cost in entry.alone.values()])
+    far = _bend(ratios, np.array([e.ratio(BOUNDS[0]) for e in entries]), 1.0, RATIO_REACH)
     ratios.set_xlim(left=0)
-    ratios.set_xlabel("measured / assumed")
-    points.set_xlabel("moves BBR's share by (points)")
+    ratios.set_xlabel(f"measured / assumed{far}")
+    points.set_xlabel(f"moves BBR's share by (points){_bend(points, costs, 0.0, _reach(costs))}")
     _legends(figure, ratios, points, trials_text([ledger.share.n for ledger in ledgers]))
+
+
+def _reach(costs: NDArray[np.float64]) -> float:
+    """Points to each side of zero that hold three of four costs."""
+    usual = float(np.percentile(np.abs(costs), 75))
+    return next((reach for reach in COST_REACHES if usual <= reach), COST_REACHES[-1])
+
+
+def _bend(ax: Axes, values: NDArray[np.float64], middle: float, reach: float) -> str:
+    """Give far values a logarithmic scale, so that they do not press the others into a line.
+
+    Args:
+        ax: The axes.
+        values: Everything that is drawn, shape (V,).
+        middle: Where the scale is centred.
+        reach: So far to each side of the middle it stays linear.
+
+    Returns:
+        What the axis's title has to say of it; empty where all values are near.
+    """
+    furthest = float(np.abs(values - middle).max())
+    if furthest <= FAR * reach:
+        return ""
+
+    def bent(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        away = np.abs(x - middle) / reach
+        return np.sign(x - middle) * np.where(away <= 1, away, 1 + np.log(np.maximum(away, 1)))
+
+    def straight(y: NDArray[np.float64]) -> NDArray[np.float64]:
+        away = np.abs(y)
+        return middle + np.sign(y) * reach * np.where(away <= 1, away, np.exp(away - 1))
+
+    ax.set_xscale("function", functions=(bent, straight))
+    ax.margins(x=0.08)
+    low, high = values.min(), values.max()
+    ticks = {middle, middle - reach, middle + reach}
+    ticks |= {x for n in ROUND for x in (-n, n) if abs(x - middle) > reach and low <= x <= high}
+    ax.set_xticks(sorted(ticks))
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    for side in (-1, 1):
+        ax.axvline(middle + side * reach, color=MUTED, linewidth=0.8, linestyle=":")
+    edge = f"±{reach:g}" if middle == 0 else f"{middle + reach:g}"
+    return f",\nlogarithmic beyond {edge}"
 
 
 def _legends(figure: Figure, ratios: Axes, points: Axes, n: str) -> None:

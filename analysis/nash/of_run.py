@@ -20,8 +20,8 @@ from .certainty import Noise, noise_of_games, unclear
 from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends, mixes_between
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
-from .headline import headline_text
-from .pairs import PairEquilibria, equilibria_of_pairs, pairs_text
+from .headline import NO_EQUILIBRIUM, Headline, headline_of
+from .pairs import LISTED_PAIRS, PairEquilibria, equilibria_of_pairs, pairs_text
 from .utility import Utility, throughput, utility_of, utility_text
 
 
@@ -122,6 +122,11 @@ class SettingEquilibria:
         return any(v.equilibrium != "undecided" for v in self.verdicts)
 
     @property
+    def lists_pairs(self) -> bool:
+        """Whether the headline is a list of pairs, few enough to be read one by one."""
+        return 0 < len(self.pairs) <= LISTED_PAIRS
+
+    @property
     def flows(self) -> int:
         """Flows of all groups."""
         return sum(self.table.sizes)
@@ -130,31 +135,35 @@ class SettingEquilibria:
         """How probably a mix of a line is the equilibrium; None if that is not known."""
         return None if self.ends is None else self.ends.probability.get(state[0][1])
 
-    def summary(self) -> str:
-        """The headline: where the mix settles with its interval, and what is not certain."""
+    def headline(self) -> Headline:
+        """Where the mix settles with its interval, and what is not certain."""
         if self.table.pairs:
-            return "; ".join([pairs_text(self.pairs), *self.notes()])
+            return Headline(pairs_text(self.pairs) or "undecided", notes=tuple(self.notes()))
         states = [self.text(v.state) for v in self.equilibria]
-        return headline_text(states, self.strategies, self.flows, self.ends, self.notes())
+        otherwise = "undecided" if self.undecided else NO_EQUILIBRIUM
+        return headline_of(states, self.strategies, self.flows, self.ends, self.notes(), otherwise)
+
+    def summary(self) -> str:
+        """The headline in one line."""
+        return self.headline().line()
 
     def notes(self) -> list[str]:
-        """What is not certain about the equilibria, in words; undecided mixes among it."""
+        """What is not certain about the equilibria, each in a few words."""
         has_interval = self.ends is not None and bool(self.ends.intervals)
         undecided = () if self.table.pairs else self.undecided  # each pair says it of itself
         notes = []
         if not self.equilibria and undecided:
-            missing = f"{self.missing_count} of {self.state_count} mixes not measured"
-            notes.append(f"undecided: {missing}")
+            notes.append(f"{self.missing_count} of {self.state_count} mixes not measured")
         elif undecided and not has_interval:
             notes.append(f"{len(undecided)} mixes undecided")
         elif has_interval and not self.equilibria:
-            notes.append("no mix of the means is an equilibrium")
+            notes.append("by the measured means no mix is an equilibrium")
         if self.exhausted:
-            notes.append(f"undecided after {self.exhausted} repetitions, which ran out")
+            notes.append(f"undecided after {self.exhausted} repetitions, all that there are")
         if self.ends is not None and self.ends.problem and self.equilibria:
-            notes.append(f"no interval: {self.ends.problem}")
+            notes.append(self.ends.problem)
         if self.unsettled:
-            notes.append(f"~ {self.unsettled} of {self.trials} trials had not settled")
+            notes.append(f"{self.unsettled} of {self.trials} trials had not settled (~)")
         if self.disagreement:
             notes.append(self.disagreement)
         return notes

@@ -14,7 +14,7 @@ from typing import Any
 from .crossing_interval import LeadEnds, lead_ends
 from .equilibria import judge_all
 from .game import PayoffTable, pair_table
-from .headline import headline_text
+from .headline import Headline, headline_of
 
 LISTED_PAIRS = 8
 """Pairs that a headline lists; of more it says how the strategies rank."""
@@ -63,11 +63,15 @@ class PairEquilibria:
         shares = self.shares_of_first
         return sum(shares) / len(shares) if shares else None
 
-    def text(self) -> str:
-        """In words, e.g. `4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
+    def headline(self) -> Headline:
+        """Where the mix settles, with its interval."""
         named = (self.first, self.second)
         states = [_state_text(named, self.flows, k) for k in self.equilibria]
-        return headline_text(states, named, self.flows, self.ends, ())
+        return headline_of(states, named, self.flows, self.ends)
+
+    def text(self) -> str:
+        """In words, e.g. `4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
+        return self.headline().line()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
@@ -19,7 +22,6 @@ from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
 from ..nash.of_run import SettingEquilibria
-from ..nash.pairs import LISTED_PAIRS
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
 from ..results.summary import RunSummary
@@ -44,6 +46,12 @@ from .testbeds import testbeds_context
 Json = dict[str, Any]
 
 NS_PER_MS = 1e6
+WIDE_FIGURES = frozenset(
+    ("throughput_by_mix", "model_assumptions", "panel_by_mix", "equilibria_by_buffer")
+)
+"""Kinds of figures that take a row of the page: small beside another one, they cannot be read."""
+LISTED_NEAR = 6
+"""Mixes that are nearly equilibria, in a headline; more are counted."""
 DIGEST_DIGITS = 16
 """Of a digest in a sentence; the whole of it is under provenance."""
 
@@ -96,10 +104,12 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "scenario": run.scenario.name,
         "description": run.scenario.description,
         "run": run.manifest.run,
-        "started": run.manifest.started_utc,
+        "started": _moment(run.manifest.started_utc),
         "status": run.manifest.status,
         "sought": findings.summary.seeks_equilibria,
-        "headline": _headline(findings) if findings.summary.seeks_equilibria else [],
+        "headlines": [_headline(findings, each) for each in findings.summary.equilibria]
+        if findings.summary.seeks_equilibria
+        else [],
         "figures": _figures([f for f in figures if not f.setting]),
         "facts": _facts(measures),
         "applied": [_applied(measures, setting) for setting in run.settings],
@@ -125,42 +135,53 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
     }
 
 
-def _headline(findings: Findings) -> list[Json]:
-    """One line for each setting: where the mix settles."""
-    measures = findings.summary.measures
-    lines = []
-    for equilibria in findings.summary.equilibria:
-        setting = equilibria.setting
-        near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
-        if equilibria.table.pairs:
-            near = []  # each pair says of itself what is near
-        listed = equilibria.pairs if len(equilibria.pairs) <= LISTED_PAIRS else ()
-        lines.append(
-            {
-                "setting": _setting_name(measures, setting),
-                "equilibria": equilibria.summary(),
-                "pairs": [pair.text() for pair in listed],
-                "notes": "; ".join(equilibria.notes()) if listed else "",
-                "each_trial": _each_trial(equilibria),
-                "near": "; ".join(equilibria.text(v.state) for v in near)
-                if len(near) <= 6
-                else f"{len(near)} mixes",
-                "epsilon": f"{equilibria.epsilon:.0%}",
-                "crossings": ", ".join(f"{c.at:.1f}" for c in equilibria.crossings),
-            }
-        )
-    return lines
+def _headline(findings: Findings, equilibria: SettingEquilibria) -> Json:
+    """Where the mix of a setting settles, and a sentence for each thing to know of that."""
+    headline = equilibria.headline()
+    pairs = [pair.headline() for pair in equilibria.pairs] if equilibria.lists_pairs else []
+    return {
+        "setting": _setting_name(findings.summary.measures, equilibria.setting),
+        "mix": headline.mix,
+        "pairs": [(pair.mix, " ".join(pair.facts())) for pair in pairs],
+        "facts": [
+            *headline.facts(),
+            *_near(equilibria),
+            *_crossing(equilibria),
+            *_each_trial(equilibria),
+        ],
+    }
 
 
-def _each_trial(equilibria: SettingEquilibria) -> str:
-    """The equilibria of each repetition alone, in words; empty where there is only one."""
-    if equilibria.table.pairs:
-        return ""
-    found = [
-        f"{trial.repetition + 1}: " + (", ".join(map(equilibria.text, trial.states)) or "undecided")
+def _near(equilibria: SettingEquilibria) -> list[str]:
+    """Mixes that are nearly equilibria; of pairs each says so of itself."""
+    near = [v for v in equilibria.epsilon_equilibria if v.equilibrium != "yes"]
+    if not near or equilibria.table.pairs:
+        return []
+    mixes = [equilibria.text(v.state) for v in near]
+    named = "; ".join(mixes) if len(near) <= LISTED_NEAR else f"{len(near)} mixes"
+    gain = f"{100 * equilibria.epsilon:.0f} % of the fair share"
+    return [f"Nearly an equilibrium (no switch gains more than {gain}): {named}."]
+
+
+def _crossing(equilibria: SettingEquilibria) -> list[str]:
+    """Where a flow of either congestion control gets the same."""
+    if not equilibria.crossings:
+        return []
+    places = " and ".join(f"{c.at:.1f}" for c in equilibria.crossings)
+    return [f"Per-flow throughput is equal at {places} {equilibria.strategies[1]} flows."]
+
+
+def _each_trial(equilibria: SettingEquilibria) -> list[str]:
+    """The equilibria of each repetition alone; nothing where there is only one."""
+    if equilibria.table.pairs or not equilibria.by_trial:
+        return []
+    count = len(equilibria.by_trial)
+    found = Counter(
+        " or ".join(map(equilibria.text, trial.states)) or "undecided"
         for trial in equilibria.by_trial
-    ]
-    return "; ".join(found)
+    )
+    told = ", ".join(f"{mix} ({times} of {count})" for mix, times in found.most_common())
+    return [f"By each repetition alone: {told}."]
 
 
 def _setting_name(measures: RunMeasures, setting: Setting) -> str:
@@ -170,23 +191,45 @@ def _setting_name(measures: RunMeasures, setting: Setting) -> str:
 
 def _facts(measures: RunMeasures) -> list[tuple[str, str]]:
     scenario = measures.run.scenario
-    groups = ", ".join(f"{g.count} {g.name} ({g.base_rtt})" for g in scenario.flows)
-    count = f"{len(measures.trials)} valid of {len(measures.run.trials)} sealed"
+    groups = ", ".join(
+        f"{g.count} {g.name} ({', '.join(_base_rtts(measures, i))})"
+        for i, g in enumerate(scenario.flows)
+    )
+    count = f"{len(measures.trials)} valid of {len(measures.run.trials)} that ran"
     if (planned := measures.run.planned_trials) is not None:
-        count += f", {planned} repetitions planned"
+        count += f", {planned} planned"
     repetitions = f"{scenario.trials} of each setting and mix"
     if scenario.equilibrium.search == "adaptive":
         repetitions = f"up to {scenario.trials} of each mix that the search chose"
     return [
         ("Flows", groups),
         ("Congestion controls", ", ".join(_named(measures, s) for s in scenario.strategies)),
-        ("Duration", f"{scenario.duration}, of which {scenario.warmup} warm-up"),
+        ("Duration", _spaced(f"{scenario.duration}, of which {scenario.warmup} warm-up")),
         ("Repetitions", repetitions),
         ("Utility of a flow", utility_text(scenario.equilibrium.utility)),
         ("Trials", count),
         ("Postcards recorded", _telemetry(measures)),
         *_repeatable(measures),
     ]
+
+
+def _moment(utc: str) -> str:
+    """A time of a manifest to the minute; as it is if it is none."""
+    try:
+        return f"{datetime.fromisoformat(utc):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return utc
+
+
+def _spaced(text: str) -> str:
+    """Durations of a scenario with a space before the unit."""
+    return re.sub(r"\b([\d.]+)(us|ms|s|min)\b", r"\1 \2", text)
+
+
+def _base_rtts(measures: RunMeasures, group: int) -> list[str]:
+    """The base RTTs of a flow group, in all settings."""
+    known = {setting.base_rtt_ns[group] for setting in measures.run.settings}
+    return [duration_text(ns) for ns in sorted(known)]
 
 
 def _named(measures: RunMeasures, strategy: str) -> str:
@@ -226,7 +269,8 @@ def _applied(measures: RunMeasures, setting: Setting) -> Json:
         "setting": setting.label,
         "rate": rate_text(setting.rate_bps),
         "applied_rate": rate_text(rate) if done is not None else NONE,
-        "buffer": f"{setting.buffer_label} = {size_text(setting.buffer_bytes)}"
+        "buffer": setting.buffer_label.replace("bdp", " BDP")
+        + f" = {size_text(setting.buffer_bytes)}"
         + (", by trains" if setting.arrivals == "trains" else ""),
         "applied_buffer": size_text(size) if done is not None else NONE,
         "overhead": f"{setting.overhead_bytes} B",
@@ -247,7 +291,7 @@ def _setting(
     return {
         "label": equilibria.setting.label,
         "name": _setting_name(measures, equilibria.setting),
-        "summary": equilibria.summary(),
+        "headline": _lead(equilibria),
         "fair_share": number(shown(equilibria.fair_share, "bit/s")),
         "rows": [_row(measures, equilibria, cell) for cell in cells],
         "probability": bool(equilibria.ends and equilibria.ends.probability),
@@ -256,6 +300,12 @@ def _setting(
         "figures": _figures([f for f in figures if f.setting == equilibria.setting.label]),
         "measured": any(cell.trials for cell in cells),
     }
+
+
+def _lead(equilibria: SettingEquilibria) -> str:
+    """Where the mix settles, in a line; of pairs nothing, for they are in the headline."""
+    headline = equilibria.headline()
+    return "" if equilibria.table.pairs else replace(headline, notes=()).line()
 
 
 def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Json:
@@ -321,7 +371,7 @@ def _figure(figure: DrawnFigure, caption: str) -> Json:
     svg = figure.paths["svg"].read_bytes()
     return {
         "name": figure.name,
-        "kind": figure.kind,
+        "kind": f"{figure.kind} wide" if figure.kind in WIDE_FIGURES else figure.kind,
         "title": figure.title,
         "caption": caption,
         "data": "data:image/svg+xml;base64," + base64.b64encode(svg).decode("ascii"),

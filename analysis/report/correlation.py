@@ -58,11 +58,12 @@ def _entry(entry: LedgerEntry) -> Json:
     unit = entry.assumption.unit
     scaled = shown(1, unit)
     mean, interval = with_interval(entry.measured.scaled(scaled))
+    says = _by_bound([number(scaled * entry.says[bound]) for bound in BOUNDS])
     return {
         "words": sentence_case(entry.assumption.words),
         "equation": entry.assumption.equation,
         "unit": DISPLAY[unit][1],
-        "says": _by_bound([number(scaled * entry.says[bound]) for bound in BOUNDS]),
+        "says": f"{says} {DISPLAY[unit][1]}".rstrip(),
         "mean": mean,
         "interval": interval,
         "spread": _between([scaled * value for value in entry.spread]),
@@ -115,8 +116,8 @@ def _cell(mix: MixReadings, name: str, unit: str) -> Json:
 
 
 def sentence_case(text: str) -> str:
-    """With a capital at the beginning."""
-    return text[0].upper() + text[1:]
+    """With a capital at the beginning; the name of a quantity, as k, keeps its letter."""
+    return text if len(text) == 1 else text[0].upper() + text[1:]
 
 
 def _heading(title: str, unit: str) -> str:

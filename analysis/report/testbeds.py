@@ -12,6 +12,7 @@ from ..metrics.interval import Estimate
 from ..results.summary import RunSummary
 from ..testbeds import TestbedComparison
 from ..text import NONE, number, with_interval
+from .correlation import sentence_case
 
 Json = dict[str, Any]
 MBIT = 1e-6
@@ -28,7 +29,7 @@ def testbeds_context(summary: RunSummary) -> Json | None:
         return None
     return {
         "disagreeing": found.disagreeing_settings,
-        "sentence": found.sentence(),
+        "sentence": sentence_case(found.sentence()),
         "testbeds": [
             _testbed(name, records, _facts(manifest.testbeds, records))
             for name, records in found.testbeds.items()

@@ -13,6 +13,7 @@ from .console import as_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.metrics.interval import Estimate
+    from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow
 
@@ -31,7 +32,9 @@ def result_text(results: RunResults) -> str:
         text += "~ trials whose throughput had not settled in the measured window: run longer\n"
     if any(row.trials_marked for row in results.rows):
         text += "! trials with a mark: the report says what a reader should know of them\n"
-    text += "".join(f"settles {label}: {line}\n" for label, line in results.headlines.items())
+    if results.summary.seeks_equilibria and results.summary.equilibria:
+        lines = [line for each in results.summary.equilibria for line in headline_lines(each)]
+        text += "where the mix settles\n" + "".join(f"  {line}\n" for line in lines)
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.summary.testbeds is not None:
         text += f"{results.summary.testbeds.sentence()}\n"
@@ -39,6 +42,15 @@ def result_text(results: RunResults) -> str:
     if results.report is not None:
         text += f"report: {results.report}\n"
     return text + f"run directory: {results.run_dir}\n"
+
+
+def headline_lines(setting: SettingEquilibria) -> list[str]:
+    """Where the mix of a setting settles, and beneath it a line for each further fact."""
+    headline = setting.headline()
+    if setting.lists_pairs:
+        places = [f"  {pair.text()}" for pair in setting.pairs]
+        return [f"{setting.setting.label}:", *places, *(f"  {fact}" for fact in headline.facts())]
+    return [f"{setting.setting.label}: {headline.mix}", *(f"  {f}" for f in headline.facts())]
 
 
 def left_out_text(damaged: Sequence[DamagedTrial]) -> str:

@@ -10,7 +10,7 @@ import typer
 from ..contract.errors import EXIT_OK
 from .comparison import MOST_ROWS, comparison_text
 from .options import AsJson, RunFolder, answer, new_app
-from .result_text import left_out_text
+from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
@@ -117,7 +117,7 @@ def export(
 
 def equilibria_text(setting: SettingEquilibria) -> str:
     """The equilibria of one setting."""
-    lines = [f"{setting.setting.label}: {setting.summary()}"]
+    lines = headline_lines(setting)
     lines += [f"  {line}" for line in _trials_text(setting)]
     kinds = {
         "equilibria of the means": setting.equilibria,

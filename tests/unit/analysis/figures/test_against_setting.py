@@ -123,3 +123,13 @@ def test_the_scale(places: list[float], scale: str) -> None:
     axes: Axes = Figure().subplots()
     against_setting.set_scale(axes, places)
     assert axes.get_xscale() == scale
+
+
+def test_a_logarithmic_axis_names_what_was_measured() -> None:
+    axes: Axes = Figure().subplots()
+    against_setting.set_scale(axes, [1, 3, 8, 20])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3", "8", "20"]
+    assert len(axes.get_xticks(minor=True)) == 0
+    close: Axes = Figure().subplots()
+    against_setting.set_scale(close, [1, 18, 19, 20])  # their labels would hide each other
+    assert 19 not in close.get_xticks()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held
+from nashbed.analysis.correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures import model_assumptions
+from nashbed.analysis.metrics.interval import Estimate
 from tests.support.drawn import legend_of, points
 from tests.unit.analysis.figures.made_correlations import (
     correlation,
@@ -53,10 +60,59 @@ def test_ratios_and_points_by_mix() -> None:
     assert [x for x, _ in markers(costs, row)] == pytest.approx(expected)
     assert [x for x, _ in markers(ratios, KEYS.index("keeps"))] == pytest.approx([1, 1])
     assert ratios.get_xlabel() == "measured / assumed"
-    assert costs.get_xlabel() == "moves BBR's share by (points)"
+    assert costs.get_xlabel().startswith("moves BBR's share by (points)")
     assert legend_of(figure)[:2] == ["1 bbr", "2 bbr"]
     assert "no solution from here on" in legend_of(figure)
     assert figure.legends[0].get_title().get_text() == "n = 1 trial"
+
+
+def with_one_far(ratio: float, cost: float) -> Figure:
+    """Two mixes of small ratios and costs, but for one of `W at a loss` in the second."""
+    run = run_of_mixes(held(full=0.9, delay=1.1), 1, 2)
+    near, last = run.ledgers(run.measures.run.settings[0])
+
+    def moved(entry: LedgerEntry) -> LedgerEntry:
+        if entry.assumption.key != "largest":
+            small = {bound: PointsMoved(1.5) for bound in BOUNDS}
+            return replace(entry, alone=small)
+        told = Estimate(ratio * entry.says[BOUNDS[0]], 1, None)
+        return replace(entry, measured=told, alone=dict.fromkeys(BOUNDS, PointsMoved(cost)))
+
+    calm = replace(near, entries=tuple(replace(e, alone=moved(near.entries[0]).alone)
+                                       for e in near.entries))  # fmt: skip
+    far = replace(last, entries=tuple(moved(entry) for entry in last.entries))
+    with patch.object(RunCorrelation, "ledgers", return_value=[calm, far]):
+        figure = model_assumptions.draw(run, run.measures.run.settings[0])
+    assert figure is not None
+    return figure
+
+
+def place(ax: Axes, x: float) -> float:
+    """Where a value stands, as a share of the axes' width."""
+    figure: Any = ax.figure
+    figure.draw_without_rendering()
+    return float(ax.transAxes.inverted().transform(ax.transData.transform((x, 0)))[0])
+
+
+def test_one_far_point_does_not_press_the_others_into_a_line() -> None:
+    ratios, costs = with_one_far(ratio=40, cost=40).axes
+    row = KEYS.index("largest")
+    assert [x for x, _ in markers(ratios, row)][-1] == pytest.approx(40)
+    assert ratios.get_xlabel().endswith("logarithmic beyond 2")
+    assert costs.get_xlabel().endswith("logarithmic beyond ±5")
+    for ax, near in ((ratios, (0.9, 1.1)), (costs, (0, 1.5))):
+        assert 0 < place(ax, 40) < 1
+        # On a linear scale 0.2 of 40 would be 0.5 % of the width, and 1.5 of 40 less than 4 %.
+        assert place(ax, near[1]) - place(ax, near[0]) > 0.03
+        ticks = [label.get_text() for label in ax.get_xticklabels()]
+        assert {"5", "10", "20"} <= set(ticks)
+    assert place(costs, 1.5) - place(costs, 0) > 0.06
+
+
+def test_values_that_are_near_have_a_linear_scale() -> None:
+    for ax in with_one_far(ratio=2, cost=-4).axes:
+        assert ax.get_xscale() == "linear"
+        assert "logarithmic" not in ax.get_xlabel()
 
 
 def test_without_a_solution_an_arrow_points_on() -> None:

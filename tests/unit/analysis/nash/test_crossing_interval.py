@@ -15,7 +15,7 @@ from nashbed.analysis.nash.crossing_interval import (
 )
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import two_strategy_table
-from nashbed.analysis.nash.headline import headline_text, interval_text
+from nashbed.analysis.nash.headline import headline_of, interval_text
 from scipy.special import stdtrit
 from tests.unit.analysis.made_games import NAN, table_of
 
@@ -83,10 +83,10 @@ def test_corners() -> None:
     always = ends(lambda k: 1.0, flows=10, noise=0.01)
     (end,) = always.intervals
     assert (end.low, end.high, end.at) == (10, 10, 10)
-    assert interval_text(end, NAMES, 10) == "10 bbr (95 %: surely)"
+    assert interval_text(end, NAMES, 10) == "10 bbr (95 %: no other mix)"
     (end,) = ends(lambda k: -1.0, flows=10, noise=0.01).intervals
     assert (end.low, end.high, end.at) == (0, 0, 0)
-    assert interval_text(end, NAMES, 10) == "10 cubic (95 %: surely)"
+    assert interval_text(end, NAMES, 10) == "10 cubic (95 %: no other mix)"
 
 
 def test_an_interval_may_be_open_to_the_end() -> None:
@@ -104,8 +104,11 @@ def test_several_ends() -> None:
     assert [i.sure for i in found.intervals] == [True, True]
     places = [i.at for i in found.intervals]
     assert places == pytest.approx([50 / 6, 250 / 6], abs=0.2)
-    text = headline_text([], NAMES, 50, found, [])
-    assert text.count(" or ") == 1
+    headline = headline_of([], NAMES, 50, found)
+    assert headline.mix.count("95 %: ") == 2
+    assert headline.line() == headline.mix
+    assert headline.mix.count(" or ") == 1
+    assert headline.facts() == []
 
 
 def test_an_end_that_may_be() -> None:
@@ -119,9 +122,16 @@ def test_an_end_that_may_be() -> None:
     perhaps, end = found.intervals
     assert 15 < perhaps.low < 25 < perhaps.high < 35
     assert end.at == 50
-    text = headline_text([], NAMES, 50, found, ["undecided after 3 repetitions, which ran out"])
-    assert text.startswith("50 bbr (95 %: surely); perhaps also ")
-    assert text.endswith("; undecided after 3 repetitions, which ran out")
+    headline = headline_of([], NAMES, 50, found, ["3 of 5 mixes not measured"])
+    assert (headline.mix, headline.interval) == ("50 bbr", "no other mix")
+    sure, maybe, note = headline.facts()
+    assert sure == "95 % interval: no other mix."
+    assert maybe == f"Perhaps also {headline.perhaps[0]}."
+    assert note == "3 of 5 mixes not measured."
+    assert headline.line() == (
+        f"50 bbr (95 %: no other mix); perhaps also {headline.perhaps[0]}; "
+        "3 of 5 mixes not measured"
+    )
 
 
 def test_few_mixes_unevenly_repeated() -> None:
@@ -196,5 +206,13 @@ def test_text_of_an_interval() -> None:
     assert text == (
         f"{50 - end.at:.1f} cubic + {end.at:.1f} bbr (95 %: {end.low:.1f} to {end.high:.1f} bbr)"
     ).replace(".0 ", " ")
-    assert headline_text(["3 a"], NAMES, 50, None, []) == "3 a"
-    assert headline_text([], NAMES, 50, None, []) == "none"
+    headline = headline_of([], NAMES, 50, found)
+    assert f"{headline.mix} (95 %: {headline.interval})" == text == headline.line()
+
+
+def test_without_an_interval_the_equilibria_of_the_means() -> None:
+    assert headline_of(["3 a", "4 a"], NAMES, 50, None).line() == "3 a; 4 a"
+    assert headline_of([], NAMES, 50, None).line() == "no equilibrium"
+    undecided = headline_of([], NAMES, 50, None, ["2 mixes undecided"], "undecided")
+    assert undecided.line() == "undecided; 2 mixes undecided"
+    assert undecided.facts() == ["2 mixes undecided."]

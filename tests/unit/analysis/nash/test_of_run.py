@@ -71,7 +71,7 @@ def test_repetitions_that_ran_out_are_said() -> None:
     unclear = only(repeated(8.5, 4.5, slope=1.0))
     assert unclear.unclear
     assert unclear.exhausted == 2
-    assert unclear.summary().endswith("; undecided after 2 repetitions, which ran out")
+    assert unclear.summary().endswith("; undecided after 2 repetitions, all that there are")
     assert unclear.to_dict()["headline"]["repetitions_ran_out"] is True
     clear = only(repeated(6.5, 6.5 + 1e-6))
     assert (clear.unclear, clear.exhausted) == ((), 0)
@@ -85,12 +85,13 @@ def test_repetitions_that_ran_out_are_said() -> None:
 def test_what_hides_the_equilibrium_is_in_the_headline() -> None:
     raw = {**TEN, "trials": 1, "sweep": {"mixes": [2, 5, 8]}}
     few = only(made(raw, ending(6.3)))
-    assert few.summary() == "undecided: 8 of 11 mixes not measured"
+    assert few.summary() == "undecided; 8 of 11 mixes not measured"
+    assert few.headline().mix == "undecided"
     assert few.to_dict()["headline"]["without_interval"].startswith("3 mixes with both are too few")
     decided = only(made({**raw, "sweep": {"mixes": [5, 6, 7]}}, ending(6.3)))
     assert decided.summary() == (
-        "4 cubic + 6 bbr; 8 mixes undecided; no interval: 3 mixes with both are too few for an "
-        "interval (it takes 4)"
+        "4 cubic + 6 bbr; 8 mixes undecided; 3 mixes with both are too few for an interval "
+        "(it takes 4)"
     )
 
 

@@ -50,7 +50,7 @@ def test_every_pair_is_a_game_of_its_own() -> None:
     assert inner.text().startswith("4 cubic + 6 bbr (95 %: ")
     assert never.shares_of_first == [1.0]
     assert always.shares_of_first == [0.0]
-    assert always.text() == "10 copa (95 %: surely)"
+    assert always.text() == "10 copa (95 %: no other mix)"
 
 
 def test_the_game_of_a_pair_is_that_of_two_strategies() -> None:

@@ -51,7 +51,7 @@ def test_the_page_has_a_section(two_labs: Path, tmp_path: Path) -> None:
     page = build_report(two_labs, PAGE, tmp_path / "report")
     text = text_of(page)
     assert "Testbeds disagree at: b2bdp." in text
-    assert "testbeds east, west DISAGREE at b2bdp (2 comparisons)" in text
+    assert "Testbeds east, west DISAGREE at b2bdp (2 comparisons)" in text
     assert "on host-of-east; target tofino; kernel 6.1; 8 x test; P4 artefact abababab" in text
     assert "Testbed west is not certified: west: the testbed file has changed." in text
     summary = json.loads((tmp_path / "report" / "summary.json").read_text())["testbeds"]

@@ -76,8 +76,12 @@ def test_the_text_for_a_person(results: RunResults, run_dir: Path) -> None:
     assert f"{throughput.mean / 1e6:.2f}" in text
     assert "met    b2bdp: mean queueing delay" in text
     (headline,) = results.headlines.values()
-    assert f"settles b2bdp: {headline}\n" in text
     assert results.to_dict()["headlines"] == {"b2bdp": headline}
+    (setting,) = results.summary.equilibria
+    told = setting.headline()
+    assert told.facts()
+    facts = "".join(f"    {fact}\n" for fact in told.facts())
+    assert f"where the mix settles\n  b2bdp: {told.mix}\n{facts}" in text
     assert text.endswith(f"report: {results.report}\nrun directory: {run_dir}\n")
 
 

@@ -1,0 +1,134 @@
+"""The page as it is read: what stands where, on a screen of any width and on paper."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from nashbed.analysis.nash.of_run import equilibria_of_run
+from nashbed.analysis.report import build_report
+from tests.support.shown_text import ShownPage
+from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
+
+GLUED = re.compile(r"[a-z0-9)%][.;:,][A-Z]|[.;:,][A-Z][a-z]+ [a-z]+[.;:,][A-Z]|\s[.;,]")
+"""The end of a sentence without a space behind it, or a space before a stop."""
+FACT = re.compile(r"[A-Z0-9].*[^.]\.")
+
+
+@pytest.fixture(scope="module")
+def repeated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two repetitions of two seconds: intervals, and trials that cannot have settled."""
+    folder = tmp_path_factory.mktemp("page")
+    run = write_run(folder / "run", trials=2, duration="2s", warmup="500ms")
+    build_report(run, ("html",))
+    return run
+
+
+@pytest.fixture(scope="module")
+def page(repeated: Path) -> ShownPage:
+    """Its page."""
+    return ShownPage(repeated / "report" / "index.html")
+
+
+@pytest.mark.slow
+def test_the_mix_stands_alone_and_every_fact_in_a_line_of_its_own(
+    page: ShownPage, repeated: Path
+) -> None:
+    (found,) = equilibria_of_run(repeated)
+    headline = found.headline()
+    assert found.unsettled
+    (card,) = page.of_class("card")
+    (mix,) = page.of_class("card-main")
+    assert mix.lines == [headline.mix]
+    assert "95 %" not in headline.mix
+    setting, shown_mix, *facts = card.lines
+    assert setting.startswith("10 Mbit/s, base RTT 40 ms, buffer 2 BDP")
+    assert shown_mix == headline.mix
+    assert facts[0] == f"95 % interval: {headline.interval}."
+    assert f"{found.unsettled} of {found.trials} trials had not settled (~)." in facts
+    assert any(fact.startswith("By each repetition alone: ") for fact in facts)
+    assert all(FACT.fullmatch(fact) for fact in facts), facts
+
+
+@pytest.mark.slow
+def test_no_two_sentences_are_glued_together(page: ShownPage) -> None:
+    shown = [e for e in page.elements if e.tag in {"p", "li", "td", "th", "dd", "h2"}]
+    texts = [line for each in shown if not each.is_in("keys") for line in each.lines]
+    assert len(texts) > 200
+    assert [text for text in texts if GLUED.search(text)] == []
+
+
+@pytest.mark.slow
+def test_every_table_can_be_scrolled(page: ShownPage) -> None:
+    tables = page.of_tag("table")
+    assert len(tables) >= 5
+    assert all(table.is_in("scroll") for table in tables)
+
+
+@pytest.mark.slow
+def test_intervals_stand_below_their_means(page: ShownPage) -> None:
+    """Beside them they would make the table of the mixes wider than a window."""
+    intervals = page.of_class("below")
+    assert len(intervals) >= 5
+    assert all(each.tag == "small" and each.around[-1].tag == "td" for each in intervals)
+
+
+def test_an_undecided_setting_says_what_is_missing(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", {**SCENARIO, "duration": "2s"})
+    (setting,) = writer.settings()
+    writer.add(setting, (2,))
+    card = ShownPage(build_report(writer.finish(), ("html",))).of_class("card")[0]
+    assert card.lines[1:] == [
+        "undecided",
+        "4 of 5 mixes not measured.",
+        "1 of 1 trials had not settled (~).",
+    ]
+
+
+def rules(page: Path, media: str) -> str:
+    """The rules of the page's style sheet under an @media."""
+    text = page.read_text()
+    start = text.index(f"@media {media} {{")
+    depth = 0
+    for end in range(text.index("{", start), len(text)):
+        depth += {"{": 1, "}": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[start:end]
+    raise AssertionError("the style sheet ends within a rule")
+
+
+@pytest.mark.slow
+def test_on_paper_nothing_is_cut(repeated: Path) -> None:
+    page = repeated / "report" / "index.html"
+    printed = rules(page, "print")
+    assert re.search(r"figure, tr[^{]*\{ break-inside: avoid; \}", printed)
+    assert re.search(r"\.scroll \{ max-height: none; overflow: visible; [^}]*\}", printed)
+    assert "#validity { page: across; }" in printed  # a column for each gate
+    assert "section { break-inside" not in page.read_text()  # one is longer than a sheet
+
+
+@pytest.mark.slow
+def test_what_cannot_be_read_small_has_a_row_of_its_own(page: ShownPage) -> None:
+    wide = {name for figure in page.of_class("wide") for name in figure.classes}
+    assert wide == {"wide", "throughput_by_mix", "model_assumptions"}
+    assert all(figure.tag == "figure" for figure in page.of_class("wide"))
+
+
+@pytest.mark.slow
+def test_commands_and_units_are_written_as_such(page: ShownPage) -> None:
+    (facts,) = page.of_class("facts")
+    assert "2 s, of which 500 ms warm-up" in facts.lines
+    assert "4 main (40 ms)" in facts.lines
+    assert "`" not in facts.text
+    limits = [each for each in page.of_tag("code") if each.is_in("limits")]
+    assert "duration: {until: settled}" in [each.text for each in limits]
+
+
+@pytest.mark.slow
+def test_only_a_dark_screen_darkens_figures(repeated: Path) -> None:
+    page = repeated / "report" / "index.html"
+    dark = rules(page, "screen and (prefers-color-scheme: dark)")
+    assert "figure img" in dark
+    assert "invert(" in dark
+    assert page.read_text().count("invert(") == 1
