@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -64,30 +64,27 @@ def this_machine(name: str) -> MeasuredMachine:
     )
 
 
-def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> list[MeasuredPart]:
+def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> Iterator[MeasuredPart]:
     """Run parts, one after the other.
 
     Args:
         parts: Words after `nashbed bench`, for each part.
         run: Runs one.
     """
-    at, measured = commit(), []
+    at = commit()
     for number, words in enumerate(parts, start=1):
         sys.stderr.write(f"[{number}/{len(parts)}] nashbed bench {' '.join(words)}\n")
         begun = datetime.now(UTC).isoformat(timespec="seconds")
         answer = run(words)
-        measured.append(
-            MeasuredPart(
-                part=words[0],
-                words=tuple(words),
-                begun_utc=begun,
-                commit=at,
-                ok=answer["ok"],
-                figures=tuple(Benchmark.from_dict(each) for each in answer.get("figures", ())),
-                error=answer.get("error", ""),
-            )
+        yield MeasuredPart(
+            part=words[0],
+            words=tuple(words),
+            begun_utc=begun,
+            commit=at,
+            ok=answer["ok"],
+            figures=tuple(Benchmark.from_dict(each) for each in answer.get("figures", ())),
+            error=answer.get("error", ""),
         )
-    return measured
 
 
 def commit() -> str:
@@ -110,15 +107,12 @@ def read_machine(path: Path) -> MeasuredMachine:
         raise ConfigError(f"{path}: is no file of `nashbed bench all`") from error
 
 
-def added_to(
-    path: Path, parts: Sequence[MeasuredPart], machine: MeasuredMachine
-) -> MeasuredMachine:
-    """Parts beside those that a file has of this machine already; a part in it is replaced.
+def measured_before(path: Path, machine: MeasuredMachine) -> MeasuredMachine:
+    """What a file has of this machine already.
 
     Args:
         path: The file; it need not exist.
-        parts: What was measured now.
-        machine: On which machine.
+        machine: The machine, with nothing measured yet.
 
     Raises:
         ConfigError: The file is of another machine, or none of ours.
@@ -129,7 +123,7 @@ def added_to(
             f"{path}: is of another machine or kernel ({before.machine}: {before.cpu}, "
             f"{before.memory_gb} GB, {before.kernel}); name another file"
         )
-    return before.with_parts(parts)
+    return before
 
 
 def call(part: Sequence[str]) -> dict[str, Any]:

@@ -355,15 +355,14 @@ def every_part(
     The machine should be idle otherwise.
     """
     words, here = all_parts.words_of(parts or (), full, wait), all_parts.this_machine(machine)
-    if parts and out is not None:
-        all_parts.added_to(out, (), here)
-    now = all_parts.measure_parts(words, all_parts.call)
-    if out is not None:
-        whole = all_parts.added_to(out, now, here) if parts else here.with_parts(now)
-        _write(out, json.dumps(whole.to_dict(), indent=1) + "\n")
-    measured = here.with_parts(now)
-    text = benchmarks_text([each for part in now for each in part.figures])
-    text += "".join(f"{part.part}: not measured: {part.error}\n" for part in now if part.error)
+    kept = all_parts.measured_before(out, here) if parts and out is not None else here
+    measured = here
+    for part in all_parts.measure_parts(words, all_parts.call):
+        measured, kept = measured.with_parts([part]), kept.with_parts([part])
+        if out is not None:
+            _write(out, json.dumps(kept.to_dict(), indent=1) + "\n")
+    text = benchmarks_text([each for part in measured.parts for each in part.figures])
+    text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
     answer(measured.to_dict(), as_json, text)
     return EXIT_OK if measured.ok else EXIT_ACCEPTANCE
 

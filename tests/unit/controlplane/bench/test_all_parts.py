@@ -74,6 +74,20 @@ def test_parts_are_measured_again_one_by_one(
     assert all_parts.read_machine(out) == second
 
 
+def test_what_was_measured_before_an_interrupt_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stopped(part: Sequence[str]) -> dict[str, Any]:
+        if part[0] == "virtual":
+            raise Interrupted("stopped")
+        return answers(part)
+
+    monkeypatch.setattr(all_parts, "call", stopped)
+    out = tmp_path / "bench.json"
+    assert cli(["bench", "all", "--out", str(out)]) == 130
+    assert [part.part for part in all_parts.read_machine(out).parts] == ["startup", "replay"]
+
+
 def test_what_bench_did_not_write_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none.json: cannot be read: No such file"):
         all_parts.read_machine(tmp_path / "none.json")
