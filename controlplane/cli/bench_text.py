@@ -9,7 +9,6 @@ from rich.table import Table
 
 from ..bench.growth import Series
 from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
-from ..contract.errors import ConfigError
 from .console import as_text
 from .documents import Markers
 
@@ -62,21 +61,17 @@ def speed_table(measured: MeasuredMachine, names: Sequence[str]) -> str:
     Args:
         measured: What was measured.
         names: Names of benchmarks, or patterns of such.
-
-    Raises:
-        ConfigError: No benchmark has such a name.
     """
     figures = [(part, figure) for part in measured.parts for figure in part.figures]
-    chosen = []
-    for name in names:
-        found = [each for each in figures if fnmatch(each[1].name, name)]
-        if not found:
-            raise ConfigError(f"{name}: no benchmark of this name was measured")
-        chosen += found
+    found = {name: [each for each in figures if fnmatch(each[1].name, name)] for name in names}
+    chosen = [each for name in names for each in found[name]]
     align = ["---", "---:", "---:", "---:", "---", "---", "---"]
-    lines = [HEADINGS, align, *(_row(figure) for _, figure in chosen)]
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    return f"{table}\n\n{_source(measured, [part for part, _ in chosen])}"
+    lines = [HEADINGS, align, *(_row(figure) for _, figure in chosen)] if chosen else []
+    notes = [f"*Not measured on this machine: `{name}`.*" for name in names if not found[name]]
+    if chosen:
+        notes.append(_source(measured, [part for part, _ in chosen]))
+    table = [f"| {' | '.join(cells)} |" for cells in lines]
+    return "\n".join([*table, *([""] if table else []), *notes])
 
 
 def _row(figure: Benchmark) -> list[str]:

@@ -29,8 +29,8 @@ HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 PLACEHOLDER = re.compile(r"[A-Z]{3}")
 """As in `core/NAME.c`."""
 
-MADE = {"common/shared.h", "shared.h", "records.h"}
-"""Source files that the build makes."""
+MADE = {"common/shared.h", "shared.h", "records.h", "table.md"}
+"""What `make` writes."""
 UNTIL_COMPILED = {"hosts/dpdk/core/postcard.h"}
 """A comment is part of the digest that P4 artefacts carry: it waits for their next compilation."""
 FOREIGN = {

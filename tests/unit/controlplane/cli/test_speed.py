@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,6 @@ from nashbed.controlplane.cli.bench_text import SPEED, speed_table
 from nashbed.controlplane.cli.documents import filled
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
-from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.machine.paths import MEASURED
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -52,8 +53,13 @@ def test_a_table_says_what_was_measured_when_and_on_what() -> None:
         "*`nashbed bench` `replay` on 2026-11-24 at bbbbbbbb+; `virtual` on 2026-11-23 at "
         "aaaaaaaa. A virtual machine: AMD EPYC, 2 cores, 25.1 GB, Linux 6.18.44.*",
     ]
-    with pytest.raises(ConfigError, match="slow: no benchmark of this name was measured"):
-        speed_table(MEASURED_HERE, ["fast_1", "slow"])
+
+
+def test_what_was_not_measured_is_said() -> None:
+    told = speed_table(MEASURED_HERE, ["fast_1", "slow_*"]).splitlines()
+    assert told[2].startswith("| `fast_1` |")
+    assert told[4] == "*Not measured on this machine: `slow_*`.*"
+    assert speed_table(MEASURED_HERE, ["slow_*"]) == told[4]
 
 
 def documents() -> list[Path]:
@@ -72,26 +78,24 @@ def test_documents_have_the_tables_of_what_is_committed() -> None:
         text = path.read_text()
         made = filled(text, SPEED, lambda m: speed_table(measured, m["names"].split()))
         assert made == text, f"{path}: run `make speed`"
-        assert (
-            text.count("<!-- speed: ") == text.count(SPEED.end) == made.count("*`nashbed bench` ")
-        )
+        assert text.count("<!-- speed: ") == len(re.findall(SPEED.begin, text))
+        assert text.count("<!-- speed: ") == text.count(SPEED.end)
 
 
 def test_what_is_committed_was_measured_at_commits() -> None:
     measured = read_machine(MEASURED)
-    assert {each.part for each in measured.parts} == set(PARTS)
+    assert {each.part for each in measured.parts} <= set(PARTS)
     assert [each.part for each in measured.parts if each.error or len(each.commit) != 40] == []
 
 
 def test_the_command_writes_into_documents(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = read_machine(MEASURED).parts[0].figures[0].name
-    path = tmp_path / "README.md"
-    marker = f"<!-- speed: {name}; `make speed` writes this -->"
-    path.write_text(f"{marker}\n{SPEED.end}\n")
-    assert cli(["bench", "table", str(path)]) == 0
-    assert f"| `{name}` | " in path.read_text()
+    measured, path = tmp_path / "bench.json", tmp_path / "README.md"
+    measured.write_text(json.dumps(MEASURED_HERE.to_dict()))
+    path.write_text(f"<!-- speed: fast_2; `make speed` writes this -->\n{SPEED.end}\n")
+    assert cli(["bench", "table", "--from", str(measured), str(path)]) == 0
+    assert "| `fast_2` | 2 | " in path.read_text()
     path.write_text("nothing")
     assert cli(["bench", "table", str(path)]) == 2
     assert "<!-- speed: " in capsys.readouterr().err
