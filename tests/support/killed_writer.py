@@ -14,7 +14,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -311,8 +310,10 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             try:
-                act = _clean if moment == "clean" else partial(_write, moment=moment)
-                act(PLACES[name], Path(folder))
+                if moment == "clean":
+                    _clean(PLACES[name], Path(folder))
+                else:
+                    _write(PLACES[name], Path(folder), moment)
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)
