@@ -22,15 +22,18 @@ ENDING_S = 15.0
 OURS = re.compile(r"nb|nashbed|sem\.(mp|loky)-")
 LOCKS = {"admission.lock"}
 """Files that stay: a lock whose file was removed would be two."""
+DASK = "dask-scratch-space"
+"""A folder that Dask makes for its workers' and keeps, with locks in it."""
 
 
 class LeftBehind:
     """Fails a session that leaves something behind, and names it.
 
     Temporary files of the session go into a folder of its own, where all that is left is its; what
-    pytest keeps of failed tests stays where it was. Of the rest of the machine, what is new counts,
-    unless a living process has it. Scratch folders of killed processes are removed as the product
-    would, by the next of their kind.
+    pytest keeps of failed tests stays where it was. Of shared memory what is new counts, unless a
+    living process has it, and so with sessions and namespaces after live tests, which have the
+    machine alone. Scratch folders of killed processes are removed as the product would, by the next
+    of their kind.
     """
 
     def __init__(self) -> None:
@@ -38,7 +41,11 @@ class LeftBehind:
         self.folder = Path(tempfile.mkdtemp(prefix="nb-"))
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", usual)
         os.environ["TMPDIR"] = tempfile.tempdir = str(self.folder)
-        self._before = set(_on_the_machine())
+        self._live = False
+        self._before = {*_in_memory(), *_of_runs()}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._live = any(item.get_closest_marker("live") for item in session.items)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
@@ -62,12 +69,14 @@ class LeftBehind:
 
     def _left_now(self) -> list[Path]:
         remove_stale_scratch()
-        new = set(_on_the_machine()) - self._before
-        return sorted({*new, *self.folder.iterdir()})
+        found = {*_in_memory(), *(_of_runs() if self._live else ())} - self._before
+        found |= {path for path in self.folder.iterdir() if path.name != DASK}
+        found |= {path for path in _entries(self.folder / DASK) if path.suffix != ".lock"}
+        return sorted(found)
 
 
-def _on_the_machine() -> Iterator[Path]:
-    """What is ours on this machine and no living process has: memory, namespaces, sessions."""
+def _of_runs() -> Iterator[Path]:
+    """Sessions and namespaces that are ours, and that no living process has."""
     for folder in (STATE_DIR, guests_folder()):
         living = {s.id for _, s in read_states(folder) if s is not None and s.is_alive()}
         living |= LOCKS
@@ -78,6 +87,10 @@ def _on_the_machine() -> Iterator[Path]:
                 yield path
     known = {n for _, s in read_states() if s is not None and s.is_alive() for n in s.namespaces}
     yield from (path for path in _entries(NAMESPACES) if _is_ours(path) and path.name not in known)
+
+
+def _in_memory() -> Iterator[Path]:
+    """What is ours in shared memory, and no living process has."""
     memory = [path for path in _entries(SHARED_MEMORY) if _is_ours(path)]
     mapped = _mapped() if memory else ""
     yield from (path for path in memory if f"{path}\n" not in mapped)
