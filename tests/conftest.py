@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.support.left_behind import LeftBehind
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
@@ -14,6 +15,12 @@ DATAPLANE = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 
 settings.register_profile("nashbed", deadline=None)
 settings.load_profile("nashbed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """See that nothing is left behind: once, not in each of several workers."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(LeftBehind())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store.staging import write_whole
 
 from .queueing import TapComparison, compare
 from .taps import taps_of
@@ -62,9 +64,10 @@ def write_mismatches(comparisons: Sequence[TapComparison], folder: Path) -> list
     for comparison in comparisons:
         if comparison.mismatches:
             paths.append(folder / f"mismatches-{comparison.trial}.csv")
-            with paths[-1].open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(COLUMNS)
-                for each in comparison.mismatches:
-                    writer.writerow([getattr(each, name) for name in COLUMNS])
+            text = io.StringIO(newline="")
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for each in comparison.mismatches:
+                writer.writerow([getattr(each, name) for name in COLUMNS])
+            write_whole(paths[-1], text.getvalue())
     return paths

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.store.staging import Staging
 
 from ..atlas.compute import EquilibriumMap
 from ..atlas.settings import PlacedSetting
@@ -66,10 +66,11 @@ def write_map(
             raise ConfigError(f"--model: {computed.model} answers nowhere on the map: {why[0]}")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".atlas-", dir=folder) as work:
-                save(figure, Path(work) / STEM, FORMATS)
-                (Path(work) / f"{STEM}.csv").write_text(points_csv(computed))
-                (Path(work) / f"{STEM}.json").write_text(map_json(computed, placed, made))
-                return [(Path(work) / name).replace(folder / name) for name in FILES]
+            with Staging(folder, STEM) as staging:
+                work = staging.place
+                save(figure, work / STEM, FORMATS)
+                (work / f"{STEM}.csv").write_text(points_csv(computed))
+                (work / f"{STEM}.json").write_text(map_json(computed, placed, made))
+                return [staging.publish(work / name, folder / name) for name in FILES]
         except OSError as error:
             raise HostError(f"{folder}: cannot be written ({error.strerror or error})") from error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.run_directory import REPORT
+from nashbed.controlplane.store.staging import whole_folder, write_whole
 
 from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
@@ -42,7 +43,7 @@ def build_report(
             unknown.
     """
     check_formats(formats)
-    return report_of(summarise(run_dir), run_dir / "report" if out is None else out, formats)
+    return report_of(summarise(run_dir), run_dir / REPORT if out is None else out, formats)
 
 
 def report_of(summary: RunSummary, folder: Path, formats: Sequence[str] = USUAL_FORMATS) -> Path:
@@ -73,29 +74,27 @@ def check_formats(formats: Sequence[str]) -> None:
 
 
 def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
-    fresh = folder / ".figures.tmp"
-    shutil.rmtree(fresh, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
     suffixes = [suffix for suffix in ("svg", "png", "pdf") if suffix in formats]
     drawn_as = ["svg", *suffixes] if "html" in formats and "svg" not in suffixes else suffixes
-    figures = draw_all(
-        findings.summary.measures,
-        findings.summary.equilibria,
-        findings.correlation,
-        fresh,
-        drawn_as,
-        findings.taps.compared,
-    )
-    context = page_context(findings, figures) if "html" in formats else None
-    for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
-        path.unlink()
-    shutil.rmtree(folder / "figures", ignore_errors=True)
-    fresh.rename(folder / "figures")
+    with whole_folder(folder / "figures") as fresh:
+        figures = draw_all(
+            findings.summary.measures,
+            findings.summary.equilibria,
+            findings.correlation,
+            fresh,
+            drawn_as,
+            findings.taps.compared,
+        )
+        context = page_context(findings, figures) if "html" in formats else None
+        for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
+            path.unlink()
     write_mismatches(findings.taps.compared, folder)
-    _write_aside(folder / "summary.json", json.dumps(findings.to_dict(), indent=1) + "\n")
+    write_whole(folder / "summary.json", json.dumps(findings.to_dict(), indent=1) + "\n")
     if context is None:
         return folder
     page = _environment().get_template("report.html.j2").render(context)
-    return _write_aside(folder / "index.html", page)
+    return write_whole(folder / "index.html", page)
 
 
 def _environment() -> Environment:
@@ -107,9 +106,3 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _write_aside(path: Path, text: str) -> Path:
-    aside = path.with_name(f".{path.name}.tmp")
-    aside.write_text(text, encoding="utf-8")
-    return aside.replace(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import polars as pl
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
+from nashbed.controlplane.store.staging import whole_folder
 from nashbed.controlplane.store.tables import TABLES
 
 from ..correlation import correlate_run, correlation_dict
@@ -43,19 +43,13 @@ def export_run(
     """
     _check(suffix, raw, out)
     measures = measure_run(run_dir)
-    fresh = out.with_name(f".{out.name}.tmp")
     try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        rows = {n: _write(t.lazy(), fresh, n, suffix) for n, t in flat_tables(measures).items()}
-        rows |= {name: _write(_raw(measures, name), fresh, name, suffix) for name in raw}
-        shutil.rmtree(out, ignore_errors=True)
-        fresh.rename(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with whole_folder(out) as made:
+            rows = {n: _write(t.lazy(), made, n, suffix) for n, t in flat_tables(measures).items()}
+            return rows | {name: _write(_raw(measures, name), made, name, suffix) for name in raw}
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return rows
 
 
 def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..contract.benchmark import Benchmark
 from ..contract.errors import HostError
 from ..store.parquet import stream_columns
 from ..store.postcards import POSTCARDS, PostcardBatch, write_postcards
+from ..store.staging import scratch_folder
 
 FLOWS = 50
 FRAME_BYTES = 1514
@@ -46,9 +46,9 @@ def bench_analysis(
     Raises:
         HostError: There is not enough disk.
     """
-    with tempfile.TemporaryDirectory(prefix="nashbed-bench-", dir=folder) as made:
-        _check_disk(Path(made), postcards)
-        path = POSTCARDS.path(Path(made))
+    with scratch_folder("bench", folder) as made:
+        _check_disk(made, postcards)
+        path = POSTCARDS.path(made)
         write_postcards(path.parent, _batches(postcards))
         bins = TimeBins.cover(0, _duration_ns(postcards), BIN_NS)
         seconds = tuple(_read(path, bins) for _ in range(repetitions))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from enum import Enum
-from pathlib import Path
 
 from ..contract.benchmark import Benchmark
 from ..contract.errors import TargetError
@@ -15,6 +13,7 @@ from ..contract.target import BottleneckProgram, Limit
 from ..machine.dataplane_once import run_dataplane
 from ..machine.log import ShowStep
 from ..machine.paths import REPLAY, built, spec
+from ..store.staging import scratch_folder
 from ..targets.dpdk import replay_config
 from . import simple_switch
 
@@ -86,8 +85,8 @@ def bench_against_simple_switch(
     ours, theirs = [], []
     for turn in range(repetitions):
         show_step("against simple_switch", turn, repetitions)
-        with tempfile.TemporaryDirectory(prefix="nashbed-bench-") as folder:
-            theirs.append(simple_switch.measure(Path(folder), packets, flows, core))
+        with scratch_folder("bench") as folder:
+            theirs.append(simple_switch.measure(folder, packets, flows, core))
         ours.append(_once(OVER * packets, flows, BURST, pipeline).mpps)
     ratios = tuple(a / b for a, b in zip(ours, theirs, strict=True))
     how = f"{packets} packets of {flows} flows"
@@ -112,8 +111,8 @@ def _once(packets: int, flows: int, burst: int, pipeline: Pipeline) -> PathSpeed
     limit = Limit(unit="bytes", value=BUFFER_BYTES)
     config = replay_config(spec(), BottleneckProgram(rate_bps=RATE_BPS, limit=limit))
     config["pipeline"] = pipeline.value
-    with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
-        file = Path(folder) / "dataplane.json"
+    with scratch_folder("bench") as folder:
+        file = folder / "dataplane.json"
         file.write_text(json.dumps(config))
         program = [str(built(REPLAY)), "--config", str(file)]
         done = run_dataplane([*program, "--bench", f"{packets},{flows},{burst}"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from distributed import get_worker
 
@@ -14,6 +13,7 @@ from ..cluster.request import TrialAssignment, TrialOutcome
 from ..cluster.tasks import tell_start
 from ..contract.trial import TrialRecord
 from ..store.documents import read_document, write_document
+from ..store.staging import scratch_folder
 
 RECORD = "trial.json"
 
@@ -45,14 +45,15 @@ def store(outcome: TrialOutcome, trials: Iterable[str], folder: Path) -> Stored:
     """
     folder.mkdir()
     parcel = Parcel.from_bytes(outcome.parcel)
-    with TemporaryDirectory(dir=folder) as work:
-        place = Path(work) / "trial"
+    with scratch_folder("bench", folder) as work:
+        place = work / "trial"
         unpack(parcel, place)
         record = read_document(place / RECORD, TrialRecord, "run the trial again")
         for trial in trials:
-            place = place.rename(place.with_name(trial))
             write_document(place / RECORD, record.model_copy(update={"id": trial}))
-            (folder / trial).write_bytes(pack(place).to_bytes())
+            named = place.with_name(trial)
+            named.symlink_to(place)
+            (folder / trial).write_bytes(pack(named).to_bytes())
     return Stored(replace(outcome, parcel=b""), folder)
 
 

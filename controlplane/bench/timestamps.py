@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..contract.benchmark import Benchmark
 from ..contract.errors import HostError
+from ..store.staging import scratch_folder
 
 FRAME_BYTES = 110
 """Of the frame before its trailer: headers and a little, as captures of senders are cut."""
@@ -43,10 +43,9 @@ def bench_timestamps(
     Raises:
         HostError: The captures cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix="nashbed-bench-", dir=folder) as made:
+    with scratch_folder("bench", folder) as made:
         return tuple(
-            _measure(form, Path(made) / form, packets, repetitions, fill)
-            for form, fill in FILLS.items()
+            _measure(form, made / form, packets, repetitions, fill) for form, fill in FILLS.items()
         )
 
 

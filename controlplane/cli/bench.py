@@ -31,6 +31,7 @@ from ..machine.paths import MEASURED
 from ..machine.preflight import check_host
 from ..run.active_run import needed_disk_bytes, new_run
 from ..run.planning import plan_run
+from ..store.staging import write_whole
 from ..study import adaptive
 from .bench_text import SPEED, benchmarks_text, growth_text, speed_table
 from .console import step_display
@@ -400,7 +401,7 @@ def _answer(part: str, benchmarks: Sequence[Benchmark], as_json: bool) -> int:
 def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         raise HostError(f"{path}: cannot be written: {error.strerror}") from error
 

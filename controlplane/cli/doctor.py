@@ -11,7 +11,8 @@ from ..contract.errors import EXIT_HOST, EXIT_OK
 from ..machine import cleanup, preflight
 from ..machine.admission import admission
 from ..machine.guest_scratch import guests_folder, remove_dead_sessions
-from ..machine.state import read_states
+from ..machine.state import STATE_DIR, read_states
+from ..store.staging import remove_stale
 from .doctor_check import DoctorCheck
 from .doctor_checks import examine
 from .options import AsJson, answer, new_app
@@ -36,16 +37,18 @@ def doctor(
 
 
 def clean_up() -> list[str]:
-    """Remove what dead runs left; returns their run directories.
+    """Remove what killed processes left; returns the run directories, and what was unfinished.
 
     What runs in real time have left can be removed by root alone.
     """
+    unfinished = cleanup.remove_unfinished() + remove_stale(guests_folder())
     dead = remove_dead_sessions(guests_folder())
+    unfinished += remove_stale(STATE_DIR)
     if read_states():
         preflight.require_root()
         with admission():
             dead += cleanup.remove_dead_runs()
-    return sorted({state.run_dir for state in dead})
+    return sorted({state.run_dir for state in dead} | {str(path) for path in unfinished})
 
 
 def doctor_text(checks: Sequence[DoctorCheck], removed: Sequence[str]) -> str:

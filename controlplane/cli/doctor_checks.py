@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ..config import available_congestion_controls, load_testbed
 from ..contract.errors import NashbedError
-from ..machine import namespaces, preflight
+from ..machine import cleanup, namespaces, preflight
 from ..machine.dataplane_once import p4_runs_as
 from ..machine.guest_scratch import guests_folder
 from ..machine.p4_tools import compiled_by, find_tool
 from ..machine.paths import DATAPLANE, DEFAULT_TESTBED, FLOWS, P4SRC, PROBE, built, spec
-from ..machine.state import read_states
+from ..machine.state import STATE_DIR, read_states
+from ..store.staging import remove_stale
 from ..targets.bmv2.bindings import load_bindings
 from .doctor_check import DoctorCheck
 from .doctor_controls import ebpf_checks
@@ -151,6 +152,7 @@ def _optional(tool: str, what: str) -> DoctorCheck:
 def _leftovers() -> DoctorCheck:
     states = [*read_states(), *read_states(guests_folder())]
     dead = sorted({s.run_dir for _, s in states if s is not None and not s.is_alive()})
+    dead += [str(path) for path in _unfinished()]
     known = {n for _, s in read_states() if s is not None for n in s.namespaces}
     foreign = sorted(n for n in _namespaces() if OURS.match(n) and n not in known)
     detail = ", ".join([*dead, *foreign]) or "none"
@@ -158,6 +160,15 @@ def _leftovers() -> DoctorCheck:
         "run `nashbed doctor --clean`" if dead else f"run `ip netns del {' '.join(foreign[:1])}`"
     )
     return DoctorCheck("left by killed runs", not (dead or foreign), detail, False, remedy)
+
+
+def _unfinished() -> list[Path]:
+    """What processes were writing when they were killed, outside of run directories."""
+    sessions = [
+        *remove_stale(STATE_DIR, dry_run=True),
+        *remove_stale(guests_folder(), dry_run=True),
+    ]
+    return sessions + cleanup.remove_unfinished(dry_run=True)
 
 
 def _namespaces() -> set[str]:

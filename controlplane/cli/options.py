@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import typer
 from ..contract.errors import ConfigError, HostError
 from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from ..store.staging import scratch_folder
 
 Q = TypeVar("Q", Rate, Duration, Buffer, Size)
 
@@ -97,8 +97,8 @@ def choose_testbed(name: str | None) -> Path:
 def work_folder(keep: Path | None = None) -> Iterator[Path]:
     """A new folder for logs and raw measurements; removed afterwards unless it is to be kept."""
     if keep is None:
-        with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
-            yield Path(folder)
+        with scratch_folder("work") as folder:
+            yield folder
         return
     try:
         keep.mkdir(parents=True)

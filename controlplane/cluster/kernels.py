@@ -6,12 +6,10 @@ import fcntl
 import hashlib
 import io
 import os
-import shutil
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from secrets import token_hex
 
 import pyarrow as pa
 
@@ -29,6 +27,7 @@ from ..machine.kernels import (
 )
 from ..machine.log import LOG
 from ..store.errors import disk_errors
+from ..store.staging import remove_stale, whole_folder
 from .identity import DIGITS, KernelIdentity
 
 CODEC = "zstd"
@@ -65,18 +64,12 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
     """
     folder = kernel_folder(identity.release, identity.recipe)
     with disk_errors(folder), _alone():
+        remove_stale(folder.parent)
         if read_kernel(folder) is not None:
             return
-        for dead in folder.parent.glob(f".{folder.name}-*"):  # of an installation that was killed
-            shutil.rmtree(dead, ignore_errors=True)
-        unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}")
-        try:
-            _extract(data, unfinished)
-            _check(unfinished, identity)
-            shutil.rmtree(folder, ignore_errors=True)
-            unfinished.rename(folder)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        with whole_folder(folder) as made:
+            _extract(data, made)
+            _check(made, identity)
     LOG.info("kernel %s came from the client", folder.name)
 
 
@@ -98,7 +91,6 @@ def _extract(data: bytes, folder: Path) -> None:
     digest, packed = data[:size], memoryview(data)[size:]
     if hashlib.sha256(packed).digest() != digest:
         raise HostError("the client's kernel came damaged: its digest is another one")
-    folder.mkdir()
     try:
         with (
             pa.CompressedInputStream(pa.BufferReader(packed), CODEC) as content,

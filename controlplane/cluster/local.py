@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ..contract.cluster import Cluster, ClusterTls
 from ..machine.guest_scratch import guests_folder, remove_dead_sessions
+from ..store.staging import scratch_folder
 from .security import dask_security
 from .worker_process import PRELOAD
 
@@ -34,7 +34,7 @@ def local_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
     assert cluster.local is not None
     start: Any = distributed.LocalCluster  # Dask has no types
     with (
-        tempfile.TemporaryDirectory(prefix="nashbed-workers-") as folder,
+        scratch_folder("workers") as folder,
         start(
             n_workers=cluster.local.workers,
             threads_per_worker=1,
@@ -44,7 +44,7 @@ def local_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
             dashboard_address=f"{LOOPBACK}:0",
             # Memory is the trial's to plan; Dask would stop a worker in the middle of one.
             memory_limit=0,
-            local_directory=folder,
+            local_directory=str(folder),
             preload=[PRELOAD],
             protocol="tcp://" if tls is None else "tls://",
             security=dask_security(tls),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shutil
 import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -21,8 +20,8 @@ from pydantic import Field
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
-from ..store.documents import flush_to_disk
 from ..store.errors import disk_errors
+from ..store.staging import whole_folder
 
 LARGE_BYTES = 1 << 20
 """Files of this size and more stay in the shared folder: postcards, and little else."""
@@ -148,17 +147,12 @@ def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
             shared folder is not seen here as it was written.
     """
     parcel.check()
-    unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}.tmp")
-    try:
-        with _clear_errors(parcel, folder):
-            unfinished.mkdir(parents=True)
-            _extract(parcel, unfinished)
+    with _clear_errors(parcel, folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with whole_folder(folder, replace=False) as made:
+            _extract(parcel, made)
             for kept in parcel.kept:
-                _link(kept, parcel.trial, unfinished, shared)
-            unfinished.rename(folder)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+                _link(kept, parcel.trial, made, shared)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -188,31 +182,26 @@ def _archive(folder: Path, files: Sequence[Path]) -> bytes:
 def _keep(folder: Path, files: Sequence[Path], shared: Path) -> tuple[KeptFile, ...]:
     """Copy files to a folder in the shared one that is there complete, or not at all."""
     place = f"{folder.name}-{token_hex(8)}"
-    unfinished = shared / f".{place}.tmp"
     try:
         with disk_errors(shared):
-            kept = tuple(_copy(file, file.relative_to(folder), unfinished, place) for file in files)
-            unfinished.rename(shared / place)
-            flush_to_disk(shared)
+            shared.mkdir(parents=True, exist_ok=True)
+            with whole_folder(shared / place, replace=False, durable=True) as made:
+                return tuple(_copy(file, file.relative_to(folder), made, place) for file in files)
     except OSError as error:
         problem = f"{shared}: the shared folder cannot be written ({error.strerror})"
         raise ParcelError(
             f"{problem}; make it writable on every worker, or name another"
         ) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return kept
 
 
-def _copy(file: Path, name: Path, unfinished: Path, place: str) -> KeptFile:
-    target = unfinished / name
+def _copy(file: Path, name: Path, made: Path, place: str) -> KeptFile:
+    target = made / name
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with file.open("rb") as source, target.open("xb") as copy:
         while chunk := source.read(_CHUNK_BYTES):
             digest.update(chunk)
             copy.write(chunk)
-    flush_to_disk(target)
     return KeptFile(
         name=name.as_posix(),
         place=f"{place}/{name.as_posix()}",

@@ -7,7 +7,6 @@ Dask runs its trial elsewhere, and there is no second future for it.
 from __future__ import annotations
 
 import queue
-import shutil
 import time
 import uuid
 from collections import Counter
@@ -297,7 +296,6 @@ class ClusterScheduler:
             valid = self._seal(trial, outcome).valid
         except ParcelError as error:
             LOG.error("%s: %s", trial, error.message)
-            shutil.rmtree(self._directory.unfinished(trial), ignore_errors=True)
             self._retry(job, error)
         else:
             self._book.ended(job, valid)
@@ -316,13 +314,12 @@ class ClusterScheduler:
             self._knows_lab = True
         parcel = Parcel.from_bytes(outcome.parcel)
         _require_asked(trial, parcel.trial, outcome.worker)
-        folder = self._directory.unfinished(trial)
-        shutil.rmtree(folder, ignore_errors=True)
-        unpack(parcel, folder, self._bundle.shared_folder)
-        record = read_document(folder / "trial.json", TrialRecord, "run the trial again")
-        _require_asked(trial, record.id, outcome.worker)
-        record = record.model_copy(update={"ran_on": sent.ran_on})
-        self._directory.seal(trial, record)
+        with self._directory.unsealed(trial) as folder:
+            unpack(parcel, folder, self._bundle.shared_folder)
+            record = read_document(folder / "trial.json", TrialRecord, "run the trial again")
+            _require_asked(trial, record.id, outcome.worker)
+            record = record.model_copy(update={"ran_on": sent.ran_on})
+            self._directory.seal(trial, record)
         LOG.info("trial %s: sealed, from worker %s", trial, outcome.worker)
         return record
 

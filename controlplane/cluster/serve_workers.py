@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
 from ..machine.guest_scratch import guests_folder, remove_dead_sessions
+from ..store.staging import scratch_folder
 from .nannies import AGAIN_S, Nannies
 from .quiet import quiet
 from .reach import NobodyThereError, reach
@@ -104,11 +104,10 @@ async def _work(
 ) -> None:
     """Run the workers until they are asked to stop or their scheduler is gone."""
     asked = asyncio.create_task(stop.wait())
-    with tempfile.TemporaryDirectory(
-        prefix="nashbed-workers-", dir=workers.folder, ignore_cleanup_errors=True
-    ) as folder:
-        crew = [_nanny(workers, here, folder, name) for name in _names(workers)]
-        nannies = Nannies(crew, lambda name: _nanny(workers, here, folder, name), stop)
+    with scratch_folder("workers", workers.folder) as folder:
+        place = str(folder)
+        crew = [_nanny(workers, here, place, name) for name in _names(workers)]
+        nannies = Nannies(crew, lambda name: _nanny(workers, here, place, name), stop)
         running = asyncio.create_task(nannies.run(ready))
         try:
             await asyncio.wait({asked, running}, return_when=asyncio.FIRST_COMPLETED)

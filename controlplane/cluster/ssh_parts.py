@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import asyncssh
 from distributed.deploy import ssh
 
 from ..contract.errors import HostError
+from .nannies import CLOSE_S
 from .spec import first_words
 
 
@@ -27,6 +30,20 @@ class RemoteWorkers(ssh.Worker):
         """Start them and wait until they are there."""
         start: Any = super().start  # Dask has no types
         await _named(start(), str(self.address), str(self.remote_python))
+
+    async def close(self) -> None:
+        """Ask them to end before Dask kills their whole process group.
+
+        Of a group that is killed nobody is left to remove the semaphores that keepers and workers
+        share: they would stay in the host's memory.
+        """
+        process: Any = self.proc  # Dask has no types
+        if process is not None:
+            with suppress(asyncssh.Error, OSError, asyncio.TimeoutError):
+                process.terminate()
+                await asyncio.wait_for(process.wait_closed(), CLOSE_S)
+        close: Any = super().close
+        await close()
 
 
 async def _named(start: Any, host: str, python: str) -> None:

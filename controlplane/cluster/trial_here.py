@@ -57,9 +57,10 @@ class Ground:
         Raises:
             NashbedError: It failed; nothing of it is left.
         """
-        folder = self.directory.unfinished(trial.attempt_id(attempt))
-        made = make_attempt(self.scenario, trial, attempt, lane, folder)
-        sealed = self.directory.trials / made.id
+        name = trial.attempt_id(attempt)
+        sealed = self.directory.trials / name
         shutil.rmtree(sealed, ignore_errors=True)
-        record = TrialRunner(lab, self.directory, made, self.stop, lambda step: None).execute()
+        with self.directory.unsealed(name) as folder:
+            made = make_attempt(self.scenario, trial, attempt, lane, folder)
+            record = TrialRunner(lab, self.directory, made, self.stop, lambda step: None).execute()
         return Sealed(sealed, record, lab)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..machine.control_loader import try_loading
 from ..machine.control_simulator import Simulation, compile_for_simulator, simulate
 from ..machine.log import ShowStep
 from ..machine.paths import CONTROLS
+from ..store.staging import scratch_folder
 from .behaviour import ControlBehaviour, behaviour_on, require_sending
 from .paths import OWN, SimulatedCase, panel
 
@@ -67,8 +67,8 @@ def check_control(source: Path, show: ShowStep) -> ControlVerdict:
     control = read_control(source, CONTROLS)
     if control.name in kernels_own_controls():
         raise ConfigError(f"{source}: the kernel has {control.name!r} of its own; rename the file")
-    with tempfile.TemporaryDirectory(prefix="nashbed-cc-") as folder:
-        shared = Path(folder) / f"{control.name}.so"
+    with scratch_folder("cc") as folder:
+        shared = folder / f"{control.name}.so"
         show(f"compiling {control.name}", 0, len(panel()))
         compile_for_simulator(control, shared)
         object_from, loads, skipped = _loaded(control)

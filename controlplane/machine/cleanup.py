@@ -9,8 +9,12 @@ import signal
 from pathlib import Path
 
 from ..contract.errors import HostError
+from ..store.run_directory import RunDirectory
+from ..store.staging import remove_stale, remove_stale_scratch
 from . import namespaces
 from .backlog import lower_backlog
+from .control_build import control_cache
+from .kernels import kernel_cache
 from .log import LOG
 from .nics import give_back
 from .polling import poll
@@ -41,10 +45,15 @@ def remove_run(state: RunState) -> list[str]:
 
 
 def require_removed(state: RunState) -> None:
-    """Remove what a dead run left; raises HostError where that is not possible."""
+    """Remove what a dead run left, also what is unfinished in its directory.
+
+    Raises:
+        HostError: Something cannot be removed.
+    """
     left = remove_run(state)
     if left:
         raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
+    RunDirectory(Path(state.run_dir)).remove_unfinished()
 
 
 class OtherRunError(HostError):
@@ -82,6 +91,7 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
         HostError: A run is alive, or something cannot be removed.
     """
     refuse_live_runs(folder)
+    remove_stale(folder)
     dead = []
     for path, state in read_states(folder):
         if state is None or (state.reserves and state.is_alive()):
@@ -91,6 +101,20 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
         path.unlink(missing_ok=True)
         dead.append(state)
     return dead
+
+
+def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
+    """Remove what killed processes left in this user's caches, and of their scratch folders.
+
+    Args:
+        dry_run: Whether it is only listed.
+
+    Returns:
+        What was removed.
+    """
+    caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *control_cache().glob("*"))
+    removed = [left for cache in caches for left in remove_stale(cache, dry_run=dry_run)]
+    return removed + remove_stale_scratch(dry_run=dry_run)
 
 
 def _end(child: ChildProcess) -> bool:

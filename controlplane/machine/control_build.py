@@ -6,13 +6,13 @@ import hashlib
 import json
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ..contract.control import ControlFile, control_sources
 from ..contract.errors import ConfigError, HostError
+from ..store.staging import Staging, remove_stale
 from . import command
 from .kernels import file_digest, kernel_cache
 from .paths import BPF_COMPILER, BUILT_CONTROLS, CONTROLS
@@ -103,6 +103,8 @@ def _compiled(control: ControlFile) -> tuple[Path, str]:
     recipe = f"{control.digest}\0{version}\0{BPF_COMPILER.read_text()}"
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     place = control_cache() / key / f"{control.name}{OBJECT}"
+    for folder in control_cache().glob("*"):
+        remove_stale(folder)
     if not place.is_file():
         compile_object(control, clang, place)
     return place, version
@@ -122,14 +124,14 @@ def compile_object(control: ControlFile, clang: str, place: Path) -> None:
     """
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        work = tempfile.TemporaryDirectory(prefix=".unfinished-", dir=place.parent)
+        staging = Staging(place.parent, place.name)
     except OSError as error:
         raise HostError(f"{place.parent}: cannot be written: {error.strerror}") from error
-    with work as folder:
-        made = Path(folder) / place.name
+    with staging:
+        made = staging.place / place.name
         script = [sys.executable, str(BPF_COMPILER), clang]
         run_compiler(control, [*script, str(control.source.resolve()), str(made)])
-        made.replace(place)
+        staging.publish(made, place)
 
 
 def run_compiler(control: ControlFile, args: list[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
 from ..contract.messages import EffectiveConfiguration, ErrorEvent, read_message
+from ..store.staging import scratch_folder
 from . import command
 from .command import Completed
 
@@ -45,8 +45,8 @@ def p4_runs_as(program: Path, spec: Path) -> tuple[str, str]:
         "control_socket": "/unused",
         "ports": {"senders": port, "receivers": port},
     }
-    with tempfile.TemporaryDirectory(prefix="nashbed-") as folder:
-        file = Path(folder) / "dataplane.json"
+    with scratch_folder("check") as folder:
+        file = folder / "dataplane.json"
         file.write_text(json.dumps(config))
         done = run_dataplane([str(program), "--config", str(file), "--check"])
     checked = read_message(EffectiveConfiguration, done.out, "data plane: --check")

@@ -6,13 +6,13 @@ import fcntl
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from ..contract.control import ControlFile, control_sources
 from ..contract.errors import ConfigError, HostError
+from ..store.staging import Staging, remove_stale
 from . import command
 from .kernels import GuestKernel, make_command
 from .paths import CONTROLS
@@ -22,7 +22,6 @@ MAKE_TIMEOUT_S = 300.0
 """For one module, on a machine that is busy; else it takes two seconds."""
 
 _MODULES = "modules"
-_UNFINISHED = ".unfinished-"
 _NAME_DIGITS = 12
 _KBUILD = """\
 obj-m := {name}.o
@@ -50,6 +49,7 @@ def module_of(kernel: GuestKernel, control: ControlFile) -> Path:
         HostError: It cannot be built on this machine, or with what is kept of the kernel.
     """
     module = kernel.folder / _MODULES / f"{control.name}-{control.digest[:_NAME_DIGITS]}.ko"
+    remove_stale(module.parent)
     if module.is_file():
         return module
     _require_means(kernel)
@@ -89,20 +89,17 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
-    for left in module.parent.glob(f"{_UNFINISHED}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    work = module.parent / f"{_UNFINISHED}{os.getpid()}-{time.monotonic_ns()}"
-    make = ["env", *_ENGLISH, "make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
     try:
-        sources = _lay_out(work, control)
-        done = command.attempt(make, timeout_s=MAKE_TIMEOUT_S)
-        if done.code != 0:
-            raise _failure(kernel, control, work, sources, done.err)
-        (work / f"{control.name}.ko").rename(module)
+        with Staging(module.parent, module.name) as staging:
+            work = staging.place / "work"
+            sources = _lay_out(work, control)
+            make = ["make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
+            done = command.attempt(["env", *_ENGLISH, *make], timeout_s=MAKE_TIMEOUT_S)
+            if done.code != 0:
+                raise _failure(kernel, control, work, sources, done.err)
+            staging.publish(work / f"{control.name}.ko", module)
     except OSError as error:
         raise HostError(f"{error.filename}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
 
 
 def _lay_out(work: Path, control: ControlFile) -> dict[Path, Path]:

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from ..contract.errors import HostError
+from ..store.staging import remove_stale
 from . import cleanup
 from .log import LOG
 from .state import RunState, StateFile, own_state, read_states
@@ -68,6 +69,7 @@ def remove_dead_sessions(folder: Path) -> list[RunState]:
     """
     if folder.exists():
         _require_own(folder)
+    remove_stale(folder)
     dead = []
     for path, state in read_states(folder):
         # The state of a session that is being closed elsewhere may be gone in between.

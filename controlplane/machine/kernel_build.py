@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import shutil
 import sys
@@ -14,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..contract.errors import HostError, InternalError
+from ..store.staging import Staging, remove_stale
 from . import command
 from .facts import utc_now
 from .kernel_config import compiler_of, fragment_settings, not_in_effect
@@ -49,7 +48,6 @@ MAKE_TIMEOUT_S = 300.0
 ABOUT_FILES = 570
 """Files that are compiled: some more or less from release to release."""
 
-_UNFINISHED = ".unfinished-"
 _COMPILED = re.compile(r"  (CC|AS|HOSTCC)  +")
 _REPRODUCIBLE = {
     "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
@@ -73,10 +71,10 @@ def build_kernel(wanted: str, jobs: int, show: ShowBuild) -> tuple[GuestKernel, 
         ConfigError: `wanted` is neither a release nor a path.
     """
     _require_tools()
-    with _work_folder() as work:
+    with _staging() as staging:
         show("looking for the source", 0, 0)
-        source = find_source(wanted, work)
-        build = _Build(source, work, jobs, show)
+        source = find_source(wanted, staging.place)
+        build = _Build(source, staging, jobs, show)
         there = build.in_cache()
         return (there, False) if there is not None else (build.run(), True)
 
@@ -108,39 +106,18 @@ def _require_tools() -> None:
 
 
 @contextmanager
-def _work_folder() -> Iterator[Path]:
-    """A folder in the cache that is removed at the end; those of killed builds are removed too.
-
-    A folder is locked by the build that it belongs to, and the lock ends with the process.
-    """
+def _staging() -> Iterator[Staging]:
+    """A folder in the cache to build in; whatever killed processes left there is removed."""
     cache = kernel_cache()
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(cache)
-        work = cache / f"{_UNFINISHED}{os.getpid()}-{time.monotonic_ns()}"
-        work.mkdir()
+        remove_stale(cache)
+        staging = Staging(cache, "build")
     except OSError as error:
         raise HostError(f"{cache}: cannot be written: {error.strerror}") from error
-    lock = os.open(work, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        _require_disk(work)
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        os.close(lock)
-
-
-def _remove_abandoned(cache: Path) -> None:
-    for folder in cache.glob(f"{_UNFINISHED}*"):
-        lock = os.open(folder, os.O_RDONLY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(lock)
+    with staging:
+        _require_disk(staging.place)
+        yield staging
 
 
 def _require_disk(folder: Path) -> None:
@@ -153,14 +130,15 @@ def _require_disk(folder: Path) -> None:
 
 
 class _Build:
-    """One build in a work folder."""
+    """One build in a staging folder."""
 
-    def __init__(self, source: KernelSource, work: Path, jobs: int, show: ShowBuild) -> None:
+    def __init__(self, source: KernelSource, staging: Staging, jobs: int, show: ShowBuild) -> None:
         self._source = source
-        self._work = work
+        self._staging = staging
+        self._work = staging.place
         self._jobs = jobs
         self._show = show
-        self._tree = work / "tree"
+        self._tree = self._work / "tree"
         self._package = source.package
         self._digest = recipe_digest(self._package)
         self._log = kernel_cache() / f"build-{self._digest[:12]}.log"
@@ -249,12 +227,11 @@ class _Build:
         (finished / RECORD).write_text(json.dumps(record.model_dump(), indent=1) + "\n")
         folder = kernel_folder(release, self._digest)
         try:
-            finished.rename(folder)
+            self._staging.publish(finished, folder, replace=False)
         except OSError:
             # Another build was first, or a folder without a record is in the way.
             if read_kernel(folder) is None:
-                shutil.rmtree(folder, ignore_errors=True)
-                finished.rename(folder)
+                self._staging.publish(finished, folder)
         kernel = read_kernel(folder)
         assert kernel is not None
         return kernel

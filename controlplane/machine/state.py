@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
+from ..store.staging import write_whole
 from .backlog import RaisedBacklog
 from .nics import NicBefore
 from .procfs import executable, session_members, start_time
@@ -143,9 +144,7 @@ class StateFile:
     def _write(self) -> None:
         try:
             self.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-            aside = self.path.with_suffix(".tmp")
-            aside.write_text(self._state.model_dump_json(indent=1))
-            aside.replace(self.path)
+            write_whole(self.path, self._state.model_dump_json(indent=1))
         except OSError as error:
             remedy = "; run as root" if isinstance(error, PermissionError) else ""
             raise HostError(f"{self.path}: cannot be written ({error.strerror}){remedy}") from error

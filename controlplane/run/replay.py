@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ..store.counters import write_counters
 from ..store.errors import disk_errors
 from ..store.postcards import read_postcards, write_postcards
 from ..store.raw_files import LaneClock
+from ..store.staging import whole_folder
 from ..targets.dpdk import replay_config
 
 RAW = CONSTANTS.postcards_file
@@ -44,15 +44,8 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
             f"{scenario.name}: sweep: makes {len(settings)} settings; a replay needs exactly one"
         )
     _refuse_foreign(out)
-    aside = out.with_name(f".{out.name}.tmp")
-    with disk_errors(aside):
-        shutil.rmtree(aside, ignore_errors=True)
-        try:
-            summary = _into(capture, replay_config(spec(), settings[0][1]), aside)
-            _replace(out, aside)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-    return summary
+    with disk_errors(out), whole_folder(out) as made:
+        return _into(capture, replay_config(spec(), settings[0][1]), made)
 
 
 def _refuse_foreign(out: Path) -> None:
@@ -63,7 +56,6 @@ def _refuse_foreign(out: Path) -> None:
 
 
 def _into(capture: Path, config: dict[str, Any], folder: Path) -> ReplaySummary:
-    folder.mkdir()
     config_file = folder / "dataplane.json"
     config_file.write_text(json.dumps(config, indent=1) + "\n")
     program = [str(built(REPLAY)), "--config", str(config_file)]
@@ -82,9 +74,3 @@ def _summary(path: Path) -> ReplaySummary:
     except OSError as error:
         raise TargetError(f"{path}: the data plane wrote no summary ({error})") from error
     return read_message(ReplaySummary, content, f"{path}: the data plane's summary")
-
-
-def _replace(out: Path, aside: Path) -> None:
-    if out.exists():
-        shutil.rmtree(out)
-    aside.rename(out)

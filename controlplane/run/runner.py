@@ -27,9 +27,9 @@ def execute(
     """
     handler = log_to(run.directory.log)
     try:
+        run.directory.remove_unfinished()
         first = run.work.start()
         if first:
-            run.directory.remove_unfinished()
             with (place or ThisMachine()).opened(run, first) as scheduler:
                 scheduler.run(on_progress)
         run.set_status("complete")

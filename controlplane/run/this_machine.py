@@ -79,10 +79,10 @@ def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> LaneScheduler:
     scenario = run.scenario.model
 
     def execute_job(job: Job, lane: int, on_step: OnStep) -> TrialRecord:
-        folder = run.directory.unfinished(job.trial.attempt_id(job.attempt))
         place = labs.place(lane)
-        attempt = make_attempt(scenario, job.trial, job.attempt, place.lane, folder)
-        return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
+        with run.directory.unsealed(job.trial.attempt_id(job.attempt)) as folder:
+            attempt = make_attempt(scenario, job.trial, job.attempt, place.lane, folder)
+            return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
 
     available = resources_of(run.testbed.model, run.plan)
     scheduler = LaneScheduler(first, run.work, lanes_here(run), available, execute_job)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,7 +34,7 @@ class TrialRunner:
     Args:
         lab: Session and target.
         directory: The run directory.
-        attempt: What to run.
+        attempt: What to run; its folder is where the directory has it `unsealed`.
         stop: Set when the run is to end early.
         on_step: Called at each step.
     """
@@ -58,17 +57,12 @@ class TrialRunner:
         """Run all steps; the lane is given back whatever happens.
 
         Raises:
-            NashbedError: A step failed; nothing of the attempt is left on disk.
+            NashbedError: A step failed; the attempt's folder goes with its context.
         """
-        folder = self._attempt.folder
-        try:
-            with disk_errors(folder):
-                measured = self._measure()
-                self._steps.enter(TrialStep.COLLECT)
-                record = make_record(measured, collect(measured))
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        with disk_errors(self._directory.trials):
+            measured = self._measure()
+            self._steps.enter(TrialStep.COLLECT)
+            record = make_record(measured, collect(measured))
         self._steps.enter(TrialStep.SEAL)
         self._directory.seal(self._attempt.id, record)
         return record
@@ -80,7 +74,7 @@ class TrialRunner:
         self._steps.enter(TrialStep.VALIDATE)
         self._validate()
         self._steps.enter(TrialStep.PREPARE)
-        self._prepare()
+        self._attempt.folder.mkdir()
         self._steps.enter(TrialStep.PROGRAM)
         with (
             programmed(self._lab, attempt.program(), attempt.telemetry()) as lane,
@@ -125,10 +119,6 @@ class TrialRunner:
                 f"{self._attempt.id}: lane {self._attempt.lane} with flows up to {last - 1} does "
                 f"not fit into {can.lanes} lanes and {can.flows} flow entries"
             )
-
-    def _prepare(self) -> None:
-        shutil.rmtree(self._attempt.folder, ignore_errors=True)
-        self._attempt.folder.mkdir(parents=True)
 
     @contextmanager
     def _captures(self) -> Iterator[list[LiveCapture]]:

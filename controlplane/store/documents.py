@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from ..contract.model import ContractModel
 from ..contract.scenario import Scenario
 from ..contract.testbed import TapFiles
 from .errors import damaged, disk_errors
+from .staging import write_whole
 
 D = TypeVar("D", bound=ContractModel)
 
@@ -47,19 +47,7 @@ def write_document(path: Path, document: ContractModel) -> None:
         DiskFullError: There is no space for it.
     """
     with disk_errors(path):
-        unfinished = path.with_name(f".{path.name}.tmp")
-        unfinished.write_text(document.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        flush_to_disk(unfinished)
-        unfinished.replace(path)
-
-
-def flush_to_disk(path: Path) -> None:
-    """Wait until a file, or the names in a directory, would survive a loss of power."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        write_whole(path, document.model_dump_json(indent=1) + "\n", durable=True)
 
 
 def read_scenario(path: Path) -> Scenario:

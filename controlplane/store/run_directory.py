@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -16,10 +17,14 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from .documents import flush_to_disk, read_document, write_document
+from .documents import read_document, write_document
 from .errors import RunError, disk_errors
+from .staging import Staging, remove_stale
 
 D = TypeVar("D", bound=ContractModel)
+
+REPORT = "report"
+"""The folder with a run's report."""
 
 
 class RunDirectory:
@@ -29,10 +34,17 @@ class RunDirectory:
         self.path = path
         self.trials = path / "trials"
         self.log = path / "run.log"
+        self._unsealed: dict[str, Staging] = {}
 
-    def unfinished(self, trial_id: str) -> Path:
-        """Where a trial is written until it is complete."""
-        return self.trials / f".{trial_id}.tmp"
+    @contextmanager
+    def unsealed(self, trial_id: str) -> Iterator[Path]:
+        """Yield where a trial's folder is made until it is sealed; one that is not goes with it."""
+        with Staging(self.trials, trial_id) as staging:
+            self._unsealed[trial_id] = staging
+            try:
+                yield staging.place / trial_id
+            finally:
+                del self._unsealed[trial_id]
 
     def write(self, name: str, document: ContractModel) -> None:
         """Write a document, replaced as a whole."""
@@ -47,18 +59,12 @@ class RunDirectory:
         return self.path / "testbeds" / f"{name}.yaml"
 
     def seal(self, trial_id: str, record: TrialRecord) -> Path:
-        """Complete a trial: its record, everything on disk, then the name."""
-        folder = self.unfinished(trial_id)
-        with disk_errors(folder):
+        """Complete a trial that is `unsealed`: its record, everything on disk, then the name."""
+        staging = self._unsealed[trial_id]
+        folder, sealed = staging.place / trial_id, self.trials / trial_id
+        with disk_errors(sealed):
             write_document(folder / "trial.json", record)
-            for path in folder.rglob("*"):
-                if path.is_file():
-                    flush_to_disk(path)
-            flush_to_disk(folder)
-            sealed = self.trials / trial_id
-            folder.rename(sealed)
-            flush_to_disk(self.trials)
-        return sealed
+            return staging.publish(folder, sealed, replace=False, durable=True)
 
     def sealed(self) -> list[TrialRecord]:
         """Records of all sealed trials; raises RunError for a damaged one."""
@@ -66,9 +72,9 @@ class RunDirectory:
         return [_sealed(folder) for folder in folders]
 
     def remove_unfinished(self) -> None:
-        """Remove trials that were being written when a run was killed."""
-        for folder in self.trials.glob(".*.tmp"):
-            shutil.rmtree(folder)
+        """Remove what was being written when a process was killed: trials, documents, a report."""
+        for folder in (self.path, self.trials, self.path / REPORT):
+            remove_stale(folder)
 
 
 def create(

@@ -93,7 +93,7 @@ def leftovers(run_dir: Path) -> list[str]:
     """Namespaces, processes and files of a run that are still there."""
     name = run_id(run_dir)
     found = [p.name for p in Path("/run/netns").glob(f"nb{name}-*")]
-    found += [str(p) for p in STATE.glob(f"{name}*")]
+    found += [str(p) for pattern in (f"{name}*", f".{name}*") for p in STATE.glob(pattern)]
     found += [str(p) for p in (run_dir / "trials").glob(".*")]
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -103,12 +103,18 @@ async def _run(server: SshServer, process: Any) -> None:
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
     )
+    process.signal_received = lambda name: _signal(child.pid, name)
     await process.redirect(child.stdin, child.stdout, child.stderr)
     ended = asyncio.create_task(child.wait())
     left = asyncio.create_task(process.wait_closed())
     await asyncio.wait({ended, left}, return_when=asyncio.FIRST_COMPLETED)
     if not ended.done():
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+        _signal(child.pid, "KILL")
     process.exit(await ended)
     left.cancel()
+
+
+def _signal(group: int, name: str) -> None:
+    """Send a signal to all processes of a command, as sshd does."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, getattr(signal, f"SIG{name}"))

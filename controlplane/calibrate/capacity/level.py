@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from ...run.steps import TrialStep
 from ...run.this_machine import ThisMachine
 from ...run.work import Chooser
 from ...store.errors import DiskFullError
+from ...store.staging import scratch_folder
 from .bed import Lanes
 
 ShowLine = Callable[[str], None]
@@ -96,8 +96,8 @@ class LevelRunner:
         if plan.lanes < lanes:
             raise ConfigError(f"{self.testbed.name}: {lanes} lanes do not fit at the same time")
         watch = AllRunning(lanes)
-        with tempfile.TemporaryDirectory(prefix="nashbed-capacity-") as folder:
-            run = new_run(Path(folder), scenario, self.testbed, plan, _no_chooser)
+        with scratch_folder("capacity") as folder:
+            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
             early = ""
             try:
                 execute(run, watch.see, ThisMachine(self.make_session, self.find_artefact))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli import doctor, doctor_virtual
+from nashbed.controlplane.cli import doctor, doctor_checks, doctor_virtual
 from nashbed.controlplane.cli.doctor_checks import examine
 from nashbed.controlplane.cli.doctor_virtual import virtual_time_checks
 from nashbed.controlplane.contract.errors import HostError
@@ -90,6 +91,34 @@ def test_without_root_dead_sessions_are_removed(
     monkeypatch.setattr(doctor, "read_states", list)
     assert doctor.clean_up() == ["/results/run"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_processes_were_writing_is_told_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "guests_folder", lambda: tmp_path / "sessions")
+    monkeypatch.setattr(doctor_checks, "guests_folder", lambda: tmp_path / "sessions")
+    monkeypatch.setattr(doctor, "STATE_DIR", tmp_path / "run")
+    monkeypatch.setattr(doctor_checks, "STATE_DIR", tmp_path / "run")
+    monkeypatch.setattr(doctor, "read_states", list)
+    monkeypatch.setattr(doctor_checks, "read_states", lambda folder=None: [])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kernels = tmp_path / "cache" / "nashbed" / "kernels"
+    places = (
+        tmp_path / "sessions", tmp_path / "run", kernels, kernels / "6.1.7-d" / "modules",
+        kernels.parent / "controls" / "k",
+    )  # fmt: skip
+    left = [place / ".ab12.json.0123abcd.tmp" for place in places]
+    left.append(tmp_path / "tmp" / ".nashbed-work.0123abcd.tmp")
+    for path in left:
+        (path / "half").mkdir(parents=True)
+    (tmp_path / "sessions").chmod(0o700)
+    told = next(check for check in examine() if check.name == "left by killed runs")
+    assert all(str(path) in told.detail for path in left)
+    assert told.remedy == "run `nashbed doctor --clean`"
+    assert doctor.clean_up() == sorted(map(str, left))
+    assert not any(path.exists() for path in left)
 
 
 def test_what_real_time_has_left_needs_root(

@@ -18,7 +18,7 @@ def names(folder: Path) -> list[str]:
 
 def test_what_trials_refer_to_stays(tmp_path: Path) -> None:
     shared, trials = tmp_path / "shared", tmp_path / "trials"
-    for folder in ("t0-kept", "t0-orphan", ".t1-unfinished.tmp"):
+    for folder in ("t0-kept", "t0-orphan", ".t1-unfinished.0123abcd.tmp"):
         (shared / folder).mkdir(parents=True)
         (shared / folder / "postcards.parquet").write_text(folder)
     (trials / "t0").mkdir(parents=True)

@@ -304,7 +304,7 @@ def test_a_full_shared_folder_is_said_and_keeps_nothing(
     tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write(tmp_path / "sent" / "t", CONTENT)
-    monkeypatch.setattr("nashbed.controlplane.cluster.parcel.flush_to_disk", full_disk)
+    monkeypatch.setattr("nashbed.controlplane.store.staging._flush", full_disk)
     with pytest.raises(DiskFullError, match="disk is full"):
         pack(folder, shared)
     assert list(shared.iterdir()) == []

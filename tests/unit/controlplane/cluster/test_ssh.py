@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,21 @@ def test_a_cluster_by_ssh(tmp_path: Path, encrypted: bool) -> None:
             addresses = [client.scheduler.address, *client.scheduler_info()["workers"]]
             assert all(address.startswith(f"{scheme}://") for address in addresses)
             assert client.submit(pow, 2, 9).result() == 512
+            shared = {name for names in client.run(semaphores()).values() for name in names}
         commands = [command for command in server.commands if "dask_spec" in command]
     assert len(commands) == 2
+    assert len(shared) > 0
+    assert [name for name in shared if Path(name).exists()] == [], "they outlive nobody"
+
+
+def semaphores() -> Callable[[], list[str]]:
+    """Names the semaphores that a process shares with others; Dask sends it to the workers."""
+
+    def held() -> list[str]:
+        with open("/proc/self/maps") as maps:  # noqa: PTH123 - it travels by itself
+            return [line.split()[-1] for line in maps if "/dev/shm/sem.mp-" in line]
+
+    return held
 
 
 def test_a_host_without_nashbed(tmp_path: Path) -> None:

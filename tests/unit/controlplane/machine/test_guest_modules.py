@@ -97,7 +97,7 @@ def test_another_failure_is_the_machines(tmp_path: Path) -> None:
 
 def test_what_a_killed_build_left_is_removed(tmp_path: Path) -> None:
     kernel, control = kernel_in(tmp_path / "k"), control_in(tmp_path)
-    (kernel.folder / "modules" / ".unfinished-1-1" / "cc").mkdir(parents=True)
+    (kernel.folder / "modules" / ".mine.ko.0123abcd.tmp" / "cc").mkdir(parents=True)
     module = module_of(kernel, control)
     assert list(module.parent.iterdir()) == [module]
 

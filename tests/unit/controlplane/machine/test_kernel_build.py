@@ -95,7 +95,7 @@ def test_what_the_compiler_says_is_in_the_message(tmp_path: Path, empty_cache: P
 
 
 def test_what_a_killed_build_left_is_removed(tmp_path: Path, empty_cache: Path) -> None:
-    (empty_cache / ".unfinished-1-1" / "tree").mkdir(parents=True)
+    (empty_cache / ".build.0123abcd.tmp" / "tree").mkdir(parents=True)
     digest, _ = build(make_tree(tmp_path / "t", (6, 1)))
     assert left_in(empty_cache) == [f"6.1.7-{digest[:12]}"]
 

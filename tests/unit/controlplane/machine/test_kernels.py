@@ -80,8 +80,7 @@ def test_a_program_that_has_changed_is_refused() -> None:
 def test_what_is_no_kernel_is_passed_over(empty_cache: Path) -> None:
     put_kernel("6.1.176")
     (put_kernel("6.12.1") / "kernel.json").write_text("{}")
-    unfinished = put_kernel("7.3.4")
-    unfinished.rename(empty_cache / ".unfinished-1-2")
+    put_kernel("7.3.4").rename(empty_cache / ".7.3.4-0123456789ab.0123abcd.tmp")
     assert [kernel.release for kernel in built_kernels()] == ["6.1.176"]
 
 

@@ -50,7 +50,8 @@ def test_chunks_are_the_table(whole_run: Path) -> None:
 
 
 def test_unfinished_trials_are_not_looked_at(run_copy: Path) -> None:
-    shutil.copytree(first_trial(run_copy), run_copy / "trials" / ".b2bdp-k09-r0-a0.tmp")
+    aside = run_copy / "trials" / ".b2bdp-k09-r0-a0.0123abcd.tmp"
+    shutil.copytree(first_trial(run_copy), aside / "b2bdp-k09-r0-a0")
     (run_copy / "trials" / "note.txt").write_text("hello")
     assert len(open_run(run_copy).trials) == 5
 

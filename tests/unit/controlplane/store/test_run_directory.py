@@ -9,7 +9,7 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.store.errors import RunError
-from nashbed.controlplane.store.run_directory import create, open_existing
+from nashbed.controlplane.store.run_directory import RunDirectory, create, open_existing
 from tests.support.synthetic_run import write_run
 from tests.unit.controlplane.conftest import MakeRun
 
@@ -24,22 +24,33 @@ def record(tmp_path: Path) -> TrialRecord:
 
 def test_a_sealed_trial_is_read_as_it_was_written(make_run: MakeRun, record: TrialRecord) -> None:
     directory = make_run().directory
-    folder = directory.unfinished(record.id)
-    folder.mkdir()
-    (folder / "flows.parquet").write_text("a table")
-    assert directory.sealed() == []
-    sealed = directory.seal(record.id, record)
-    assert not folder.exists()
+    with directory.unsealed(record.id) as folder:
+        folder.mkdir()
+        (folder / "flows.parquet").write_text("a table")
+        assert directory.sealed() == []
+        sealed = directory.seal(record.id, record)
+    assert [path.name for path in directory.trials.iterdir()] == [record.id]
     assert {path.name for path in sealed.iterdir()} == {"flows.parquet", "trial.json"}
     assert directory.sealed() == [record]
 
 
-def test_unfinished_trials_are_removed(make_run: MakeRun, record: TrialRecord) -> None:
+def test_a_trial_that_is_not_sealed_leaves_nothing(make_run: MakeRun) -> None:
     directory = make_run().directory
-    for trial_id in ("one", "two"):
-        directory.unfinished(trial_id).mkdir()
-    directory.seal("one", record)
-    directory.remove_unfinished()
+    with pytest.raises(HostError, match="no"), directory.unsealed("one") as folder:
+        folder.mkdir()
+        raise HostError("no")
+    assert list(directory.trials.iterdir()) == []
+
+
+def test_unfinished_trials_are_removed_but_those_of_others(
+    make_run: MakeRun, record: TrialRecord
+) -> None:
+    directory = make_run().directory
+    (directory.trials / ".two.0123abcd.tmp" / "two").mkdir(parents=True)
+    with directory.unsealed("one") as folder:
+        folder.mkdir()
+        RunDirectory(directory.path).remove_unfinished()
+        directory.seal("one", record)
     assert [path.name for path in directory.trials.iterdir()] == ["one"]
 
 

@@ -1,0 +1,269 @@
+"""Files and folders that have their names only once they are complete.
+
+What must never be seen half written is made in a staging folder beside its place and moved there in
+one step, here and nowhere else. A process that is killed leaves its staging folder behind. All have
+names of one pattern, `.<name>.<8 hex digits>.tmp`, and a lock that ends with their process: whoever
+comes next can tell a stale one from one in use, and removes it. Where a file system has no locks,
+none is taken for stale.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from secrets import token_hex
+from typing import Self
+
+_PATTERN = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}\.tmp", re.DOTALL)
+_LOCK = "lock"
+_SCRATCH = "nashbed-"
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV)
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+class Staging:
+    """A folder of this process in which something is made; removed at the end of the context.
+
+    Stale ones of the same name are removed first.
+
+    Args:
+        folder: The folder to which the result goes: both are on one file system. It is there.
+        name: Of what is made.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        remove_stale(folder, name)
+        self.place, self._lock = _new(folder, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        shutil.rmtree(self.place, ignore_errors=True)
+        os.close(self._lock)
+
+    def publish(
+        self, made: Path, target: Path, *, replace: bool = True, durable: bool = False
+    ) -> Path:
+        """Give what was made its name: at any moment that is the old one's, or the new one's.
+
+        Args:
+            made: A file or folder in this one.
+            target: Where it goes, on the same file system.
+            replace: Whether a folder that is there and not empty is replaced; else OSError.
+            durable: Whether it would survive a loss of power once this returns.
+
+        Returns:
+            The target.
+        """
+        if durable:
+            _flush_all(made)
+        _move(made, target, replace)
+        if durable:
+            _flush(target.parent)
+        return target
+
+
+def write_whole(path: Path, text: str, *, durable: bool = False) -> Path:
+    """Write a file of text, replaced as a whole.
+
+    Args:
+        path: The file; its folder is there.
+        text: The content.
+        durable: Whether it would survive a loss of power once this returns.
+    """
+    with Staging(path.parent, path.name) as staging:
+        made = staging.place / path.name
+        made.write_text(text, encoding="utf-8")
+        return staging.publish(made, path, durable=durable)
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path, *, replace: bool = True, durable: bool = False) -> Iterator[Path]:
+    """Yield a new folder to fill, which gets its name when the context ends without an error.
+
+    Args:
+        path: The folder; the one that it is in is there.
+        replace: Whether one that is there and not empty is replaced; else OSError.
+        durable: Whether it would survive a loss of power then.
+    """
+    with Staging(path.parent, path.name) as staging:
+        made = staging.place / path.name
+        made.mkdir()
+        yield made
+        staging.publish(made, path, replace=replace, durable=durable)
+
+
+@contextlib.contextmanager
+def scratch_folder(name: str, folder: Path | None = None) -> Iterator[Path]:
+    """Yield a folder for what nobody keeps; the next one of its name removes those left by kills.
+
+    Args:
+        name: What it is for.
+        folder: Where; None: in the system's folder for temporary files.
+    """
+    with Staging(folder or Path(tempfile.gettempdir()), f"{_SCRATCH}{name}") as staging:
+        made = staging.place / "scratch"
+        made.mkdir(mode=0o700)
+        yield made
+
+
+def remove_stale(folder: Path, name: str | None = None, *, dry_run: bool = False) -> list[Path]:
+    """Remove the staging folders of this user whose processes are gone; returns them.
+
+    What is in use is left alone.
+
+    Args:
+        folder: Where they are; there may be no such folder.
+        name: Of what was made in them; None: all.
+        dry_run: Whether they are only listed.
+    """
+    return _remove(folder, lambda found: name in (None, found), dry_run)
+
+
+def remove_stale_scratch(*, dry_run: bool = False) -> list[Path]:
+    """Do the same to scratch folders among the system's temporary files."""
+    folder = Path(tempfile.gettempdir())
+    return _remove(folder, lambda found: found.startswith(_SCRATCH), dry_run)
+
+
+def _remove(folder: Path, wanted: Callable[[str], bool], dry_run: bool) -> list[Path]:
+    removed = []
+    for place in _staged(folder, wanted):
+        with _held(place) as held:
+            if held:
+                removed.append(place)
+            if held and not dry_run:
+                shutil.rmtree(place, ignore_errors=True)
+    return removed
+
+
+def _staged(folder: Path, wanted: Callable[[str], bool]) -> list[Path]:
+    """The staging folders of this user, in use or not."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries if _is_staging(entry, wanted))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return []
+
+
+def _is_staging(entry: os.DirEntry[str], wanted: Callable[[str], bool]) -> bool:
+    """Others may write to the folder: nothing is done in a folder of theirs, or behind a link."""
+    found = _PATTERN.fullmatch(entry.name)
+    if found is None or not wanted(found["name"]):
+        return False
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def _new(folder: Path, name: str) -> tuple[Path, int]:
+    """Make a staging folder and lock it; one that somebody takes for stale meanwhile is no loss."""
+    while True:
+        place = folder / f".{name}.{token_hex(4)}.tmp"
+        place.mkdir()
+        try:
+            lock = _try_lock(place)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            lock = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+        if lock is not None:
+            return place, lock
+
+
+@contextlib.contextmanager
+def _held(place: Path) -> Iterator[bool]:
+    """Hold the lock of a staging folder, if nobody else does."""
+    try:
+        lock = _try_lock(place)
+    except OSError:
+        lock = None
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _try_lock(place: Path) -> int | None:
+    """Lock a staging folder; None where it is locked, or gone.
+
+    Raises:
+        OSError: There are no locks here, or one may not lock it.
+    """
+    path = place / _LOCK
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(lock), path.stat()):
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except OSError:
+        os.close(lock)
+        raise
+    os.close(lock)
+    return None
+
+
+def _move(made: Path, target: Path, replace: bool) -> None:
+    if replace and made.is_dir() and target.is_dir() and not target.is_symlink():
+        _exchange(made, target)
+    else:
+        made.rename(target)
+
+
+def _exchange(made: Path, target: Path) -> None:
+    """Let two folders change places: what was replaced goes with the staging folder.
+
+    Some network file systems cannot do that: there a kill in between leaves no folder.
+    """
+    try:
+        _rename_exchange(made, target)
+    except OSError as error:
+        if error.errno not in _NO_EXCHANGE:
+            raise
+        target.rename(made.with_name(f"{made.name}.replaced"))
+        made.rename(target)
+
+
+def _rename_exchange(made: Path, target: Path) -> None:
+    library = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(made), os.fsencode(target)
+    if library.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(target))
+
+
+def _flush_all(made: Path) -> None:
+    """Wait until a file, or a folder with all that is in it, is on the disk."""
+    for path in made.rglob("*") if made.is_dir() else ():
+        if not path.is_symlink() and (path.is_dir() or path.is_file()):
+            _flush(path)
+    _flush(made)
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, would survive a loss of power."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

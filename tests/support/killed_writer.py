@@ -1,0 +1,325 @@
+"""Every place that writes aside and renames, in processes that are killed at that moment.
+
+`python -m tests.support.killed_writer` reads lines `[PLACE, FOLDER, MOMENT]` and answers each with
+an exit code. Of moments there are `before` the first result has its name, `after` the last one has
+(a SIGKILL both), and `clean`, what comes next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import jinja2
+import polars as pl
+from nashbed.analysis.clock import of_run
+from nashbed.analysis.figures import map_files
+from nashbed.analysis.report import build
+from nashbed.analysis.results import export
+from nashbed.controlplane.cli import bench
+from nashbed.controlplane.cluster import kernels, parcel
+from nashbed.controlplane.cluster.identity import KernelIdentity
+from nashbed.controlplane.cluster.leftovers import remove_leftovers
+from nashbed.controlplane.config import load_scenario
+from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.machine import cleanup, control_build, guest_modules, kernel_build, state
+from nashbed.controlplane.machine.guest_scratch import remove_dead_sessions
+from nashbed.controlplane.machine.kernels import GuestKernel, find_kernel
+from nashbed.controlplane.run import replay
+from nashbed.controlplane.store import documents, run_directory, staging
+from nashbed.controlplane.store.staging import remove_stale
+from tests.support.cached_kernels import put_kernel
+from tests.support.kernel_source import make_tree
+from tests.unit.controlplane.conftest import SCENARIO
+
+Files = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place that writes aside and renames.
+
+    Attributes:
+        module: Where it is.
+        write: Writes something of this text into a folder, in the product's own way.
+        clean: What comes next and cleans up; None: it is written again.
+    """
+
+    module: str
+    write: Callable[[Path, str], object]
+    clean: Callable[[Path], object] | None = None
+
+
+def files_in(folder: Path) -> Files:
+    """What has its name in a folder, with its content; without the logs of builds."""
+    found = [path for path in folder.rglob("*") if path.is_file() and not _aside(path, folder)]
+    found = [path for path in found if path.suffix != ".log"]
+    return {str(path.relative_to(folder)): path.read_bytes().hex() for path in sorted(found)}
+
+
+def left_in(folder: Path) -> list[Path]:
+    """What is aside in a folder."""
+    return [path for path in sorted(folder.rglob("*")) if path.name.endswith(".tmp")]
+
+
+def _aside(path: Path, folder: Path) -> bool:
+    return any(part.endswith(".tmp") for part in path.relative_to(folder).parts)
+
+
+def _put(name: str, new: Any) -> None:
+    """Replace something of the product for the rest of this process."""
+    patch(f"nashbed.{name}", new).start()
+
+
+def _document(folder: Path, text: str) -> None:
+    documents.write_document(folder / "plan.json", state.own_state("ab12", text))
+
+
+def _state(folder: Path, text: str) -> None:
+    state.StateFile(state.own_state("ab12", text), folder)
+
+
+def _document_in_a_dead_run(folder: Path, text: str) -> None:
+    documents.write_document(folder / "manifest.json", state.own_state("ab12", text))
+
+
+def _next_run(folder: Path) -> None:
+    dead = state.own_state("ab12", folder).model_copy(update={"pid": 2**22 + 1})
+    cleanup.require_removed(dead)
+
+
+def _trial(folder: Path, text: str) -> None:
+    directory = run_directory.RunDirectory(folder)
+    directory.trials.mkdir(exist_ok=True)
+    with directory.unsealed(f"trial-{text}") as made:
+        made.mkdir()
+        (made / "flows.parquet").write_text(text)
+        directory.seal(f"trial-{text}", TrialRecord.model_construct(id=text))
+
+
+def _resume(folder: Path) -> None:
+    run_directory.RunDirectory(folder).remove_unfinished()
+
+
+def _packed(folder: Path, text: str, shared: Path | None = None) -> parcel.Parcel:
+    sent = folder / "sent" / f"trial-{text}"
+    sent.mkdir(parents=True, exist_ok=True)
+    (sent / "postcards.parquet").write_text(text * parcel.LARGE_BYTES)
+    return parcel.pack(sent, shared)
+
+
+def _keep(folder: Path, text: str) -> None:
+    _packed(folder.parent, text, folder)
+
+
+def _end_of_run(folder: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    trials = folder.parent / "trials" / "t"
+    trials.mkdir(parents=True)
+    for name in before - {path.name for path in left_in(folder)}:
+        (trials / name).symlink_to(folder / name / "postcards.parquet")
+    remove_leftovers(folder, trials.parent)
+
+
+def _unpack(folder: Path, text: str) -> None:
+    parcel.unpack(_packed(folder.parent, text), folder / f"trial-{text}")
+
+
+def _install(folder: Path, text: str) -> None:
+    """A kernel that came; what is there is no kernel, and is replaced."""
+    os.environ["XDG_CACHE_HOME"] = str(folder.parent / f"client-{text}")
+    if not kernels.kernel_cache().exists():
+        put_kernel("6.1.176")
+    client = find_kernel()
+    (client.tree / "text").write_text(text)
+    packed = kernels.pack_kernel(client)
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    there = kernels.kernel_cache() / client.folder.name
+    (there / "kernel.json").unlink(missing_ok=True)
+    identity = KernelIdentity(
+        name="", release=client.release, recipe=client.digest, binary=client.binary_digest
+    )
+    kernels.install_kernel(identity, packed)
+    if text == "old":  # what is there next time is not a kernel, but all of it
+        (there / "kernel.json").unlink()
+
+
+def _build_kernel(folder: Path, text: str) -> None:
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    _put("controlplane.machine.kernel_build.TOOLS", ("make",))
+    _put("controlplane.machine.kernel_build.knows_release", lambda release: False)
+    release = {"old": (6, 1), "new": (6, 12)}[text]
+    tree = folder.parent / f"tree-{text}"
+    if not tree.exists():
+        make_tree(tree, release)
+    kernel_build.build_kernel(str(tree), 1, lambda what, done, total: None)
+
+
+def _module(folder: Path, text: str) -> None:
+    (folder / "tree").mkdir(exist_ok=True)
+    (folder / "tree" / "Makefile").write_text("modules:\n\t@cat $(M)/mine.c > $(M)/mine.ko\n")
+    kernel = GuestKernel("6.1.7", "linux-source-6.1", "d" * 64, folder / "linux", "b" * 64)
+    (folder.parent / f"{text}.c").write_text(text)
+    guest_modules.module_of(kernel, ControlFile("mine", folder.parent / f"{text}.c", text * 12))
+
+
+def _object(folder: Path, text: str) -> None:
+    os.environ["XDG_CACHE_HOME"] = str(folder.parent / "cache")
+    _put(
+        "controlplane.machine.control_build.run_compiler",
+        lambda control, args: Path(args[-1]).write_text(control.digest),
+    )
+    control = ControlFile("mine", folder.parent / "mine.c", text)
+    control_build.compile_object(control, "clang", folder / "mine.bpf.o")
+
+
+def _replay(folder: Path, text: str) -> None:
+    def into(capture: Path, config: dict[str, Any], made: Path) -> None:
+        (made / replay.SUMMARY).write_text(text)
+
+    _put("controlplane.run.replay._into", into)
+    scenario, capture = folder.parent / "s.yaml", folder.parent / "a.pcap"
+    scenario.write_text(SCENARIO.replace("2bdp", "10pkt"))
+    capture.touch()
+    replay.replay(capture, load_scenario(scenario), folder / "out")
+
+
+def _report(folder: Path, text: str) -> None:
+    def draw(*given: Any) -> list[Path]:
+        path: Path = given[3] / "figure.svg"
+        path.write_text(text)
+        return [path]
+
+    _put("analysis.report.build.draw_all", draw)
+    _put("analysis.report.build.page_context", lambda findings, figures: {"text": text})
+    pages = jinja2.Environment(loader=jinja2.DictLoader({"report.html.j2": "{{ text }}"}))
+    _put("analysis.report.build._environment", lambda: pages)
+    findings: Any = SimpleNamespace(
+        summary=SimpleNamespace(measures=None, equilibria=None),
+        correlation=None,
+        taps=SimpleNamespace(compared=()),
+        to_dict=lambda: {"text": text},
+    )
+    build._write(folder, findings, ("html", "svg"))
+
+
+def _mismatches(folder: Path, text: str) -> None:
+    mismatch = SimpleNamespace(**dict.fromkeys(of_run.COLUMNS, text))
+    compared: Any = [SimpleNamespace(trial="t", mismatches=[mismatch])]
+    of_run.write_mismatches(compared, folder)
+
+
+def _export(folder: Path, text: str) -> None:
+    _put("analysis.results.export.measure_run", lambda run_dir: None)
+    table = pl.DataFrame({"text": [text]})
+    _put("analysis.results.export.flat_tables", lambda measures: {"trials": table})
+    export.export_run(folder, folder / "tables")
+
+
+def _atlas(folder: Path, text: str) -> None:
+    def save(figure: object, stem: Path, formats: tuple[str, ...]) -> None:
+        for suffix in formats:
+            stem.with_name(f"{stem.name}.{suffix}").write_text(text)
+
+    for name, new in {
+        "phase_diagram.draw": lambda *asked: object(), "save": save,
+        "points_csv": lambda *asked: text, "map_json": lambda *asked: text,
+    }.items():  # fmt: skip
+        _put(f"analysis.figures.map_files.{name}", new)
+    nothing: Any = None
+    map_files.write_map(nothing, (), folder, "today", {})
+
+
+PLACES = {
+    "document": Place("controlplane.store.documents", _document),
+    "document of a dead run": Place(
+        "controlplane.store.documents", _document_in_a_dead_run, _next_run
+    ),
+    "state": Place("controlplane.machine.state", _state, remove_dead_sessions),
+    "state in real time": Place("controlplane.machine.state", _state, cleanup.remove_dead_runs),
+    "trial": Place("controlplane.store.run_directory", _trial, _resume),
+    "large tables": Place("controlplane.cluster.parcel", _keep, _end_of_run),
+    "parcel": Place("controlplane.cluster.parcel", _unpack, remove_stale),
+    "kernel that came": Place("controlplane.cluster.kernels", _install),
+    "kernel": Place("controlplane.machine.kernel_build", _build_kernel),
+    "module": Place("controlplane.machine.guest_modules", _module),
+    "object": Place("controlplane.machine.control_build", _object),
+    "replay": Place("controlplane.run.replay", _replay),
+    "report": Place("analysis.report.build", _report),
+    "mismatches": Place("analysis.clock.of_run", _mismatches),
+    "export": Place("analysis.results.export", _export),
+    "atlas": Place("analysis.figures.map_files", _atlas),
+    "bench.json": Place(
+        "controlplane.cli.bench", lambda folder, text: bench._write(folder / "bench.json", text)
+    ),
+}
+"""By what they write."""
+
+
+def _write(place: Place, folder: Path, moment: str) -> None:
+    """Write, note what is there, and be killed writing again."""
+    usual, moved = staging._move, list[Path]()
+
+    def counted(made: Path, target: Path, replace: bool) -> None:
+        moved.append(target)
+        usual(made, target, replace)
+
+    with patch.object(staging, "_move", counted):
+        place.write(folder, "old")
+    results = len(moved)
+    assert results > 0, "nothing was renamed"
+    before_of(folder).write_text(json.dumps(files_in(folder)))
+
+    def killed(made: Path, target: Path, replace: bool) -> None:
+        if moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        counted(made, target, replace)
+        if len(moved) == 2 * results:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with patch.object(staging, "_move", killed):
+        place.write(folder, "new")
+
+
+def _clean(place: Place, folder: Path) -> None:
+    if place.clean is not None:
+        place.clean(folder)
+    else:
+        place.write(folder, "new")
+
+
+def before_of(folder: Path) -> Path:
+    """The file that says what was there before a writer was killed."""
+    return folder.with_suffix(".json")
+
+
+def main() -> None:
+    """Do what is asked for, each in a process of its own, and say how that ended."""
+    for line in sys.stdin:
+        name, folder, moment = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                if moment == "clean":
+                    _clean(PLACES[name], Path(folder))
+                else:
+                    _write(PLACES[name], Path(folder), moment)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
