@@ -15,9 +15,11 @@ from ..contract.model import ContractModel
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
-from ..contract.trial import TrialRecord
+from ..contract.trial import FailedAttempt, FailedAttempts, TrialRecord
 from .documents import flush_to_disk, read_document, write_document
 from .errors import RunError, disk_errors
+
+FAILURES = "failures.json"
 
 D = TypeVar("D", bound=ContractModel)
 
@@ -65,6 +67,15 @@ class RunDirectory:
         folders = sorted(p for p in self.trials.glob("*") if not p.name.startswith("."))
         return [_sealed(folder) for folder in folders]
 
+    def failures(self) -> tuple[FailedAttempt, ...]:
+        """The attempts that failed so far; raises RunError when their document is damaged."""
+        return read_failures(self.path)
+
+    def note_failure(self, failure: FailedAttempt) -> None:
+        """Add an attempt that failed. Not safe between threads."""
+        attempts = (*self.failures(), failure)
+        write_document(self.path / FAILURES, FailedAttempts(attempts=attempts))
+
     def remove_unfinished(self) -> None:
         """Remove trials that were being written when a run was killed."""
         for folder in self.trials.glob(".*.tmp"):
@@ -89,6 +100,21 @@ def create(
         (path / "testbed.yaml").write_text(testbed.text)
         directory.write("plan.json", plan)
     return directory
+
+
+def read_failures(path: Path) -> tuple[FailedAttempt, ...]:
+    """The attempts of a run that failed; none has left a document in most runs.
+
+    Args:
+        path: The run directory.
+
+    Raises:
+        RunError: Their document is damaged.
+    """
+    file = path / FAILURES
+    if not file.is_file():
+        return ()
+    return read_document(file, FailedAttempts, "move it away: nothing depends on it").attempts
 
 
 def open_existing(path: Path) -> RunDirectory:
