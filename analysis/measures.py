@@ -281,7 +281,12 @@ def measure_run(run_dir: Path) -> RunMeasures:
 
 def _fingerprint(path: Path) -> tuple[tuple[str, int], ...]:
     """What changes when a trial is sealed or removed, or a document is rewritten."""
-    files = [path / "manifest.json", path / "scenario.yaml", path / "plan.json"]
+    files = [
+        path / "manifest.json",
+        path / "scenario.yaml",
+        path / "plan.json",
+        path / "failures.json",
+    ]
     files += sorted((path / "trials").glob("*/*")) if (path / "trials").is_dir() else []
     return tuple((str(f), f.stat().st_mtime_ns) for f in files if f.exists())
 

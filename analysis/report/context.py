@@ -86,6 +86,7 @@ class Findings:
             "taps": taps_dict(self.taps),
             "models": self.models.to_dict(),
             "testbeds": None if summary.testbeds is None else summary.testbeds.to_dict(),
+            "failed_attempts": [failure.model_dump() for failure in run.failures],
             "damaged": [{"trial": d.id, "problem": d.problem} for d in summary.measures.damaged],
         }
 
@@ -125,6 +126,8 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
         "disturbed": [_disturbed(t) for t in run.trials if t.record.disturbance is not None],
         "hosts": hosts_context([trial.record for trial in run.trials]),
         "valid_count": sum(trial.record.valid for trial in run.trials),
+        "failures": [failure.model_dump() for failure in run.failures],
+        "failures_sentence": run.failures_sentence,
         "damaged": [{"id": d.id, "problem": d.problem} for d in measures.damaged],
         "limits": limits(measures, findings.summary.equilibria),
         "definitions": [

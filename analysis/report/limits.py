@@ -74,6 +74,8 @@ def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
             f"{missing} of {total} mixes have no valid trial. Mixes one flow away from these "
             "may be undecided."
         )
+    if measures.run.failures:
+        sentences.append(f"{measures.run.failures_sentence}. See Validity.")
     if measures.damaged:
         sentences.append(f"{len(measures.damaged)} damaged trial(s) are left out. See Validity.")
     return sentences

@@ -11,9 +11,7 @@ from ..config import parse_scenario
 from ..contract.benchmark import Benchmark
 from ..contract.errors import ConfigError, InternalError
 from ..lane.generators import Generators
-from ..lane.lab import Lab
 from ..lane.programmed import programmed
-from ..machine.guest_session import GuestSession
 from ..machine.log import ShowStep
 from ..plan.attempt import make_attempt
 from ..run.planning import plan_run
@@ -146,12 +144,7 @@ def _time_trial(site: BenchSite, case: Case) -> Timed:
         generators.await_ends(generators.order_start())
         wall_s = time.perf_counter() - begun
         virtual_s = (lab.session.clock.now_ns() - begun_ns) / 1e9
-        return Timed(virtual_s, wall_s, _peak_memory(lab))
-
-
-def _peak_memory(lab: Lab) -> int:
-    session = lab.session
-    return session.peak_memory_bytes if isinstance(session, GuestSession) else 0
+        return Timed(virtual_s, wall_s, lab.session.peak_memory_bytes)
 
 
 def _no_search(*_: object) -> Sequence[int]:

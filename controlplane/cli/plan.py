@@ -124,6 +124,8 @@ def plan_table(plan: Plan) -> str:
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
     tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
+    if plan.memory_short:
+        tail += f"\n{plan.memory_short}"
     if plan.virtual_time:
         tail += f"\n{speed_text(plan)}"
     elif plan.capacity is not None and plan.capacity_from:

@@ -36,10 +36,18 @@ class Display(ABC):
         self._plan = plan
         self._room = room
         self._takes = planned_time(plan)
+        self._told = 0
 
     @abstractmethod
     def show(self, snapshot: Snapshot) -> None:
         """Show the state of the run."""
+
+    def tell_failures(self, snapshot: Snapshot) -> None:
+        """Say of each attempt that has failed since the last time why it has."""
+        for failure in snapshot.failures[self._told :]:
+            follows = "it is tried again" if failure.repeated else "it has no attempt left"
+            self.say(f"{failure.trial} failed ({failure.where}): {failure.reason}; {follows}")
+        self._told = len(snapshot.failures)
 
     def say(self, text: str) -> None:
         """Show a line that is not overwritten."""
@@ -76,12 +84,13 @@ class PlainDisplay(Display):
 
     def __init__(self, plan: Plan, room: Resources) -> None:
         super().__init__(plan, room)
-        self._last = (-1, -1)
+        self._last = (-1, -1, -1)
         self._said_s = 0.0
 
     def show(self, snapshot: Snapshot) -> None:
         """Say a line when something changed, or when it has been quiet for long."""
-        state = (snapshot.finished, snapshot.invalid)
+        self.tell_failures(snapshot)
+        state = (snapshot.finished, snapshot.invalid, len(snapshot.failures))
         quiet_s = time.monotonic() - self._said_s
         if state == self._last and quiet_s < LINE_EVERY_S:
             return
@@ -110,6 +119,7 @@ class LiveDisplay(Display):
 
     def show(self, snapshot: Snapshot) -> None:
         """Draw the display anew."""
+        self.tell_failures(snapshot)
         head = Text(summary(snapshot, self.left_s(snapshot)))
         bar = ProgressBar(total=max(1, snapshot.total), completed=snapshot.finished, width=60)
         self._live.update(Group(head, bar, self._lanes(snapshot)), refresh=True)
@@ -164,6 +174,10 @@ def summary(snapshot: Snapshot, left_s: float) -> str:
     ]
     if snapshot.invalid:
         parts.append(f"{snapshot.invalid} invalid")
+    if snapshot.failures:
+        parts.append(f"{len(snapshot.failures)} failed")
+    if snapshot.held_up:
+        parts.append(f"waiting: {snapshot.held_up}")
     if snapshot.reduced:
         parts.append(
             f"departures are late: {Rate(snapshot.allowed_bps // 10**6 * 10**6)} at once for now"

@@ -38,6 +38,7 @@ def result_text(results: RunResults) -> str:
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.summary.testbeds is not None:
         text += f"{results.summary.testbeds.sentence()}\n"
+    text += failures_text(results)
     text += left_out_text(results.summary.measures.damaged)
     if results.report is not None:
         text += f"report: {results.report}\n"
@@ -58,6 +59,15 @@ def left_out_text(damaged: Sequence[DamagedTrial]) -> str:
     if not damaged:
         return ""
     return f"left out: {len(damaged)} trial(s); {damaged[0].id}: {damaged[0].problem}\n"
+
+
+def failures_text(results: RunResults) -> str:
+    """How many attempts failed, what that costs, and why the last one did; empty: none."""
+    if not results.failures:
+        return ""
+    last = results.failures[-1]
+    sentence = results.summary.measures.run.failures_sentence
+    return f"{sentence}\nthe last that failed: {last.trial}: {last.reason}\n"
 
 
 def result_table(results: RunResults) -> Table:

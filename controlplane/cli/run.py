@@ -127,6 +127,8 @@ def carry_out(active: ActiveRun, place: TrialPlace | None = None) -> None:
     certificate = active.manifest.certificate
     if certificate is not None and certificate.state != "certified":
         display.say(certificate.detail)
+    if active.plan.memory_short:
+        display.say(active.plan.memory_short)
     try:
         with display:
             execute(active, display.show, place)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from ..contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
-from ..machine.control_loader import ControlsLostError
+from ..contract.errors import (
+    ConfigError,
+    HostError,
+    InternalError,
+    NashbedError,
+    TargetError,
+    is_repeatable,
+)
 from ..store.errors import DiskFullError
 from .request import Failure
 
 _CLASSES: dict[str, type[NashbedError]] = {
     each.__name__: each
-    for each in (
-        ConfigError, ControlsLostError, DiskFullError, HostError, InternalError, TargetError,
-    )
-}  # fmt: skip
-"""What the client tells apart: what ends a run, what another attempt may not meet again, and what
-is an exit code of its own."""
+    for each in (ConfigError, DiskFullError, HostError, InternalError, TargetError)
+}
+"""What the client tells apart: what dismisses a worker, and what is an exit code of its own."""
 
 
 def failure_of(error: Exception, words: str) -> Failure:
@@ -25,7 +28,8 @@ def failure_of(error: Exception, words: str) -> Failure:
         words: What is said of it.
     """
     kinds = (each.__name__ for each in type(error).__mro__ if each.__name__ in _CLASSES)
-    return Failure(kind=next(kinds, InternalError.__name__), message=words)
+    kind = next(kinds, InternalError.__name__)
+    return Failure(kind=kind, message=words, repeatable=is_repeatable(error))
 
 
 def error_of(failure: Failure) -> NashbedError:
@@ -34,4 +38,5 @@ def error_of(failure: Failure) -> NashbedError:
     Args:
         failure: What came.
     """
-    return _CLASSES.get(failure.kind, InternalError)(failure.message)
+    kind = _CLASSES.get(failure.kind, InternalError)
+    return kind(failure.message, repeatable=failure.repeatable)

@@ -111,10 +111,12 @@ class Failure(ContractModel):
     Attributes:
         kind: Name of the error's class.
         message: In words, with the worker's machine.
+        repeatable: Whether another attempt may go better.
     """
 
     kind: str
     message: str
+    repeatable: bool = False
 
 
 class Sent(ContractModel):

@@ -45,8 +45,6 @@ HOPELESS_S = 10.0
 """How long no worker may be fit for the run: others may be starting, or coming back."""
 TOGETHER_S = 10.0
 """How long the first trials wait for testbeds that have not answered yet."""
-MOST_DEATHS = 3
-"""Times that Dask may give a trial up, each after several workers have died with it."""
 Task = Callable[[str], TrialOutcome]
 """What a worker does with a `TrialAssignment` as JSON."""
 
@@ -112,13 +110,12 @@ class ClusterScheduler:
         self._address = address_of(client)  # a client that has given up does not know it any more
         self._bundle = bundle
         self._directory = directory
-        self._book = JobBook(first, work)
+        self._book = JobBook(first, work, directory.note_failure)
         self._notes = notes
         self._say = say
         self.task: Task = run_trial
         self._handed: dict[str, Handed] = {}
         self._adrift: set[str] = set()
-        self._deaths: dict[str, int] = {}
         self._done: queue.SimpleQueue[tuple[str, Future[TrialOutcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._hopeful_s = self._began_s = time.monotonic()
@@ -136,6 +133,7 @@ class ClusterScheduler:
                 on_progress(self._snapshot())
                 self._take_what_came(every_s)
             on_progress(self._snapshot())
+            self._book.require_results()
         except KeyboardInterrupt as error:
             raise Interrupted("stopped; finished trials are kept") from error
         except ClosedClientError as error:
@@ -279,13 +277,13 @@ class ClusterScheduler:
         try:
             outcome: TrialOutcome = future.result()
         except KilledWorker as error:
-            self._killed(trial, error)
+            self._killed(trial, job, error)
             return
         except (TimeoutError, CancelledError, OSError) as error:
             raise self._lost() from error
         self._notes.outcome(outcome)
         if outcome.failure:
-            self._failed(job, Failure.model_validate_json(outcome.failure))
+            self._failed(job, outcome)
         else:
             self._arrived(trial, job, outcome)
         self._leave(trial, job)
@@ -296,7 +294,7 @@ class ClusterScheduler:
             valid = self._seal(trial, outcome).valid
         except ParcelError as error:
             LOG.error("%s: %s", trial, error.message)
-            self._retry(job, error)
+            self._book.failed(job, f"worker {outcome.worker}", error)
         else:
             self._book.ended(job, valid)
 
@@ -323,32 +321,26 @@ class ClusterScheduler:
         LOG.info("trial %s: sealed, from worker %s", trial, outcome.worker)
         return record
 
-    def _killed(self, trial: str, error: KilledWorker) -> None:
-        """Dask has given a trial up, for several workers have died with it."""
-        self._deaths[trial] = self._deaths.get(trial, 0) + 1
+    def _killed(self, trial: str, job: Job, error: KilledWorker) -> None:
+        """Dask has given a trial up, for several workers have died with it: one attempt."""
         LOG.warning("%s: %s", trial, error)
-        if self._deaths[trial] >= MOST_DEATHS:
-            raise HostError(
-                f"{trial}: workers keep dying while they run it; does it need more memory than "
-                "they have? finished trials are kept"
-            ) from error
-        self._book.put_back(trial)
+        reason = HostError(
+            f"{trial}: workers keep dying while they run it; does it need more memory than they "
+            "have?"
+        )
+        self._book.failed(job, "several workers", reason)
+        self._leave(trial, job)
 
-    def _failed(self, job: Job, failure: Failure) -> None:
+    def _failed(self, job: Job, outcome: TrialOutcome) -> None:
+        """A worker has no result; where its disk is full, that is no failure of the attempt."""
+        failure = Failure.model_validate_json(outcome.failure)
         LOG.error("%s: %s", job.trial.attempt_id(job.attempt), failure.message)
         error = error_of(failure)
         if isinstance(error, DiskFullError):  # that worker takes no part any more
             self._recall()
-            self._book.enqueue([job], valid=True)  # the same attempt, at another worker
-            return
-        self._retry(job, error)
-
-    def _retry(self, job: Job, error: NashbedError) -> None:
-        """The next attempt after a temporary failure; raises the error when none is left."""
-        retries = self._book.retries(job, error)
-        if not retries:
-            raise error
-        self._book.enqueue(retries, valid=False)
+            self._book.enqueue(job)  # at another worker
+        else:
+            self._book.failed(job, f"worker {outcome.worker}", error)
 
     def _recall(self) -> None:
         """What has not begun may wait at a worker that takes no part any more: hand it out anew."""

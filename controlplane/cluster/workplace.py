@@ -18,7 +18,9 @@ from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, open_lab
 from ..machine.core_claims import claim_core
 from ..machine.make_session import local_session
+from ..machine.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.session import MakeSession, SessionRequest
+from ..plan.resources import guest_takes_bytes
 from ..store.run_directory import RunDirectory
 from .bundle import unpacked_controls
 from .request import RunBundle, TrialAssignment
@@ -72,6 +74,7 @@ class Workplace:
         )
         self._seats: dict[int, Seat] = {}
         self._lock = threading.Lock()
+        self._failed = False
         self.directory.trials.mkdir(parents=True, exist_ok=True)
         self._request = SessionRequest(
             bundle.run[:4],
@@ -87,16 +90,26 @@ class Workplace:
     def run(self, request: TrialAssignment) -> Sealed:
         """Run a trial and seal it in this worker's folder.
 
+        After one that failed it waits for memory first, though not for long.
+
         Args:
             request: Which one.
 
         Raises:
             NashbedError: It failed; nothing of it is left.
         """
-        seat = self._seat()
-        with seat.busy:
-            ground = Ground(self._scenario, self.directory, self.stop)
-            return ground.run(request.trial, request.attempt, seat.lab)
+        if self._failed:  # perhaps for want of memory
+            needed_bytes = guest_takes_bytes(request.trial.setting)
+            await_memory(needed_bytes, MEMORY_PAUSE_S, self.stop)
+        self._failed = False
+        try:
+            seat = self._seat()
+            with seat.busy:
+                ground = Ground(self._scenario, self.directory, self.stop)
+                return ground.run(request.trial, request.attempt, seat.lab)
+        except BaseException:
+            self._failed = True
+            raise
 
     def _seat(self) -> Seat:
         me = threading.get_ident()

@@ -1,4 +1,6 @@
-"""The errors that users see, each kind with its exit code."""
+"""The errors that users see: each kind with its exit code, and whether a trial is tried again."""
+
+import errno
 
 from .shared import CONSTANTS
 
@@ -17,15 +19,21 @@ class NashbedError(Exception):
     Attributes:
         message: Where, what is wrong, and what to do; one line for each mistake.
         exit_code: Exit code of the process.
+        repeatable: Whether a trial that ended with it may succeed when it is tried again.
     """
 
     exit_code: int = EXIT_INTERNAL
+    repeatable: bool = False
 
-    def __init__(self, message: str, exit_code: int | None = None) -> None:
+    def __init__(
+        self, message: str, exit_code: int | None = None, repeatable: bool | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         if exit_code is not None:
             self.exit_code = exit_code
+        if repeatable is not None:
+            self.repeatable = repeatable
 
 
 class ConfigError(NashbedError):
@@ -41,9 +49,16 @@ class TargetError(NashbedError):
 
 
 class HostError(NashbedError):
-    """The machine lacks something: root, huge pages, disk, an interface (exit code 4)."""
+    """The machine failed, perhaps only at this moment (exit code 4)."""
 
     exit_code = EXIT_HOST
+    repeatable = True
+
+
+class PrerequisiteError(HostError):
+    """The machine lacks what every trial needs: root, a kernel, a program, a built file."""
+
+    repeatable = False
 
 
 class InternalError(NashbedError):
@@ -56,3 +71,17 @@ class Interrupted(NashbedError):  # noqa: N818 - a request, not a failure
     """The user stopped the command (exit code 130, as in shells)."""
 
     exit_code = EXIT_INTERRUPTED
+
+
+def is_repeatable(error: BaseException) -> bool:
+    """Whether a trial that ended with an error may succeed when it is tried again.
+
+    It may where its host or its guest failed, and not what was asked of them.
+
+    Args:
+        error: The error; one that is not ours is a mistake of ours, unless memory ran out.
+    """
+    if isinstance(error, NashbedError):
+        return error.repeatable
+    out_of_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+    return isinstance(error, MemoryError) or out_of_memory

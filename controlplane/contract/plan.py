@@ -77,6 +77,7 @@ class Plan(ContractModel):
         estimated_disk_bytes: Upper estimate of the disk space needed.
         capacity: What the testbed carries at once; null in plans of earlier versions.
         capacity_from: Whether that was stated, measured or assumed, in words.
+        memory_short: How memory limits the trials at once, in words; empty: it does not.
         isolated: Whether each lane is a machine of its own, so that lanes alone limit.
         virtual_time: Whether trials take as long as they are computed, not as their clocks have it.
     """
@@ -93,6 +94,7 @@ class Plan(ContractModel):
     estimated_disk_bytes: int
     capacity: Capacity | None = None
     capacity_from: str = ""
+    memory_short: str = ""
     isolated: bool = False
     virtual_time: bool = False
 

@@ -599,7 +599,8 @@ class Scenario(ContractModel):
         seed: Seed of everything random.
         kernel: Kernel of the hosts in virtual time, by the beginning of its release, in quotes:
             "6.12"; left out: the testbed's.
-        max_attempts: The most attempts at a trial, as long as it is invalid.
+        max_attempts: The most attempts at a trial, as long as it is invalid, or its host or guest
+            fails.
         sweep: What is varied.
         equilibrium: How equilibria are searched for.
         telemetry: What is kept.

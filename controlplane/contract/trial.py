@@ -15,6 +15,7 @@ from .target import Applied, Arrivals, BottleneckProgram
 from .units import bytes_in_flight
 
 TRIAL_FORMAT: Final = 1
+FAILURES_FORMAT: Final = 1
 
 Kind = tuple[int, str]
 """Group and strategy: flows of one kind are alike."""
@@ -292,3 +293,33 @@ class TrialRecord(ContractModel):
     flow_generator: GeneratorTotals
     digests: TrialDigests | None = None
     ran_on: RanOn | None = None
+
+
+class FailedAttempt(ContractModel):
+    """An attempt at a trial that its host or its guest ended: it has no tables.
+
+    Attributes:
+        trial: The attempt's id; the attempt that was made in its stead has the same.
+        where: The lane or the worker that had it.
+        failed_utc: Wall-clock time of its end (ISO 8601).
+        reason: What ended it.
+        repeated: Whether its trial had an attempt left.
+    """
+
+    trial: str
+    where: str
+    failed_utc: str
+    reason: str
+    repeated: bool
+
+
+class FailedAttempts(ContractModel):
+    """failures.json: every attempt of a run that failed, in the order of their ends.
+
+    Attributes:
+        format: Version of this layout.
+        attempts: The attempts.
+    """
+
+    format: Literal[1] = FAILURES_FORMAT
+    attempts: tuple[FailedAttempt, ...] = ()

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..contract.errors import is_repeatable
+from ..machine.guest_checks import GUEST_MEMORY_BYTES
+from ..machine.log import LOG
+from ..machine.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.session import MakeSession, SessionRequest
 from ..targets import capabilities_of
 from .lab import Lab, open_lab, quietly
+
+OPENING_ATTEMPTS = 3
 
 OpenLab = Callable[[SessionRequest], Lab]
 """Opens a session and loads the target."""
@@ -46,7 +52,30 @@ class Labs:
     def __init__(self, open_one: OpenLab, requests: Sequence[SessionRequest]) -> None:
         self._open_one = open_one
         self._requests = requests
-        self._labs = {0: open_one(requests[0])}
+        self._labs = {0: self._opened_first()}
+
+    def _opened_first(self) -> Lab:
+        """The first lab; a guest that does not boot is tried again, as it is in a trial."""
+        request = self._requests[0]
+        left = OPENING_ATTEMPTS if capabilities_of(request.testbed).isolated else 1
+        while True:
+            left -= 1
+            try:
+                return self._open_one(request)
+            except Exception as error:
+                if not left or not is_repeatable(error):
+                    raise
+                LOG.warning("the first guest failed, and is tried again: %s", error)
+                await_memory(GUEST_MEMORY_BYTES, MEMORY_PAUSE_S)
+
+    def held_bytes(self, lane: Hashable) -> int:
+        """The memory that the guest of a lane has taken so far.
+
+        Args:
+            lane: A lane with a lab of its own.
+        """
+        lab = self._labs.get(lane) if isinstance(lane, int) else None
+        return 0 if lab is None else lab.session.peak_memory_bytes
 
     @property
     def first(self) -> Lab:

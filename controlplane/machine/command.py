@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..contract.errors import HostError
+from ..contract.errors import HostError, PrerequisiteError
 from .log import LOG
 
 TIMEOUT_S = 20.0
@@ -80,7 +80,7 @@ def attempt(
             check=False,
         )
     except FileNotFoundError as error:
-        raise HostError(f"{args[0]}: not installed; `make setup` installs it") from error
+        raise PrerequisiteError(f"{args[0]}: not installed; `make setup` installs it") from error
     except subprocess.TimeoutExpired as error:
         LOG.error("command %s: no end within %s s", shlex.join(args), timeout_s)
         raise CommandTimeoutError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import socket
 import threading
 import time
@@ -76,7 +78,8 @@ class ControlClient:
             self._socket.connect(str(path))
         except OSError as error:
             self._socket.close()
-            raise TargetError(f"{path}: cannot connect to the {peer}: {error}") from error
+            problem = f"{path}: cannot connect to the {peer}: {error}"
+            raise TargetError(problem, repeatable=True) from error
 
     def call(self, op: str, **arguments: Any) -> dict[str, object]:
         """Send a request and return the answer, without its `ok`.
@@ -154,7 +157,8 @@ class ControlClient:
             raise TargetError(f"{self._peer}: {op}: the answer is not an object with `ok`")
         if not answer["ok"]:
             reason = " ".join(str(answer.get("error", "no reason given")).split())[:500]
-            raise TargetError(f"{self._peer}: {op}: {reason}")
+            short = os.strerror(errno.ENOMEM) in reason
+            raise TargetError(f"{self._peer}: {op}: {reason}", repeatable=short)
         del answer["ok"]
         return answer
 

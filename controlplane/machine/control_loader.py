@@ -27,6 +27,8 @@ NAME = "nashbed-cc"
 class ControlsLostError(HostError):
     """The controls of a run are no longer registered: no attempt at a trial can go better."""
 
+    repeatable = False
+
 
 class RegisteredControls:
     """Congestion controls in this machine's kernel, until they are closed.

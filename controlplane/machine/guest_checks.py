@@ -7,11 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from ..contract.errors import HostError
+from ..contract.errors import HostError, PrerequisiteError
 from ..contract.testbed import Testbed
 from . import command
-from .guest_kernel import MEMORY_FOLDER, WRAPPERS
+from .guest_kernel import WRAPPERS
 from .kernels import find_kernel
+from .memory import MEMORY_FOLDER
 from .paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY, built
 
 GUEST_MEMORY_BYTES = 300 * 10**6
@@ -45,7 +46,9 @@ def require_wrappers() -> None:
     """Raise HostError when a program that a guest is started through is missing."""
     missing = [program for program in WRAPPERS if shutil.which(program) is None]
     if missing:
-        raise HostError(f"not installed: {', '.join(missing)}; `apt install util-linux coreutils`")
+        raise PrerequisiteError(
+            f"not installed: {', '.join(missing)}; `apt install util-linux coreutils`"
+        )
 
 
 def require_memory(folder: Path) -> None:
@@ -56,9 +59,11 @@ def require_memory(folder: Path) -> None:
     try:
         status = os.statvfs(folder)
     except OSError as error:
-        raise HostError(f"{folder}: {error.strerror}; guests keep their memory there") from error
+        raise PrerequisiteError(
+            f"{folder}: {error.strerror}; guests keep their memory there"
+        ) from error
     if status.f_flag & os.ST_NOEXEC:
-        raise HostError(
+        raise PrerequisiteError(
             f"{folder}: mounted noexec, but guests execute what is in their memory there; "
             f"`mount -o remount,exec {folder}`"
         )
@@ -82,12 +87,14 @@ def require_tracing(scope: Path) -> None:
     except OSError:
         forbidden = False
     if forbidden:
-        raise HostError(f"{scope} is {NOBODY}: no process may be traced; write 1 and restart")
+        raise PrerequisiteError(
+            f"{scope} is {NOBODY}: no process may be traced; write 1 and restart"
+        )
     args = [sys.executable, "-I", "-S", "-c", TRACE_ME]
     done = command.attempt(args, timeout_s=TRACE_TIMEOUT_S)
     if done.code != 0:
         reason = (done.err.strip().splitlines() or [f"exit code {done.code}"])[-1]
-        raise HostError(
+        raise PrerequisiteError(
             f"ptrace: {reason}; guests need it: start the container with `--cap-add=SYS_PTRACE` "
             "or a seccomp profile that allows ptrace"
         )

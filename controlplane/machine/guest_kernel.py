@@ -6,16 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .kernels import GuestKernel
+from .memory import MEMORY_FOLDER
 from .paths import GUEST_INIT, VIRTUAL_LIBRARY, built
 from .process import Process
 from .state import StateFile, end_descendants
 
-MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 - where the kernel maps the guest's memory from
 START_TIME_NS = 10**18
 """Of the guest's wall clock: a fixed one, for results depend on it."""
 PANIC = "Kernel panic"
-WRAPPERS = ("setpriv", "env", "prlimit", "taskset", "setarch")
+WRAPPERS = ("setpriv", "env", "prlimit", "choom", "taskset", "setarch")
 """The programs that a kernel is started through."""
+KILLED_FIRST = 1000
+"""Where memory runs out, the kernel's OOM killer takes a guest before anything else: one attempt at
+one trial is lost with it, and not the run."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def kernel_command(settings: GuestSettings) -> list[str]:
     variables = [f"NASHBED_SEED={settings.seed}", f"TMPDIR={MEMORY_FOLDER}", f"HOME={scratch}"]
     pinned = [] if settings.core is None else ["taskset", "-c", str(settings.core)]
     return [
-        *("env", *variables, "prlimit", "--core=0", *pinned, "setarch", "-R"),
+        *("env", *variables, "prlimit", "--core=0", "choom", "-n", str(KILLED_FIRST), "--"),
+        *(*pinned, "setarch", "-R"),
         str(settings.kernel.binary),
         f"mem={settings.memory_bytes // 2**20}M",
         *("time-travel=inf-cpu", f"time-travel-start={START_TIME_NS}"),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..contract.control import ControlFile, control_sources
-from ..contract.errors import ConfigError, HostError
+from ..contract.errors import ConfigError, HostError, PrerequisiteError
 from ..store.staging import Staging, remove_stale
 from . import command
 from .kernels import GuestKernel, make_command
@@ -62,12 +62,12 @@ def module_of(kernel: GuestKernel, control: ControlFile) -> Path:
 def _require_means(kernel: GuestKernel) -> None:
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
-        raise HostError(
+        raise PrerequisiteError(
             f"{', '.join(missing)}: not installed, and congestion controls of one file are built "
             "with it in virtual time; `make setup` installs it"
         )
     if not (kernel.tree / "Makefile").is_file():
-        raise HostError(
+        raise PrerequisiteError(
             f"{kernel.tree}: missing, and congestion controls of one file are built with it; "
             f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
         )
@@ -80,7 +80,7 @@ def _alone(folder: Path) -> Iterator[None]:
         folder.mkdir(exist_ok=True)
         lock = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise HostError(f"{folder}: cannot be written: {error.strerror}") from error
+        raise PrerequisiteError(f"{folder}: cannot be written: {error.strerror}") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -99,7 +99,7 @@ def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
                 raise _failure(kernel, control, work, sources, done.err)
             staging.publish(work / f"{control.name}.ko", module)
     except OSError as error:
-        raise HostError(f"{error.filename}: {error.strerror}") from error
+        raise PrerequisiteError(f"{error.filename}: {error.strerror}") from error
 
 
 def _lay_out(work: Path, control: ControlFile) -> dict[Path, Path]:
@@ -131,7 +131,7 @@ def _failure(
         return ConfigError(f"{named}:{compiler['place']}: {compiler['what']} ({where})")
     if linker := _LINKER.search(errors):
         return ConfigError(f"{control.source}: {linker['symbol']} is not there ({where})")
-    return HostError(f"{control.source}: not built {where}: {_first_words(errors)}")
+    return PrerequisiteError(f"{control.source}: not built {where}: {_first_words(errors)}")
 
 
 def _first_words(errors: str) -> str:

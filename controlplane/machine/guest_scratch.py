@@ -12,7 +12,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from ..contract.errors import HostError
+from ..contract.errors import PrerequisiteError
 from ..store.staging import remove_stale
 from . import cleanup
 from .log import LOG
@@ -48,7 +48,7 @@ def open_scratch(folder: Path, run_id: str, run_dir: Path) -> StateFile:
     name = f"{run_id}-{os.getpid()}-{next(_numbers)}"
     scratch = folder / name
     if len(os.fsencode(scratch / LONGEST_NAME)) > SOCKET_PATH_BYTES:
-        raise HostError(
+        raise PrerequisiteError(
             f"{scratch}: too long a path for UNIX sockets; set XDG_RUNTIME_DIR or TMPDIR to a "
             "shorter one"
         )
@@ -91,7 +91,9 @@ def make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise HostError(f"{folder}: {error.strerror}; set XDG_RUNTIME_DIR or TMPDIR") from error
+        raise PrerequisiteError(
+            f"{folder}: {error.strerror}; set XDG_RUNTIME_DIR or TMPDIR"
+        ) from error
     _require_own(folder)
 
 
@@ -99,4 +101,6 @@ def _require_own(folder: Path) -> None:
     """Others may write to the folder around it: refuse one that is theirs."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise HostError(f"{folder}: not a folder of this user; remove it, or set XDG_RUNTIME_DIR")
+        raise PrerequisiteError(
+            f"{folder}: not a folder of this user; remove it, or set XDG_RUNTIME_DIR"
+        )

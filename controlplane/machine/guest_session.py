@@ -195,7 +195,8 @@ class GuestSession(Session):
     @property
     def peak_memory_bytes(self) -> int:
         """The most memory that the running guest has had, its processes included."""
-        return peak_memory_bytes(self._kernel.pid) if self._kernel is not None else 0
+        kernel = self._kernel  # other threads ask, too
+        return peak_memory_bytes(kernel.pid) if kernel is not None else 0
 
     @property
     def sysctls(self) -> dict[str, str]:

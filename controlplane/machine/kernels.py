@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..contract.errors import HostError
+from ..contract.errors import PrerequisiteError
 from .log import LOG
 from .paths import UML
 
@@ -35,7 +35,7 @@ ANSWER_S = 30.0
 """How long a kernel may take to say its release; it takes milliseconds."""
 
 
-class NoKernelError(HostError):
+class NoKernelError(PrerequisiteError):
     """No kernel of the wanted release is built here."""
 
 
@@ -230,9 +230,9 @@ def _require_unchanged(kernel: GuestKernel) -> None:
     try:
         status = kernel.binary.stat()
     except OSError as error:
-        raise HostError(f"{kernel.binary}: {error.strerror}; {remedy}") from error
+        raise PrerequisiteError(f"{kernel.binary}: {error.strerror}; {remedy}") from error
     if _digest_of(kernel.binary, status.st_mtime_ns, status.st_size) != kernel.binary_digest:
-        raise HostError(f"{kernel.binary}: not the program that was built; {remedy}")
+        raise PrerequisiteError(f"{kernel.binary}: not the program that was built; {remedy}")
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ..contract.errors import HostError
+from ..contract.errors import HostError, PrerequisiteError
 from .log import LOG
 
 
@@ -48,7 +48,7 @@ def follow(
             start_new_session=True,
         )
     except FileNotFoundError as error:
-        raise HostError(f"{args[0]}: not installed; `make setup` installs it") from error
+        raise PrerequisiteError(f"{args[0]}: not installed; `make setup` installs it") from error
     assert process.stdout is not None
     lines: list[str] = []
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..contract.errors import HostError
+from ..contract.errors import PrerequisiteError
 
 ROOT = Path(__file__).resolve().parents[2]
 """The checkout: the control plane is one of its top-level folders."""
@@ -40,7 +40,7 @@ GUEST_CONFIGURATION = UML / "kernel.config"
 def built(path: Path) -> Path:
     """A program that `make` builds; raises HostError when it is missing."""
     if not path.is_file():
-        raise HostError(f"{path}: not built; run `make build`")
+        raise PrerequisiteError(f"{path}: not built; run `make build`")
     return path
 
 
@@ -53,7 +53,7 @@ def artefact(place: str, folder: Path = P4SRC) -> Path:
     """
     path = folder / place
     if not path.exists():
-        raise HostError(f"{path}: missing; restore it from git, or see p4src/README.md")
+        raise PrerequisiteError(f"{path}: missing; restore it from git, or see p4src/README.md")
     return path
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..contract.control import ControlFile
-from ..contract.errors import HostError
+from ..contract.errors import HostError, PrerequisiteError
 from ..contract.testbed import Testbed
 from . import cleanup
 from .control_build import object_of
@@ -64,7 +64,7 @@ def check_before_cleanup(testbed: Testbed) -> None:
 def require_root() -> None:
     """Raise HostError unless this is root."""
     if os.geteuid() != 0:
-        raise HostError(
+        raise PrerequisiteError(
             "not root: network namespaces and AF_XDP need root; run it with sudo, or with "
             "`--testbed virtual`, which needs none"
         )
@@ -74,19 +74,21 @@ def require_tools() -> None:
     """Raise HostError for a command that is missing."""
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
-        raise HostError(f"not installed: {', '.join(missing)}; run `make setup`")
+        raise PrerequisiteError(f"not installed: {', '.join(missing)}; run `make setup`")
 
 
 def require_capture() -> None:
     """Raise HostError when tcpdump is missing; only `telemetry.capture: true` needs it."""
     if shutil.which("tcpdump") is None:
-        raise HostError("telemetry.capture needs tcpdump, which is not installed; `make setup`")
+        raise PrerequisiteError(
+            "telemetry.capture needs tcpdump, which is not installed; `make setup`"
+        )
 
 
 def require_forwarder() -> None:
     """Raise HostError when dpdk-testpmd is missing; only the comparison with it needs it."""
     if shutil.which(TESTPMD) is None:
-        raise HostError(
+        raise PrerequisiteError(
             f"{TESTPMD}: not installed, and the comparison needs it; `apt install dpdk-dev`"
         )
 
@@ -95,7 +97,7 @@ def require_switch(testbed: Testbed) -> None:
     """Raise HostError when the testbed's switch program is not on this machine."""
     program = testbed.switch.local_program if testbed.switch else None
     if program is not None and shutil.which(program) is None:
-        raise HostError(
+        raise PrerequisiteError(
             f"{program}: not on PATH, and testbed {testbed.name!r} runs it; it is part of "
             "p4lang's behavioral-model: install package p4lang-bmv2, or set switch.program"
         )
@@ -107,7 +109,7 @@ def require_cores(testbed: Testbed) -> None:
     for key in ("core", "service_core"):
         core = getattr(testbed.dataplane, key)
         if core >= cores:
-            raise HostError(
+            raise PrerequisiteError(
                 f"testbed {testbed.name!r}: dataplane.{key} is {core}, but this machine has "
                 f"cores 0 to {cores - 1}"
             )
@@ -127,7 +129,7 @@ def require_huge_pages(testbed: Testbed) -> None:
     remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
     pages, size = free_huge_pages()
     if pages * size < testbed.dataplane.memory.bytes:
-        raise HostError(
+        raise PrerequisiteError(
             f"{pages} huge pages of {size >> 20} MiB are free, "
             f"{-(-testbed.dataplane.memory.bytes // max(size, 1))} are needed; {remedy}"
         )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import queue
 import shlex
@@ -19,16 +20,31 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from ..contract.errors import HostError, Interrupted, NashbedError, TargetError
+from ..contract.errors import (
+    EXIT_CONFIG,
+    EXIT_HOST,
+    EXIT_INTERNAL,
+    EXIT_TARGET,
+    HostError,
+    Interrupted,
+    NashbedError,
+    PrerequisiteError,
+    TargetError,
+)
 from .clock import SYSTEM_CLOCK, Clock
 from .log import LOG
+from .memory import oom_kills
 from .procfs import start_time
 from .state import ChildProcess, StateFile
 
 STOP_GRACE_S = 3.0
-_ERRORS: dict[int, type[NashbedError]] = {3: TargetError, 4: HostError}
-TARGETS = ("dataplane", "switch", "testpmd", "guest")
+_ERRORS: dict[int, type[NashbedError]] = {EXIT_TARGET: TargetError, EXIT_HOST: HostError}
+SHARED = ("dataplane", "switch", "testpmd")
+"""Programs that all lanes share: when one has ended, no attempt at a trial can go better."""
+TARGETS = (*SHARED, "guest")
 """Processes whose failure is the target's, not the host's."""
+REFUSALS = (EXIT_CONFIG, EXIT_TARGET, EXIT_INTERNAL)
+"""Exit codes of a program that has refused what it was asked for, and would again."""
 
 
 def json_event(line: str) -> dict[str, Any] | None:
@@ -38,6 +54,19 @@ def json_event(line: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return message if isinstance(message, dict) else None
+
+
+def ending(code: int | None) -> str:
+    """How a process ended, in brackets; empty where it has not.
+
+    Args:
+        code: Its exit code; a negative one is the number of the signal that killed it.
+    """
+    if code is None:
+        return ""
+    if -code in tuple(signal.Signals):
+        return f" (killed by {signal.Signals(-code).name})"
+    return f" (exit code {code})"
 
 
 class ManagedProcess(ABC):
@@ -138,11 +167,14 @@ class ManagedProcess(ABC):
         return self.last_words[-1] if self.last_words else ""
 
     def _described(self, problem: str, code: int | None) -> NashbedError:
-        """An error of the kind that the process and its exit code stand for."""
+        """An error of the kind that the process and its exit code stand for.
+
+        A trial is tried again unless the program is every lane's, or has refused.
+        """
         words = f": {self._cause()}" if self._cause() else ""
-        ended = f" (exit code {code})" if code is not None else ""
         kind = _ERRORS.get(code or 0, TargetError if self.name in TARGETS else HostError)
-        return kind(f"{self.name} {problem}{ended}{words}")
+        repeatable = self.name not in SHARED and code not in REFUSALS
+        return kind(f"{self.name} {problem}{ending(code)}{words}", repeatable=repeatable)
 
 
 class Process(ManagedProcess):
@@ -170,6 +202,7 @@ class Process(ManagedProcess):
         super().__init__(name, SYSTEM_CLOCK)
         self._read_event = read_event
         self._state = state
+        self._oom_kills = oom_kills()
         self._last_words: deque[str] = deque(maxlen=20)
         self._log = log_path.open("a", encoding="utf-8") if log_path else None
         wrapped = ["setpriv", "--pdeathsig", "KILL", "--", *args]
@@ -203,6 +236,12 @@ class Process(ManagedProcess):
             self._popen.stdin.flush()
         except (BrokenPipeError, OSError) as error:
             raise self.failure("has closed its input") from error
+
+    def _cause(self) -> str:
+        """Its last words; of one that was killed, whether memory had run out."""
+        if self.poll() == -signal.SIGKILL and oom_kills() > self._oom_kills:
+            return "memory ran out, and the kernel's OOM killer ended processes"
+        return super()._cause()
 
     def _next_event(self, deadline_ns: int) -> dict[str, Any] | None:
         return self._events.get(timeout=0.1)
@@ -317,4 +356,5 @@ def _popen(name: str, args: Sequence[str]) -> subprocess.Popen[str]:
             start_new_session=True,
         )
     except OSError as error:
-        raise HostError(f"{name}: cannot start {args[0]}: {error.strerror}") from error
+        kind = HostError if error.errno in (errno.ENOMEM, errno.EAGAIN) else PrerequisiteError
+        raise kind(f"{name}: cannot start {args[0]}: {error.strerror}") from error

@@ -82,6 +82,11 @@ class Session(ABC):
     def connect_switch(self, timeout_s: float) -> socket.socket:
         """A connection to the port at which the switch program is controlled."""
 
+    @property
+    def peak_memory_bytes(self) -> int:
+        """The most memory that the running guest has had; 0 where there is none."""
+        return 0
+
     @abstractmethod
     def connect_hosts(self) -> None:
         """Finish the hosts' interfaces once the data plane is up."""

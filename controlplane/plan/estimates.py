@@ -68,8 +68,9 @@ def most_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resource
     """
     demands = [demand_of(trial.setting) for trial in trials]
     by_rate = _fitting([demand.rate_bps for demand in demands], available.rate_bps)
-    by_memory = _fitting([demand.packets for demand in demands], available.packets)
-    return max(1, min(lanes, by_rate, by_memory))
+    by_packets = _fitting([demand.packets for demand in demands], available.packets)
+    by_memory = _fitting([demand.memory_bytes for demand in demands], available.memory_bytes)
+    return max(1, min(lanes, by_rate, by_packets, by_memory))
 
 
 def _fitting(parts: Sequence[int], whole: int) -> int:
@@ -78,12 +79,13 @@ def _fitting(parts: Sequence[int], whole: int) -> int:
 
 
 def trials_at_once(trials: Sequence[PlannedTrial], lanes: int, available: Resources) -> int:
-    """Trials side by side: each of the largest rate, and of the average packet memory."""
+    """Trials side by side: each of the largest rate, and of the average memory."""
     demands = [demand_of(trial.setting) for trial in trials]
     by_rate = available.rate_bps // max(demand.rate_bps for demand in demands)
     total = sum(demands, NO_RESOURCES)
-    by_memory = available.packets * len(demands) // total.packets
-    return max(1, min(lanes, by_rate, by_memory))
+    by_packets = available.packets * len(demands) // total.packets
+    by_memory = available.memory_bytes * len(demands) // total.memory_bytes
+    return max(1, min(lanes, by_rate, by_packets, by_memory))
 
 
 def trial_table_bytes(scenario: Scenario, setting: Setting) -> int:

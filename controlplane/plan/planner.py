@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ..contract.errors import ConfigError, TargetError
 from ..contract.plan import Plan, PlannedTrial
@@ -20,7 +21,7 @@ from .estimates import (
     trials_at_once,
 )
 from .mixes import mix_label, scenario_mixes
-from .resources import UNLIMITED_RESOURCES, held_packets, resources_of
+from .resources import UNLIMITED, UNLIMITED_RESOURCES, held_packets, resources_of
 from .seeds import derive
 from .settings import scenario_settings
 from .trial_time import trial_time
@@ -40,6 +41,7 @@ def make_plan(
     resolve: Resolve | None = None,
     expected_rounds: ExpectedRounds | None = None,
     highest_rate: Rate | None = None,
+    memory_bytes: int = UNLIMITED,
 ) -> Plan:
     """Plan every trial of a scenario on a testbed.
 
@@ -50,6 +52,7 @@ def make_plan(
         resolve: Says what it would really do; None: that is not looked at.
         expected_rounds: Says what an adaptive search will take; None: every mix is counted.
         highest_rate: Of a trial that runs alone; None: the testbed's capacity.
+        memory_bytes: What guests may take together, where each trial has a machine of its own.
 
     Raises:
         ConfigError: The target or the testbed cannot do what the scenario asks for.
@@ -60,7 +63,9 @@ def make_plan(
         _check_setting(scenario, testbed, capabilities, setting, program)
     expected = _expected(scenario, settings, resolve) if resolve else {}
     trials = _order(scenario, settings, scenario_mixes(scenario), expected)
-    available = UNLIMITED_RESOURCES if capabilities.isolated else resources_of(testbed)
+    available = resources_of(testbed)
+    if capabilities.isolated:
+        available = replace(UNLIMITED_RESOURCES, memory_bytes=memory_bytes)
     lanes = most_at_once(trials, _lanes(scenario, testbed, capabilities), available)
     trial_ns = scenario.longest.ns
     takes = trial_time(capabilities.virtual_time, trial_ns, scenario.total_flows)

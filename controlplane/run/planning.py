@@ -9,9 +9,11 @@ from ..config import Loaded, check_utility
 from ..contract.control import ControlFile
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
-from ..contract.testbed import Testbed
+from ..contract.testbed import MIB, Testbed
 from ..machine.kernels import find_kernel
+from ..machine.memory import MemoryRoom, memory_room
 from ..plan.planner import ExpectedRounds, make_plan
+from ..plan.resources import UNLIMITED, guest_takes_bytes
 from ..targets.registry import capabilities_of, preview, resolve
 from .controls import controls_of, require_strategies
 from .standing import EACH_SEAT, standing, with_capacity, with_seats
@@ -58,6 +60,7 @@ def plan_with(
     else:
         loaded, capacity_from = with_seats(testbed, seats), EACH_SEAT
     bed = loaded.model
+    room = memory_room() if seats is None and bed.is_virtual else None
     # A calibration measures many lanes together: it is no reason to refuse one fast trial.
     highest_rate = max(bed.capacity.rate, testbed.model.capacity.rate)
     plan = make_plan(
@@ -67,9 +70,23 @@ def plan_with(
         partial(resolve, bed),
         expected_rounds,
         highest_rate,
+        UNLIMITED if room is None else room.free_bytes,
     )
     require_kernels(plan)
-    return plan.model_copy(update={"capacity_from": capacity_from})
+    short = "" if room is None else _memory_short(plan, bed.capacity.lanes, room)
+    return plan.model_copy(update={"capacity_from": capacity_from, "memory_short": short})
+
+
+def _memory_short(plan: Plan, lanes: int, room: MemoryRoom) -> str:
+    """Why a plan has fewer lanes than its testbed: for want of memory; empty: it has not."""
+    if plan.lanes >= min(lanes, len(plan.trials)):
+        return ""
+    takes = sorted({guest_takes_bytes(trial.setting) // MIB for trial in plan.trials})
+    range_text = " to ".join(map(str, dict.fromkeys((takes[0], takes[-1]))))
+    return (
+        f"memory for {plan.lanes} of {lanes} lanes: {max(0, room.free_bytes) // MIB} MiB free "
+        f"({room.place}), and a trial takes {range_text} MiB"
+    )
 
 
 def require_kernels(plan: Plan) -> None:

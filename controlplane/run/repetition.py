@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from ..contract.plan import Plan
 from ..contract.trial import TrialRecord
 from ..store.trial_comparison import RepeatedTrial, compare_trials
 from .work import Job
+
+MOST_FAILURES = 3
+"""Times that a trial may fail for its host or guest."""
 
 
 class Repetition:
@@ -33,6 +37,7 @@ class Repetition:
         self._repeated = repeated
         self.keep = keep
         self._lock = threading.Lock()
+        self._failed: Counter[tuple[str, int]] = Counter()
         self._compared: dict[str, RepeatedTrial] = {}
         self.total = len(self._jobs)
 
@@ -54,13 +59,19 @@ class Repetition:
         """Compare a trial that was run again; nothing follows from it."""
         name = job.trial.attempt_id(job.attempt)
         folder = self._repeated / name
-        if folder.is_dir():  # else the attempt failed, which ends the verification
-            compared = compare_trials(self._sealed / name, folder)
-            if not self.keep:
-                shutil.rmtree(folder)
-            with self._lock:
-                self._compared[name] = compared
+        compared = compare_trials(self._sealed / name, folder)
+        if not self.keep:
+            shutil.rmtree(folder)
+        with self._lock:
+            self._compared[name] = compared
         return []
+
+    def failed(self, job: Job) -> list[Job]:
+        """The trial again; one that fails again and again is not compared."""
+        with self._lock:
+            self._failed[job.trial.key, job.attempt] += 1
+            left = self._failed[job.trial.key, job.attempt] < MOST_FAILURES
+        return [job] if left else []
 
 
 def key_of(record: TrialRecord) -> str:

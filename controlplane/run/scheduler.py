@@ -9,8 +9,16 @@ from collections.abc import Callable
 from ..contract.errors import Interrupted
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
-from ..plan.resources import NO_RESOURCES, UNLIMITED_RESOURCES, Resources, demand_of
-from .job_book import JobBook
+from ..machine.memory import MEMORY_PAUSE_S, MemoryRoom
+from ..plan.resources import (
+    NO_RESOURCES,
+    UNLIMITED_RESOURCES,
+    Resources,
+    demand_of,
+    guest_takes_bytes,
+)
+from .guest_memory import GuestMemory, shortage
+from .job_book import JobBook, OnFailure
 from .load_limit import LoadLimit
 from .snapshot import OnProgress, Snapshot
 from .steps import OnStep, TrialStep
@@ -21,10 +29,11 @@ Execute = Callable[[Job, int, OnStep], TrialRecord]
 
 
 class LaneScheduler:
-    """Packs trials onto lanes by rate and packet memory.
+    """Packs trials onto lanes by rate, packet memory and the memory of guests.
 
-    A failed attempt (a flow that did not connect) counts like an invalid one. A dead target,
-    a full disk or controls that are lost end the run: every other trial would fail as well.
+    An attempt that its host or its guest ended is one failed attempt (see `JobBook.failed`). What
+    another attempt would meet again ends the run: a dead target that all lanes share, a full disk,
+    controls that are lost.
 
     Args:
         first: The first jobs, started in this order as far as they fit.
@@ -33,13 +42,25 @@ class LaneScheduler:
         available: What trials may take at once; less rate while departures are late (see
             `load_limit`), unless lanes share nothing.
         execute: Runs one job.
+        on_failure: Keeps the attempts that failed.
+        memory: What guests may still take; None: there are none.
     """
 
     def __init__(
-        self, first: list[Job], work: Work, lanes: int, available: Resources, execute: Execute
+        self,
+        first: list[Job],
+        work: Work,
+        lanes: int,
+        available: Resources,
+        execute: Execute,
+        on_failure: OnFailure,
+        memory: GuestMemory | None = None,
     ) -> None:
         self.stop = threading.Event()
-        self._book = JobBook(first, work)
+        self._book = JobBook(first, work, on_failure)
+        self._memory = memory
+        self._held_up = ""
+        self._pause_until_s = 0.0
         self._packets = available.packets
         shared = available != UNLIMITED_RESOURCES
         self._limit = LoadLimit(available.rate_bps, adapts=shared)
@@ -74,6 +95,7 @@ class LaneScheduler:
         on_progress(self.snapshot())
         if self._error is not None:
             raise self._error
+        self._book.require_results()
 
     def _halt(self) -> None:
         """End all lanes and wait for them: each restores what it was using."""
@@ -87,7 +109,8 @@ class LaneScheduler:
     def snapshot(self) -> Snapshot:
         """Where the run stands."""
         with self._book.changed:
-            return self._book.snapshot(self._limit.allowed_bps, self._limit.reduced)
+            held_up = self._held_up if self._book.waiting else ""
+            return self._book.snapshot(self._limit.allowed_bps, self._limit.reduced, held_up)
 
     def _run_lane(self, lane: int) -> None:
         while (job := self._take(lane)) is not None:
@@ -102,12 +125,20 @@ class LaneScheduler:
             self._book.ended(job, record.valid)
         except Exception as error:
             LOG.exception("trial %s failed", job.trial.attempt_id(job.attempt))
-            retries = [] if self.stop.is_set() else self._book.retries(job, error)
-            if retries:
-                self._book.enqueue(retries, valid=False)
-            else:
-                self._fail(error)
+            self._failed(job, lane, error)
         self._book.free(lane)
+
+    def _failed(self, job: Job, lane: int, error: Exception) -> None:
+        """Have a job that failed repeated, or end the run."""
+        if self.stop.is_set():
+            self._fail(error)
+            return
+        with self._book.changed:
+            self._pause_until_s = time.monotonic() + MEMORY_PAUSE_S
+        try:
+            self._book.failed(job, f"lane {lane}", error)
+        except Exception as ending:
+            self._fail(ending)
 
     def _adjust_limit(self, job: Job, started: float, valid: bool, failed: frozenset[str]) -> None:
         with self._book.changed:
@@ -133,12 +164,29 @@ class LaneScheduler:
             return None
 
     def _fitting(self) -> Job | None:
-        """The first waiting job that fits; a single one always does, however low the limit."""
-        if not self._book.running:
-            return self._book.waiting[0] if self._book.waiting else None
+        """The first waiting job that fits.
+
+        A single one always does, however low the limit; only after one that has failed, and where
+        memory is short, it waits a while.
+        """
+        running, waiting = self._book.running, self._book.waiting
         free = Resources(self._limit.allowed_bps, self._packets) - self._in_use()
-        waiting = self._book.waiting
-        return next((j for j in waiting if free.covers(demand_of(j.trial.setting))), None)
+        fit = [j for j in waiting if not running or free.covers(demand_of(j.trial.setting))]
+        self._held_up = ""
+        if self._memory is None or not fit:
+            return next(iter(fit), None)
+        room = self._memory.left({lane: r.job.trial.setting for lane, r in running.items()})
+        shortages = [shortage(room, job.trial.setting) for job in fit]
+        for job, short in zip(fit, shortages, strict=True):
+            if not short or not (running or self._pauses(job, room)):
+                return job
+        self._held_up = shortages[0]
+        return None
+
+    def _pauses(self, job: Job, room: MemoryRoom) -> bool:
+        """Whether a single job waits for memory, of which there can be enough for it."""
+        can_be = guest_takes_bytes(job.trial.setting) <= room.total_bytes
+        return can_be and time.monotonic() < self._pause_until_s
 
     def _in_use(self) -> Resources:
         demands = (demand_of(running.job.trial.setting) for running in self._book.running.values())

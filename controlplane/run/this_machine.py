@@ -17,6 +17,7 @@ from ..plan.attempt import make_attempt
 from ..plan.resources import resources_of
 from .active_run import ActiveRun
 from .controls import with_objects
+from .guest_memory import GuestMemory
 from .manifest import with_guest_kernels, with_lab
 from .scheduler import LaneScheduler
 from .standing import standing, with_capacity
@@ -85,5 +86,13 @@ def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> LaneScheduler:
             return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
 
     available = resources_of(run.testbed.model, run.plan)
-    scheduler = LaneScheduler(first, run.work, lanes_here(run), available, execute_job)
+    scheduler = LaneScheduler(
+        first,
+        run.work,
+        lanes_here(run),
+        available,
+        execute_job,
+        run.directory.note_failure,
+        GuestMemory(labs.held_bytes) if run.plan.isolated else None,
+    )
     return scheduler

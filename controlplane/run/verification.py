@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import load_scenario, load_testbed
-from ..contract.errors import ConfigError
+from ..contract.errors import ConfigError, HostError
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan
 from ..contract.testbed import Testbed
@@ -133,6 +133,12 @@ class Verification:
             on_progress(snapshot)
 
         execute(self.run, show, place)
+        if self.work.finished < self.work.total:
+            failures = self.run.directory.failures()
+            raise HostError(
+                f"{self.work.total - self.work.finished} of {self.work.total} trials failed "
+                f"whenever they were tried, at last {failures[-1].trial}: {failures[-1].reason}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

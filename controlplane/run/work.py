@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -42,9 +42,19 @@ class Work(Protocol):
     def ended(self, job: Job, valid: bool) -> list[Job]:
         """Note how a job ended; returns the jobs that follow from it."""
 
+    def failed(self, job: Job) -> list[Job]:
+        """Note that a job ended without a result; returns the jobs that follow from it.
+
+        It is among them itself, with its number and so its seed, unless its trial has no attempt
+        left.
+        """
+
 
 class Attempts:
     """Which attempt at each trial is next.
+
+    An attempt that failed has no result, and its number is given again: what is measured does not
+    depend on whether a machine had a bad moment. Failures of earlier sessions do not count.
 
     Args:
         sealed: Everything that was sealed so far.
@@ -54,6 +64,7 @@ class Attempts:
     def __init__(self, sealed: Iterable[TrialRecord], max_attempts: int) -> None:
         self._max_attempts = max_attempts
         self._made: dict[str, int] = defaultdict(int)
+        self._failed: Counter[str] = Counter()
         self._valid: dict[str, str] = {}
         for record in sealed:
             key = record.id.rpartition("-a")[0]
@@ -63,7 +74,8 @@ class Attempts:
 
     def next_job(self, trial: PlannedTrial) -> Job | None:
         """The trial's next attempt; None when it has a valid one, or none is left."""
-        if trial.key in self._valid or self._made[trial.key] >= self._max_attempts:
+        made = self._made[trial.key] + self._failed[trial.key]
+        if trial.key in self._valid or made >= self._max_attempts:
             return None
         return Job(trial, self._made[trial.key])
 
@@ -72,6 +84,10 @@ class Attempts:
         self._made[job.trial.key] = job.attempt + 1
         if valid:
             self._valid[job.trial.key] = job.trial.attempt_id(job.attempt)
+
+    def note_failure(self, job: Job) -> None:
+        """Remember that an attempt ended without a result."""
+        self._failed[job.trial.key] += 1
 
     def valid_id(self, trial: PlannedTrial) -> str | None:
         """The id of the trial's valid attempt."""
@@ -105,6 +121,14 @@ class PlannedWork:
     def ended(self, job: Job, valid: bool) -> list[Job]:
         """An invalid trial is repeated, as long as it has attempts left."""
         self._attempts.note(job, valid)
+        return self._next(job)
+
+    def failed(self, job: Job) -> list[Job]:
+        """A trial that failed is repeated, as long as it has attempts left."""
+        self._attempts.note_failure(job)
+        return self._next(job)
+
+    def _next(self, job: Job) -> list[Job]:
         retry = self._attempts.next_job(job.trial)
         self.finished += retry is None
         return [] if retry is None else [retry]
@@ -158,12 +182,21 @@ class ChosenWork:
         """The job's next attempt, or what the chooser picks now that it knows the result."""
         with self._lock:
             self._attempts.note(job, valid)
-            retry = self._attempts.next_job(job.trial)
-            if retry is not None:
-                return [retry]
-            self._open -= 1
-            self._finish(job.trial)
-            return self._pick()
+            return self._next(job)
+
+    def failed(self, job: Job) -> list[Job]:
+        """The job once more, or what the chooser picks now that it knows of no result."""
+        with self._lock:
+            self._attempts.note_failure(job)
+            return self._next(job)
+
+    def _next(self, job: Job) -> list[Job]:
+        retry = self._attempts.next_job(job.trial)
+        if retry is not None:
+            return [retry]
+        self._open -= 1
+        self._finish(job.trial)
+        return self._pick()
 
     def _finish(self, trial: PlannedTrial) -> None:
         self.finished += 1

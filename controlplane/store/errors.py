@@ -23,6 +23,8 @@ class RunError(ConfigError):
 class DiskFullError(HostError):
     """The disk is full: the run stops, and can be resumed once there is space."""
 
+    repeatable = False
+
 
 @contextlib.contextmanager
 def disk_errors(place: Path) -> Iterator[None]:

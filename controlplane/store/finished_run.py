@@ -8,9 +8,10 @@ from pathlib import Path
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
-from ..contract.trial import Setting
+from ..contract.trial import FailedAttempt, Setting
 from .documents import read_document, read_scenario
 from .errors import RunError
+from .run_directory import read_failures
 from .sealed_trial import SealedTrial, open_trial
 
 
@@ -38,6 +39,7 @@ class FinishedRun:
         plan: Every trial that was planned (None: no plan was written).
         trials: Every readable sealed trial, sorted by id, valid or not.
         damaged: Sealed trials that could not be read.
+        failures: Attempts that their host or guest ended, which are no trials.
     """
 
     path: Path
@@ -46,6 +48,7 @@ class FinishedRun:
     plan: Plan | None
     trials: tuple[SealedTrial, ...]
     damaged: tuple[DamagedTrial, ...]
+    failures: tuple[FailedAttempt, ...] = ()
 
     @property
     def valid_trials(self) -> tuple[SealedTrial, ...]:
@@ -59,6 +62,24 @@ class FinishedRun:
     def _by_attempt(self) -> list[SealedTrial]:
         valid = [t for t in self.trials if t.record.valid]
         return sorted(valid, key=lambda t: t.record.attempt)
+
+    @property
+    def failures_sentence(self) -> str:
+        """How many attempts failed, and the trials that were given up; empty: none failed."""
+        if not self.failures:
+            return ""
+        sealed = {trial.id.rpartition("-a")[0] for trial in self.trials}
+        tried = {failure.trial.rpartition("-a")[0] for failure in self.failures}
+        number = len(self.failures)
+        attempts = "1 attempt was" if number == 1 else f"{number} attempts were"
+        text = f"{attempts} ended by the host or the guest and tried again"
+        lost = sorted(tried - sealed)
+        if not lost:
+            return f"{text}; no trial is missing for that"
+        return (
+            f"{text}; of {len(lost)} of {len(tried)} such trials no attempt succeeded "
+            f"({', '.join(lost[:3])}{', ...' if lost[3:] else ''}): `nashbed resume` tries again"
+        )
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -100,7 +121,8 @@ def open_run(path: Path) -> FinishedRun:
     manifest = read_document(path / "manifest.json", Manifest, "run again")
     scenario = read_scenario(path / "scenario.yaml")
     trials, damaged_trials = _open_trials(path / "trials")
-    return FinishedRun(path, manifest, scenario, _open_plan(path), trials, damaged_trials)
+    plan, failures = _open_plan(path), read_failures(path)
+    return FinishedRun(path, manifest, scenario, plan, trials, damaged_trials, failures)
 
 
 def _open_plan(path: Path) -> Plan | None:

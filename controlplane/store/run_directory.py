@@ -16,10 +16,12 @@ from ..contract.model import ContractModel
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
-from ..contract.trial import TrialRecord
+from ..contract.trial import FailedAttempt, FailedAttempts, TrialRecord
 from .documents import read_document, write_document
 from .errors import RunError, disk_errors
 from .staging import Staging, remove_stale
+
+FAILURES = "failures.json"
 
 D = TypeVar("D", bound=ContractModel)
 
@@ -71,6 +73,15 @@ class RunDirectory:
         folders = sorted(p for p in self.trials.glob("*") if not p.name.startswith("."))
         return [_sealed(folder) for folder in folders]
 
+    def failures(self) -> tuple[FailedAttempt, ...]:
+        """The attempts that failed so far; raises RunError when their document is damaged."""
+        return read_failures(self.path)
+
+    def note_failure(self, failure: FailedAttempt) -> None:
+        """Add an attempt that failed. Not safe between threads."""
+        attempts = (*self.failures(), failure)
+        write_document(self.path / FAILURES, FailedAttempts(attempts=attempts))
+
     def remove_unfinished(self) -> None:
         """Remove what was being written when a process was killed: trials, documents, a report."""
         for folder in (self.path, self.trials, self.path / REPORT):
@@ -95,6 +106,21 @@ def create(
         (path / "testbed.yaml").write_text(testbed.text)
         directory.write("plan.json", plan)
     return directory
+
+
+def read_failures(path: Path) -> tuple[FailedAttempt, ...]:
+    """The attempts of a run that failed; none has left a document in most runs.
+
+    Args:
+        path: The run directory.
+
+    Raises:
+        RunError: Their document is damaged.
+    """
+    file = path / FAILURES
+    if not file.is_file():
+        return ()
+    return read_document(file, FailedAttempts, "move it away: nothing depends on it").attempts
 
 
 def open_existing(path: Path) -> RunDirectory:

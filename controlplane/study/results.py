@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from ..contract.scenario import Scenario
+from ..contract.trial import FailedAttempt
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.acceptance import AcceptanceResult
@@ -51,6 +52,11 @@ class RunResults:
         return self.summary.acceptance
 
     @property
+    def failures(self) -> tuple[FailedAttempt, ...]:
+        """The attempts that their host or guest ended."""
+        return self.summary.measures.run.failures
+
+    @property
     def passed(self) -> bool:
         """Whether every acceptance bound was met."""
         return all(result.passed for result in self.acceptance)
@@ -69,6 +75,7 @@ class RunResults:
             "rows": [row.to_dict() for row in self.rows],
             "headlines": self.headlines,
             "acceptance": [result.to_dict() for result in self.acceptance],
+            "failed_attempts": [failure.model_dump() for failure in self.failures],
             "testbeds": self.summary.testbeds and self.summary.testbeds.to_dict(),
             "report": str(self.report) if self.report else None,
         }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -158,8 +159,7 @@ class RunningDataPlane:
         self._process = self._client = None
         try:
             if client is not None and process is not None and not client.is_broken:
-                client.call("shutdown")
-                process.wait_exit(10.0)
+                _shut_down(client, process)
         finally:
             if client is not None:
                 client.close()
@@ -179,12 +179,25 @@ class RunningDataPlane:
         """
         if self._client is None or self._process is None:
             raise TargetError(f"data plane: {op}: it is not loaded")
-        try:
+        with _dying_words(self._client, self._process):
             return read_message(answer, self._client.call(op, **arguments), f"data plane: {op}")
-        except TargetError as error:
-            if self._client.is_broken:
-                raise self._process.failure(f"failed: {error.message}") from error
-            raise
+
+
+@contextmanager
+def _dying_words(client: ControlClient, process: TargetProcess) -> Iterator[None]:
+    """Where the data plane died and answers no more, raise its own failure instead."""
+    try:
+        yield
+    except TargetError as error:
+        if client.is_broken:
+            raise process.failure(f"failed: {error.message}") from error
+        raise
+
+
+def _shut_down(client: ControlClient, process: TargetProcess) -> None:
+    with _dying_words(client, process):
+        client.call("shutdown")
+    process.wait_exit(10.0)
 
 
 class _Stream(TelemetryStream):
@@ -199,7 +212,8 @@ class _Stream(TelemetryStream):
             WRITTEN_TIMEOUT_S,
             lambda: TargetError(
                 f"data plane: the disk has not taken the postcards of lane {self._lane} within "
-                f"{WRITTEN_TIMEOUT_S:g} s; use another --out, or keep fewer (telemetry.postcards)"
+                f"{WRITTEN_TIMEOUT_S:g} s; use another --out, or keep fewer (telemetry.postcards)",
+                repeatable=True,
             ),
         )
 

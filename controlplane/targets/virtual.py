@@ -22,7 +22,8 @@ from ..contract.testbed import (
     SMALL_PAGE_BYTES,
     DataPlane,
 )
-from ..contract.units import PACKET_BYTES, Size, bytes_in_flight
+from ..contract.units import Size, bytes_in_flight
+from ..plan.resources import guest_packets
 from .base import Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
 from .dpdk import dpdk_resolve
@@ -31,8 +32,6 @@ from .host import DataPlaneSite, GuestHost, TargetHost
 TCP = 6
 MAX_BUFFER_BYTES = 512 * MIB
 """A full queue of this takes 5.8 GB of packet buffers, for each trial that runs."""
-LEAST_PACKETS = 8192
-"""Packet buffers of a guest whose queue and delay lines hold next to nothing."""
 PROBE_PACKETS = 65536
 """Packet buffers for what a calibration has in delay lines."""
 MOST_PROBE_PACKETS = 196_608
@@ -167,11 +166,10 @@ def guest_dataplane(lane: LaneProgram) -> DataPlane:
 
 
 def tcp_packets(lane: LaneProgram) -> int:
-    """Twice the full-sized packets that queue and delay lines can hold, and an ACK for each."""
+    """Packet buffers for what queue and delay lines can hold, in full-sized packets."""
     longest_ns = max(each.forward_ns + each.reverse_ns for each in lane.delays)
     delayed_bytes = bytes_in_flight(lane.bottleneck.rate_bps, longest_ns)
-    held_bytes = lane.bottleneck.limit.in_bytes + delayed_bytes
-    return max(LEAST_PACKETS, 2 * 2 * held_bytes // PACKET_BYTES)
+    return guest_packets(lane.bottleneck.limit.in_bytes + delayed_bytes)
 
 
 def probe_packets(lane: LaneProgram) -> int:

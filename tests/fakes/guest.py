@@ -4,6 +4,7 @@ Started in the place of the kernel. What its processes say, and at which virtual
 file that they are started with, a list of steps (see `FakeProcess`). FAKE_GUEST picks a fault:
 
 - config: ends before `ready`, as with a wrong configuration
+- mute: never says that it is ready
 - panic: the kernel panics at PANIC_NS
 - silent: virtual time stands still for ever at PANIC_NS
 - slow: an answer takes SLOW_S of the clock on the wall, and virtual time moves meanwhile
@@ -326,4 +327,6 @@ def main() -> None:
     if FAULT == "config":
         sys.stderr.write("[ 0.00] booting\nnashbed-virtual: spec: /nowhere: cannot be read\n")
         sys.exit(2)
+    if FAULT == "mute":
+        time.sleep(3600)
     serve(FakeGuest(config))

@@ -48,6 +48,7 @@ class Bed:
         said: The lines that the user was told.
         sessions: Those that workers have made.
         workplaces: Those that workers have made, in this order.
+        make_session: Makes one; tests put another in its place.
         make_workplace: Makes one; tests put another in its place.
         task: What workers do with a trial.
         shared: Folder for large tables.
@@ -58,12 +59,13 @@ class Bed:
     said: list[str] = field(default_factory=list)
     sessions: list[FakeGuestSession] = field(default_factory=list)
     workplaces: list[Workplace] = field(default_factory=list)
+    make_session: Callable[[int | None], FakeGuestSession] = FakeGuestSession
     make_workplace: Callable[..., Workplace] = Workplace
     task: Task = run_trial
     shared: str = ""
 
     def session(self, request: SessionRequest) -> FakeGuestSession:
-        self.sessions.append(FakeGuestSession(request.core))
+        self.sessions.append(self.make_session(request.core))
         return self.sessions[-1]
 
     def workplace(self, bundle: RunBundle, folder: Path) -> Workplace:

@@ -12,9 +12,11 @@ from nashbed.controlplane.contract.errors import (
     InternalError,
     NashbedError,
     TargetError,
+    is_repeatable,
 )
 from nashbed.controlplane.machine.command import CommandTimeoutError
 from nashbed.controlplane.machine.control_loader import ControlsLostError
+from nashbed.controlplane.machine.kernels import NoKernelError
 from nashbed.controlplane.store.errors import DiskFullError, RunError
 
 
@@ -25,17 +27,21 @@ from nashbed.controlplane.store.errors import DiskFullError, RunError
         (CommandTimeoutError("x"), HostError),
         (ParcelError("x"), HostError),
         (DiskFullError("x"), DiskFullError),
-        (ControlsLostError("x"), ControlsLostError),
+        (ControlsLostError("x"), HostError),
+        (NoKernelError("x"), HostError),
         (TargetError("x"), TargetError),
+        (TargetError("x", repeatable=True), TargetError),
         (RunError("x"), ConfigError),
         (InternalError("x"), InternalError),
         (ZeroDivisionError("x"), InternalError),
+        (MemoryError("x"), InternalError),
     ],
 )
 def test_an_error_arrives_as_the_nearest_kind(error: Exception, kind: type[NashbedError]) -> None:
     sent = failure_of(error, "worker 1 on there: x").model_dump_json()
     arrived = error_of(Failure.model_validate_json(sent))
     assert (type(arrived), arrived.message) == (kind, "worker 1 on there: x")
+    assert is_repeatable(arrived) == is_repeatable(error)
     if isinstance(error, NashbedError):
         assert arrived.exit_code == error.exit_code
 

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from distributed import KilledWorker
 from nashbed.controlplane.cluster import parcel as parcel_module
 from nashbed.controlplane.cluster import plugin as plugin_module
 from nashbed.controlplane.cluster import tasks
-from nashbed.controlplane.cluster.parcel import Parcel, ParcelError, pack
+from nashbed.controlplane.cluster.parcel import Parcel, pack
 from nashbed.controlplane.cluster.request import TrialAssignment, TrialOutcome
 from nashbed.controlplane.cluster.trial_here import Sealed
 from nashbed.controlplane.cluster.workplace import Workplace
@@ -24,6 +25,8 @@ from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetE
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.machine.command import CommandTimeoutError
+from nashbed.controlplane.machine.layout import Side
+from nashbed.controlplane.machine.process import Process
 from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.snapshot import Snapshot
@@ -231,13 +234,14 @@ def test_a_wrong_parcel_is_never_sealed(
 ) -> None:
     bed, run = make_bed(1), make_virtual_run(*ONE)
     monkeypatch.setattr(tasks, "pack", wrong)
-    with pytest.raises(ParcelError, match=line):
+    with pytest.raises(HostError, match=line):
         bed.run(run)
     assert list(run.directory.trials.iterdir()) == []
-    assert len(re.findall(line, run.directory.log.read_text())) >= 3, "each attempt is logged"
+    assert len(run.directory.failures()) == 3
+    assert all(re.search(line, failure.reason) for failure in run.directory.failures())
 
 
-def test_after_a_damaged_parcel_comes_the_next_attempt(
+def test_after_a_damaged_parcel_the_attempt_is_made_again(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packers: list[Callable[..., Parcel]] = [damaged]
@@ -248,7 +252,7 @@ def test_after_a_damaged_parcel_comes_the_next_attempt(
 
     monkeypatch.setattr(tasks, "pack", pack_first_damaged)
     records = make_bed(1).run(make_virtual_run(*ONE))
-    assert [(r.id, r.valid) for r in records] == [(TRIAL.format(1), True)]
+    assert [(r.id, r.valid) for r in records] == [(TRIAL.format(0), True)]
 
 
 DEATHS = [0]
@@ -264,18 +268,19 @@ def dying_trial(text: str) -> TrialOutcome:
 
 
 @pytest.mark.parametrize(("deaths", "ends"), [(2, False), (3, True)])
-def test_a_trial_that_kills_its_workers_too_often_ends_the_run(
+def test_a_trial_that_kills_its_workers_is_an_attempt_that_failed(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, deaths: int, ends: bool
 ) -> None:
     DEATHS[0] = deaths
     bed, run = make_bed(1), make_virtual_run(*ONE)
     bed.task = dying_trial
     if ends:
-        with pytest.raises(HostError, match=f"^{TRIAL.format(0)}: workers keep dying while"):
+        with pytest.raises(HostError, match=f"at last: {TRIAL.format(0)}: workers keep dying"):
             bed.run(run)
         assert status(run) == "failed"
     else:
         assert [r.id for r in bed.run(run)] == [TRIAL.format(0)]
+    assert len(run.directory.failures()) == deaths
 
 
 def test_what_a_worker_says_of_a_dead_target_ends_the_run(
@@ -294,17 +299,55 @@ def test_what_a_worker_says_of_a_dead_target_ends_the_run(
 def test_a_temporary_failure_of_a_worker_is_tried_again(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:
-    failures = [CommandTimeoutError("it took too long")]
+    errors = [
+        CommandTimeoutError("it took too long"),
+        TargetError("guest: killed", repeatable=True),
+    ]
+    reasons = [error.message for error in errors]
 
     class Slow(Workplace):
         def run(self, request: TrialAssignment) -> Sealed:
-            if failures:
-                raise failures.pop()
+            if errors:
+                raise errors.pop(0)
             return super().run(request)
 
-    bed = make_bed(1)
+    bed, run = make_bed(1), make_virtual_run(*ONE)
     bed.make_workplace = Slow
-    assert [r.id for r in bed.run(make_virtual_run(*ONE))] == [TRIAL.format(1)]
+    shown: list[Snapshot] = []
+    assert [r.id for r in bed.run(run, shown.append)] == [TRIAL.format(0)]
+    failures = run.directory.failures()
+    assert [failure.where.startswith("worker tcp://") for failure in failures] == [True] * 2
+    for failure, reason in zip(failures, reasons, strict=True):
+        assert failure.reason.endswith(f": {reason}")
+    assert shown[-1].failures == failures
+    assert (shown[-1].finished, shown[-1].waiting, shown[-1].running) == (1, (), ())
+
+
+def test_a_guest_that_is_killed_on_a_worker_is_one_attempt_and_the_tables_are_the_same(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    left = [1]
+
+    class Killing(FakeGuestSession):
+        """Its first guest is killed before its flows start."""
+
+        def start_flows(self, side: Side, config: Path, lane: int) -> Process:
+            if left:
+                left.pop()
+                assert self._guest is not None
+                os.kill(self._guest.pid, signal.SIGKILL)
+                self._guest.wait_exit(10.0)
+                self.require_targets()
+            return super().start_flows(side, config, lane)
+
+    bed, run = make_bed(1), make_virtual_run()
+    bed.make_session = Killing
+    records = bed.run(run)
+    (failure,) = run.directory.failures()
+    assert "guest ended in mid-trial (killed by SIGKILL)" in failure.reason
+    assert [(r.attempt, r.valid) for r in records] == [(0, True)] * 3
+    undisturbed = make_bed(1).run(make_virtual_run(results="undisturbed"))
+    assert tables(records) == tables(undisturbed)
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_run_goes_on_later(

@@ -191,11 +191,12 @@ def test_a_crash_in_mid_wait_quotes_the_panic(
     kernel = guests.boot(session)
     process = start(session, says(60 * NS, "done"))
     words = (
-        r"guest failed: guest: run: the guest closed the connection \(exit code -6\): "
+        r"guest failed: guest: run: the guest closed the connection \(killed by SIGABRT\): "
         r"Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000009$"
     )
-    with pytest.raises(TargetError, match=words):
+    with pytest.raises(TargetError, match=words) as caught:
         process.wait_event("done", 100)
+    assert caught.value.repeatable
     assert kernel.poll() == -6
     assert process.poll() == -9
     process.stop()
@@ -221,9 +222,20 @@ def test_a_guest_whose_time_stands_still_is_ended(
     kernel = guests.boot(session)
     process = start(session, says(60 * NS, "done"))
     words = f"virtual time has stood still at {PANIC_NS / NS:.9f} s for 0.4 s"
-    with pytest.raises(TargetError, match=words):
+    with pytest.raises(TargetError, match=words) as caught:
         process.wait_event("done", 100)
+    assert caught.value.repeatable
     assert kernel.poll() is not None
+
+
+@pytest.mark.parametrize(("code", "repeatable"), [(137, True), (4, True), (2, False), (5, False)])
+def test_a_process_that_is_killed_may_do_better_and_one_that_refuses_will_not(
+    session: GuestSession, start: Start, code: int, repeatable: bool
+) -> None:
+    process = start(session, ends(NS, code))
+    with pytest.raises(HostError, match=rf"ended unexpectedly \(exit code {code}\)") as caught:
+        process.wait_event("done", 100)
+    assert caught.value.repeatable is repeatable
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -138,10 +139,61 @@ def test_a_failure_before_ready_leaves_no_guest(
     monkeypatch.setenv("FAKE_GUEST", "config")
     session = make_session()
     words = r"guest ended unexpectedly \(exit code 2\): nashbed-virtual: spec: /nowhere: cannot be"
-    with pytest.raises(TargetError, match=words):
+    with pytest.raises(TargetError, match=words) as caught:
         guests.boot(session)
+    assert not caught.value.repeatable  # it would be refused again
     session.require_targets()
     assert session.clock.now_ns() == 0
+
+
+def test_a_guest_that_does_not_boot_is_a_bad_moment_and_the_next_one_boots(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_GUEST", "mute")
+    monkeypatch.setattr("nashbed.controlplane.machine.guest_session.READY_TIMEOUT_S", 0.3)
+    session = make_session()
+    with pytest.raises(TargetError, match=r"did not report 'ready' within 0\.3 s") as caught:
+        guests.boot(session)
+    assert caught.value.repeatable
+    monkeypatch.undo()
+    assert guests.boot(session).poll() is None
+
+
+def test_a_guest_that_is_killed_is_a_bad_moment_and_the_next_one_boots(
+    session: GuestSession,
+) -> None:
+    killed = session._kernel
+    assert killed is not None
+    os.kill(killed.pid, signal.SIGKILL)
+    with pytest.raises(TargetError, match=r"guest failed: .* \(killed by SIGKILL\)") as caught:
+        session.clock.sleep(1.0)
+    assert caught.value.repeatable
+    with pytest.raises(
+        TargetError, match=r"guest ended in mid-trial \(killed by SIGKILL\)"
+    ) as caught:
+        session.require_targets()
+    assert caught.value.repeatable
+    assert guests.boot(session).poll() is None
+
+
+def test_a_guest_that_memory_ran_out_for_says_so(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kills = [7]
+    monkeypatch.setattr("nashbed.controlplane.machine.process.oom_kills", lambda: kills[0])
+    session = make_session()
+    kernel = guests.boot(session)
+    kills[0] += 1
+    os.kill(kernel.pid, signal.SIGKILL)
+    with pytest.raises(TargetError, match=r"\(killed by SIGKILL\): memory ran out"):
+        session.clock.sleep(1.0)
+
+
+def test_a_guest_is_the_first_that_the_oom_killer_takes(session: GuestSession) -> None:
+    kernel = session._kernel
+    assert kernel is not None
+    assert Path(f"/proc/{kernel.pid}/oom_score_adj").read_text().strip() == "1000"
+    assert Path("/proc/self/oom_score_adj").read_text().strip() != "1000"
 
 
 def test_the_console_is_kept_by_core(make_session: MakeSession, tmp_path: Path) -> None:

@@ -169,7 +169,8 @@ def test_a_flow_that_does_not_connect_is_tried_again_and_ends_the_run(
     with pytest.raises(HostError, match="flow 0: connection timed out"):
         run_fake(run)
     assert run.directory.read("manifest.json", Manifest).status == "failed"
-    assert run.directory.log.read_text().count("trial b2bdp-k01-r0-a2: restore") == 1
+    assert run.directory.log.read_text().count("trial b2bdp-k01-r0-a0: restore") == 3
+    assert [failure.repeated for failure in run.directory.failures()] == [True, True, False]
 
 
 def test_a_dead_data_plane_ends_the_run_with_its_last_words(

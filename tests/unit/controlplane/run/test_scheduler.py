@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import SimpleNamespace
 
 import pytest
-from nashbed.controlplane.contract.errors import HostError, InternalError, Interrupted, TargetError
+from nashbed.controlplane.contract.errors import (
+    EXIT_TARGET,
+    HostError,
+    InternalError,
+    Interrupted,
+    NashbedError,
+    PrerequisiteError,
+    TargetError,
+)
 from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
-from nashbed.controlplane.contract.trial import GroupMix, Setting
-from nashbed.controlplane.plan.resources import UNLIMITED_RESOURCES, Resources, held_packets
+from nashbed.controlplane.contract.testbed import MIB
+from nashbed.controlplane.contract.trial import FailedAttempt, GroupMix, Setting
+from nashbed.controlplane.machine.command import CommandTimeoutError
+from nashbed.controlplane.machine.control_loader import ControlsLostError
+from nashbed.controlplane.machine.kernels import NoKernelError
+from nashbed.controlplane.machine.memory import MemoryRoom
+from nashbed.controlplane.plan.resources import (
+    UNLIMITED_RESOURCES,
+    Resources,
+    guest_takes_bytes,
+    held_packets,
+)
+from nashbed.controlplane.run import scheduler as scheduler_module
+from nashbed.controlplane.run.guest_memory import GuestMemory
+from nashbed.controlplane.run.job_book import HOPELESS_ATTEMPTS
 from nashbed.controlplane.run.scheduler import LaneScheduler
 from nashbed.controlplane.run.snapshot import Snapshot
 from nashbed.controlplane.run.steps import ORDER, Steps, TrialStep
@@ -50,10 +72,17 @@ def record(valid: bool, *failed: str) -> SimpleNamespace:
 
 
 def scheduler_of(
-    jobs: list[Job], lanes: int, mbit: int, execute, packets: int = 10**6
+    jobs: list[Job],
+    lanes: int,
+    mbit: int,
+    execute,
+    packets: int = 10**6,
+    failures: list[FailedAttempt] | None = None,
+    memory: GuestMemory | None = None,
 ) -> LaneScheduler:
-    work = planned(jobs)
-    return LaneScheduler(work.start(), work, lanes, Resources(mbit * MBIT, packets), execute)
+    work, keep = planned(jobs), [] if failures is None else failures
+    room = Resources(mbit * MBIT, packets)
+    return LaneScheduler(work.start(), work, lanes, room, execute, keep.append, memory)
 
 
 class Lanes:
@@ -110,7 +139,7 @@ def test_lanes_that_share_nothing_are_the_only_limit() -> None:
         lanes(job, lane, tell)
         return record(False, "round_trips") if job.attempt == 0 else record(True)
 
-    LaneScheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute).run(
+    LaneScheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute, [].append).run(
         late.append, every_s=0.005
     )
     assert lanes.most == 3
@@ -175,7 +204,7 @@ def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
     )  # fmt: skip
     work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(lambda job: job.trial.key != "b")
     shown: list[Snapshot] = []
-    LaneScheduler(work.start(), work, 2, Resources(10**9, 10**6), lanes).run(
+    LaneScheduler(work.start(), work, 2, Resources(10**9, 10**6), lanes, [].append).run(
         shown.append, every_s=0.005
     )
     assert lanes.done == [("a", 0), ("b", 0), ("b", 1), ("c", 0)]
@@ -191,21 +220,217 @@ def raising(error: BaseException) -> Callable[[Job], bool]:
 
 
 @pytest.mark.parametrize(
-    ("error", "attempts"),
+    "error",
     [
-        (HostError("a flow did not connect"), 3),
-        (DiskFullError("full"), 1),
-        (TargetError("dead"), 1),
-        (InternalError("a mistake"), 1),
-        (ZeroDivisionError("a mistake"), 1),
+        DiskFullError("full"),
+        ControlsLostError("nashbed-cc has ended"),
+        NoKernelError("none is built"),
+        PrerequisiteError("not root"),
+        TargetError("the data plane of all lanes is dead"),
+        InternalError("a mistake"),
+        ZeroDivisionError("a mistake"),
+        OSError(errno.EIO, "a broken disk"),
     ],
 )
-def test_what_ends_a_run(error: Exception, attempts: int) -> None:
-    lanes = Lanes(raising(error))
+def test_what_would_fail_again_ends_a_run(error: Exception) -> None:
+    lanes, failures = Lanes(raising(error)), list[FailedAttempt]()
+    jobs = [job(f"j{i}") for i in range(9)]
     with pytest.raises(type(error)) as caught:
-        run([job("a")], lanes)
+        scheduler_of(jobs, 1, 250, lanes, failures=failures).run(lambda _: None)
     assert caught.value is error
-    assert len(lanes.done) == attempts
+    assert (len(lanes.done), failures) == (1, [])
+
+
+MOMENTS = [
+    HostError("a flow did not connect"),
+    CommandTimeoutError("it took too long"),
+    TargetError("guest: killed", repeatable=True),
+    MemoryError(),
+    OSError(errno.ENOMEM, "Cannot allocate memory"),
+]
+
+
+@pytest.mark.parametrize("error", MOMENTS)
+def test_a_bad_moment_is_one_attempt_which_is_made_again(error: Exception) -> None:
+    left = [error]
+
+    def answer(job: Job) -> bool:
+        if job.trial.key == "b" and left:
+            raise left.pop()
+        return True
+
+    lanes, failures, shown = Lanes(answer), list[FailedAttempt](), list[Snapshot]()
+    scheduler_of([job("a"), job("b"), job("c")], 1, 250, lanes, failures=failures).run(shown.append)
+    assert lanes.done == [("a", 0), ("b", 0), ("c", 0), ("b", 0)]
+    (failure,) = failures
+    assert (failure.trial, failure.where, failure.repeated) == ("b-a0", "lane 0", True)
+    assert failure.reason == (error.message if isinstance(error, NashbedError) else repr(error))
+    assert (shown[-1].finished, shown[-1].invalid, shown[-1].failures) == (3, 0, (failure,))
+
+
+def test_a_trial_that_never_succeeds_is_given_up_and_the_others_run() -> None:
+    def answer(job: Job) -> bool:
+        if job.trial.key == "b":
+            raise HostError("it needs more memory than there is")
+        return True
+
+    lanes, failures, shown = Lanes(answer), list[FailedAttempt](), list[Snapshot]()
+    jobs = [job(name) for name in "abcd"]
+    scheduler_of(jobs, 1, 250, lanes, failures=failures).run(shown.append)
+    assert [name for name, _ in lanes.done] == ["a", "b", "c", "d", "b", "b"]
+    assert [failure.repeated for failure in failures] == [True, True, False]
+    assert (shown[-1].finished, shown[-1].total) == (4, 4)
+
+
+def test_attempts_that_failed_and_those_that_were_invalid_count_together() -> None:
+    answers = iter([HostError("killed"), False, HostError("killed")])
+
+    def answer(job: Job) -> bool:
+        found = next(answers)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    lanes, failures = Lanes(answer), list[FailedAttempt]()
+    scheduler_of([job("a")], 1, 250, lanes, failures=failures).run(lambda _: None)
+    assert lanes.done == [("a", 0), ("a", 0), ("a", 1)]
+    assert [failure.trial for failure in failures] == ["a-a0", "a-a1"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 1000])
+def test_a_machine_on_which_every_trial_fails_ends_the_run_soon(number: int) -> None:
+    error = TargetError("guest did not report 'ready' within 60 s", repeatable=True)
+    lanes = Lanes(raising(error))
+    with pytest.raises(HostError, match=r"attempts in a row failed, .*: guest did not") as caught:
+        run([job(f"j{i}") for i in range(number)], lanes, count=1)
+    assert caught.value.exit_code == EXIT_TARGET
+    assert len(lanes.done) == min(3 * number, HOPELESS_ATTEMPTS)
+
+
+def test_trials_that_fail_now_and_then_end_no_run() -> None:
+    """Eight of nine are given up, twice, but never nine one after the other."""
+
+    def answer(job: Job) -> bool:
+        if int(job.trial.key) % HOPELESS_ATTEMPTS:
+            raise HostError("killed")
+        return True
+
+    shown: list[Snapshot] = []
+    work = planned([job(str(i)) for i in range(2 * HOPELESS_ATTEMPTS)], attempts=1)
+    room, lanes = Resources(10**9, 10**6), Lanes(answer)
+    LaneScheduler(work.start(), work, 1, room, lanes, [].append).run(shown.append)
+    assert (shown[-1].finished, len(shown[-1].failures)) == (18, 16)
+
+
+def test_a_failure_that_cannot_be_kept_ends_the_run() -> None:
+    def keep(failure: FailedAttempt) -> None:
+        raise DiskFullError("full")
+
+    work = planned([job("a"), job("b")])
+    lanes, room = Lanes(raising(HostError("killed"))), Resources(10**9, 10**6)
+    with pytest.raises(DiskFullError):
+        LaneScheduler(work.start(), work, 1, room, lanes, keep).run(lambda _: None)
+    assert len(lanes.done) == 1
+
+
+TAKES = guest_takes_bytes(job("any").trial.setting)
+
+
+class Memory:
+    """Memory of a machine with guests on some lanes that have all of theirs at once."""
+
+    def __init__(self, lanes: Lanes, guests: float, total: int = 10**12) -> None:
+        self.lanes = lanes
+        self.free_bytes = int(guests * TAKES)
+        self.total_bytes = total
+        self.port = GuestMemory(self.held_bytes, self.room)
+
+    def held_bytes(self, lane: Hashable) -> int:
+        return TAKES if lane in self.lanes.rates else 0
+
+    def room(self) -> MemoryRoom:
+        held = TAKES * len(self.lanes.rates)
+        return MemoryRoom(self.free_bytes - held, self.total_bytes, "a test")
+
+
+def test_lanes_start_as_many_guests_as_memory_is_for() -> None:
+    lanes, shown = Lanes(), list[Snapshot]()
+    memory = Memory(lanes, 2.5)
+    jobs = [job(f"j{i}") for i in range(9)]
+    scheduler_of(jobs, 4, 10**4, lanes, memory=memory.port).run(shown.append, every_s=0.002)
+    assert lanes.most == 2
+    assert len(lanes.done) == 9
+    said = {snapshot.held_up for snapshot in shown} - {""}
+    free, takes = int(0.5 * TAKES) // MIB, TAKES // MIB
+    assert said == {f"{free} MiB of memory left (a test), a trial takes {takes}"}
+    assert shown[-1].held_up == ""
+
+
+def test_a_guest_that_has_not_yet_grown_has_its_memory_reserved() -> None:
+    lanes = Lanes()
+    port = GuestMemory(lambda lane: 0, lambda: MemoryRoom(int(1.5 * TAKES), 10**12, "a test"))
+    scheduler_of([job(f"j{i}") for i in range(4)], 4, 10**4, lanes, memory=port).run(lambda _: None)
+    assert lanes.most == 1
+
+
+def test_a_single_trial_starts_however_little_memory_there_is() -> None:
+    lanes = Lanes()
+    memory = Memory(lanes, 0.1)
+    scheduler_of([job("a"), job("b")], 4, 10**4, lanes, memory=memory.port).run(lambda _: None)
+    assert (lanes.most, len(lanes.done)) == (1, 2)
+
+
+class Starved:
+    """Fails once, with no memory left; then there is some again after a few looks."""
+
+    def __init__(self, looks: int, total: int = 10**12) -> None:
+        self.looks = looks
+        self.asked = 0
+        self.lanes = Lanes(self.answer)
+        self.total_bytes = total
+        self.port = GuestMemory(lambda lane: 0, self.room)
+
+    def answer(self, job: Job) -> bool:
+        if len(self.lanes.done) == 1:
+            raise TargetError("guest: killed", repeatable=True)
+        return True
+
+    def room(self) -> MemoryRoom:
+        self.asked += bool(self.lanes.done)
+        enough = not self.lanes.done or self.asked > self.looks
+        return MemoryRoom(2 * TAKES if enough else 0, self.total_bytes, "a test")
+
+
+def test_a_trial_that_failed_waits_until_memory_is_there() -> None:
+    starved, shown = Starved(looks=3), list[Snapshot]()
+    scheduler_of([job("a")], 1, 10**4, starved.lanes, memory=starved.port).run(shown.append)
+    assert starved.asked == 4
+    assert starved.lanes.done == [("a", 0), ("a", 0)]
+    assert any("0 MiB of memory left" in snapshot.held_up for snapshot in shown)
+
+
+def test_it_waits_neither_for_ever_nor_for_more_than_there_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = Starved(looks=10**9, total=TAKES - 1)
+    scheduler_of([job("a")], 1, 10**4, small.lanes, memory=small.port).run(lambda _: None)
+    assert len(small.lanes.done) == 2
+    monkeypatch.setattr(scheduler_module, "MEMORY_PAUSE_S", 0.2)
+    starved = Starved(looks=10**9)
+    scheduler_of([job("a")], 1, 10**4, starved.lanes, memory=starved.port).run(lambda _: None)
+    assert len(starved.lanes.done) == 2
+
+
+def test_ctrl_c_ends_the_wait_for_memory() -> None:
+    def show(snapshot: Snapshot) -> None:
+        if snapshot.held_up and not scheduler.stop.is_set():
+            raise KeyboardInterrupt
+
+    starved = Starved(looks=10**9)
+    scheduler = scheduler_of([job("a")], 1, 10**4, starved.lanes, memory=starved.port)
+    with pytest.raises(Interrupted):
+        scheduler.run(show)
+    assert len(starved.lanes.done) == 1
 
 
 def test_the_first_error_stops_the_other_lanes() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
-from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.errors import HostError, PrerequisiteError
 from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -30,6 +30,7 @@ KERNEL = GuestKernel("6.1.176", "linux-source-6.1 6.1.176-1", "d", Path("linux")
 FACTS = GuestKernelFacts(
     release="6.1.176", package="linux-source-6.1 6.1.176-1", digest="d", binary_digest="b"
 )
+TOO_SMALL = HostError("/dev/shm: too small")
 
 
 class Sessions:
@@ -37,17 +38,23 @@ class Sessions:
 
     Args:
         broken: The session that cannot be opened, counted from 0; None: all can.
+        error: Why it cannot.
+        times: How often it cannot.
     """
 
-    def __init__(self, broken: int | None = None) -> None:
+    def __init__(
+        self, broken: int | None = None, error: HostError = TOO_SMALL, times: int = 1
+    ) -> None:
         self.made: list[FakeGuestSession] = []
         self.requests: list[SessionRequest] = []
         self.broken = broken
+        self.error = error
+        self.times = times
 
     def __call__(self, request: SessionRequest) -> FakeGuestSession:
-        if len(self.made) == self.broken:
-            self.broken = None
-            raise HostError("/dev/shm: too small")
+        if len(self.made) == self.broken and self.times:
+            self.times -= 1
+            raise self.error
         self.requests.append(request)
         self.made.append(FakeGuestSession(request.core))
         return self.made[-1]
@@ -121,11 +128,20 @@ def test_a_run_does_not_go_on_with_another_kernel(
         run_fake(again, Sessions())
 
 
-def test_a_first_session_that_does_not_open_ends_the_run(virtual_run: ActiveRun) -> None:
-    sessions = Sessions(broken=0)
-    with pytest.raises(HostError, match="/dev/shm: too small"):
+def test_a_first_session_that_does_not_open_is_tried_again(virtual_run: ActiveRun) -> None:
+    assert len(run_fake(virtual_run, Sessions(broken=0, times=2))) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "times"), [(TOO_SMALL, 3), (PrerequisiteError("no process may be traced"), 1)]
+)
+def test_a_first_session_that_never_opens_ends_the_run(
+    virtual_run: ActiveRun, error: HostError, times: int
+) -> None:
+    sessions = Sessions(broken=0, error=error, times=times)
+    with pytest.raises(HostError, match=error.message):
         run_fake(virtual_run, sessions)
-    assert sessions.made == []
+    assert (sessions.made, sessions.times) == ([], 0)
     assert virtual_run.directory.read("manifest.json", Manifest).status == "failed"
 
 
@@ -133,5 +149,7 @@ def test_a_trial_whose_session_does_not_open_is_tried_again(virtual_run: ActiveR
     records = run_fake(virtual_run, Sessions(broken=1))
     assert isinstance(virtual_run.work, PlannedWork)
     assert virtual_run.work.finished == 3
-    assert sorted(record.attempt for record in records) == [0, 0, 1]
+    assert [record.attempt for record in records] == [0, 0, 0]
+    (failure,) = virtual_run.directory.failures()
+    assert (failure.reason, failure.repeated) == ("/dev/shm: too small", True)
     assert all(record.valid for record in records)
