@@ -106,7 +106,7 @@ check-types:
 
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not slow"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow"
 
 .PHONY: check-style
 check-style:

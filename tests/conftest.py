@@ -1,4 +1,4 @@
-"""What all tests share: markers that skip with a reason, and no deadlines on a busy machine."""
+"""What all tests share: markers that skip with a reason, an order, no deadlines when busy."""
 
 from __future__ import annotations
 
@@ -17,17 +17,27 @@ settings.load_profile("nashbed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, with the reason, what this machine or this user cannot run."""
+    """Skip, with the reason, what this machine or this user cannot run; and what is long is first.
+
+    Real runs wait more than they compute, and one of them has the machine at a time: one worker
+    begins with them while the others compute. Files with slow tests come before those without, so
+    that no worker is alone with a slow one at the end.
+    """
     reasons = {
         "root": None if os.geteuid() == 0 else "needs root: run `sudo make test`",
         "dataplane": None if DATAPLANE.is_file() else "needs the data plane: run `make build`",
     }
     for item in items:
-        if item.get_closest_marker("root"):
-            item.add_marker(pytest.mark.live)  # these have the machine alone
         for marker, reason in reasons.items():
             if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (not is_real_run(item), item.path not in slow))
+
+
+def is_real_run(item: pytest.Item) -> bool:
+    """Whether a test starts runs in real time, of which a machine takes one at a time."""
+    return {"root", "dataplane"} <= {marker.name for marker in item.iter_markers()}
 
 
 # Tests start processes while a gRPC client is at work; its handlers at fork may then wait for

@@ -25,7 +25,7 @@ def ten_trials(nashbed: Nashbed) -> list[str]:
     """Arguments of a run of ten short trials, two or three at a time."""
     path = nashbed.scenario(WIDE_GATES + "trials: 2\n", count=4, mixes="all", duration="2s")
     bed = nashbed.folder / "testbed.yaml"
-    text = (Path(__file__).resolve().parents[2] / "configs/testbeds/embedded.yaml").read_text()
+    text = nashbed.testbed().read_text()
     bed.write_text(text + "\ncapacity: {rate: 600mbit, lanes: 3}\n")
     return ["run", str(path), "--testbed", str(bed), "--out", str(nashbed.results), "--no-report"]
 
@@ -70,6 +70,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "complete"
 
 
+@pytest.mark.live
 def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
     backlog = MAX_BACKLOG.read_text()
     path = nashbed.scenario(WIDE_GATES, duration="2s")
@@ -109,7 +110,7 @@ def sealed(nashbed: Nashbed) -> int:
 def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
     process = nashbed.start(*ten_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()) and (Path("/run/nashbed") / state(nashbed)).exists())
-    other = Nashbed(nashbed.folder / "other")
+    other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
     err = other.call("run", str(other.scenario()), "--out", str(other.results), code=4)
     assert f"another run (pid {process.pid}" in err
@@ -122,9 +123,10 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
 def test_a_second_run_waits_for_the_first(nashbed: Nashbed) -> None:
     first = nashbed.start(*ten_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()))
-    other = Nashbed(nashbed.folder / "other")
+    other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
-    words = ("run", str(other.scenario()), "--out", str(other.results), "--no-report", "--wait")
+    words = ("run", str(other.scenario()), "--testbed", str(other.testbed()), "--out",
+             str(other.results), "--no-report", "--wait")  # fmt: skip
     waiting, stopped = other.start(*words), other.start(*words)
     for process in (waiting, stopped):
         assert process.stderr is not None
@@ -196,6 +198,7 @@ def fill(path: Path) -> None:
             return
 
 
+@pytest.mark.live
 def test_doctor_cleans_up_after_a_killed_run(nashbed: Nashbed) -> None:
     process = nashbed.start(*ten_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()) and any(nashbed.run_dirs()[0].glob("trials/.*.tmp")))
