@@ -130,7 +130,7 @@ def test_an_adaptive_search_runs_on_it(virtual: Nashbed) -> None:
 
 
 def test_a_stopped_run_goes_on_and_is_the_same(virtual: Nashbed) -> None:
-    scenario = virtual.scenario("", mixes="[0, 1, 2]", duration="20s", rate="50mbit")
+    scenario = virtual.scenario("", mixes="[0, 1, 2]", duration="8s", rate="50mbit")
     whole = virtual.run(scenario, "virtual")
     bed = str(Path(__file__).parents[2] / "configs" / "testbeds" / "virtual.yaml")
     stopped = virtual.start(
