@@ -12,6 +12,9 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
 DATAPLANE = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 
+LIVE = {"conformance", "dataplane", "e2e", "flows", "probe"}
+"""Folders with live tests; `make test` looks for them nowhere else."""
+
 settings.register_profile("nashbed", deadline=None)
 settings.load_profile("nashbed")
 
@@ -28,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "dataplane": None if DATAPLANE.is_file() else "needs the data plane: run `make build`",
     }
     for item in items:
+        if item.get_closest_marker("live") and item.path.relative_to(ROOT).parts[1] not in LIVE:
+            raise pytest.UsageError(f"{item.nodeid}: live tests are in {', '.join(sorted(LIVE))}")
         for marker, reason in reasons.items():
             if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
