@@ -18,12 +18,12 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 KILLS = 10
-ALL = [f"b2bdp-k0{k}-r{r}" for k in range(5) for r in range(2)]
 
 
-def ten_trials(nashbed: Nashbed) -> list[str]:
-    """Arguments of a run of ten short trials, two or three at a time."""
-    path = nashbed.scenario(WIDE_GATES + "trials: 2\n", count=4, mixes="all", duration="2s")
+def five_trials(nashbed: Nashbed, repetitions: int = 1) -> list[str]:
+    """Arguments of a run of five short trials, or more, two or three at a time."""
+    more = f"{WIDE_GATES}trials: {repetitions}\n"
+    path = nashbed.scenario(more, count=4, mixes="all", duration="2s")
     bed = nashbed.folder / "testbed.yaml"
     text = nashbed.testbed().read_text()
     bed.write_text(text + "\ncapacity: {rate: 600mbit, lanes: 3}\n")
@@ -37,8 +37,10 @@ def wait_for(condition: Callable[[], bool], timeout_s: float = 60) -> None:
         time.sleep(0.02)
 
 
-def keys(run_dir: Path) -> list[str]:
-    return sorted(r["id"].rpartition("-a")[0] for r in records(run_dir).values() if r["valid"])
+def is_whole(run_dir: Path, repetitions: int = 1) -> bool:
+    """Whether each mix has its valid trials, and none is there twice."""
+    valid = [r["id"].rpartition("-a")[0] for r in records(run_dir).values() if r["valid"]]
+    return sorted(valid) == [f"b2bdp-k0{k}-r{r}" for k in range(5) for r in range(repetitions)]
 
 
 def sealed_bytes(run_dir: Path) -> dict[str, bytes]:
@@ -50,7 +52,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     seed = random.randrange(10**6)
     print("seed", seed)
     moments = random.Random(seed)
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed, repetitions=2))
     wait_for(lambda: any(nashbed.results.glob("*/manifest.json")))
     (run_dir,) = nashbed.run_dirs()
     args = ["resume", str(run_dir), "--no-report"]
@@ -66,7 +68,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     process.communicate(timeout=120)
     nashbed.call(*args)
     assert kept.items() <= sealed_bytes(run_dir).items()
-    assert keys(run_dir) == sorted(ALL)
+    assert is_whole(run_dir, repetitions=2)
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "complete"
 
 
@@ -90,7 +92,7 @@ def processes_of(run_dir: Path) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: any(d.glob("trials/b*") for d in nashbed.run_dirs()) and sealed(nashbed) > 0)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
@@ -100,7 +102,7 @@ def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> Non
     assert leftovers(run_dir) == []
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "interrupted"
     nashbed.call("resume", str(run_dir), "--no-report")
-    assert keys(run_dir) == sorted(ALL)
+    assert is_whole(run_dir)
 
 
 def sealed(nashbed: Nashbed) -> int:
@@ -108,7 +110,7 @@ def sealed(nashbed: Nashbed) -> int:
 
 
 def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()) and (Path("/run/nashbed") / state(nashbed)).exists())
     other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
@@ -121,7 +123,7 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
 
 
 def test_a_second_run_waits_for_the_first(nashbed: Nashbed) -> None:
-    first = nashbed.start(*ten_trials(nashbed))
+    first = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()))
     other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
@@ -147,7 +149,7 @@ def state(nashbed: Nashbed) -> str:
 
 
 def test_a_namespace_that_is_not_ours_is_left_alone(nashbed: Nashbed) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: sealed(nashbed) > 0)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -172,7 +174,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
-    args = ten_trials(nashbed)
+    args = five_trials(nashbed)
     args[args.index("--out") + 1] = str(small_disk / "results")
     process = nashbed.start(*args)
     on_disk = Nashbed(small_disk)
@@ -185,7 +187,7 @@ def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
     assert leftovers(run_dir) == []
     (small_disk / "filler").unlink()
     nashbed.call("resume", str(run_dir), "--no-report")
-    assert keys(run_dir) == sorted(ALL)
+    assert is_whole(run_dir)
 
 
 def fill(path: Path) -> None:
@@ -200,7 +202,7 @@ def fill(path: Path) -> None:
 
 @pytest.mark.live
 def test_doctor_cleans_up_after_a_killed_run(nashbed: Nashbed) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()) and any(nashbed.run_dirs()[0].glob("trials/.*.tmp")))
     process.kill()
     process.communicate()
