@@ -34,9 +34,10 @@ WERROR ?= $(CI)
 # Memory of the shipped testbeds (1 GiB in pages of 2 MiB), and a little to spare.
 HUGE_PAGES ?= 600
 
-# What needs neither root nor a quiet machine runs in parallel, one more than there are cores, for
-# tests wait for processes; live tests run after it, alone.
+# What needs no quiet machine runs in parallel, one more than there are cores, for tests wait for
+# processes; live tests run after it, alone.
 PARALLEL = -n $$(($$(nproc) + 1)) --dist worksteal
+LIVE = $(addprefix tests/,conformance dataplane e2e flows probe)
 
 .DEFAULT_GOAL = help
 .DELETE_ON_ERROR:
@@ -60,7 +61,7 @@ say-virtual:
 test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
 	$(BIN)/pytest -rs $(PARALLEL) -m "not live" || status=$$?; \
-	$(BIN)/pytest -rs -m live || status=$$?; \
+	$(BIN)/pytest -rs -m live $(LIVE) || status=$$?; \
 	exit $$status
 
 .PHONY: fresh
@@ -106,7 +107,7 @@ check-types:
 
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not slow"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow"
 
 .PHONY: check-style
 check-style:
@@ -144,8 +145,12 @@ targets: venv ## write the README's table of targets from their capability data
 	$(BIN)/nashbed targets --into README.md
 
 .PHONY: setup
-setup: packages hugepages venv dpdk-internal ## Debian packages, huge pages, Python environment, C build
-	@$(MAKE) --no-print-directory build
+setup: hugepages venv-and-build ## Debian packages, huge pages, Python environment, C build
+
+# At the same time: one waits for the network while the other compiles.
+.PHONY: venv-and-build
+venv-and-build: packages dpdk-internal
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target venv build
 
 # Asked each time, for packages come and go without us: 0.1 s. Installs only what is missing, so that
 # it also passes offline once all is there; who is not root goes on without optional ones.
@@ -223,8 +228,7 @@ $(STAMPS)/werror:
 	@touch $@
 
 .PHONY: virtual
-virtual: packages venv dpdk-internal ## build what runs in virtual time, with its kernel (KERNEL=6.12)
-	@$(MAKE) --no-print-directory build
+virtual: venv-and-build ## build what runs in virtual time, with its kernel (KERNEL=6.12)
 	@$(BIN)/nashbed kernel build $(KERNEL)
 
 .PHONY: p4

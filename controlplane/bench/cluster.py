@@ -25,8 +25,8 @@ SHORT_S, LONG_S = 10, 80
 """Virtual seconds of the sweep's trials, and of one that takes a core about ten seconds."""
 GOAL_PERCENT = 2.0
 INTAKE_WORKERS = 4
-INTAKE = {SHORT_S: 60, LONG_S: 8}
-"""Trials of each mix that take no time, by the virtual seconds of the stored one."""
+INTAKE = {SHORT_S: 15, LONG_S: 2}
+"""Trials that take no time for each one that does, by the virtual seconds of the stored one."""
 UNPACKED = 10
 
 
@@ -84,7 +84,7 @@ def bench_cluster(
     return (
         *rates(lanes, runs),
         *(gap for run in runs for gap in gap_benchmark(run.name, run.came)),
-        *_intakes(timer, stored),
+        *_intakes(timer, stored, trials),
         *(_unpacking(folder, seconds, each) for seconds, each in stored.items()),
     )
 
@@ -167,13 +167,13 @@ def gap_benchmark(name: str, came: Sequence[TrialOutcome]) -> list[Benchmark]:
     ]
 
 
-def _intakes(timer: RunTimer, stored: dict[int, TrialOutcome]) -> list[Benchmark]:
+def _intakes(timer: RunTimer, stored: dict[int, TrialOutcome], trials: int) -> list[Benchmark]:
     """What client and scheduler can take in, of parcels of each size."""
     found = []
     with connected(_local(INTAKE_WORKERS)) as client:
         seats = sum(await_seats(client, LOG.info).values())
         for seconds, outcome in stored.items():
-            sweep = TimedSweep(seconds, MIXES, INTAKE[seconds])
+            sweep = TimedSweep(seconds, MIXES, INTAKE[seconds] * trials)
             title = f"stored trials of {seconds} s"
             timed = timer.without_trials(title, sweep, client, seats, outcome)
             found += intake_benchmarks(seconds, timed, outcome)

@@ -66,7 +66,7 @@ def serve_workers(workers: Workers, say: Say) -> None:
 
 async def _serve(workers: Workers, say: Say) -> None:
     stop = stop_requested()
-    waiting, have_served = False, False
+    told, have_served = "", False
 
     def ready() -> None:
         nonlocal have_served
@@ -78,17 +78,17 @@ async def _serve(workers: Workers, say: Say) -> None:
             here = await asyncio.to_thread(reach, workers.address, workers.tls)
             await _check_name(workers)
             await _work(workers, here, stop, ready)
-            why = f"{workers.address}: the scheduler is gone"
-            waiting = False
+            why, told = f"{workers.address}: the scheduler is gone", ""
         except (HostError, OSError) as error:
             # Who has served may come again, though a scheduler may know the old connections for a
             # while after the network was cut.
-            if not (have_served or isinstance(error, (NobodyThereError, OSError))):
+            absent = isinstance(error, (NobodyThereError, OSError))
+            if not (have_served or absent):
                 raise
-            why = first_words(error)
-        if not waiting and not stop.is_set():
+            why = told if told and absent else first_words(error)
+        if why != told and not stop.is_set():
             say(f"{why}; waiting for it (Ctrl-C stops)")
-        waiting = True
+        told = why
         await _pause(stop)
 
 

@@ -20,7 +20,7 @@ PARAMETERS = [
         for pipeline in PIPELINES
     ),
     pytest.param(Virtual(), id="virtual", marks=pytest.mark.dataplane),
-    pytest.param(Bmv2(), id="bmv2", marks=pytest.mark.root),
+    pytest.param(Bmv2(), id="bmv2", marks=[pytest.mark.live, pytest.mark.root]),
 ]
 
 Run = Callable[..., Outcome]

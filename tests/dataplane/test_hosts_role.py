@@ -22,7 +22,7 @@ from scapy.layers.l2 import Ether
 from tests.support.hosts_bed import HostsBed, Seen, hosts_bed
 from tests.support.postcards import Card, postcards
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane]
 
 MS = 1_000_000
 FORWARD_NS, REVERSE_NS = 15 * MS, 5 * MS

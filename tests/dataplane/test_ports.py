@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.live import Bed, bed
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane]
 
 MS = 1_000_000
 FORWARD_MS, REVERSE_MS = 15, 5

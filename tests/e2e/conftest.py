@@ -6,8 +6,11 @@ the program. What is exact (bytes, order, conservation) stays exact.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import is_real_run
 
 ROOT = Path(__file__).resolve().parents[2]
 NASHBED = Path(sys.executable).parent / "nashbed"
@@ -47,14 +51,34 @@ USUAL = {
 
 @dataclass
 class Nashbed:
-    """The command line with a results folder of its own."""
+    """The command line with a results folder of its own.
+
+    Attributes:
+        folder: Where all its files are.
+        alone: Whether nothing else needs the machine. Else real runs shield no core, and their
+            packet loop sleeps until the next event.
+    """
 
     folder: Path
+    alone: bool = True
 
     def scenario(self, more: str = WIDE_GATES, **changes: Any) -> Path:
         path = self.folder / "scenario.yaml"
         path.write_text(SCENARIO.format(**(USUAL | changes)) + more)
         return path
+
+    def testbed(self, name: str = "embedded") -> Path:
+        """A shipped testbed's file, or a copy that lets others compute beside it."""
+        shipped = TESTBEDS / f"{name}.yaml"
+        if self.alone or name == "virtual":
+            return shipped
+        text = shipped.read_text()
+        for polite in ("shield: false", "loop: sleep"):
+            text, changed = re.subn(rf"(?m)^  {polite.split()[0]} \w+", f"  {polite}", text)
+            assert changed == 1
+        copy = self.folder / f"{name}.yaml"
+        copy.write_text(text)
+        return copy
 
     def start(self, *args: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -70,10 +94,9 @@ class Nashbed:
 
     def run(self, scenario: Path, testbed: str = "embedded") -> Path:
         """Run a scenario to its end; returns the run directory."""
-        bed = TESTBEDS / f"{testbed}.yaml"
         out = self.call(
-            "run", str(scenario), "--testbed", str(bed), "--out", str(self.results),
-            "--no-report", "--json",
+            "run", str(scenario), "--testbed", str(self.testbed(testbed)), "--out",
+            str(self.results), "--no-report", "--json",
         )  # fmt: skip
         return Path(json.loads(out)["run_dir"])
 
@@ -105,10 +128,23 @@ def leftovers(run_dir: Path) -> list[str]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def _machine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """One worker has real runs at a time: a second run would be refused."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or not is_real_run(request.node):
+        yield
+        return
+    with (tmp_path_factory.getbasetemp().parent / "machine.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture
-def nashbed(tmp_path: Path) -> Iterator[Nashbed]:
+def nashbed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Nashbed]:
     """The command line; afterwards nothing of its runs may be left."""
-    tool = Nashbed(tmp_path)
+    tool = Nashbed(tmp_path, alone=request.node.get_closest_marker("live") is not None)
     yield tool
     left = [each for run_dir in tool.run_dirs() for each in leftovers(run_dir)]
     if left:

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.conftest import STATE, Nashbed
 from tests.support.programs import needs_program
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane]
 SHORT = ("--repetitions", "1", "--seconds", "1")
 
 

@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.units import PACKET_BYTES
 from tests.e2e.conftest import ROOT, Nashbed, records
 from tests.support.programs import needs_program
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.dataplane]
 
 SCENARIO = ROOT / "configs" / "scenarios" / "bmv2-short.yaml"
 LIKE = 0.1
@@ -36,6 +36,8 @@ def shares(run_dir: Path) -> dict[str, float]:
 
 
 @needs_program("simple_switch")
+@pytest.mark.live
+@pytest.mark.slow
 def test_shares_are_those_of_the_embedded_target(nashbed: Nashbed) -> None:
     text = SCENARIO.read_text().replace("name: bmv2-short", "name: e2e-bmv2")
     scenario = nashbed.folder / "scenario.yaml"

@@ -16,7 +16,7 @@ import pytest
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from tests.e2e.conftest import NASHBED, STATE, TESTBEDS, Nashbed
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed
 from tests.rtl.loop.through import Plan, delays_ps, through_ports
 from tests.rtl.simulate import need_icarus
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 
 PERIOD_NS = 200

@@ -11,7 +11,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed
 from tests.e2e.test_cluster import free_port, scheduler, wait_for
 from tests.e2e.test_cluster_testbeds import testbed_worker, write_testbed
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 
 def data_planes(file: Path) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from nashbed.controlplane.contract.errors import EXIT_HOST
 from tests.e2e.conftest import NASHBED, Nashbed, records
-from tests.e2e.test_cluster import PATIENCE_S, digests, place, serving, sweep, wait_for
+from tests.e2e.test_cluster import FORTY, PATIENCE_S, digests, place, serving, sweep, wait_for
 from tests.support.cable_network import CableNetwork, cable_network
 
 pytestmark = [pytest.mark.root, pytest.mark.virtual, pytest.mark.slow]
@@ -88,7 +88,7 @@ def only_run(results: Path) -> Path:
 
 def test_a_network_that_is_cut(nashbed: Nashbed, network: CableNetwork, tmp_path: Path) -> None:
     """First a worker's cable, shortly and then for long, then the client's for long."""
-    scenario, told = sweep(nashbed), tmp_path / "told"
+    scenario, told = sweep(nashbed, FORTY), tmp_path / "told"
     with ExitStack() as stack:
         other = str(tmp_path / "undisturbed")
         undisturbed = nashbed.start(

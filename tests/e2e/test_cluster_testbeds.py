@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.conftest import NASHBED, STATE, WIDE_GATES, Nashbed, records
 from tests.e2e.test_cluster import free_port, scheduler
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 TESTBED = """\
 name: {name}

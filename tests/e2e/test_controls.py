@@ -121,7 +121,7 @@ def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed
     path = nashbed.folder / "refused.c"
     path.write_text(path.read_text().replace("if (!mine)", "if (0)"))
     scenario = with_control(nashbed, control)
-    said = nashbed.call("run", str(scenario), "--testbed", "embedded", "--out",
+    said = nashbed.call("run", str(scenario), "--testbed", str(nashbed.testbed()), "--out",
                         str(nashbed.results), code=4)  # fmt: skip
     assert "refused: the verifier refuses it: R0 invalid mem access 'map_value_or_null'" in said
     assert "refused.c:" in said
@@ -131,7 +131,7 @@ def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed
 def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed) -> None:
     before = kernels_own_controls()
     scenario = with_control(nashbed, own_control(nashbed, "orphan"), duration="4s")
-    process = nashbed.start("run", str(scenario), "--testbed", "embedded", "--out",
+    process = nashbed.start("run", str(scenario), "--testbed", str(nashbed.testbed()), "--out",
                             str(nashbed.results), "--no-report")  # fmt: skip
     wait_until(lambda: any("-a0: run\n" in log for log in logs(nashbed)), 60)
     os.kill(held_controls()["orphan"], signal.SIGKILL)
@@ -188,7 +188,8 @@ def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     before = kernels_own_controls()
     control = own_control(nashbed, "killed")
     scenario = with_control(nashbed, control, WIDE_GATES + "trials: 2\n", duration="60s")
-    args = ["run", str(scenario), "--testbed", "embedded", "--out", str(nashbed.results)]
+    bed = str(nashbed.testbed())
+    args = ["run", str(scenario), "--testbed", bed, "--out", str(nashbed.results)]
     for kill in range(KILLS):
         process = nashbed.start(*args)
         if kill % 2:  # else at any moment of its start

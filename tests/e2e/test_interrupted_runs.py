@@ -18,14 +18,14 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 KILLS = 10
-ALL = [f"b2bdp-k0{k}-r{r}" for k in range(5) for r in range(2)]
 
 
-def ten_trials(nashbed: Nashbed) -> list[str]:
-    """Arguments of a run of ten short trials, two or three at a time."""
-    path = nashbed.scenario(WIDE_GATES + "trials: 2\n", count=4, mixes="all", duration="2s")
+def five_trials(nashbed: Nashbed, repetitions: int = 1) -> list[str]:
+    """Arguments of a run of five short trials, or more, two or three at a time."""
+    more = f"{WIDE_GATES}trials: {repetitions}\n"
+    path = nashbed.scenario(more, count=4, mixes="all", duration="2s")
     bed = nashbed.folder / "testbed.yaml"
-    text = (Path(__file__).resolve().parents[2] / "configs/testbeds/embedded.yaml").read_text()
+    text = nashbed.testbed().read_text()
     bed.write_text(text + "\ncapacity: {rate: 600mbit, lanes: 3}\n")
     return ["run", str(path), "--testbed", str(bed), "--out", str(nashbed.results), "--no-report"]
 
@@ -37,8 +37,10 @@ def wait_for(condition: Callable[[], bool], timeout_s: float = 60) -> None:
         time.sleep(0.02)
 
 
-def keys(run_dir: Path) -> list[str]:
-    return sorted(r["id"].rpartition("-a")[0] for r in records(run_dir).values() if r["valid"])
+def is_whole(run_dir: Path, repetitions: int = 1) -> bool:
+    """Whether each mix has its valid trials, and none is there twice."""
+    valid = [r["id"].rpartition("-a")[0] for r in records(run_dir).values() if r["valid"]]
+    return sorted(valid) == [f"b2bdp-k0{k}-r{r}" for k in range(5) for r in range(repetitions)]
 
 
 def sealed_bytes(run_dir: Path) -> dict[str, bytes]:
@@ -50,7 +52,7 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     seed = random.randrange(10**6)
     print("seed", seed)
     moments = random.Random(seed)
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed, repetitions=2))
     wait_for(lambda: any(nashbed.results.glob("*/manifest.json")))
     (run_dir,) = nashbed.run_dirs()
     args = ["resume", str(run_dir), "--no-report"]
@@ -66,10 +68,11 @@ def test_killed_at_random_moments_and_resumed(nashbed: Nashbed) -> None:
     process.communicate(timeout=120)
     nashbed.call(*args)
     assert kept.items() <= sealed_bytes(run_dir).items()
-    assert keys(run_dir) == sorted(ALL)
+    assert is_whole(run_dir, repetitions=2)
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "complete"
 
 
+@pytest.mark.live
 def test_killed_between_the_last_trial_and_the_end(nashbed: Nashbed) -> None:
     backlog = MAX_BACKLOG.read_text()
     path = nashbed.scenario(WIDE_GATES, duration="2s")
@@ -89,7 +92,7 @@ def processes_of(run_dir: Path) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: any(d.glob("trials/b*") for d in nashbed.run_dirs()) and sealed(nashbed) > 0)
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
@@ -99,7 +102,7 @@ def test_a_signal_stops_cleanly(nashbed: Nashbed, number: signal.Signals) -> Non
     assert leftovers(run_dir) == []
     assert json.loads((run_dir / "manifest.json").read_text())["status"] == "interrupted"
     nashbed.call("resume", str(run_dir), "--no-report")
-    assert keys(run_dir) == sorted(ALL)
+    assert is_whole(run_dir)
 
 
 def sealed(nashbed: Nashbed) -> int:
@@ -107,9 +110,9 @@ def sealed(nashbed: Nashbed) -> int:
 
 
 def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()) and (Path("/run/nashbed") / state(nashbed)).exists())
-    other = Nashbed(nashbed.folder / "other")
+    other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
     err = other.call("run", str(other.scenario()), "--out", str(other.results), code=4)
     assert f"another run (pid {process.pid}" in err
@@ -120,11 +123,12 @@ def test_a_second_run_is_refused_while_one_is_going(nashbed: Nashbed) -> None:
 
 
 def test_a_second_run_waits_for_the_first(nashbed: Nashbed) -> None:
-    first = nashbed.start(*ten_trials(nashbed))
+    first = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()))
-    other = Nashbed(nashbed.folder / "other")
+    other = Nashbed(nashbed.folder / "other", nashbed.alone)
     other.folder.mkdir()
-    words = ("run", str(other.scenario()), "--out", str(other.results), "--no-report", "--wait")
+    words = ("run", str(other.scenario()), "--testbed", str(other.testbed()), "--out",
+             str(other.results), "--no-report", "--wait")  # fmt: skip
     waiting, stopped = other.start(*words), other.start(*words)
     for process in (waiting, stopped):
         assert process.stderr is not None
@@ -145,7 +149,7 @@ def state(nashbed: Nashbed) -> str:
 
 
 def test_a_namespace_that_is_not_ours_is_left_alone(nashbed: Nashbed) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: sealed(nashbed) > 0)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
@@ -170,7 +174,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
-    args = ten_trials(nashbed)
+    args = five_trials(nashbed)
     args[args.index("--out") + 1] = str(small_disk / "results")
     process = nashbed.start(*args)
     on_disk = Nashbed(small_disk)
@@ -183,7 +187,7 @@ def test_a_disk_that_fills_up(nashbed: Nashbed, small_disk: Path) -> None:
     assert leftovers(run_dir) == []
     (small_disk / "filler").unlink()
     nashbed.call("resume", str(run_dir), "--no-report")
-    assert keys(run_dir) == sorted(ALL)
+    assert is_whole(run_dir)
 
 
 def fill(path: Path) -> None:
@@ -196,8 +200,9 @@ def fill(path: Path) -> None:
             return
 
 
+@pytest.mark.live
 def test_doctor_cleans_up_after_a_killed_run(nashbed: Nashbed) -> None:
-    process = nashbed.start(*ten_trials(nashbed))
+    process = nashbed.start(*five_trials(nashbed))
     wait_for(lambda: bool(nashbed.run_dirs()) and any(nashbed.run_dirs()[0].glob("trials/.*.tmp")))
     process.kill()
     process.communicate()

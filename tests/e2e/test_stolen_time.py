@@ -25,7 +25,7 @@ from tests.e2e.conftest import Nashbed, records
 from tests.support.core_thief import stolen_cores
 from tests.support.programs import needs_program
 
-pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 MS = 1_000_000
 FORWARD_NS = 20 * MS

@@ -41,7 +41,7 @@ MS = 1_000_000
 TESTBED = f"""\
 name: soft
 target: bmv2
-dataplane: {{memory: 1GiB, huge_pages: false}}
+dataplane: {{memory: 1GiB, huge_pages: false, loop: sleep, shield: false}}
 switch: {{program: {PROGRAM}}}
 ports:
   senders: {{driver: af_packet}}
@@ -89,6 +89,7 @@ def planned(tmp_path: Path) -> Iterator[Callable[..., ActiveRun]]:
     assert [each for run in made for each in leftovers(run.directory.path)] == []
 
 
+@pytest.mark.live
 def test_a_run_on_a_switch_program_is_valid(
     use: Callable[[MakeSwitch], None], planned: Callable[..., ActiveRun]
 ) -> None:

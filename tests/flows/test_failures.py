@@ -93,6 +93,7 @@ def test_t0_in_the_past(network: Any, config: Config, where: str) -> None:
     assert "before the flows were ready" in error_of(sender, 4)
 
 
+@pytest.mark.live
 def test_t0_in_the_configuration(network: Any, config: Config) -> None:
     config["t0_ns"] = time.monotonic_ns() + 500 * MS
     config["duration_ns"] = 200 * MS
@@ -102,6 +103,7 @@ def test_t0_in_the_configuration(network: Any, config: Config) -> None:
         assert (done["event"], stderr, status) == ("done", "", 0)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_in_the_middle(
     network: Any, config: Config, helpers: Any, number: signal.Signals, tmp_path: Path
@@ -144,6 +146,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(directory)], check=True)
 
 
+@pytest.mark.live
 def test_full_disk(network: Any, config: Config, helpers: Any, tiny_disk: Path) -> None:
     config.update(sample_ns=MS, interval_ns=MS, out=str(tiny_disk), drain_ns=1000 * MS)
     network.shape(20, 50_000)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.live, pytest.mark.root]
 
 Config = dict[str, Any]
 MS = 1_000_000

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.live, pytest.mark.root]
 
 Config = dict[str, Any]
 MS = 1_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.synthetic_run import write_run
@@ -19,3 +20,14 @@ def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_copy(whole_run: Path, tmp_path: Path) -> Path:
     """The same, to be damaged."""
     return Path(shutil.copytree(whole_run, tmp_path / "run"))
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports without figures: for what their page says, of a run whose figures others draw."""
+
+    def draw_none(measures: Any, equilibria: Any, correlation: Any, folder: Path, *_: Any) -> Any:
+        folder.mkdir(parents=True)
+        return []
+
+    monkeypatch.setattr("nashbed.analysis.report.build.draw_all", draw_none)

@@ -154,6 +154,7 @@ def test_two_groups_and_three_strategies_end() -> None:
     assert result.equilibria or none_exists(result)
 
 
+@pytest.mark.slow
 def test_published_panels(record_property) -> None:
     """Every panel as one campaign on 21 lanes: seven buffers, three mixes of each in a round."""
     mixes = read_mixes(MIXES)

@@ -164,6 +164,7 @@ def test_hardware_taps_with_clocks_of_their_own(run_copy: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_mismatches_packet_by_packet(run_copy: Path) -> None:
     """One packet lost by the capture behind, one late by 5 ms: both are named, and no other."""
     table = trial_of(open_run(run_copy)).arrays("postcards")
@@ -206,12 +207,14 @@ def test_in_the_report(run_copy: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_without_captures_there_is_no_section(run_copy: Path) -> None:
     assert not compare_run(open_run(run_copy))
     assert "Clocks and captures" not in build_report(run_copy, ("html",)).read_text()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_what_cannot_be_compared_is_said(run_copy: Path) -> None:
     """A missing capture, one of other packets, a clock that ran backwards: one line each."""
     (run_copy / "testbed.yaml").write_text(TESTBED + HARDWARE)

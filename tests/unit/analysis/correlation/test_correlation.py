@@ -262,6 +262,7 @@ def test_sampled_postcards_give_no_events(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_the_report_has_the_section(whole_run: Path, tmp_path: Path) -> None:
     run = Path(shutil.copytree(whole_run, tmp_path / "run"))
     page = build_report(run, ("html",)).read_text()

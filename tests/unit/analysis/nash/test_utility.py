@@ -65,6 +65,7 @@ def test_delay_costs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("no_figures")
 def test_a_persons_own_function(tmp_path: Path, own: str) -> None:
     run = run_with(tmp_path / "run", {"function": f"{own}:negative_delay"})
     (found,) = equilibria_of_run(run)

@@ -14,7 +14,7 @@ from distributed.comm import CommClosedError
 from nashbed.controlplane.cluster import plugin as plugin_module
 from nashbed.controlplane.cluster.bundle import bundle_of
 from nashbed.controlplane.cluster.plugin import RunOnWorker
-from nashbed.controlplane.cluster.presence import client_is_there
+from nashbed.controlplane.cluster.presence import client_is_there, is_gone
 from nashbed.controlplane.cluster.request import RunBundle
 from nashbed.controlplane.cluster.testbed_workplace import TestbedWorkplace
 from nashbed.controlplane.contract.errors import HostError
@@ -65,20 +65,29 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def watchful(monkeypatch: pytest.MonkeyPatch) -> None:
+def watchful(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Workers that look for their client all the time; what each look has found."""
+    found: list[bool] = []
+
+    async def look(worker: Any, key: str) -> bool:
+        found.append(await is_gone(worker, key))
+        return found[-1]
+
     monkeypatch.setattr(plugin_module, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(plugin_module, "is_gone", look)
+    return found
 
 
-@pytest.mark.usefixtures("watchful")
 def test_a_dead_clients_run_is_dropped_and_forgotten(
-    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+    watchful: list[bool], make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:
     bed, bundle = make_bed(1), bundle_of(make_virtual_run())
     mortal, worker = Mortal(bed, bundle), worker_of(bed)
     assert worker.state.total_resources[bundle.resource()] == 1
     (place,) = bed.workplaces
     assert place.directory.path.exists()
-    time.sleep(0.2)  # the worker looks ten times
+    wait_for(lambda: len(watchful) >= 10)
+    assert not any(watchful)
     assert mortal.plugin.name in worker.plugins
     mortal.die()
     wait_for(lambda: mortal.plugin.name not in worker.plugins)

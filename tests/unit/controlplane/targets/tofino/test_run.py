@@ -15,6 +15,7 @@ from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study import adaptive
+from nashbed.controlplane.targets import with_hosts
 from nashbed.controlplane.targets.tofino import client
 from tests.fakes.bfrt import FakeBfRt
 from tests.fakes.session import FakeSession
@@ -98,7 +99,10 @@ def test_a_whole_run_is_valid_and_leaves_nothing(server: FakeBfRt, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_drops_that_nobody_reported_make_a_trial_invalid(server: FakeBfRt, tmp_path: Path) -> None:
+def test_drops_that_nobody_reported_make_a_trial_invalid(
+    server: FakeBfRt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(with_hosts, "LAST_POSTCARDS_S", 0.2)  # they never come
     run = planned(tmp_path, server.address)
     counting(server, run)
     count = server.before_read

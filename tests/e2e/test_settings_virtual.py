@@ -1,0 +1,55 @@
+"""What a scenario can ask of bottleneck, flows and telemetry, in virtual time: exact everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.e2e.conftest import Nashbed, only_valid
+from tests.e2e.test_virtual import _kernel, run, table, virtual
+
+__all__ = ["_kernel", "virtual"]
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+
+CLOCK_US = 40
+"""A small segment's serialisation, and some readings of the clock."""
+
+
+@pytest.mark.parametrize("kept", ["{sample: 10}", "{bins: 10ms}"])
+def test_other_ways_of_keeping_postcards(virtual: Nashbed, kept: str) -> None:
+    run_dir = run(virtual, f"telemetry: {{postcards: {kept}}}\n")
+    record = only_valid(run_dir)
+    counters = table(run_dir, record["id"], "counters")
+    if "bins" in kept:
+        bins = table(run_dir, record["id"], "bins")
+        for name in ("departed_bytes", "departed_packets", "dropped_packets"):
+            assert bins[name].sum() == counters[name].sum() > 0
+        # Occupancy is an average of a queue that never holds more than its limit.
+        per_bin = np.bincount(np.unique(bins["bin_start_ns"], return_inverse=True)[1],
+                              bins["occupancy_bytes_mean"])  # fmt: skip
+        assert 0 < per_bin.max() <= 100_000
+    else:
+        rows = len(table(run_dir, record["id"], "postcards")["seq"])
+        arrived = counters["arrived_packets"].sum()
+        assert arrived / 10 - 1 <= rows <= arrived / 10 + 1
+
+
+def test_groups_have_their_own_base_rtt(virtual: Nashbed) -> None:
+    path = virtual.scenario("", mixes="[[1, 0]]")
+    far = "  - {name: far, count: 1, base_rtt: 60ms}\n"
+    path.write_text(path.read_text().replace("strategies:", far + "strategies:"))
+    run_dir = virtual.run(path, "virtual")
+    record = only_valid(run_dir)
+    samples = table(run_dir, record["id"], "flow_samples")
+    known = samples["min_rtt_us"] < 2**32 - 1
+    least = [samples["min_rtt_us"][known & (samples["flow"] == f)].min() for f in range(3)]
+    # Two flows share the near path, and one of them may have found the queue never empty.
+    assert min(least[:2]) in range(20_000, 20_000 + CLOCK_US)
+    assert 60_000 <= least[2] <= 60_000 + 40_000  # the queue's 2 BDP
+
+
+def test_limits_in_packets_and_cells(virtual: Nashbed) -> None:
+    record = only_valid(run(virtual, buffer="64pkt"))
+    assert record["applied"]["limit"] == {"unit": "packets", "value": 64, "cell_bytes": 0}
+    record = only_valid(run(virtual, buffer="2bdp, cell: 80B"))
+    assert record["applied"]["limit"] == {"unit": "cells", "value": 1250, "cell_bytes": 80}
