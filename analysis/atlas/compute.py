@@ -25,6 +25,9 @@ OnRow = Callable[[int, int], None]
 """Told how many rows are done, and of how many."""
 FloatGrid = NDArray[np.float64]
 
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that end the command."""
+
 WIDE_RANGE = 0.10
 """Range over the seeds, as a part of the flows, from which the equilibrium counts as uncertain."""
 DISAGREEMENT = 0.06
@@ -172,7 +175,12 @@ def _rows(plane: MapPlane, wanted: Wanted, processes: int) -> Iterator[Row]:
         return
     pool = ProcessPoolExecutor(processes, initializer=_leave_signals_to_the_parent)
     try:
-        futures: list[Future[Row]] = [pool.submit(_row, plane, wanted, n) for n in numbers]
+        # A process that has begun and does not yet leave signals to its parent must get none.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+        try:
+            futures: list[Future[Row]] = [pool.submit(_row, plane, wanted, n) for n in numbers]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         yield from (future.result() for future in as_completed(futures))
     finally:
         pool.shutdown(cancel_futures=True)
@@ -183,6 +191,7 @@ def _leave_signals_to_the_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
 
 
 def _row(plane: MapPlane, wanted: Wanted, number: int) -> Row:

@@ -52,7 +52,6 @@ def examine() -> list[DoctorCheck]:
         *ebpf_checks(),
         *virtual,
         *p4_checks(),
-        _optional("clang-format", "the C format check of `make check`"),
         _optional("iverilog", "the tests of the FPGA cores (tests/rtl)"),
         _optional("yosys", "the cell counts of the FPGA cores"),
         _optional("tshark", "the comparison of our time-stamp decoders with tshark's"),

@@ -5,6 +5,7 @@
 #include "library.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include <rte_swx_pipeline_internal.h>
 
@@ -12,12 +13,26 @@
 extern const unsigned char native_spec[];
 extern const size_t native_spec_bytes;
 
+/* Whether DPDK's structure is the one that this was compiled for. Its counts are at its end, so
+ * that a difference anywhere in it shows.
+ */
+static bool
+is_same(struct rte_swx_pipeline *pipeline)
+{
+	struct rte_swx_ctl_pipeline_info info;
+
+	return rte_swx_ctl_pipeline_info_get(pipeline, &info) == 0 &&
+	       pipeline->n_ports_in == info.n_ports_in &&
+	       pipeline->n_ports_out == info.n_ports_out &&
+	       pipeline->n_mirroring_slots == info.n_mirroring_slots &&
+	       pipeline->n_tables == info.n_tables && pipeline->n_actions == info.n_actions &&
+	       pipeline->n_regarrays == info.n_regarrays && pipeline->build_done == 1;
+}
+
 static int
 set_ports(struct rte_swx_pipeline *pipeline, const struct native_ports *ports)
 {
-	/* At the end of the structure, so that a difference anywhere in it shows. */
-	if (pipeline->n_ports_in != 1 || pipeline->n_ports_out != ports->n_out ||
-	    pipeline->thread_id != 0 || pipeline->build_done != 1)
+	if (!is_same(pipeline))
 		return -ELIBBAD;
 	pipeline->in[0] = (struct port_in_runtime){
 		.pkt_rx = ports->in_ops->pkt_rx,

@@ -11,7 +11,7 @@ import pytest
 from nashbed.analysis.captures import Mark, TimestampSource
 from tests.support import timestamps as made
 from tests.support.programs import need_program
-from tests.support.tshark import tshark
+from tests.support.tshark import known, tshark
 
 COUNT = 200
 S = made.EPOCH
@@ -77,8 +77,14 @@ def test_metamako(tmp_path: Path, rng: random.Random, new_fcs: bytes) -> None:
         )
         packets.append((S + n, 0, frame(rng) + trailer + new_fcs))
     path.write_bytes(made.pcap(packets))
-    names = ("time", "subns", "srcdevice", "srcport", "orig_fcs", "flags")
-    rows = tshark(path, [f"metamako.{name}" for name in names], "metamako_eth", bool(new_fcs))
+    names = [
+        known("metamako.time", "metamako.time.abs"),
+        "metamako.subns",
+        known("metamako.srcdevice", "metamako.src.device_id"),
+        known("metamako.srcport", "metamako.src.port"),
+        *("metamako.orig_fcs", "metamako.flags"),
+    ]
+    rows = tshark(path, names, "metamako_eth", bool(new_fcs))
     assert len(rows) == COUNT
     marks = [m for _, s in TimestampSource(path).chunks() for m in s.marks]
     for ours, mark, theirs in zip(decoded(path), marks, rows, strict=True):
