@@ -114,8 +114,7 @@ class Workplace:
     def _seat(self) -> Seat:
         me = threading.get_ident()
         with self._lock:
-            if self.stop.is_set():
-                raise InternalError("the run has left this worker")
+            self._require_open()
             known = self._seats.get(me)
         if known is not None:
             return known
@@ -123,8 +122,17 @@ class Workplace:
         request = replace(self._request, core=core)
         seat = Seat(open_lab(self._make_session(request), self._testbed, self._program))
         with self._lock:
+            try:
+                self._require_open()  # `close` does not know of a lab that was being opened
+            except InternalError:
+                seat.lab.close()
+                raise
             self._seats[me] = seat
         return seat
+
+    def _require_open(self) -> None:
+        if self.stop.is_set():
+            raise InternalError("the run has left this worker")
 
     def close(self) -> None:
         """End what is running, and give everything back."""

@@ -151,3 +151,20 @@ def test_each_thread_has_a_session_and_none_comes_after_the_end(
     assert not (tmp_path / "work").exists()
     with pytest.raises(InternalError, match="the run has left this worker"):
         worker.place.run(requests[0])
+
+
+def test_a_session_that_is_being_opened_at_the_end_is_closed(
+    make_virtual_run: MakeVirtualRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_virtual_run()
+    bundle = bundle_of(run)
+    worker = Place(bundle, tmp_path / "work")
+
+    def close_meanwhile() -> None:
+        worker.place.close()
+
+    monkeypatch.setattr("nashbed.controlplane.cluster.workplace.claim_core", close_meanwhile)
+    with pytest.raises(InternalError, match="the run has left this worker"):
+        worker.place.run(TrialAssignment(run=bundle.run, trial=run.plan.trials[0], attempt=0))
+    (session,) = worker.sessions
+    assert session.calls[-1] == "close"
