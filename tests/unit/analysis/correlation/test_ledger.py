@@ -120,7 +120,7 @@ def test_what_was_not_measured_is_said() -> None:
     assert found.missing == ("rtt_plus", "seen")
     assert found.replaced is None
     assert all(entry.last == {} for entry in found.entries)
-    assert found.sentence().endswith("not everything was measured (rtt_plus, seen).")
+    assert found.sentence().endswith("there is no value for RTT+ (9), one b_cmin (9), (18).")
     json.dumps(found.to_dict(), allow_nan=False)
 
 

@@ -11,9 +11,9 @@ from nashbed.controlplane.contract.errors import InternalError, TargetError
 from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.plan.resources import LEAST_GUEST_PACKETS
 from nashbed.controlplane.targets.registry import make_target
 from nashbed.controlplane.targets.virtual import (
-    LEAST_PACKETS,
     PROBE_PACKETS,
     VirtualTarget,
     guest_dataplane,
@@ -118,7 +118,7 @@ def test_a_guest_has_the_memory_that_its_lane_can_fill() -> None:
     assert large.queue_packets == 2 * 2 * (10**9 + 500_000) // 1514
     assert large.memory.bytes >= large.least_memory_bytes
     assert (large.lanes, large.flow_capacity, large.huge_pages) == (1, 3, False)
-    assert guest_dataplane(lane_program(limit_bytes=3000)).queue_packets == LEAST_PACKETS
+    assert guest_dataplane(lane_program(limit_bytes=3000)).queue_packets == LEAST_GUEST_PACKETS
 
 
 def test_probes_are_small_and_their_number_does_not_go_by_the_rate() -> None:

@@ -170,7 +170,7 @@ def run_all(run: ActiveRun, kind: list[FakeSwitch], fault: str = "") -> list[Tri
     """Run with the fakes; everything of them is closed at the end."""
 
     def happened() -> bool:
-        return any(run.directory.trials.glob(".*/flow_samples.bin"))
+        return any(run.directory.trials.glob(".*/*/flow_samples.bin"))
 
     kind.append(FakeSwitch(happened, fault))
     session = FakeSession(PORTS)

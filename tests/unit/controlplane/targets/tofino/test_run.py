@@ -71,7 +71,7 @@ def counting(server: FakeBfRt, run: ActiveRun) -> None:
     key = server.queue_key(136, 1)
 
     def count() -> None:
-        if not any(run.directory.trials.glob(".*/flow_samples.bin")):
+        if not any(run.directory.trials.glob(".*/*/flow_samples.bin")):
             return
         for name in ("Ingress.arrived", "Egress.departed", "Egress.dropped"):
             kind = name.partition(".")[2]
@@ -136,7 +136,7 @@ def test_nobody_there_ends_the_run_with_one_line(
 def test_a_switch_that_vanishes_ends_the_run(server: FakeBfRt, tmp_path: Path) -> None:
     run = planned(tmp_path, server.address)
     server.before_read = lambda: (
-        server.vanish() if any(run.directory.trials.glob(".*/flow_samples.bin")) else None
+        server.vanish() if any(run.directory.trials.glob(".*/*/flow_samples.bin")) else None
     )
     with pytest.raises(TargetError, match=r"switch at 127\.0\.0\.1:\d+: Read: .* \(\w+\)") as error:
         run_all(run)
