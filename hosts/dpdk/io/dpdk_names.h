@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Where DPDK's releases differ in names: those of 24.11, for 22.11 and 23.11 too. 24.11 deprecates
  * the older ones.
  */
