@@ -27,7 +27,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports without figures: for what their page says, of a run whose figures others draw."""
 
     def draw_none(measures: Any, equilibria: Any, correlation: Any, folder: Path, *_: Any) -> Any:
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         return []
 
     monkeypatch.setattr("nashbed.analysis.report.build.draw_all", draw_none)
