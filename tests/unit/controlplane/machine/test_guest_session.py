@@ -149,13 +149,13 @@ def test_a_failure_before_ready_leaves_no_guest(
 def test_a_guest_that_does_not_boot_is_a_bad_moment_and_the_next_one_boots(
     make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_GUEST", "mute")
-    monkeypatch.setattr("nashbed.controlplane.machine.guest_session.READY_TIMEOUT_S", 0.3)
     session = make_session()
-    with pytest.raises(TargetError, match=r"did not report 'ready' within 0\.3 s") as caught:
-        guests.boot(session)
+    with monkeypatch.context() as mute:
+        mute.setenv("FAKE_GUEST", "mute")
+        mute.setattr("nashbed.controlplane.machine.guest_session.READY_TIMEOUT_S", 0.3)
+        with pytest.raises(TargetError, match=r"did not report 'ready' within 0\.3 s") as caught:
+            guests.boot(session)
     assert caught.value.repeatable
-    monkeypatch.undo()
     assert guests.boot(session).poll() is None
 
 
