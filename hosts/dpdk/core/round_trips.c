@@ -84,6 +84,15 @@ saturated(uint64_t ns)
 }
 
 void
+round_trips_expect(const struct round_trips *r, const struct round_trip_data *data)
+{
+	uint64_t key = key_of(data->connection, data->end);
+
+	if (data->connection != 0)
+		__builtin_prefetch(&r->departures[place(key, DEPARTURES_LOG2)], 1);
+}
+
+void
 round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 		     uint64_t scheduled_ns, uint64_t departed_ns)
 {

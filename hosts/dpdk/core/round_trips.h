@@ -53,6 +53,9 @@ struct round_trips {
 int round_trips_init(struct round_trips *r);
 void round_trips_free(struct round_trips *r);
 
+/* This data will depart soon: have its entry brought into the cache. */
+void round_trips_expect(const struct round_trips *r, const struct round_trip_data *data);
+
 void round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 			  uint64_t scheduled_ns, uint64_t departed_ns);
 

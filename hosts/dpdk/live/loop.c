@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include <rte_ethdev.h>
+#include <rte_prefetch.h>
 
 #include "common/clock.h"
 #include "common/nanoseconds.h"
 #include "echo.h"
+#include "xdp/arrival.h"
 
 #define HIGHEST_PRIORITY (-20)
 /* A polling loop's rounds take microseconds: shorter gaps are not recorded. */
@@ -45,6 +47,18 @@ dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uin
 		  hold_ups_note(&dp->hold_ups, mbuf, id == WIRE_SENDERS, lane, departure_ns));
 }
 
+/* Frames were written by another core, and are in no cache of this one. */
+static void
+prefetch_headers(struct rte_mbuf *const *mbufs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const uint8_t *frame = rte_pktmbuf_mtod(mbufs[i], const uint8_t *);
+
+		rte_prefetch0(frame - sizeof(struct arrival));
+		rte_prefetch0(frame);
+	}
+}
+
 /* What is left of frames that came: all but the answers of the senders' host. */
 static uint32_t
 take_echoes(struct dataplane *dp, const struct wire *wire, struct rte_mbuf **mbufs,
@@ -57,9 +71,10 @@ take_echoes(struct dataplane *dp, const struct wire *wire, struct rte_mbuf **mbu
 
 /* The clock is read once the frames are here: the time of arrival of those that nobody stamped.
  * An earlier time would cut their delay short by as long as this thread was held up in between.
+ * now_ns is the last reading; without frames it is left alone.
  */
 static uint32_t
-receive(struct dataplane *dp, enum wire_id id)
+receive(struct dataplane *dp, enum wire_id id, uint64_t *now_ns)
 {
 	struct wire *wire = &dp->wires[id];
 	struct rte_mbuf *mbufs[WIRE_BURST];
@@ -70,8 +85,9 @@ receive(struct dataplane *dp, enum wire_id id)
 	do {
 		n = rte_eth_rx_burst(wire->ethdev, 0, mbufs, WIRE_BURST);
 		if (n > 0) {
-			wire_arrivals(wire, mbufs, n, dp->epoch_ns, dataplane_now_ns(dp),
-				      arrivals_ns);
+			prefetch_headers(mbufs, n);
+			*now_ns = dataplane_now_ns(dp);
+			wire_arrivals(wire, mbufs, n, dp->epoch_ns, *now_ns, arrivals_ns);
 			dp->role->receive(dp, id, mbufs, arrivals_ns,
 					  take_echoes(dp, wire, mbufs, arrivals_ns, n));
 		}
@@ -122,8 +138,9 @@ one_round(struct dataplane *dp)
 
 	for (int id = 0; id < N_WIRES; id++)
 		if (config_has_wire(&dp->config, (enum wire_id)id))
-			moved += receive(dp, (enum wire_id)id);
-	now_ns = dataplane_now_ns(dp);
+			moved += receive(dp, (enum wire_id)id, &now_ns);
+	if (moved == 0)
+		now_ns = dataplane_now_ns(dp);
 	due = dp->role->next_event(dp) <= now_ns;
 	dp->role->advance(dp, now_ns);
 	if (dp->echo != NULL)

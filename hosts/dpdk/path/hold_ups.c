@@ -42,9 +42,11 @@ hold_ups_note(const struct hold_ups *h, const struct rte_mbuf *mbuf, bool to_sen
 {
 	struct frame_note note = {.lane = lane, .departure_ns = departure_ns};
 
-	if (h->gives_back && !to_senders && lane != NO_LANE)
+	if (h->gives_back && !to_senders && lane != NO_LANE) {
 		note.data = segments_data(rte_pktmbuf_mtod(mbuf, const uint8_t *),
 					  rte_pktmbuf_data_len(mbuf), h->n_lanes);
+		round_trips_expect(&h->round_trips, &note.data);
+	}
 	return note;
 }
 
