@@ -160,6 +160,7 @@ native_build(struct rte_swx_pipeline **pipeline, const char *library,
 	     const struct native_ports *ports, const struct native_library **native)
 {
 	void *handle = dlopen(library, RTLD_NOW);
+	struct rte_swx_ctl_pipeline_info info;
 	int result = -ELIBBAD;
 
 	if (handle == NULL)
@@ -168,7 +169,9 @@ native_build(struct rte_swx_pipeline **pipeline, const char *library,
 	if (*native != NULL)
 		result = build(pipeline, library, ports->n_out);
 	if (!result)
-		result = (*native)->set_ports(*pipeline, ports);
+		result = rte_swx_ctl_pipeline_info_get(*pipeline, &info);
+	if (!result)
+		result = (*native)->set_ports(*pipeline, &info, ports);
 	dlclose(handle); /* the pipeline holds the library itself */
 	return result;
 }

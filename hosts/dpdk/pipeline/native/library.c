@@ -17,22 +17,20 @@ extern const size_t native_spec_bytes;
  * that a difference anywhere in it shows.
  */
 static bool
-is_same(struct rte_swx_pipeline *pipeline)
+is_same(const struct rte_swx_pipeline *pipeline, const struct rte_swx_ctl_pipeline_info *info)
 {
-	struct rte_swx_ctl_pipeline_info info;
-
-	return rte_swx_ctl_pipeline_info_get(pipeline, &info) == 0 &&
-	       pipeline->n_ports_in == info.n_ports_in &&
-	       pipeline->n_ports_out == info.n_ports_out &&
-	       pipeline->n_mirroring_slots == info.n_mirroring_slots &&
-	       pipeline->n_tables == info.n_tables && pipeline->n_actions == info.n_actions &&
-	       pipeline->n_regarrays == info.n_regarrays && pipeline->build_done == 1;
+	return pipeline->n_ports_in == info->n_ports_in &&
+	       pipeline->n_ports_out == info->n_ports_out &&
+	       pipeline->n_mirroring_slots == info->n_mirroring_slots &&
+	       pipeline->n_tables == info->n_tables && pipeline->n_actions == info->n_actions &&
+	       pipeline->n_regarrays == info->n_regarrays && pipeline->build_done == 1;
 }
 
 static int
-set_ports(struct rte_swx_pipeline *pipeline, const struct native_ports *ports)
+set_ports(struct rte_swx_pipeline *pipeline, const struct rte_swx_ctl_pipeline_info *info,
+	  const struct native_ports *ports)
 {
-	if (!is_same(pipeline))
+	if (!is_same(pipeline, info))
 		return -ELIBBAD;
 	pipeline->in[0] = (struct port_in_runtime){
 		.pkt_rx = ports->in_ops->pkt_rx,

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <rte_swx_ctl.h>
 #include <rte_swx_pipeline.h>
 #include <rte_swx_port.h>
 
@@ -28,9 +29,12 @@ struct native_library {
 	const unsigned char *spec; /* the whole .spec that it was generated from */
 	const size_t *spec_bytes;
 	/* Replace the ports that a pipeline was built with by ours; -ELIBBAD where its structures are
-	 * not those that the library was built for.
+	 * not those that the library was built for. DPDK's own functions tell info: the library calls
+	 * none, as a guest loads DPDK where the library does not see it.
 	 */
-	int (*set_ports)(struct rte_swx_pipeline *pipeline, const struct native_ports *ports);
+	int (*set_ports)(struct rte_swx_pipeline *pipeline,
+			 const struct rte_swx_ctl_pipeline_info *info,
+			 const struct native_ports *ports);
 	/* Run until n packets, all that the input port has, are out; n_out counts them. */
 	void (*run)(struct rte_swx_pipeline *pipeline, uint32_t n, const uint32_t *n_out);
 };
