@@ -145,12 +145,15 @@ static int
 hold(struct registered *registered, struct refused *refused)
 {
 	struct bpf_map *table = find_map(registered->object, BPF_MAP_TYPE_STRUCT_OPS);
+	struct bpf_link *attached = bpf_map__attach_struct_ops(table);
 
-	/* libbpf 1.1 fills the table in here; with BPF_F_LINK that registers nothing yet. */
-	if (bpf_map__attach_struct_ops(table) == NULL)
+	if (attached == NULL)
 		return refuse_link(refused, registered->name, errno);
-	registered->link = bpf_link_create(bpf_map__fd(table), 0,
-					   (enum bpf_attach_type)ATTACH_STRUCT_OPS, NULL);
+	registered->link = bpf_link__fd(attached);
+	/* Debian 12's only fills the table in; with BPF_F_LINK that registers nothing yet. */
+	if (registered->link == bpf_map__fd(table))
+		registered->link = bpf_link_create(bpf_map__fd(table), 0,
+						   (enum bpf_attach_type)ATTACH_STRUCT_OPS, NULL);
 	if (registered->link < 0)
 		return refuse_link(refused, registered->name, errno);
 	if (!is_registered(registered->name))
