@@ -60,8 +60,8 @@ say-virtual:
 .PHONY: test
 test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
-	$(BIN)/pytest -rs $(PARALLEL) -m "not live" || status=$$?; \
-	$(BIN)/pytest -rs -m live $(LIVE) || status=$$?; \
+	$(BIN)/pytest $(PARALLEL) -m "not live" || status=$$?; \
+	$(BIN)/pytest -m live $(LIVE) || status=$$?; \
 	exit $$status
 
 .PHONY: fresh

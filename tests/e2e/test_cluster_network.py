@@ -16,7 +16,7 @@ from tests.e2e.conftest import NASHBED, Nashbed, records
 from tests.e2e.test_cluster import FORTY, PATIENCE_S, digests, place, serving, sweep, wait_for
 from tests.support.cable_network import CableNetwork, cable_network
 
-pytestmark = [pytest.mark.root, pytest.mark.virtual, pytest.mark.slow]
+pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.virtual, pytest.mark.slow]
 __all__ = ["place"]  # the fixture
 
 SOON = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}
