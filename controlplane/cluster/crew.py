@@ -15,6 +15,8 @@ FIRST_WORKER_S = 900.0
 SETTLE_S = 1.0
 """After the first worker others are given this long: they are started together."""
 POLL_S = 0.1
+ASKED_AGAIN = 10
+"""Times that Dask is asked for its workers, where the answer is of its totals."""
 
 
 def address_of(client: Client) -> str:
@@ -29,11 +31,16 @@ def workers_there(client: Client) -> dict[str, Any]:
     Raises:
         ConnectionError: The client has lost its scheduler, and has given up.
     """
-    told: Any = client.scheduler_info()
-    if "workers" not in told:
-        raise ConnectionError("the client has given up")
-    workers: dict[str, Any] = told["workers"]
-    return workers
+    for _ in range(ASKED_AGAIN):
+        told: Any = client.scheduler_info()
+        if "workers" not in told:
+            break
+        workers: dict[str, Any] = told["workers"]
+        # Every other second Dask asks for totals alone, without workers, and keeps them in the same
+        # place: they may have replaced the answer before it was read.
+        if len(workers) >= told.get("n_workers", 0):
+            return workers
+    raise ConnectionError("the client has given up")
 
 
 def scheduler_is_gone(address: str) -> HostError:

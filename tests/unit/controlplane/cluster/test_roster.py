@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from distributed import Client
 from nashbed.controlplane.cluster import roster as roster_module
-from nashbed.controlplane.cluster.crew import await_seats
+from nashbed.controlplane.cluster.crew import await_seats, workers_there
 from nashbed.controlplane.cluster.roster import Roster
 from nashbed.controlplane.cluster.topics import (
     JOINED,
@@ -161,6 +161,27 @@ def test_the_scheduler_goes_during_the_wait() -> None:
 
     with pytest.raises(HostError, match="tcp://there:8786: the cluster's scheduler is gone"):
         seats(GivenUp(), [])
+
+
+class RefreshedClient(FakeClient):
+    """One whose answers Dask replaces by its totals, so many times, before they are read."""
+
+    def __init__(self, replaced: int) -> None:
+        super().__init__(2)
+        self._replaced = replaced
+
+    def scheduler_info(self) -> dict[str, Any]:
+        self._replaced -= 1
+        totals = {"n_workers": 2, "workers": {}}
+        return totals if self._replaced >= 0 else totals | super().scheduler_info()
+
+
+def test_totals_alone_are_not_taken_for_a_cluster_without_workers() -> None:
+    """A run that believed them gave up its only worker, and waited for ever."""
+    there = workers_there(cast(Client, RefreshedClient(3)))
+    assert list(there) == ["tcp://a:1", "tcp://a:2"]
+    with pytest.raises(ConnectionError, match="the client has given up"):
+        workers_there(cast(Client, RefreshedClient(100)))
 
 
 def test_nobody_comes() -> None:
