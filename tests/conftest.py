@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -26,13 +29,9 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(LeftBehind())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip, with the reason, what this machine or this user cannot run; and what is long is first.
-
-    Real runs wait more than they compute, and one of them has the machine at a time: one worker
-    begins with them while the others compute. Files with slow tests come before those without, so
-    that no worker is alone with a slow one at the end.
-    """
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Skip, with the reason, what this machine or this user cannot run; order what is selected."""
     reasons = {
         "root": None if os.geteuid() == 0 else "needs root: run `sudo make test`",
         "dataplane": None if DATAPLANE.is_file() else "needs the data plane: run `make build`",
@@ -43,8 +42,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in reasons.items():
             if reason is not None and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (not is_real_run(item), item.path not in slow))
+    yield  # `-m` and `-k` select
+    items[:] = in_order(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def in_order(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Tests in the order in which the workers of `make test` take them: each begins with long ones.
+
+    xdist gives each worker a stretch of equal length (`--dist worksteal`), and who has no more
+    takes the end of another's: quick tests, so that nobody is alone with a long one at the end.
+    Real runs wait more than they compute, and one of them has the machine at a time: they are all
+    in the first stretch. A file stays together, for its tests share what they set up.
+    """
+    real = [item for item in items if is_real_run(item)]
+    others = [item for item in items if not is_real_run(item)]
+    slow = Counter(item.path for item in others if item.get_closest_marker("slow"))
+    quick = iter([item for item in others if item.path not in slow])
+    heads = [real, *([] for _ in range(1, workers))]
+    load = [0] * workers
+    for path, count in slow.most_common():
+        k = min(range(min(1, workers - 1), workers), key=load.__getitem__)
+        heads[k] += [item for item in others if item.path == path]
+        load[k] += count
+    order: list[pytest.Item] = []
+    for k, head in enumerate(heads):
+        stretch = (len(items) - len(order)) // (workers - k)
+        order += [*head, *islice(quick, max(0, stretch - len(head)))]
+    return [*order, *quick]
 
 
 def is_real_run(item: pytest.Item) -> bool:

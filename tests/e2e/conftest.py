@@ -11,15 +11,20 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.machine.guest_checks import check_guests
 from tests.conftest import is_real_run
+from tests.support import guests
 
 ROOT = Path(__file__).resolve().parents[2]
 NASHBED = Path(sys.executable).parent / "nashbed"
@@ -152,12 +157,32 @@ def nashbed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Nashbed]
     assert left == []
 
 
+@pytest.fixture
+def guests_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A short folder of the test's own for guests' sessions; no file of theirs is left in it."""
+    try:
+        check_guests(guests.session_request(tmp_path).testbed)
+    except HostError as error:
+        pytest.skip(error.message)
+    folder = Path(tempfile.mkdtemp(prefix="g"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    yield folder
+    left = [path for path in folder.rglob("*") if not path.is_dir() and path.suffix != ".lock"]
+    shutil.rmtree(folder)
+    assert left == []
+
+
 def records(run_dir: Path) -> dict[str, dict[str, Any]]:
     """All sealed trials by id."""
     return {
         path.parent.name: json.loads(path.read_text())
         for path in run_dir.glob("trials/*/trial.json")
     }
+
+
+def digests(run_dir: Path) -> dict[str, str]:
+    """The digest over each trial's tables, captures and facts."""
+    return {name: record["digests"]["trial"] for name, record in records(run_dir).items()}
 
 
 def only_valid(run_dir: Path) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.conftest import Nashbed
-from tests.e2e.test_cluster import place  # noqa: F401 - a fixture for every test here
 
-pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 
 def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:

@@ -17,13 +17,11 @@ from typing import Any
 
 import psutil
 import pytest
-from nashbed.controlplane.contract.errors import EXIT_HOST, EXIT_INTERRUPTED, HostError
-from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.contract.errors import EXIT_HOST, EXIT_INTERRUPTED
 from nashbed.controlplane.machine.kernels import file_digest, kernel_cache
-from tests.e2e.conftest import NASHBED, Nashbed, records
-from tests.support import guests
+from tests.e2e.conftest import NASHBED, Nashbed, digests, records
 
-pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 TEN = "sweep: {mixes: all, buffer: [1bdp, 2bdp]}\n"
 """Five mixes of four flows, two buffers."""
@@ -31,22 +29,6 @@ TWENTY, FORTY = f"{TEN}trials: 2\n", f"{TEN}trials: 4\n"
 """With repetitions, where something is to happen in the middle."""
 ADAPTIVE = "equilibrium: {search: adaptive}\n"
 PATIENCE_S = 120.0
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A short folder of the test's own for guests; none of them is left in it."""
-    try:
-        check_guests(guests.session_request(tmp_path).testbed)
-    except HostError as error:
-        pytest.skip(error.message)
-    folder = Path(f"/tmp/nbc{os.getpid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-    yield folder
-    left = [path.name for path in folder.rglob("*") if path.suffix not in (".lock", "")]
-    shutil.rmtree(folder)
-    assert left == []
 
 
 def sweep(tool: Nashbed, more: str) -> Path:
@@ -62,11 +44,6 @@ def run_on(tool: Nashbed, where: str, scenario: Path) -> Path:
         "run", str(scenario), "--on", where, "--out", str(tool.results), "--no-report", "--json"
     )
     return Path(json.loads(out)["run_dir"])
-
-
-def digests(run_dir: Path) -> dict[str, Any]:
-    """Digests of every table, capture and fact, by trial."""
-    return {name: record["digests"] for name, record in records(run_dir).items()}
 
 
 def trials_of(attempts: Iterable[str]) -> set[str]:

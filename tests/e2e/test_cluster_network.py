@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import EXIT_HOST
-from tests.e2e.conftest import NASHBED, Nashbed, records
-from tests.e2e.test_cluster import FORTY, PATIENCE_S, digests, place, serving, sweep, wait_for
+from tests.e2e.conftest import NASHBED, Nashbed, digests, records
+from tests.e2e.test_cluster import FORTY, PATIENCE_S, serving, sweep, wait_for
 from tests.support.cable_network import CableNetwork, cable_network
 
-pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.virtual, pytest.mark.slow]
-__all__ = ["place"]  # the fixture
+pytestmark = [
+    pytest.mark.live, pytest.mark.root, pytest.mark.virtual, pytest.mark.slow,
+    pytest.mark.usefixtures("guests_place"),
+]  # fmt: skip
 
 SOON = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}
 """The shortest that Dask takes: a connection is dead when nothing was acknowledged for so long."""

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 from nashbed.analysis.measures import measure_run
 from tests.e2e.conftest import Nashbed, records
-from tests.e2e.test_virtual import S, _kernel, table, virtual
+from tests.e2e.test_virtual import S, table
 
-__all__ = ["_kernel", "virtual"]
-
-pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 RATE_BPS, RTT_S, FRAME_BYTES = 20e6, 0.02, 1514
 BDP = RATE_BPS * RTT_S / 8 / FRAME_BYTES
@@ -56,9 +54,9 @@ def starts_of(samples: Samples, mode: int) -> list[float]:
     ("control", "down", "up"), [("bbr2", 0.75, 2.0), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
 )
 def test_bbr_probes_by_its_gains_and_every_five_seconds(
-    virtual: Nashbed, control: str, down: float, up: float
+    nashbed: Nashbed, control: str, down: float, up: float
 ) -> None:
-    samples = alone(virtual, control)
+    samples = alone(nashbed, control)
     mode, pacing = samples["bbr_mode"], samples["bbr_pacing_gain"]
     assert np.allclose(pacing[mode == DOWN], down, atol=0.01)
     assert np.allclose(pacing[mode == CRUISE], 1)
@@ -75,8 +73,8 @@ def test_bbr_probes_by_its_gains_and_every_five_seconds(
 
 
 @pytest.mark.parametrize("control", ["copa", "copa_default"])
-def test_copa_paces_at_twice_its_window_in_a_standing_rtt(virtual: Nashbed, control: str) -> None:
-    samples = alone(virtual, control)
+def test_copa_paces_at_twice_its_window_in_a_standing_rtt(nashbed: Nashbed, control: str) -> None:
+    samples = alone(nashbed, control)
     ratio = samples["pacing_rate_bps"] / samples["bbr_bw_bps"]
     # An acknowledgement may come between the two system calls of a sample.
     assert np.isclose(ratio, 2, rtol=0.01).mean() > 0.99
@@ -86,8 +84,8 @@ def test_copa_paces_at_twice_its_window_in_a_standing_rtt(virtual: Nashbed, cont
     assert -2 <= queued <= 8
 
 
-def test_vivace_probes_five_per_cent_to_both_sides(virtual: Nashbed) -> None:
-    samples = alone(virtual, "vivace")
+def test_vivace_probes_five_per_cent_to_both_sides(nashbed: Nashbed) -> None:
+    samples = alone(nashbed, "vivace")
     gains = np.unique(np.round(samples["bbr_pacing_gain"], 2))
     assert set(gains) == {0.95, 1.0, 1.05}
     high, low = starts_of(samples, 3), starts_of(samples, 4)
@@ -96,10 +94,10 @@ def test_vivace_probes_five_per_cent_to_both_sides(virtual: Nashbed) -> None:
     assert abs(len(high) - len(low)) <= 0.1 * len(high) + 1
 
 
-def test_every_control_repeats_to_the_bit(virtual: Nashbed) -> None:
-    scenario = virtual.scenario("", rate="20mbit", duration="5s", warmup="1s", count=2, mixes="[1]")
+def test_every_control_repeats_to_the_bit(nashbed: Nashbed) -> None:
+    scenario = nashbed.scenario("", rate="20mbit", duration="5s", warmup="1s", count=2, mixes="[1]")
     text = scenario.read_text()
     for control in ("bbr2", "vivace"):
         scenario.write_text(text.replace("[cubic, bbr]", f"[cubic, {control}]"))
-        run_dir = virtual.run(scenario, "virtual")
-        assert "equal" in virtual.call("verify", str(run_dir), "--all")
+        run_dir = nashbed.run(scenario, "virtual")
+        assert "equal" in nashbed.call("verify", str(run_dir), "--all")

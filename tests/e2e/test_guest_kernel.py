@@ -8,14 +8,12 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.control import ControlFile, read_control
-from nashbed.controlplane.contract.errors import ConfigError, HostError, TargetError
-from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.machine.guest_scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.guest_session import GuestSession
 from nashbed.controlplane.machine.layout import SIDES
@@ -29,19 +27,7 @@ KILLS = 30
 LONGEST_S = 3.0
 """Long enough for a boot and some virtual time."""
 
-pytestmark = pytest.mark.virtual
-
-
-@pytest.fixture(autouse=True)
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Sessions have their folders in a place of the test's own."""
-    try:
-        check_guests(guests.session_request(tmp_path).testbed)
-    except HostError as error:
-        pytest.skip(error.message)
-    with tempfile.TemporaryDirectory(prefix="nb") as folder:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
-        yield
+pytestmark = [pytest.mark.virtual, pytest.mark.usefixtures("guests_place")]
 
 
 @pytest.fixture

@@ -5,19 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.e2e.conftest import Nashbed, only_valid
-from tests.e2e.test_virtual import _kernel, run, table, virtual
+from tests.e2e.test_virtual import run, table
 
-__all__ = ["_kernel", "virtual"]
-
-pytestmark = [pytest.mark.virtual, pytest.mark.slow]
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 CLOCK_US = 40
 """A small segment's serialisation, and some readings of the clock."""
 
 
 @pytest.mark.parametrize("kept", ["{sample: 10}", "{bins: 10ms}"])
-def test_other_ways_of_keeping_postcards(virtual: Nashbed, kept: str) -> None:
-    run_dir = run(virtual, f"telemetry: {{postcards: {kept}}}\n")
+def test_other_ways_of_keeping_postcards(nashbed: Nashbed, kept: str) -> None:
+    run_dir = run(nashbed, f"telemetry: {{postcards: {kept}}}\n")
     record = only_valid(run_dir)
     counters = table(run_dir, record["id"], "counters")
     if "bins" in kept:
@@ -34,11 +32,11 @@ def test_other_ways_of_keeping_postcards(virtual: Nashbed, kept: str) -> None:
         assert arrived / 10 - 1 <= rows <= arrived / 10 + 1
 
 
-def test_groups_have_their_own_base_rtt(virtual: Nashbed) -> None:
-    path = virtual.scenario("", mixes="[[1, 0]]")
+def test_groups_have_their_own_base_rtt(nashbed: Nashbed) -> None:
+    path = nashbed.scenario("", mixes="[[1, 0]]")
     far = "  - {name: far, count: 1, base_rtt: 60ms}\n"
     path.write_text(path.read_text().replace("strategies:", far + "strategies:"))
-    run_dir = virtual.run(path, "virtual")
+    run_dir = nashbed.run(path, "virtual")
     record = only_valid(run_dir)
     samples = table(run_dir, record["id"], "flow_samples")
     known = samples["min_rtt_us"] < 2**32 - 1
@@ -48,8 +46,8 @@ def test_groups_have_their_own_base_rtt(virtual: Nashbed) -> None:
     assert 60_000 <= least[2] <= 60_000 + 40_000  # the queue's 2 BDP
 
 
-def test_limits_in_packets_and_cells(virtual: Nashbed) -> None:
-    record = only_valid(run(virtual, buffer="64pkt"))
+def test_limits_in_packets_and_cells(nashbed: Nashbed) -> None:
+    record = only_valid(run(nashbed, buffer="64pkt"))
     assert record["applied"]["limit"] == {"unit": "packets", "value": 64, "cell_bytes": 0}
-    record = only_valid(run(virtual, buffer="2bdp, cell: 80B"))
+    record = only_valid(run(nashbed, buffer="2bdp, cell: 80B"))
     assert record["applied"]["limit"] == {"unit": "cells", "value": 1250, "cell_bytes": 80}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,39 +13,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
-from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED, HostError
-from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED
 from nashbed.controlplane.machine.kernels import find_kernel
 from nashbed.controlplane.machine.paths import CONTROLS
-from tests.e2e.conftest import Nashbed, only_valid, records
-from tests.support import guests
+from tests.e2e.conftest import Nashbed, digests, only_valid, records
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "virtual.json"
 S = 10**9
 
-pytestmark = [pytest.mark.virtual, pytest.mark.slow]
-
-
-@pytest.fixture(autouse=True)
-def _kernel(tmp_path: Path) -> None:
-    try:
-        check_guests(guests.session_request(tmp_path).testbed)
-    except HostError as error:
-        pytest.skip(error.message)
-
-
-@pytest.fixture
-def virtual(nashbed: Nashbed, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nashbed]:
-    """The command line; guests have their folders in a short place of the test's own."""
-    folder = Path(f"/tmp/nb{os.getpid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-    yield nashbed
-    left = [path for path in folder.rglob("*") if not path.is_dir()]
-    assert left == []
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir()
-    folder.rmdir()
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
 
 def run(tool: Nashbed, more: str = "", **changes: Any) -> Path:
@@ -60,12 +34,8 @@ def table(run_dir: Path, trial: str, name: str) -> dict[str, np.ndarray]:
     return {column: read[column].to_numpy() for column in read.column_names}
 
 
-def digests(run_dir: Path) -> dict[str, str]:
-    return {name: record["digests"]["trial"] for name, record in records(run_dir).items()}
-
-
-def test_times_are_exact(virtual: Nashbed) -> None:
-    run_dir = run(virtual, duration="6s", warmup="2s")
+def test_times_are_exact(nashbed: Nashbed) -> None:
+    run_dir = run(nashbed, duration="6s", warmup="2s")
     record = only_valid(run_dir)
     gates = {gate["name"]: gate for gate in record["gates"]}
     assert record["lateness"]["max_ns"] == 0
@@ -84,9 +54,9 @@ def test_times_are_exact(virtual: Nashbed) -> None:
     assert samples["min_rtt_us"][known].min() in range(20_000, 20_000 + 40)
 
 
-def test_reads_that_wait_thin_acks(virtual: Nashbed) -> None:
-    thinned = run(virtual, "hosts: {read_interval: 10ms}\n", duration="6s", warmup="2s")
-    prompt = run(virtual, duration="6s", warmup="2s")
+def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
+    thinned = run(nashbed, "hosts: {read_interval: 10ms}\n", duration="6s", warmup="2s")
+    prompt = run(nashbed, duration="6s", warmup="2s")
     few, usual = (only_valid(run_dir)["flow_generator"]["sink"] for run_dir in (thinned, prompt))
     # Every second segment, and each one while segments are missing.
     assert 0.5 <= usual["acks"] / usual["segments"] <= 1
@@ -94,67 +64,67 @@ def test_reads_that_wait_thin_acks(virtual: Nashbed) -> None:
     assert few["acks"] / few["segments"] < 0.9 * usual["acks"] / usual["segments"]
 
 
-def test_a_repeat_is_equal_and_another_seed_is_not(virtual: Nashbed) -> None:
-    run_dir = run(virtual, mixes="[0, 1, 2]")
-    answer = json.loads(virtual.call("verify", str(run_dir), "--all", "--json"))
+def test_a_repeat_is_equal_and_another_seed_is_not(nashbed: Nashbed) -> None:
+    run_dir = run(nashbed, mixes="[0, 1, 2]")
+    answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))
     assert answer["ok"] is True
-    other = run(virtual, "seed: 7\n", mixes="[0, 1, 2]")
+    other = run(nashbed, "seed: 7\n", mixes="[0, 1, 2]")
     same, different = digests(run_dir), digests(other)
     assert same.keys() == different.keys()
     assert not set(same.values()) & set(different.values())
 
 
-def test_a_changed_table_is_found(virtual: Nashbed) -> None:
-    run_dir = run(virtual)
+def test_a_changed_table_is_found(nashbed: Nashbed) -> None:
+    run_dir = run(nashbed)
     record = only_valid(run_dir)
     path = run_dir / "trials" / record["id"] / "goodput.parquet"
     changed = pq.read_table(path)
     pq.write_table(changed.slice(1), path)
-    assert "goodput" in virtual.call("verify", str(run_dir), code=EXIT_ACCEPTANCE) + str(path)
+    assert "goodput" in nashbed.call("verify", str(run_dir), code=EXIT_ACCEPTANCE) + str(path)
 
 
-def test_captures_hold_every_segment(virtual: Nashbed) -> None:
-    run_dir = run(virtual, "telemetry: {capture: both}\n")
+def test_captures_hold_every_segment(nashbed: Nashbed) -> None:
+    run_dir = run(nashbed, "telemetry: {capture: both}\n")
     record = only_valid(run_dir)
     folder = run_dir / "trials" / record["id"]
     assert (folder / "capture.pcap").stat().st_size > (folder / "behind.pcap").stat().st_size > 0
-    figure = virtual.folder / "rtt.png"
-    virtual.call("rtt", str(folder / "capture.pcap"), "--out", str(figure))
+    figure = nashbed.folder / "rtt.png"
+    nashbed.call("rtt", str(folder / "capture.pcap"), "--out", str(figure))
     assert figure.stat().st_size > 0
 
 
-def test_an_adaptive_search_runs_on_it(virtual: Nashbed) -> None:
-    run_dir = run(virtual, "equilibrium: {search: adaptive}\n", count=6, mixes="all")
+def test_an_adaptive_search_runs_on_it(nashbed: Nashbed) -> None:
+    run_dir = run(nashbed, "equilibrium: {search: adaptive}\n", count=6, mixes="all")
     assert 2 <= len(records(run_dir)) <= 7
     assert all(record["valid"] for record in records(run_dir).values())
 
 
-def test_a_stopped_run_goes_on_and_is_the_same(virtual: Nashbed) -> None:
-    scenario = virtual.scenario("", mixes="[0, 1, 2]", duration="8s", rate="50mbit")
-    whole = virtual.run(scenario, "virtual")
+def test_a_stopped_run_goes_on_and_is_the_same(nashbed: Nashbed) -> None:
+    scenario = nashbed.scenario("", mixes="[0, 1, 2]", duration="8s", rate="50mbit")
+    whole = nashbed.run(scenario, "virtual")
     bed = str(Path(__file__).parents[2] / "configs" / "testbeds" / "virtual.yaml")
-    stopped = virtual.start(
-        "run", str(scenario), "--testbed", bed, "--out", str(virtual.results / "second"),
+    stopped = nashbed.start(
+        "run", str(scenario), "--testbed", bed, "--out", str(nashbed.results / "second"),
         "--no-report", "--json",
     )  # fmt: skip
     deadline = time.monotonic() + 120
-    folder = virtual.results / "second"
+    folder = nashbed.results / "second"
     while not list(folder.glob("*/trials/.*")) and time.monotonic() < deadline:
         time.sleep(0.05)
     stopped.send_signal(signal.SIGTERM)
     stopped.communicate(timeout=60)
     assert stopped.returncode == EXIT_INTERRUPTED
     (run_dir,) = folder.iterdir()
-    virtual.call("resume", str(run_dir), "--no-report", "--json")
+    nashbed.call("resume", str(run_dir), "--no-report", "--json")
     assert digests(run_dir) == digests(whole)
 
 
-def test_two_runs_at_once_do_not_meet(virtual: Nashbed) -> None:
-    scenario = virtual.scenario("")
+def test_two_runs_at_once_do_not_meet(nashbed: Nashbed) -> None:
+    scenario = nashbed.scenario("")
     bed = str(Path(__file__).parents[2] / "configs" / "testbeds" / "virtual.yaml")
     both = [
-        virtual.start("run", str(scenario), "--testbed", bed, "--out",
-                      str(virtual.results / name), "--no-report", "--json")
+        nashbed.start("run", str(scenario), "--testbed", bed, "--out",
+                      str(nashbed.results / name), "--no-report", "--json")
         for name in ("first", "second")
     ]  # fmt: skip
     answers = [process.communicate(timeout=300) for process in both]
@@ -163,24 +133,24 @@ def test_two_runs_at_once_do_not_meet(virtual: Nashbed) -> None:
     assert digests(first) == digests(second)
 
 
-def test_the_golden_trial(virtual: Nashbed) -> None:
+def test_the_golden_trial(nashbed: Nashbed) -> None:
     """Digests that were seen on other machines; each kernel has its own."""
     golden = json.loads(GOLDEN.read_text())
     kernel = find_kernel()
     if kernel.digest not in golden["kernels"]:
         pytest.skip(f"no golden digests of kernel {kernel.release} ({kernel.digest[:12]})")
-    run_dir = run(virtual, count=4, rtt="30ms", mixes="[1, 2]", duration="10s", rate="30mbit")
+    run_dir = run(nashbed, count=4, rtt="30ms", mixes="[1, 2]", duration="10s", rate="30mbit")
     assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]
 
 
-def test_a_control_of_ones_own_competes(virtual: Nashbed) -> None:
+def test_a_control_of_ones_own_competes(nashbed: Nashbed) -> None:
     """Halving and one more packet a round trip, against CUBIC: both fill the link, and it tells."""
-    control = virtual.folder / "my_own.c"
+    control = nashbed.folder / "my_own.c"
     shutil.copy(CONTROLS / "mine.c", control)
-    scenario = virtual.scenario("", duration="10s", warmup="2s", count=4, mixes="[0, 2]")
+    scenario = nashbed.scenario("", duration="10s", warmup="2s", count=4, mixes="[0, 2]")
     text = scenario.read_text().replace("[cubic, bbr]", "[cubic, ./my_own.c]")
     scenario.write_text(text)
-    run_dir = virtual.run(scenario, "virtual")
+    run_dir = nashbed.run(scenario, "virtual")
     assert all(record["valid"] for record in records(run_dir).values())
     (mixed,) = (name for name in records(run_dir) if "-k02-" in name)
     flows = table(run_dir, mixed, "flows")
@@ -190,7 +160,7 @@ def test_a_control_of_ones_own_competes(virtual: Nashbed) -> None:
     assert set(samples["bbr_mode"][own & (samples["t_ns"] > S)]) == {1.0, 2.0}
     assert samples["bbr_bw_bps"][own & (samples["t_ns"] > S)].min() > 0
     assert np.isnan(samples["bbr_mode"][~own]).all()
-    answer = json.loads(virtual.call("verify", str(run_dir), "--all", "--json"))
+    answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))
     assert answer["ok"] is True
 
 
@@ -198,10 +168,10 @@ def spans(record: dict[str, Any]) -> dict[str, dict[str, int]]:
     return {span["strategy"]: span for span in record["spans"]}
 
 
-def test_iperf3_processes_start_one_round_trip_a_stream_apart(virtual: Nashbed) -> None:
+def test_iperf3_processes_start_one_round_trip_a_stream_apart(nashbed: Nashbed) -> None:
     # Ten BDP hold what the first process sends, so that no SYN of the second one is lost.
     more = "start: iperf3\nwindow: whole\n"
-    run_dir = run(virtual, more, count=10, mixes="[2]", duration="10s", buffer="10bdp")
+    run_dir = run(nashbed, more, count=10, mixes="[2]", duration="10s", buffer="10bdp")
     record = only_valid(run_dir)
     found, rtt_ns = spans(record), 20_000_000
     span_flows = {"bbr": 2, "cubic": 8}
@@ -232,11 +202,11 @@ def test_iperf3_processes_start_one_round_trip_a_stream_apart(virtual: Nashbed) 
         assert measured.value("per_flow_throughput", strategy) == pytest.approx(per_flow)
 
 
-def test_a_trial_ends_when_its_shares_are_steady(virtual: Nashbed) -> None:
+def test_a_trial_ends_when_its_shares_are_steady(nashbed: Nashbed) -> None:
     more = "start: {order: [bbr, cubic], gap: 2s}\n"
     settled = "{until: settled, at_least: 60s, at_most: 600s, within: 25%}"
     changes = {"duration": settled, "warmup": "5s", "rate": "5mbit", "count": 4, "mixes": "[2]"}
-    run_dir = run(virtual, more, **changes)
+    run_dir = run(nashbed, more, **changes)
     record = only_valid(run_dir)
     steadiness = record["steadiness"]
     assert steadiness["settled"] is True
@@ -248,13 +218,13 @@ def test_a_trial_ends_when_its_shares_are_steady(virtual: Nashbed) -> None:
     # The order to end comes half a second ahead.
     assert record["duration_ns"] == pytest.approx(end + S // 2, abs=20_000_000)
     assert spans(record)["cubic"]["start_ns"] - spans(record)["bbr"]["start_ns"] >= 1_900_000_000
-    assert digests(run(virtual, more, **changes)) == digests(run_dir)
+    assert digests(run(nashbed, more, **changes)) == digests(run_dir)
 
 
-def test_two_flows_behind_two_bdp_never_leave_the_link_idle(virtual: Nashbed) -> None:
+def test_two_flows_behind_two_bdp_never_leave_the_link_idle(nashbed: Nashbed) -> None:
     # A halved window (CUBIC: 0.7) is still more than one BDP: from the end of slow start on the
     # link sends its rate, give or take a packet at each end.
-    run_dir = run(virtual, duration="14s", warmup="3s", mixes="[0]")
+    run_dir = run(nashbed, duration="14s", warmup="3s", mixes="[0]")
     record = only_valid(run_dir)
     cards = table(run_dir, record["id"], "postcards")
     inside = (cards["kind"] == 0) & (cards["dequeue_ns"] > 3 * S) & (cards["dequeue_ns"] <= 13 * S)
@@ -262,17 +232,17 @@ def test_two_flows_behind_two_bdp_never_leave_the_link_idle(virtual: Nashbed) ->
     assert sent == pytest.approx(10 * record["applied"]["rate_bps"], abs=2 * 1514 * 8)
 
 
-def test_the_quickstart_ends_with_its_report(virtual: Nashbed) -> None:
+def test_the_quickstart_ends_with_its_report(nashbed: Nashbed) -> None:
     """Each of its mixes once."""
     configs = Path(__file__).parents[2] / "configs"
     text = (configs / "scenarios" / "quickstart.yaml").read_text()
     assert "trials: 2\n" in text
-    scenario = virtual.folder / "quickstart.yaml"
+    scenario = nashbed.folder / "quickstart.yaml"
     scenario.write_text(text.replace("trials: 2\n", "trials: 1\n"))
-    out = virtual.call(
+    out = nashbed.call(
         "run", str(scenario),
         "--testbed", str(configs / "testbeds" / "virtual.yaml"),
-        "--out", str(virtual.results), "--json",
+        "--out", str(nashbed.results), "--json",
     )  # fmt: skip
     run_dir = Path(json.loads(out)["run_dir"])
     assert all(record["valid"] for record in records(run_dir).values())

@@ -49,6 +49,7 @@ def test_every_setting_is_settled(panels, guess, most, average, record_property)
     [(fluid_start, 10, 4.4), (quick_crossing, 11, 5.7)],
     ids=["fluid", "closed form"],
 )
+@pytest.mark.slow
 def test_from_a_models_crossing(panels, start, most, average, record_property) -> None:
     """A perfect start takes 2.78: three mixes decide an equilibrium, two at a corner.
 

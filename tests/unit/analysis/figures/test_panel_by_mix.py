@@ -165,6 +165,7 @@ def test_other_runs_have_none() -> None:
     assert draw_measures(replace(measures, trials=few)) is None
 
 
+@pytest.mark.slow
 def test_it_is_in_the_catalogue(tmp_path: Path) -> None:
     measures = made(FIVE, settles)
     correlation = RunCorrelation(measures, (), None)

@@ -32,6 +32,7 @@ def test_more_workers_than_cores_are_told(monkeypatch: pytest.MonkeyPatch, capsy
     assert "local:2: no faster than local:1, the cores that there are" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_script_reads_them_too(capsys: Capture) -> None:
     plans = {}
     for workers in (1, 2):
