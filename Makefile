@@ -37,6 +37,7 @@ HUGE_PAGES ?= 600
 # What needs no quiet machine runs in parallel, one more than there are cores, for tests wait for
 # processes; live tests run after it, alone.
 PARALLEL = -n $$(($$(nproc) + 1)) --dist worksteal
+SLOWEST = --durations=50 --durations-min=5
 LIVE = $(addprefix tests/,conformance dataplane e2e flows probe)
 
 .DEFAULT_GOAL = help
@@ -60,8 +61,8 @@ say-virtual:
 .PHONY: test
 test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
-	$(BIN)/pytest $(PARALLEL) -m "not live" || status=$$?; \
-	$(BIN)/pytest -m live $(LIVE) || status=$$?; \
+	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live" || status=$$?; \
+	$(BIN)/pytest $(SLOWEST) -m live $(LIVE) || status=$$?; \
 	exit $$status
 
 .PHONY: fresh

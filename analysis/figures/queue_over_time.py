@@ -10,7 +10,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from nashbed.controlplane.contract.units import NS_PER_S
+from nashbed.controlplane.contract.units import NS_PER_S, counted
 from numpy.typing import NDArray
 
 from ..align.load import bin_length_ns, sampled_one_in
@@ -172,7 +172,7 @@ def _legend(
 ) -> None:
     counts = {s: int(trial.flow_mask(s).sum()) for s in measures.strategies}
     handles: list[Artist] = [
-        Patch(color=colour_of(s, measures.strategies), label=f"{s} ({n} flow{'s' * (n > 1)})")
+        Patch(color=colour_of(s, measures.strategies), label=f"{s} ({counted(n, 'flow')})")
         for s, n in counts.items()
         if n
     ]

@@ -92,6 +92,6 @@ def _write(
             fontsize=9.5 if len(shares) == 1 else 7.5)  # fmt: skip
     if span is not None:
         low, high = (round(100 * share) for share in span)
-        between = f"{low} to {high}" if low < high else "surely"
+        between = f"{low} to {high}" if low < high else "sure"
         ax.text(column, row + 0.24, between, ha="center", va="center", color=colour,
                 fontsize=6.5)  # fmt: skip

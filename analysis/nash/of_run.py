@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from nashbed.controlplane.contract.scenario import Equilibrium, PairMixes
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import counted
 
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
 from ..metrics.crossing import Crossing, crossings
@@ -155,7 +156,7 @@ class SettingEquilibria:
         if not self.equilibria and undecided:
             notes.append(f"{self.missing_count} of {self.state_count} mixes not measured")
         elif undecided and not has_interval:
-            notes.append(f"{len(undecided)} mixes undecided")
+            notes.append(f"{counted(len(undecided), 'mix')} undecided")
         elif has_interval and not self.equilibria:
             notes.append("by the measured means no mix is an equilibrium")
         if self.exhausted:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nashbed.controlplane.contract.strain import CoreLoad
 from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.units import counted
 
 from ..text import number
 
@@ -62,8 +63,9 @@ def _sockets(records: Sequence[TrialRecord]) -> list[str]:
             shares[key].append(flow.share)
             trials[key].add(record.id)
     return [
-        f"{strategy}: {len(found)} flow(s) in {len(trials[strategy, by, stated])} trial(s) were "
-        f"limited by their {by}, for {max(found):.0%} of the window at most"
+        f"{strategy}: {counted(len(found), 'flow')} in "
+        f"{counted(len(trials[strategy, by, stated]), 'trial')} limited by their {by}, for "
+        f"{max(found):.0%} of the window at most"
         + (", as the scenario's `hosts` state." if stated else ": not by congestion control alone.")
         for (strategy, by, stated), found in sorted(shares.items())
     ]
@@ -77,6 +79,7 @@ def _repeats(records: Sequence[TrialRecord]) -> str:
     packets = sum(flow.packets - flow.late for flows in told for flow in flows)
     late = sum(flow.late for flows in told for flow in flows)
     return (
-        f"In {len(told)} trial(s) with all postcards, {packets} packet(s) crossed the path again "
-        f"without need, and {late} because the earlier copy was lost behind the bottleneck."
+        f"In {counted(len(told), 'trial')} with all postcards, {counted(packets, 'packet')} "
+        f"crossed the path again without need, and {late} because the earlier copy was lost "
+        "behind the bottleneck."
     )

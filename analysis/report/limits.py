@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
+from nashbed.controlplane.contract.units import counted
 
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
@@ -77,7 +78,8 @@ def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
     if measures.run.failures:
         sentences.append(f"{measures.run.failures_sentence}. See Validity.")
     if measures.damaged:
-        sentences.append(f"{len(measures.damaged)} damaged trial(s) are left out. See Validity.")
+        damaged = counted(len(measures.damaged), "damaged trial")
+        sentences.append(f"Left out: {damaged}. See Validity.")
     return sentences
 
 

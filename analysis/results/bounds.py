@@ -22,6 +22,7 @@ from nashbed.controlplane.contract.scenario import (
     ThroughputBound,
 )
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.units import counted
 
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics.rtt_order import rtt_order
@@ -124,9 +125,7 @@ def _mean(values: Iterable[float], scale: float = 1.0, of: str = "trial") -> Val
     known = [v for v in values if math.isfinite(v)]
     if not known:
         return None, "not measured: no valid trial of this mix has a value"
-    plural = "es" if of == "mix" else "s"
-    source = f"mean of {len(known)} {of}{plural * (len(known) > 1)}"
-    return sum(known) / len(known) * scale, source
+    return sum(known) / len(known) * scale, f"mean of {counted(len(known), of)}"
 
 
 def _throughput(bound: ThroughputBound, where: Where) -> Value:
@@ -291,7 +290,7 @@ def _equilibrium_words(bound: EquilibriumBound) -> str:
 def _equilibrium_count(bound: EquilibriumCountBound, where: Where) -> Value:
     equilibria = where.equilibria
     if equilibria.undecided:
-        return None, f"{len(equilibria.undecided)} mixes undecided"
+        return None, f"{counted(len(equilibria.undecided), 'mix')} undecided"
     return float(len(equilibria.equilibria)), equilibria.summary()
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..contract.errors import EXIT_OK
+from ..contract.units import counted
 from ..store.errors import RunError
 from .options import AsJson, answer, new_app
 
@@ -41,7 +42,9 @@ def mixes(
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
     lines = [f"{out}: {len(table.rows)} rows"]
-    lines += [f"  {count} mixes left out: {reason}" for reason, count in table.left_out.items()]
+    lines += [
+        f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()
+    ]
     data = {"ok": True, "out": str(out), "rows": len(table.rows), "left_out": dict(table.left_out)}
     answer(data, as_json, "\n".join(lines))
     return EXIT_OK

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from ..contract.units import counted
 from .console import as_text
 
 Json = dict[str, Any]
@@ -84,7 +85,7 @@ def errors_text(answers: Json) -> str:
         table.add_row(label, str(row["mixes"]), *(_error(row["models"][i]) for i in shown))
     text = as_text(table, WIDE) + _refusals(answers)
     for why, count in answers["left_out"].items():
-        text += f"{count} mixes left out: {why}\n"
+        text += f"{counted(count, 'mix')} left out: {why}\n"
     return text + _equilibrium_errors(answers)
 
 

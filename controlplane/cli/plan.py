@@ -10,7 +10,7 @@ import typer
 from ..config import load_scenario, load_testbed
 from ..contract.errors import EXIT_OK
 from ..contract.plan import Plan, PlannedTrial
-from ..contract.units import Duration, Rate, Size
+from ..contract.units import Duration, Rate, Size, counted
 from ..plan.trial_time import speed_ups
 from ..run.controls import controls_of
 from ..run.planning import plan_run, preview_run
@@ -35,7 +35,7 @@ def validate(
     loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     trials = plan_run(loaded, bed, adaptive.expect).expected_trials
     names = {"scenario": loaded.model.name, "testbed": bed.model.name}
-    text = f"{scenario}: ok, {trials} trials on {bed.model.name}"
+    text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
     answer({"ok": True, **names, "trials": trials}, as_json, text)
     return EXIT_OK
 
@@ -92,8 +92,8 @@ def plan_table(plan: Plan) -> str:
     from .console import as_text, duration_text  # noqa: PLC0415
 
     chosen = plan.search == "adaptive"
-    number = f"about {plan.expected_trials} of up to" if chosen else ""
-    table = Table(title=f"{plan.scenario}: {number} {len(plan.trials)} trials".replace(":  ", ": "))
+    number = f"about {plan.expected_trials} of up to " if chosen else ""
+    table = Table(title=f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}")
     most = "at most" if chosen else "trials"
     kernels = any(trial.setting.kernel for trial in plan.trials)
     shown = ("setting", "rate", "buffer", "base RTT", *(("kernel",) if kernels else ()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from ..contract.scenario import Scenario
+from ..contract.units import counted
 from ..study.results import RunResults
 from .console import as_text
 
@@ -58,7 +59,7 @@ def left_out_text(damaged: Sequence[DamagedTrial]) -> str:
     """How many trials could not be read, and why the first could not; empty: none."""
     if not damaged:
         return ""
-    return f"left out: {len(damaged)} trial(s); {damaged[0].id}: {damaged[0].problem}\n"
+    return f"left out: {counted(len(damaged), 'trial')}; {damaged[0].id}: {damaged[0].problem}\n"
 
 
 def failures_text(results: RunResults) -> str:

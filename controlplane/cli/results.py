@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..contract.errors import EXIT_OK
+from ..contract.units import counted
 from .comparison import MOST_ROWS, comparison_text
 from .options import AsJson, RunFolder, answer, new_app
 from .result_text import headline_lines, left_out_text
@@ -134,7 +135,7 @@ def equilibria_text(setting: SettingEquilibria) -> str:
 def _trials_text(setting: SettingEquilibria) -> list[str]:
     """A line for each repetition alone, where there are several."""
     return [
-        f"equilibria of repetition {trial.repetition + 1} ({trial.mixes} mixes): "
+        f"equilibria of repetition {trial.repetition + 1} ({counted(trial.mixes, 'mix')}): "
         + (", ".join(map(setting.text, trial.states)) or "none decided")
         for trial in setting.by_trial
     ]

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
+from ..contract.units import counted
 from ..machine.preflight import check_host
 from ..plan.resources import resources_of
 from ..run.verification import TrialChoice, Verification, prepare
@@ -89,7 +90,7 @@ def _intention(verification: Verification, choice: TrialChoice) -> str:
     number = verification.work.total
     drawn = not choice.trials and choice.count is not None
     how = f", drawn with --seed {choice.seed}" if drawn else ""
-    return f"{verification.manifest.run}: {_trials(number)} to run again{how}"
+    return f"{verification.manifest.run}: {counted(number, 'trial')} to run again{how}"
 
 
 def _say_environment(display: Display, differences: Sequence[Difference]) -> None:
@@ -103,14 +104,10 @@ def verification_text(verification: Verification) -> str:
     for trial in verification.trials:
         lines += _trial_lines(trial)
     equal = sum(trial.equal for trial in verification.trials)
-    return "\n".join([*lines, f"{equal} of {_trials(len(verification.trials))} equal"])
+    return "\n".join([*lines, f"{equal} of {counted(len(verification.trials), 'trial')} equal"])
 
 
 def _trial_lines(trial: RepeatedTrial) -> list[str]:
     if trial.equal:
         return [f"{trial.id}: equal (sha256 {trial.digest[:DIGITS]})"]
     return [f"{trial.id}: differs", *(f"  {each}" for each in trial.differences)]
-
-
-def _trials(number: int) -> str:
-    return f"{number} trial{'s' if number != 1 else ''}"

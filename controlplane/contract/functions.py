@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .errors import ConfigError
+from .units import counted
 
 PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
 """Of an import path `package.module:function`."""
@@ -37,7 +38,9 @@ def load_function(path: str, arguments: int) -> Callable[..., Any]:
     try:
         inspect.signature(value).bind(*range(arguments))
     except TypeError as error:
-        raise ConfigError(f"{path}: must take {arguments} argument(s) ({error})") from error
+        raise ConfigError(
+            f"{path}: must take {counted(arguments, 'argument')} ({error})"
+        ) from error
     except ValueError:
         pass  # a built-in without a signature: calling it will show
     function: Callable[..., Any] = value

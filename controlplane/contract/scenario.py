@@ -25,7 +25,7 @@ from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
 from .target import Arrivals
-from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size
+from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
@@ -855,7 +855,7 @@ def mix_problem(scenario: Scenario, mix: MixSpec) -> str | None:
         return "with more than two strategies write a mapping, e.g. {cubic: 4, bbr: 3, reno: 3}"
     counts = (mix,) if isinstance(mix, int) else mix
     if len(counts) != len(scenario.flows):
-        return f"{len(counts)} number(s) for {len(scenario.flows)} flow group(s)"
+        return f"{counted(len(counts), 'number')} for {counted(len(scenario.flows), 'flow group')}"
     for count, group in zip(counts, scenario.flows, strict=True):
         if count > group.count:
             flows = f"{count} {scenario.strategies[1]} flows"

@@ -287,6 +287,12 @@ class Buffer(_Quantity):
         return _plain(self.amount) + ("pkt" if self.unit == "packets" else "bdp")
 
 
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: `1 trial`, `2 trials`, `3 mixes`."""
+    plural = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def bdp_bytes(rate: Rate, base_rtt: Duration) -> float:
     """The bandwidth-delay product in bytes.
 

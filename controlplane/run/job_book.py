@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable
 
 from ..contract.errors import HostError, NashbedError, is_repeatable
 from ..contract.trial import FailedAttempt
+from ..contract.units import counted
 from ..machine.facts import utc_now
 from .snapshot import Running, Snapshot
 from .work import Job, Work
@@ -129,12 +130,10 @@ class JobBook:
 
     def _hopeless(self, error: Exception) -> HostError:
         """That attempt after attempt has failed, and why the last one has."""
-        attempts, trials = len(self._in_a_row), len(set(self._in_a_row))
+        attempts, trials = len(self._in_a_row), counted(len(set(self._in_a_row)), "trial")
         what = error.message if isinstance(error, NashbedError) else repr(error)
         code = error.exit_code if isinstance(error, NashbedError) else None
-        return HostError(
-            f"{attempts} attempts in a row failed, at {trials} trial(s), at last: {what}", code
-        )
+        return HostError(f"{attempts} attempts in a row failed, at {trials}, at last: {what}", code)
 
     def free(self, place: Hashable) -> None:
         """Nothing runs at a place any more."""

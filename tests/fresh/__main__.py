@@ -195,10 +195,10 @@ def take(suite: str, name: str, roots: FreshRoots, commit: str, keep: bool) -> O
         machine, user = roots.for_step(name, step)
     except FreshError as error:
         say(str(error))
-        return Outcome(suite, step.command, who, commit, 0.0, HOST, names=[str(error)])
+        return Outcome(suite, step.command, who, commit, today(), 0.0, HOST, names=[str(error)])
     progress = Progress(what)
     ended = machine.run(f"cd nashbed && {step.command}", log, progress, step.limit_s, user)
-    outcome = Outcome(suite, step.command, who, commit, ended.seconds, ended.code)
+    outcome = Outcome(suite, step.command, who, commit, today(), ended.seconds, ended.code)
     home = machine.root / ("root" if user == "root" else f"home/{user}")
     outcome = counted(outcome, step, log.read_text(errors="replace"), home / "nashbed/results")
     progress.end("passed" if outcome.good else f"FAILED ({told(ended.code)}), see {log}")
@@ -259,20 +259,22 @@ def passed_before(kept: Path, commit: str) -> bool:
     return outcome.commit == commit and outcome.good
 
 
-def kept_outcomes(commit: str) -> list[Outcome]:
-    """All that is known of a commit, in the table's order."""
+def today() -> str:
+    """The date, for a line of the table."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def kept_outcomes() -> list[Outcome]:
+    """What each step came to when it was last taken, in the table's order."""
     paths = [OUT / f"{suite}-{name}.json" for suite in SUITES for name in STEPS]
-    found = [Outcome.load(path) for path in paths if path.is_file()]
-    return [outcome for outcome in found if outcome.commit == commit]
+    return [Outcome.load(path) for path in paths if path.is_file()]
 
 
-def write_table(commit: str, into: Path | None) -> list[Outcome]:
-    """Write the table of a commit, and into a README if so asked; returns its lines."""
-    outcomes = kept_outcomes(commit)
+def write_table(into: Path | None) -> list[Outcome]:
+    """Write the table, and into a README if so asked; returns its lines."""
+    outcomes = kept_outcomes()
     release = re.match(r"[\d.]*\d", platform.release())
     facts = {
-        "commit": commit[:7],
-        "on": time.strftime("%Y-%m-%d", time.gmtime()),
         "cores": str(os.cpu_count()),
         "kernel": release[0] if release else platform.release(),
     }
@@ -347,7 +349,7 @@ def fresh(chosen: argparse.Namespace) -> int:
         say(f"not in the clone, for it is not committed: {', '.join(changed)}")
     with machines.huge_pages_kept():
         outcomes = take_all(chosen, commit)
-    table = write_table(commit, chosen.into)
+    table = write_table(chosen.into)
     print(text_table(table))
     return OK if all(outcome.good for outcome in outcomes) else FAILED
 

@@ -17,7 +17,9 @@ CLOSING = re.compile(
 """pytest's last line, such as "= 3 passed, 1 skipped in 2.10s =", with -q without the signs."""
 SKIPPED = re.compile(r"^SKIPPED \[(\d+)\] \S+?:(?:\d+:)? (.+)$", re.MULTILINE)
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*)$", re.MULTILINE)
-COLUMNS = ("root", "command", "as", "minutes", "passed", "failed", "skipped, by reason")
+COLUMNS = (
+    "root", "command", "as", "commit", "on", "minutes", "passed", "failed", "skipped, by reason"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Outcome:
         command: What was typed.
         user: Who typed it.
         commit: Of the clone.
+        on: When, a date.
         seconds: How long it took.
         code: Its exit code; None: it was stopped at its time limit.
         what: What `passed` counts, "tests" or "trials".
@@ -93,6 +96,7 @@ class Outcome:
     command: str
     user: str
     commit: str
+    on: str
     seconds: float
     code: int | None
     what: str = "tests"
@@ -109,8 +113,8 @@ class Outcome:
     def row(self) -> list[str]:
         """The cells but for the reasons."""
         return [
-            self.root, self.command, self.user, f"{self.seconds / 60:.1f}",
-            f"{self.passed:,} {self.what}", self._failure(),
+            self.root, self.command, self.user, self.commit[:7], self.on,
+            f"{self.seconds / 60:.1f}", f"{self.passed:,} {self.what}", self._failure(),
         ]  # fmt: skip
 
     def _failure(self) -> str:

@@ -40,7 +40,7 @@ ICARUS = "needs iverilog, which is not on PATH: `apt install iverilog`"
 
 
 def outcome(**changes: object) -> Outcome:
-    good = Outcome("trixie", "make test", "root", "c" * 40, 90.0, 0, passed=4264)
+    good = Outcome("trixie", "make test", "root", "c" * 40, "2026-11-23", 90.0, 0, passed=4264)
     return replace(good, **changes)  # type: ignore[arg-type]
 
 
@@ -96,7 +96,8 @@ def test_trials_are_counted_over_all_run_directories(tmp_path: Path) -> None:
 def test_what_counts_as_a_failure(changes: dict[str, object], good: bool, said: str) -> None:
     one = outcome(**changes)
     assert one.good is good
-    assert one.row() == ["trixie", "make test", "root", "1.5", f"{one.passed:,} tests", said]
+    where = ["trixie", "make test", "root", "ccccccc", "2026-11-23"]
+    assert one.row() == [*where, "1.5", f"{one.passed:,} tests", said]
 
 
 def test_an_outcome_is_kept_whole(tmp_path: Path) -> None:
@@ -108,20 +109,21 @@ def test_an_outcome_is_kept_whole(tmp_path: Path) -> None:
 def test_the_tables() -> None:
     bad = outcome(root="bookworm", code=2, failed=1, names=["a::b"], skipped={"x|y": 2, "z": 1})
     assert text_table([outcome(), bad]).splitlines() == [
-        "root      command    as    minutes  passed       failed",
-        "trixie    make test  root  1.5      4,264 tests  0",
-        "bookworm  make test  root  1.5      4,264 tests  1",
+        "root      command    as    commit   on          minutes  passed       failed",
+        "trixie    make test  root  ccccccc  2026-11-23  1.5      4,264 tests  0",
+        "bookworm  make test  root  ccccccc  2026-11-23  1.5      4,264 tests  1",
         "    failed: a::b",
         "    skipped: 2: x|y",
         "    skipped: 1: z",
     ]
-    assert markdown_table([outcome(), bad], {"commit": "abc", "cores": "2"}).splitlines() == [
-        "Measured: commit abc; cores 2.",
+    assert markdown_table([outcome(), bad], {"kernel": "6.1", "cores": "2"}).splitlines() == [
+        "Measured: kernel 6.1; cores 2.",
         "",
-        "| root | command | as | minutes | passed | failed | skipped, by reason |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        "| trixie | `make test` | root | 1.5 | 4,264 tests | 0 |  |",
-        "| bookworm | `make test` | root | 1.5 | 4,264 tests | 1<br>`a::b` | 2: x\\|y<br>1: z |",
+        "| root | command | as | commit | on | minutes | passed | failed | skipped, by reason |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| trixie | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 4,264 tests | 0 |  |",
+        "| bookworm | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 4,264 tests | 1<br>`a::b` "
+        "| 2: x\\|y<br>1: z |",
     ]
 
 

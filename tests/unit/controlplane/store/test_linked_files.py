@@ -64,10 +64,10 @@ def test_a_run_without_its_shared_folder_says_what_is_missing(
     assert f".parquet: is kept as {tmp_path}/shared/" in run.damaged[0].problem
     assert "mount that at the same place" in run.damaged[0].problem
     text = text_of(build_report(linked, PAGE))
-    assert "5 damaged trial(s) are left out" in text
+    assert "Left out: 5 damaged trials." in text
     assert f"is kept as {tmp_path}/shared/" in text
     assert cli(["report", str(linked), "--format", "html"]) == 0
-    assert f"left out: 5 trial(s); {run.damaged[0].id}: " in capsys.readouterr().out
+    assert f"left out: 5 trials; {run.damaged[0].id}: " in capsys.readouterr().out
 
 
 def test_a_digest_is_not_that_of_the_tables_that_are_left(linked: Path, tmp_path: Path) -> None:
