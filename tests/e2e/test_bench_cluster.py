@@ -12,18 +12,18 @@ pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("gu
 
 
 def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:
-    process = nashbed.start("bench", "cluster", "--workers", "1", "--trials", "2", "--json")
+    process = nashbed.start("bench", "cluster", "--workers", "1", "--trials", "1", "--json")
     out, err = process.communicate(timeout=300)
     assert process.returncode in {0, 20}, err
     found: dict[str, dict[str, Any]] = {each["name"]: each for each in json.loads(out)["figures"]}
     lanes, workers = (found[f"cluster_trials_per_minute_{name}"] for name in ("lanes", "local_1"))
     for each in (lanes, workers):
-        assert each["detail"].startswith("10 trials of 10 virtual s")
+        assert each["detail"].startswith("5 trials of 10 virtual s")
     gaps = found["cluster_overhead_percent_local_1"]
-    # One worker: nine pairs of neighbours among ten trials, and none begins before the other ended.
-    assert len(gaps["values"]) == 9
+    # One worker: four pairs of neighbours among five trials, and none begins before the other ended.
+    assert len(gaps["values"]) == 4
     assert min(gaps["values"]) > 0
-    assert len(gaps["data"]["trial_s"]) == 10
+    assert len(gaps["data"]["trial_s"]) == 5
     # Eight times as many virtual seconds have more postcards, whatever they are compressed to.
     sizes = [found[f"cluster_mb_per_trial_{s}s"]["median"] for s in (10, 80)]
     assert sizes[1] > 2 * sizes[0] > 0

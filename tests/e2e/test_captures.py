@@ -1,8 +1,6 @@
-"""Queueing delay by captures on both sides of a real run, independent of the postcards."""
+"""Queueing delay by captures on both sides of the bottleneck, independent of the postcards."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +14,7 @@ from tests.e2e.conftest import WIDE_GATES, Nashbed
 from tests.rtl.loop.through import Plan, delays_ps, through_ports
 from tests.rtl.simulate import need_icarus
 
-pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
-
+pytestmark = pytest.mark.slow
 
 PERIOD_NS = 200
 """A slow clock for the simulated FPGA: its stamps are as exact as it is fast."""
@@ -54,6 +51,9 @@ def real_packets(trial: SealedTrial, count: int) -> tuple[Plan, Plan, dict[int, 
     return [(t - first, f) for t, f in before], [(t - first, f) for t, f in behind], sojourns
 
 
+@pytest.mark.live
+@pytest.mark.root
+@pytest.mark.dataplane
 def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     run_dir = nashbed.run(nashbed.scenario("telemetry: {capture: both}\n" + WIDE_GATES))
     run = open_run(run_dir)
@@ -77,14 +77,16 @@ def test_captures_tell_what_the_postcards_tell(nashbed: Nashbed) -> None:
     # Both clocks of this machine are disciplined together: CLOCK_MONOTONIC and CLOCK_REALTIME
     # differ by a step of the latter, if by anything.
     assert abs(alignment.drift) < 50e-6
-    check_through_fpga(trial, nashbed.folder)
 
 
-def check_through_fpga(trial: SealedTrial, folder: Path) -> None:
-    """The run's packets through the simulated FPGA: its trailers tell each packet's stay."""
+@pytest.mark.virtual
+@pytest.mark.usefixtures("guests_place")
+def test_an_fpga_tells_what_the_postcards_tell(nashbed: Nashbed) -> None:
+    """A run's packets through the simulated FPGA: its trailers tell each packet's stay."""
     need_icarus()
-    before, behind, sojourn_ns = real_packets(trial, 60)
-    found = delays_ps(*through_ports(folder, before, behind, PERIOD_NS))
+    run_dir = nashbed.run(nashbed.scenario("telemetry: {capture: both}\n"), "virtual")
+    before, behind, sojourn_ns = real_packets(open_run(run_dir).trials[-1], 60)
+    found = delays_ps(*through_ports(nashbed.folder, before, behind, PERIOD_NS))
     assert found.keys() == sojourn_ns.keys()
     away_ps = [found[seq] - sojourn_ns[seq] * 1000 for seq in sojourn_ns]
     assert max(abs(away) for away in away_ps) < PERIOD_NS * 1000 + 2

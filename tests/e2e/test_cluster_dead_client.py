@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
-import psutil
 import pytest
 from tests.e2e.conftest import WIDE_GATES, Nashbed
 from tests.e2e.test_cluster import free_port, scheduler, wait_for
-from tests.e2e.test_cluster_testbeds import testbed_worker, write_testbed
+from tests.e2e.test_cluster_testbeds import data_planes, testbed_worker, write_testbed
 
-pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
-
-
-def data_planes(file: Path) -> list[int]:
-    """The data planes of the worker that is a testbed."""
-    there = psutil.process_iter(["cmdline"])  # None of one that has just ended
-    workers = [p for p in there if str(file) in (p.info["cmdline"] or [])]
-    found = []
-    for worker in workers:
-        with suppress(psutil.NoSuchProcess):  # some end meanwhile
-            for child in worker.children(recursive=True):
-                with suppress(psutil.NoSuchProcess):
-                    found += [child.pid] * child.name().startswith("nashbed-datap")
-    return found
+pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 
 def test_a_testbed_is_free_after_its_client_was_killed(nashbed: Nashbed, tmp_path: Path) -> None:

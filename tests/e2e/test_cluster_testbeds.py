@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.conftest import NASHBED, STATE, WIDE_GATES, Nashbed, records
 from tests.e2e.test_cluster import free_port, scheduler
 
-pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
+pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]
 
 TESTBED = """\
 name: {name}
@@ -69,8 +69,17 @@ def write_testbed(folder: Path, name: str, core: int) -> Path:
     return path
 
 
-def data_planes() -> list[str]:
-    return [p.name() for p in psutil.process_iter() if p.name().startswith("nashbed-datap")]
+def data_planes(*files: Path) -> list[int]:
+    """The data planes of the workers that are these testbeds."""
+    there = psutil.process_iter(["cmdline"])  # None of one that has just ended
+    names = {str(file) for file in files}
+    found = []
+    for worker in [p for p in there if names & set(p.info["cmdline"] or [])]:
+        with suppress(psutil.NoSuchProcess):  # some end meanwhile
+            for child in worker.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    found += [child.pid] * child.name().startswith("nashbed-datap")
+    return found
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs a core for each testbed")
@@ -82,7 +91,7 @@ def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> Non
             "run", str(scenario), "--on", f"tcp://127.0.0.1:{port}", "--testbed", str(files[0]),
             "--out", str(nashbed.results), "--json",
         )  # fmt: skip
-        assert data_planes() == []
+        assert data_planes(*files) == []
     told = json.loads(out)
     run_dir = Path(told["run_dir"])
     ran_on: dict[str, Any] = {
