@@ -121,6 +121,9 @@ def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
         stem: Path without suffix.
         formats: Suffixes: png, pdf, svg.
     """
+    # Laid out once: each format would do it again, and it takes as long as the drawing.
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
     paths = []
     for suffix in formats:
         path = stem.with_name(f"{stem.name}.{suffix}")

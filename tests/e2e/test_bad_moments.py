@@ -40,10 +40,18 @@ def kernels(place: Path) -> list[int]:
     return found
 
 
-def kill_guests(place: Path, process: subprocess.Popen[str], seed: int, within_s: float) -> int:
-    """Kill guests after times that are drawn; returns how many."""
+def kill_guests(
+    place: Path, process: subprocess.Popen[str], out: Path, seed: int, within_s: float
+) -> int:
+    """Kill guests after times that are drawn; returns how many.
+
+    Not before the first trial has begun: who cannot even boot a first guest has no run.
+    """
     drawn, killed, last = random.Random(seed), 0, 0
     deadline = time.monotonic() + PATIENCE_S
+    while process.poll() is None and not any(out.glob("*/trials/*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     while killed < KILLS and process.poll() is None:
         assert time.monotonic() < deadline
         running = kernels(place)
@@ -61,19 +69,18 @@ def kill_guests(place: Path, process: subprocess.Popen[str], seed: int, within_s
 def test_guests_killed_at_random_change_no_table(
     nashbed: Nashbed, guests_place: Path, on: tuple[str, ...]
 ) -> None:
-    scenario = nashbed.scenario("trials: 4\n", mixes="[0, 1, 2]", duration="8s", rate="30mbit")
+    scenario = nashbed.scenario("trials: 4\n", mixes="[0, 1, 2]", duration="5s", rate="30mbit")
     scenario.write_text(scenario.read_text().replace("max_attempts: 2", "max_attempts: 10"))
     bed = str(TESTBEDS / "virtual.yaml")
     begun = time.monotonic()
     whole = nashbed.run(scenario, "virtual")
     of_one = (time.monotonic() - begun) / len(records(whole))
-    process = nashbed.start(
-        "run", str(scenario), "--testbed", bed, "--out", str(nashbed.results / "killed"), *on
-    )
-    killed = kill_guests(guests_place, process, seed=24, within_s=0.6 * of_one)
+    out_dir = nashbed.results / "killed"
+    process = nashbed.start("run", str(scenario), "--testbed", bed, "--out", str(out_dir), *on)
+    killed = kill_guests(guests_place, process, out_dir, seed=24, within_s=0.6 * of_one)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
-    (run_dir,) = (nashbed.results / "killed").iterdir()
+    (run_dir,) = out_dir.iterdir()
     assert digests(run_dir) == digests(whole)
     found = failures(run_dir)
     # A kill may also come when a guest has given all that it was asked for.

@@ -20,7 +20,7 @@ def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:
     for each in (lanes, workers):
         assert each["detail"].startswith("5 trials of 10 virtual s")
     gaps = found["cluster_overhead_percent_local_1"]
-    # One worker: four pairs of neighbours among five trials, and none begins before the other ended.
+    # One worker: four pairs of neighbours among five trials; none begins before the other ended.
     assert len(gaps["values"]) == 4
     assert min(gaps["values"]) > 0
     assert len(gaps["data"]["trial_s"]) == 5

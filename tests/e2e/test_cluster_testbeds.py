@@ -89,11 +89,10 @@ def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> Non
     with scheduler(port), testbed_worker(port, files[0]), testbed_worker(port, files[1]):
         out = nashbed.call(
             "run", str(scenario), "--on", f"tcp://127.0.0.1:{port}", "--testbed", str(files[0]),
-            "--out", str(nashbed.results), "--json",
+            "--out", str(nashbed.results), "--no-report", "--json",
         )  # fmt: skip
         assert data_planes(*files) == []
-    told = json.loads(out)
-    run_dir = Path(told["run_dir"])
+    run_dir = Path(json.loads(out)["run_dir"])
     ran_on: dict[str, Any] = {
         name: record["ran_on"]["testbed"] for name, record in records(run_dir).items()
     }
@@ -102,5 +101,6 @@ def test_one_sweep_runs_on_two_testbeds(nashbed: Nashbed, tmp_path: Path) -> Non
     assert set(manifest["testbeds"]) == {"left", "right"}
     for file in files:
         assert (run_dir / "testbeds" / file.name).read_text() == file.read_text()
-    assert "Testbeds" in Path(told["report"]).read_text()
+    nashbed.call("report", str(run_dir), "--format", "html")
+    assert "Testbeds" in (run_dir / "report" / "index.html").read_text()
     assert not list(STATE.glob("reserved-*"))

@@ -116,8 +116,8 @@ class FreshRoots:
         self._shared: Machine | None = None
         self._made: list[Machine] = []
 
-    def for_step(self, name: str, step: Step) -> tuple[Machine, str]:
-        """The machine that a step's command is typed in, and the user's name there.
+    def for_step(self, name: str, step: Step) -> tuple[Machine, str, str]:
+        """The machine that a step's command is typed in, the user's name there, the clone's commit.
 
         What root types finds nothing but the base. An ordinary user cannot install packages: his
         machine has them, by root's `make packages`, and each of his commands is a user's of its
@@ -125,14 +125,12 @@ class FreshRoots:
         """
         if step.user == "root":
             machine = self._new(name)
-            machines.put_clone(REPOSITORY, machine, "root")
-            return machine, "root"
+            return machine, "root", machines.put_clone(REPOSITORY, machine, "root")
         machine = self._with_packages()
         user = f"{step.user}-{name.removeprefix('user-')}"
         log = self._log("user")
         machines.add_user(machine, user, log, lambda line: None)
-        machines.put_clone(REPOSITORY, machine, user)
-        return machine, user
+        return machine, user, machines.put_clone(REPOSITORY, machine, user)
 
     def _log(self, name: str) -> Path:
         return OUT / f"{self._suite}-{name}.log"
@@ -192,7 +190,7 @@ def take(suite: str, name: str, roots: FreshRoots, commit: str, keep: bool) -> O
     log.unlink(missing_ok=True)
     who = "root" if step.user == "root" else "user"
     try:
-        machine, user = roots.for_step(name, step)
+        machine, user, commit = roots.for_step(name, step)
     except FreshError as error:
         say(str(error))
         return Outcome(suite, step.command, who, commit, today(), 0.0, HOST, names=[str(error)])

@@ -168,7 +168,7 @@ def report_c(folder: Path) -> list[SourceFile]:
         *("--root", str(ROOT), "--merge-mode-functions", "separate"),
         *(word for source in C_SOURCES for word in ("--filter", source)),
         *("--json", str(folder / "c.json"), "--html-details", str(folder / "c" / "index.html")),
-        *("--quiet", str(folder / "hosts"), str(folder / "analysis")),
+        *(str(folder / "hosts"), str(folder / "analysis")),
     )
     return of_c(json.loads((folder / "c.json").read_text()))
 

@@ -22,12 +22,13 @@ def run_copy(whole_run: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole_run, tmp_path / "run"))
 
 
+def draw_none(measures: Any, equilibria: Any, correlation: Any, folder: Path, *_: Any) -> Any:
+    """Draws no figures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return []
+
+
 @pytest.fixture
 def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports without figures: for what their page says, of a run whose figures others draw."""
-
-    def draw_none(measures: Any, equilibria: Any, correlation: Any, folder: Path, *_: Any) -> Any:
-        folder.mkdir(parents=True, exist_ok=True)
-        return []
-
     monkeypatch.setattr("nashbed.analysis.report.build.draw_all", draw_none)

@@ -62,7 +62,7 @@ def test_every_model_against_every_mix(
     found = predicted_crossing(model, question, start)
     if expected:
         assert any(found.bbr == pytest.approx(e, abs=1e-9) for e in expected)
-        assert found.questions <= 9
+        assert found.questions <= (9 if start is None else 14)  # a start may be far away
         assert not found.refusals
     else:
         assert found.bbr is found.cubic is found.share is found.low is None

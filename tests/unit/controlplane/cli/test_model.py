@@ -132,7 +132,7 @@ def test_against_a_file(tmp_path: Path, capsys: Capture) -> None:
     assert row[1] == "2"
     assert "10.0 (+0.0)" in row
     assert "Mishra, synchronised refused 1 of 3 mixes: the buffer is 0.5 BDP" in text
-    assert "1 mixes left out: invalid" in text
+    assert "1 mix left out: invalid" in text
     assert "Fluid" in text
     assert run(["model", "--against", str(file), "--json", "--model", "ware"]) == 0
     answer = json.loads(capsys.readouterr().out)

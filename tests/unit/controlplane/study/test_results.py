@@ -14,6 +14,7 @@ from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_OK
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.study.results import RunResults, results_of_run
 from tests.support.synthetic_run import write_run
+from tests.unit.conftest import draw_none
 
 DELAY = {"metric": "mean_queueing_delay", "min": "20ms", "max": "80ms"}
 NO_DELAY = {"metric": "mean_queueing_delay", "min": "1us", "max": "2us"}
@@ -37,6 +38,7 @@ def results(run_dir: Path) -> RunResults:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(summaries, "measure_run", count)
+        patch.setattr("nashbed.analysis.report.build.draw_all", draw_none)
         made = results_of_run(run_dir, with_report=True)
     assert measured == [run_dir]
     return made

@@ -50,8 +50,8 @@ def server() -> Iterator[FakeBfRt]:
     fake.stop()
 
 
-def planned(folder: Path, address: str) -> ActiveRun:
-    scenario = parse_scenario(SCENARIO, "small.yaml")
+def planned(folder: Path, address: str, text: str = SCENARIO) -> ActiveRun:
+    scenario = parse_scenario(text, "small.yaml")
     bed = parse_testbed(TESTBED.format(address=address), "tofino.yaml")
     plan = plan_run(scenario, bed, adaptive.expect)
     return new_run(folder / "results", scenario, bed, plan, adaptive.make_chooser)
@@ -103,7 +103,8 @@ def test_drops_that_nobody_reported_make_a_trial_invalid(
     server: FakeBfRt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(with_hosts, "LAST_POSTCARDS_S", 0.2)  # they never come
-    run = planned(tmp_path, server.address)
+    once = SCENARIO.replace("[0, 1, 3]", "[1]") + "max_attempts: 1\n"
+    run = planned(tmp_path, server.address, once)
     counting(server, run)
     count = server.before_read
     key = server.queue_key(136, 1)
