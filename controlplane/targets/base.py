@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, Hello, TelemetryTotals
-from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.target import Applied, Capabilities
 
 
 class TelemetryStream(ABC):
@@ -27,14 +27,6 @@ class Target(ABC):
     @abstractmethod
     def capabilities(self) -> Capabilities:
         """What the target can do; needs no running target."""
-
-    @abstractmethod
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """What the target would really do; needs no running target.
-
-        Raises:
-            ConfigError: It cannot do it; the reason, and what it can.
-        """
 
     @abstractmethod
     def load(self, artefact: Path) -> Hello:

@@ -38,10 +38,6 @@ class DpdkTarget(Target):
         """Exact in bytes, packets and cells; the testbed says how fast the machine is."""
         return dpdk_capabilities(self._settings, self._stamps)
 
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """What is asked for, exactly."""
-        return dpdk_resolve(program)
-
     def load(self, artefact: Path) -> Hello:
         """Start the data plane with a .spec and wait until its socket answers."""
         return self._dataplane.start({"spec": str(artefact), **dataplane_config(self._settings)})

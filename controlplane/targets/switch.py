@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import FlowRegisters, QueueState, SwitchHello
-from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.target import Applied, Capabilities
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,6 @@ class Switch(ABC):
     @abstractmethod
     def capabilities(self) -> Capabilities:
         """What the switch can do; needs no running switch."""
-
-    @abstractmethod
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """What the switch would really do (rounding, conversion); needs no running switch.
-
-        Raises:
-            ConfigError: It cannot do it; the reason, and what it can.
-        """
 
     @abstractmethod
     def load(self, artefact: Path) -> SwitchHello:

@@ -14,7 +14,7 @@ from ..contract.errors import InternalError, TargetError
 from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, Hello
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, BottleneckProgram, Capabilities, TimeBounds
+from ..contract.target import Applied, Capabilities, TimeBounds
 from ..contract.testbed import (
     BASE_MEMORY_BYTES,
     MAX_LANES,
@@ -26,7 +26,6 @@ from ..contract.units import Size, bytes_in_flight
 from ..plan.resources import guest_packets
 from .base import Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
-from .dpdk import dpdk_resolve
 from .host import DataPlaneSite, GuestHost, TargetHost
 
 TCP = 6
@@ -61,10 +60,6 @@ class VirtualTarget(Target):
     def capabilities(self) -> Capabilities:
         """Exact in everything; lanes are machines of their own."""
         return virtual_capabilities()
-
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """What is asked for, exactly."""
-        return dpdk_resolve(program)
 
     def load(self, artefact: Path) -> Hello:
         """Boot a guest with a .spec, ask what it runs, and end it."""

@@ -22,7 +22,7 @@ from ..contract.messages import (
     TelemetryTotals,
     read_message,
 )
-from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.target import Applied, Capabilities
 from ..contract.testbed import DataPlane
 from .base import Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config, launcher
@@ -60,10 +60,6 @@ class SwitchWithHosts(Target):
     def capabilities(self) -> Capabilities:
         """The switch's, within the lanes that the data plane delays and collects."""
         return beside_hosts(self._switch.capabilities(), self._settings, self._stamps)
-
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """What the switch would do."""
-        return self._switch.resolve(program)
 
     def load(self, artefact: Path) -> Hello:
         """Bring both up; the clock is the switch's, for its times are in the postcards."""

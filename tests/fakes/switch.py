@@ -61,9 +61,6 @@ class FakeSwitch(Switch):
     def capabilities(self) -> Capabilities:
         return capabilities()
 
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        return resolve(program)
-
     def load(self, artefact: Path) -> SwitchHello:
         self.calls.append("load")
         epoch_ns = time.monotonic_ns() - CLOCK_AHEAD_NS

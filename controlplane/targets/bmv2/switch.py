@@ -14,7 +14,7 @@ from typing import TypeVar
 from ...contract.errors import TargetError
 from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
-from ...contract.target import Applied, BottleneckProgram, Capabilities
+from ...contract.target import Applied, Capabilities
 from ..host import SwitchHost, TargetProcess
 from ..switch import Switch, SwitchRegisters
 from . import program as p4
@@ -53,10 +53,6 @@ class Bmv2Switch(Switch):
     def capabilities(self) -> Capabilities:
         """One lane; exact in bytes."""
         return bmv2_capabilities()
-
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """The rate in packets per second."""
-        return bmv2_resolve(program)
 
     def load(self, artefact: Path) -> SwitchHello:
         """Start simple_switch with a compiled program, and wait until it answers."""

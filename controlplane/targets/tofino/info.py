@@ -161,9 +161,6 @@ class Info:
                 table = _table(described)
                 self._tables[table.name] = table
 
-    def __contains__(self, name: str) -> bool:
-        return len(self._matches(name)) == 1
-
     def table(self, name: str) -> Table:
         """A table by its name; that of the P4 pipeline in front may be left out."""
         matches = self._matches(name)

@@ -12,7 +12,7 @@ from ...contract.errors import TargetError
 from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
 from ...contract.switch_tofino import SwitchPort, SwitchTofino
-from ...contract.target import Applied, BottleneckProgram, Capabilities
+from ...contract.target import Applied, Capabilities
 from ..switch import Switch, SwitchRegisters
 from . import capabilities, programming, registers
 from .change import Query
@@ -59,10 +59,6 @@ class TofinoSwitch(Switch):
     def capabilities(self) -> Capabilities:
         """What the switch can do."""
         return capabilities.switch_capabilities(self._settings, self._lanes)
-
-    def resolve(self, program: BottleneckProgram) -> Applied:
-        """What the switch would do: shaper steps and cells."""
-        return capabilities.resolve(self._settings, program)
 
     def load(self, artefact: Path) -> SwitchHello:
         """Connect, check program and chip, bring the ports up, set up what lanes share.

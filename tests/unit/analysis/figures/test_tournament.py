@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 from nashbed.analysis.figures import pair_equilibria, pair_lines, tournament
+from nashbed.analysis.figures.catalogue import _pair_sketches
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -84,3 +86,16 @@ def test_equilibria_by_buffer() -> None:
     x, y = means[0].get_xdata(), means[0].get_ydata()
     assert list(x) == pytest.approx([2, 4, 6], rel=pair_equilibria.ASIDE)
     assert list(y) == pytest.approx([4, 3, 2], abs=0.3)
+
+
+def test_both_are_in_the_catalogue_and_a_pair_is_plain_data() -> None:
+    run = measures()
+    (equilibria,) = equilibria_of_measures(run)
+    sketches = list(_pair_sketches(run, run.run.settings[0], equilibria))
+    assert [sketch.kind for sketch in sketches] == ["pair_lines", "tournament"]
+    assert all(sketch.draw() is not None for sketch in sketches)
+    told = equilibria.pairs[0].to_dict()
+    assert (told["first"], told["second"]) == ("cubic", "bbr")
+    assert 6 in told["equilibria_flows_of_second"]
+    assert told["intervals"][0]["low"] <= 6 <= told["intervals"][0]["high"]
+    assert json.loads(json.dumps(told, allow_nan=False)) == told

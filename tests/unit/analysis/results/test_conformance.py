@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
-from nashbed.analysis.results.conformance import near_centre, overlap, window_points
+from nashbed.analysis.measures import measure_run
+from nashbed.analysis.results.conformance import (
+    LEAST_POINTS,
+    conformance_of_run,
+    near_centre,
+    overlap,
+    window_points,
+)
+from nashbed.controlplane.cli.cc_text import conformance_text
+from nashbed.controlplane.contract.errors import ConfigError
 
 NS = 10**9
 SQUARE = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -57,3 +69,27 @@ def test_two_series_of_one_behaviour_conform() -> None:
     one, other = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
     assert overlap(near_centre(one), near_centre(other)) > 0.9
     assert overlap(near_centre(one), near_centre(other + [6, 0])) < 0.1
+
+
+def test_a_control_conforms_to_itself_and_less_to_another(whole_run: Path) -> None:
+    measures = measure_run(whole_run)
+    (same,) = conformance_of_run(measures, "cubic", "cubic")
+    assert same.score == 1
+    (other,) = conformance_of_run(measures, "bbr", "cubic")
+    assert other.score < same.score
+    told = other.to_dict()
+    assert (told["setting"], told["control"], told["reference"]) == ("b2bdp", "bbr", "cubic")
+    assert min(told["points"]) >= LEAST_POINTS
+    assert all(40 <= rtt <= 125 for rtt in told["median_rtt_ms"])  # the queue is 2 BDP of 40 ms
+    lines = conformance_text([other]).splitlines()
+    assert "bbr held against cubic" in lines[0]
+    assert f"{other.score:.3f}" in lines[-2]
+
+
+def test_what_cannot_be_compared_is_said(run_copy: Path) -> None:
+    measures = measure_run(run_copy)
+    with pytest.raises(ConfigError, match=r"copa: not a strategy of the run \(it has cubic, bbr\)"):
+        conformance_of_run(measures, "copa", "bbr")
+    shutil.rmtree(run_copy / "trials" / "b2bdp-k04-r0-a0")
+    with pytest.raises(ConfigError, match="no setting of the run has valid trials of bbr alone"):
+        conformance_of_run(measure_run(run_copy), "bbr", "cubic")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import time
 from pathlib import Path
 
 import pytest
 from nashbed.controlplane.cli.console import as_text
 from nashbed.controlplane.cli.plan import plan_table
-from nashbed.controlplane.cli.progress import lane_grid
+from nashbed.controlplane.cli.progress import LiveDisplay, lane_grid
 from nashbed.controlplane.config import Loaded, load_testbed, parse_scenario, parse_testbed
 from nashbed.controlplane.contract.certificate import Certificate
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Capacity, Testbed
+from nashbed.controlplane.contract.trial import FailedAttempt
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine import facts
 from nashbed.controlplane.machine.facts import utc_now
@@ -19,9 +23,12 @@ from nashbed.controlplane.machine.paths import spec
 from nashbed.controlplane.plan.resources import resources_of
 from nashbed.controlplane.run.active_run import new_run, resumed_run
 from nashbed.controlplane.run.planning import plan_run
+from nashbed.controlplane.run.snapshot import Running, Snapshot
 from nashbed.controlplane.run.standing import certificate_path
+from nashbed.controlplane.run.work import Job
 from nashbed.controlplane.study.adaptive import make_chooser
-from tests.unit.controlplane.conftest import SCENARIO, TESTBED
+from rich.console import Console
+from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of
 
 MBIT = 10**6
 SILENT = TESTBED.replace("capacity: {rate: 250mbit, lanes: 4}\n", "")
@@ -86,3 +93,25 @@ def test_many_lanes_fit_on_a_terminal(lanes: int, height: int, width: int, missi
     text = "\n".join(lines)
     assert text.count("lane ") == lanes - missing
     assert (f"and {missing} more lanes" in text) == (missing > 0)
+
+
+def test_a_terminal_shows_where_each_lane_is(scenario: Scenario, testbed: Testbed) -> None:
+    plan = plan_of(scenario, testbed)
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, height=20, color_system=None)
+    first, second, third = plan.trials
+    running = Running(Job(first, 0), "lane 1", time.monotonic() - 2)
+    failure = FailedAttempt(
+        trial=f"{second.key}-a0", where="lane 0", failed_utc="", reason="killed", repeated=True
+    )
+    snapshot = Snapshot(
+        running=(running,), waiting=(third,), finished=1, invalid=0, failures=(failure,), total=3,
+        allowed_bps=10**9, reduced=False,
+    )  # fmt: skip
+    with LiveDisplay(plan, resources_of(testbed), console) as display:
+        display.show(snapshot)
+        shown = screen.getvalue()
+    assert "1/3 trials done, 1 running" in shown
+    assert f"{first.key}-a0" in shown
+    assert "2/0 s" in shown  # 0.4 s of flows
+    assert screen.getvalue().endswith("\x1b[2K")  # the display is gone, results follow

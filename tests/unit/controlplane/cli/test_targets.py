@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
 from nashbed.controlplane.cli.documents import filled
+from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.cli.targets import MARKERS, capability_table, shipped_capabilities
 from nashbed.controlplane.targets.registry import TARGETS
 from tests.fakes import switch as fake
@@ -29,3 +32,17 @@ def test_differences_are_told() -> None:
     assert (cells["highest rate"], cells["largest buffer"]) == ("1gbit", "10 MB")
     assert cells["departure times"] == "as seen"
     assert cells["postcards"] == "all, sample"
+
+
+def test_the_command_shows_and_writes_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{MARKERS.begin}\nold\n{MARKERS.end}\nafter\n")
+    assert run(["targets", "--into", str(page)]) == 0
+    table = capability_table(shipped_capabilities())
+    assert capsys.readouterr().out.strip() == table
+    assert page.read_text() == f"before\n{MARKERS.begin}\n{table}\n{MARKERS.end}\nafter\n"
+    assert run(["targets", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["targets"]
+    assert [each["target"] for each in told] == list(TARGETS)

@@ -183,21 +183,22 @@ def test_late_trials_slow_the_run_down_once_and_it_recovers() -> None:
     assert (shown[-1].finished, shown[-1].invalid, shown[-1].reduced) == (8, 2, False)
 
 
+class InTurn:
+    """Chooses these trials, one after the other."""
+
+    def __init__(self, *names: str) -> None:
+        self.left = [job(name).trial for name in reversed(names)]
+        self.told: list[tuple[str, str | None]] = []
+
+    def ask(self) -> list[PlannedTrial]:
+        return [self.left.pop()] if self.left else []
+
+    def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
+        self.told.append((trial.key, sealed))
+
+
 def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
-    class Countdown:
-        """Three trials, one after the other."""
-
-        def __init__(self) -> None:
-            self.left = [job("c").trial, job("b").trial, job("a").trial]
-            self.told: list[tuple[str, str | None]] = []
-
-        def ask(self) -> list[PlannedTrial]:
-            return [self.left.pop()] if self.left else []
-
-        def tell(self, trial: PlannedTrial, sealed: str | None) -> None:
-            self.told.append((trial.key, sealed))
-
-    jobs, chooser = [job("a"), job("b"), job("c"), job("d")], Countdown()
+    jobs, chooser = [job("a"), job("b"), job("c"), job("d")], InTurn("a", "b", "c")
     plan = Plan(
         scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
         flows_per_trial=1, trial_ns=1, lanes=2, estimated_seconds=1, estimated_disk_bytes=1,
@@ -492,3 +493,23 @@ def test_no_step_is_skipped() -> None:
     steps.enter(TrialStep.VALIDATE)
     with pytest.raises(InternalError, match="program cannot follow validate"):
         steps.enter(TrialStep.PROGRAM)
+
+
+def test_a_search_goes_on_without_a_trial_that_failed() -> None:
+    """The chooser learns that there is no result, and picks another."""
+    jobs, chooser, failures = [job("a"), job("b")], InTurn("a", "b"), list[FailedAttempt]()
+
+    def answer(job: Job) -> bool:
+        if job.trial.key == "a":
+            raise HostError("killed")
+        return True
+
+    plan = Plan(
+        scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
+        flows_per_trial=1, trial_ns=1, lanes=1, estimated_seconds=1, estimated_disk_bytes=1,
+    )  # fmt: skip
+    work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(answer)
+    room = Resources(10**9, 10**6)
+    LaneScheduler(work.start(), work, 1, room, lanes, failures.append).run(lambda _: None)
+    assert chooser.told == [("a", None), ("b", "b-a0")]
+    assert [failure.repeated for failure in failures] == [True, False]
