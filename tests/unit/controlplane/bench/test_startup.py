@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from nashbed.controlplane.bench import own_process
 from nashbed.controlplane.bench.startup import COMMANDS, bench_startup
+from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.errors import InternalError
 
 
@@ -27,3 +30,8 @@ def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_process, "SCRIPT", "raise SystemExit('no scenario')")
     with pytest.raises(InternalError, match=r"`nashbed --help` failed: no scenario"):
         bench_startup(1, lambda *_: None)
+
+
+def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli(["bench", "startup", "--repetitions", "1", "--json"]) in (0, 20)
+    assert json.loads(capsys.readouterr().out)["part"] == "startup"

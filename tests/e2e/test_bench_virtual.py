@@ -1,12 +1,16 @@
-"""`nashbed bench cluster` on this machine: what must hold, never how fast."""
+"""`nashbed bench cluster` and `virtual` on this machine: what must hold, never how fast."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.conftest import Nashbed
+from nashbed.controlplane.bench.site import BenchSite
+from nashbed.controlplane.bench.virtual import Case, bench_virtual
+from nashbed.controlplane.config import load_testbed
+from tests.e2e.conftest import TESTBEDS, Nashbed
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
@@ -27,3 +31,12 @@ def test_every_place_runs_the_same_sweep(nashbed: Nashbed) -> None:
     # Eight times as many virtual seconds have more postcards, whatever they are compressed to.
     sizes = [found[f"cluster_mb_per_trial_{s}s"]["median"] for s in (10, 80)]
     assert sizes[1] > 2 * sizes[0] > 0
+
+
+def test_virtual_time_is_timed(tmp_path: Path) -> None:
+    bed = load_testbed(TESTBEDS / "virtual.yaml")
+    (found,) = bench_virtual(BenchSite(bed, tmp_path), 2, lambda *_: None, [Case("20mbit", 2, 3)])
+    # Three seconds of flows, and their ends; a guest's kernel and programs take some 70 MB.
+    assert len(found.values) == 2
+    assert all(v * wall >= 3 for v, wall in zip(found.values, found.data["wall_s"], strict=True))
+    assert 40 < found.data["memory_mib"] < 1000
