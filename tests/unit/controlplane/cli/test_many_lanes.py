@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import time
+import re
 from pathlib import Path
 
 import pytest
@@ -100,7 +100,7 @@ def test_a_terminal_shows_where_each_lane_is(scenario: Scenario, testbed: Testbe
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, height=20, color_system=None)
     first, second, third = plan.trials
-    running = Running(Job(first, 0), "lane 1", time.monotonic() - 2)
+    running = Running(Job(first, 0), "lane 1")
     failure = FailedAttempt(
         trial=f"{second.key}-a0", where="lane 0", failed_utc="", reason="killed", repeated=True
     )
@@ -113,5 +113,5 @@ def test_a_terminal_shows_where_each_lane_is(scenario: Scenario, testbed: Testbe
         shown = screen.getvalue()
     assert "1/3 trials done, 1 running" in shown
     assert f"{first.key}-a0" in shown
-    assert "2/0 s" in shown  # 0.4 s of flows
+    assert re.search(r" \d+/0 s", shown)  # 0.4 s of flows
     assert screen.getvalue().endswith("\x1b[2K")  # the display is gone, results follow
