@@ -95,7 +95,10 @@ def test_many_lanes_fit_on_a_terminal(lanes: int, height: int, width: int, missi
     assert (f"and {missing} more lanes" in text) == (missing > 0)
 
 
-def test_a_terminal_shows_where_each_lane_is(scenario: Scenario, testbed: Testbed) -> None:
+def test_a_terminal_shows_where_each_lane_is(
+    scenario: Scenario, testbed: Testbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # a dumb one shows nothing that changes
     plan = plan_of(scenario, testbed)
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=100, height=20, color_system=None)

@@ -207,7 +207,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parcel = pack(write(tmp_path / "sent" / "t", {"a": b"abc", "b": b"def"}))
-    monkeypatch.setattr(tarfile, "copyfileobj", full_disk)
+    monkeypatch.setattr(shutil, "copyfileobj", full_disk)
     with pytest.raises(DiskFullError, match="disk is full"):
         unpack(parcel, tmp_path / "t")
     assert names(tmp_path) == ["sent"]
