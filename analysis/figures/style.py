@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -123,12 +124,28 @@ def save(figure: Figure, stem: Path, formats: Sequence[str]) -> list[Path]:
     """
     # Laid out once: each format would do it again, and it takes as long as the drawing.
     figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)
     paths = []
     for suffix in formats:
         path = stem.with_name(f"{stem.name}.{suffix}")
         metadata = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
         dpi = SVG_DPI if suffix == "svg" else "figure" if suffix == "pdf" else STYLE["savefig.dpi"]
-        figure.savefig(path, format=suffix, metadata=metadata.get(suffix), dpi=dpi)
+        with _glyphs_only():
+            figure.savefig(path, format=suffix, metadata=metadata.get(suffix), dpi=dpi)
         paths.append(path)
     return paths
+
+
+@contextmanager
+def _glyphs_only() -> Iterator[None]:
+    """Fonts in a PDF without OpenType's layout tables: no viewer reads them.
+
+    matplotlib places each glyph itself, but has fontTools cut these tables down, too, which takes
+    longer than all the rest of a figure.
+    """
+    usual = subset.Options._drop_tables_default
+    subset.Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB"]
+    try:
+        yield
+    finally:
+        subset.Options._drop_tables_default = usual

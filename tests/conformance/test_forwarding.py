@@ -52,6 +52,7 @@ def test_wrong_checksums_are_not_our_business(run: Run) -> None:
     assert run(spaced(frames), [tcp_key()], Bottleneck()).frames == frames
 
 
+@pytest.mark.slow
 def test_order_is_kept_over_flows(run: Run) -> None:
     frames = [tcp(i * i % 7, 60 + i * 37 % 1400, seq=i) for i in range(300)]
     keys = [tcp_key(flow) for flow in (0, 1, 4, 2)]

@@ -150,6 +150,7 @@ def test_a_drop_has_its_postcard_at_its_arrival(run: Run, target: Target) -> Non
     assert outcome.frames == frames[:2]
 
 
+@pytest.mark.slow
 def test_a_crowd_against_the_plain_model(run: Run, target: Target) -> None:
     needs(target, target.capabilities.exact_times, "times are not exact")
     rng = np.random.default_rng(5)

@@ -229,6 +229,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(sorted(GOOD)) | st.text(max_size=5), JSON, max_size=3))
 def test_mutations_are_taken_or_refused(tmp_path: Path, changes: Config) -> None:

@@ -87,6 +87,7 @@ def test_a_control_whose_name_the_kernel_has_is_refused(tmp_path: Path) -> None:
         session.close()
 
 
+@pytest.mark.slow
 def test_a_session_with_a_control_that_does_not_compile_does_not_open(tmp_path: Path) -> None:
     (control,) = with_controls(tmp_path, "mine", more="int broken = missing;\n")
     session = GuestSession(guests.session_request(tmp_path, controls=(control,)))

@@ -183,7 +183,7 @@ class FreshRoots:
 
 
 def take(suite: str, name: str, roots: FreshRoots, commit: str, keep: bool) -> Outcome:
-    """Run one step; returns what it came to."""
+    """Run one step; returns what it came to, which is kept before its machine is removed."""
     step = STEPS[name]
     what = f"{suite}: {step.command}, as {'root' if step.user == 'root' else 'an ordinary user'}"
     log = OUT / f"{suite}-{name}.log"
@@ -193,12 +193,15 @@ def take(suite: str, name: str, roots: FreshRoots, commit: str, keep: bool) -> O
         machine, user, commit = roots.for_step(name, step)
     except FreshError as error:
         say(str(error))
-        return Outcome(suite, step.command, who, commit, today(), 0.0, HOST, names=[str(error)])
+        failed = Outcome(suite, step.command, who, commit, today(), 0.0, HOST, names=[str(error)])
+        failed.save(kept_at(suite, name))
+        return failed
     progress = Progress(what)
     ended = machine.run(f"cd nashbed && {step.command}", log, progress, step.limit_s, user)
     outcome = Outcome(suite, step.command, who, commit, today(), ended.seconds, ended.code)
     home = machine.root / ("root" if user == "root" else f"home/{user}")
     outcome = counted(outcome, step, log.read_text(errors="replace"), home / "nashbed/results")
+    outcome.save(kept_at(suite, name))
     progress.end("passed" if outcome.good else f"FAILED ({told(ended.code)}), see {log}")
     if not outcome.good:
         show_failure(outcome, log)
@@ -236,17 +239,21 @@ def take_all(chosen: argparse.Namespace, commit: str) -> list[Outcome]:
         roots = FreshRoots(suite, chosen.folder, chosen.cache)
         try:
             for name in chosen.steps:
-                kept = OUT / f"{suite}-{name}.json"
+                kept = kept_at(suite, name)
                 if chosen.resume and passed_before(kept, commit):
                     say(f"{suite}: {name} has passed already")
                     continue
                 kept.unlink(missing_ok=True)
                 outcomes.append(take(suite, name, roots, commit, chosen.keep))
-                outcomes[-1].save(kept)
         finally:
             if not chosen.keep:
                 roots.remove()
     return outcomes
+
+
+def kept_at(suite: str, name: str) -> Path:
+    """Where is kept what a step came to."""
+    return OUT / f"{suite}-{name}.json"
 
 
 def passed_before(kept: Path, commit: str) -> bool:

@@ -104,6 +104,7 @@ def test_exact(
     assert dict(emitted) == by_brute_force(cards, bin_ns)
 
 
+@pytest.mark.slow
 @given(ARRIVALS, st.sampled_from([7, 1000, 10**6]))
 def test_totals_are_conserved(arrivals: list[tuple[int, int, int]], bin_ns: int) -> None:
     cards = through_a_queue(arrivals, 8_000_000_000, 5000, 0)

@@ -288,6 +288,7 @@ def test_limits_and_overheads(
     assert check(pass_through(tmp_path, bottleneck, records), bottleneck, records) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arrivals", ["frames", "trains"])
 def test_trains(tmp_path: Path, arrivals: str, pass_through: PassThrough) -> None:
     bottleneck = Bottleneck(limit=30_000, arrivals=arrivals)

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 NASHBED = Path(sys.executable).parent / "nashbed"
+STOPPING_S = 20.0
+"""How long a command may take to stop before it is killed."""
 
 
 class Command:
@@ -41,11 +43,15 @@ class Command:
 
 @contextmanager
 def command(*args: str) -> Iterator[Command]:
-    """Start `nashbed ARGS`; it is killed at the end if it still runs."""
+    """Start `nashbed ARGS`; it is stopped at the end, and leaves nothing."""
     with subprocess.Popen(
         [NASHBED, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         try:
             yield Command(process)
         finally:
-            process.kill()
+            process.terminate()
+            try:
+                process.communicate(timeout=STOPPING_S)
+            except subprocess.TimeoutExpired:
+                process.kill()

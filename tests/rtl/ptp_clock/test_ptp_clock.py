@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.rtl.simulate import simulate
+
+pytestmark = pytest.mark.slow
 
 
 def test_ptp_clock(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_every_point_is_the_models_crossing() -> None:
     assert computed.questions < 4 * 64
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_nothing() -> None:
     told: list[tuple[int, int]] = []
     alone = compute_map(plane(), "closed-form", "ware", 1)
@@ -65,6 +66,7 @@ def test_what_is_uncertain(
     assert MapPoint(1, 1, QUESTION, crossing, other).uncertain == reasons
 
 
+@pytest.mark.slow
 def test_an_error_in_a_process_is_told() -> None:
     with pytest.raises(KeyError):
         compute_map(plane(steps=3), "no such model", None, 2)

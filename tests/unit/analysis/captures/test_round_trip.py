@@ -60,6 +60,7 @@ def test_exablaze(tmp: Path, times, device, port, fcs, new_fcs) -> None:
     assert np.all(frames.captured - got.trailer_bytes == len(FRAME))
 
 
+@pytest.mark.slow
 @given(times=below(10**9 * 2**24), new_fcs=NEW_FCS, shape=st.integers(0, 5), fcs=FCS)
 def test_metamako(tmp: Path, times, new_fcs, shape, fcs) -> None:
     """With the sub-nanoseconds alone, behind, before and between other extensions, or without."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.figures.catalogue import detailed_trials, draw_all, references
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -39,6 +40,7 @@ def test_references_that_belong_to_a_setting() -> None:
     assert [s.label for s in references(measures, second)] == ["elsewhere"]
 
 
+@pytest.mark.slow
 def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
     measures = made(SIX, settles_at_five)
     correlation = RunCorrelation(measures, (), None)

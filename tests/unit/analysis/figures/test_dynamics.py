@@ -50,6 +50,7 @@ def square() -> PayoffTable:
     return table_of((4, 3), 2, payoff)
 
 
+@pytest.mark.slow
 def test_two_groups_in_a_square() -> None:
     table = square()
     figure = dynamics.draw(found(table))

@@ -11,6 +11,7 @@ from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.unit.analysis.atlas.made_maps import plane, small_map
 
 
+@pytest.mark.slow
 def test_every_file_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "atlas"
     written = write_map(small_map(), (), folder, "today", {})
@@ -19,6 +20,7 @@ def test_every_file_and_nothing_else(tmp_path: Path) -> None:
     assert all(path.stat().st_size > 500 for path in written)
 
 
+@pytest.mark.slow
 def test_the_same_map_gives_the_same_bytes(tmp_path: Path) -> None:
     first, second = (
         {path.name: path.read_bytes() for path in write_map(small_map(), (), folder, "today", {})}

@@ -94,6 +94,7 @@ def place(ax: Axes, x: float) -> float:
     return float(ax.transAxes.inverted().transform(ax.transData.transform((x, 0)))[0])
 
 
+@pytest.mark.slow
 def test_one_far_point_does_not_press_the_others_into_a_line() -> None:
     ratios, costs = with_one_far(ratio=40, cost=40).axes
     row = KEYS.index("largest")

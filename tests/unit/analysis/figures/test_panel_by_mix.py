@@ -51,6 +51,7 @@ def panels(figure: Figure | None) -> dict[str, Axes]:
     return {ax.get_title(loc="left") or ax.get_title(): ax for ax in figure.axes}
 
 
+@pytest.mark.slow
 def test_every_mix_as_a_share_of_the_link() -> None:
     found = panels(draw({}))
     assert list(found) == ["1 BDP", "5 BDP", "10 BDP", "20 BDP", "50 BDP"]

@@ -89,6 +89,7 @@ def test_a_line_is_where_the_share_is() -> None:
     assert half.vertices[:, 0] == pytest.approx((x[3] + x[4]) / 2)
 
 
+@pytest.mark.slow
 def test_corners_have_names() -> None:
     shares = np.tile(np.array([1, 1, 1, 0.9, 0.5, 0.07, 0.05, 0.05]), (8, 1))
     ax = drawn(made(shares)).axes[0]
@@ -126,6 +127,7 @@ def test_measured_settings_in_the_colour_of_their_equilibrium() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_uncertain_regions_are_hatched() -> None:
     computed = small_map("closed-form", "mishra-desynchronised")
     assert any(point.uncertain for point in computed.points)

@@ -113,6 +113,7 @@ def test_one_legend_of_all_axes() -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["first", "second"]
 
 
+@pytest.mark.slow
 def test_saved_files_can_be_read_and_depend_on_the_data_alone(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     with style.house_style():

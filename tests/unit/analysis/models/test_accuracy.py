@@ -114,6 +114,7 @@ def test_the_published_equilibria() -> None:
     assert late[0].cubic_start_s == late[1].bbr_start_s > 0
 
 
+@pytest.mark.slow
 def test_the_published_mixes() -> None:
     found = measured_mixes(MIXES)
     # 49 settings of 49 mixes with both, less 7 invalid ones.

@@ -225,6 +225,7 @@ BOUNDS = {0.0: 0.042, 0.5: 0.027, 5: 0.048, 10: 0.041, 20: 0.041, 30: 0.037, 40:
 """A little above what it has; without any one of its terms it misses one of them."""
 
 
+@pytest.mark.slow
 def test_errors_on_the_published_mixes() -> None:
     found = median_errors()
     assert found.keys() == BOUNDS.keys()

@@ -80,6 +80,7 @@ def test_the_slow_model_against_every_mix(bdp: float) -> None:
     assert found.low <= found.bbr <= found.high
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     fair=st.floats(0.001, 0.999),

@@ -114,6 +114,7 @@ def independent(sizes, strategies, payoff) -> list:
     return sorted(found)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([((3,), 2), ((2, 2), 2), ((4,), 3), ((1, 2), 3), ((2, 1, 1), 2)]),
     st.integers(0, 10**6),

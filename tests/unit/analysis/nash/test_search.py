@@ -68,6 +68,7 @@ def test_hand_traced_bisection() -> None:
     assert (result.equilibria, result.measured, result.finished) == ((((1, 2),),), 3, True)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(SHAPES), st.integers(0, 10**6), st.booleans(), st.sampled_from([2, 5, 1000]))
 def test_any_game_ends_in_the_exhaustive_set(shape, seed, guess, levels) -> None:
@@ -82,6 +83,7 @@ def test_any_game_ends_in_the_exhaustive_set(shape, seed, guess, levels) -> None
         assert wanted, "a game on a line always has an equilibrium"
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 200), st.floats(-10, 210), st.integers(0, 10**6))
 def test_bisection_keeps_its_bound(flows, cut, seed) -> None:
@@ -92,6 +94,7 @@ def test_bisection_keeps_its_bound(flows, cut, seed) -> None:
         assert result.measured <= max(2, 2 * math.ceil(math.log2(flows + 1)))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 200), st.floats(-10, 210), st.integers(0, 10**6), st.integers(0, 200))
 def test_guesses_keep_theirs(flows, cut, seed, hint) -> None:
@@ -115,6 +118,7 @@ def test_a_right_hint_saves_most_measurements(cut: float) -> None:
     assert result.measured <= (2 if min(state[0]) == 0 else 6)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(SHAPES), st.integers(0, 10**6), st.floats(0, 0.7), st.booleans())
 def test_holes_never_make_a_wrong_answer(shape, seed, share, guess) -> None:

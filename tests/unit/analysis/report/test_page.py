@@ -11,6 +11,8 @@ from nashbed.analysis.report import build_report
 from tests.support.shown_text import ShownPage
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 
+pytestmark = pytest.mark.slow
+
 GLUED = re.compile(r"[a-z0-9)%][.;:,][A-Z]|[.;:,][A-Z][a-z]+ [a-z]+[.;:,][A-Z]|\s[.;,]")
 """The end of a sentence without a space behind it, or a space before a stop."""
 FACT = re.compile(r"[A-Z0-9].*[^.]\.")
@@ -31,7 +33,6 @@ def page(repeated: Path) -> ShownPage:
     return ShownPage(repeated / "report" / "index.html")
 
 
-@pytest.mark.slow
 def test_the_mix_stands_alone_and_every_fact_in_a_line_of_its_own(
     page: ShownPage, repeated: Path
 ) -> None:
@@ -51,7 +52,6 @@ def test_the_mix_stands_alone_and_every_fact_in_a_line_of_its_own(
     assert all(FACT.fullmatch(fact) for fact in facts), facts
 
 
-@pytest.mark.slow
 def test_no_two_sentences_are_glued_together(page: ShownPage) -> None:
     shown = [e for e in page.elements if e.tag in {"p", "li", "td", "th", "dd", "h2"}]
     texts = [line for each in shown if not each.is_in("keys") for line in each.lines]
@@ -59,14 +59,12 @@ def test_no_two_sentences_are_glued_together(page: ShownPage) -> None:
     assert [text for text in texts if GLUED.search(text)] == []
 
 
-@pytest.mark.slow
 def test_every_table_can_be_scrolled(page: ShownPage) -> None:
     tables = page.of_tag("table")
     assert len(tables) >= 5
     assert all(table.is_in("scroll") for table in tables)
 
 
-@pytest.mark.slow
 def test_intervals_stand_below_their_means(page: ShownPage) -> None:
     """Beside them they would make the table of the mixes wider than a window."""
     intervals = page.of_class("below")
@@ -98,7 +96,6 @@ def rules(page: Path, media: str) -> str:
     raise AssertionError("the style sheet ends within a rule")
 
 
-@pytest.mark.slow
 def test_on_paper_nothing_is_cut(repeated: Path) -> None:
     page = repeated / "report" / "index.html"
     printed = rules(page, "print")
@@ -108,14 +105,12 @@ def test_on_paper_nothing_is_cut(repeated: Path) -> None:
     assert "section { break-inside" not in page.read_text()  # one is longer than a sheet
 
 
-@pytest.mark.slow
 def test_what_cannot_be_read_small_has_a_row_of_its_own(page: ShownPage) -> None:
     wide = {name for figure in page.of_class("wide") for name in figure.classes}
     assert wide == {"wide", "throughput_by_mix", "model_assumptions"}
     assert all(figure.tag == "figure" for figure in page.of_class("wide"))
 
 
-@pytest.mark.slow
 def test_commands_and_units_are_written_as_such(page: ShownPage) -> None:
     (facts,) = page.of_class("facts")
     assert "2 s, of which 500 ms warm-up" in facts.lines
@@ -125,7 +120,6 @@ def test_commands_and_units_are_written_as_such(page: ShownPage) -> None:
     assert "duration: {until: settled}" in [each.text for each in limits]
 
 
-@pytest.mark.slow
 def test_only_a_dark_screen_darkens_figures(repeated: Path) -> None:
     page = repeated / "report" / "index.html"
     dark = rules(page, "screen and (prefers-color-scheme: dark)")

@@ -77,6 +77,7 @@ def test_summary_rows(whole_run: Path) -> None:
     assert rows[2]["mix"] == "2 cubic + 2 bbr"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_figures")
 def test_a_run_in_virtual_time_says_what_repeats_it(whole_run: Path, tmp_path: Path) -> None:
     assert "Repeatable" not in text_of(build_report(whole_run, PAGE, tmp_path / "real"))
@@ -243,6 +244,7 @@ def test_no_trial_at_all(tmp_path: Path) -> None:
     assert "The run is interrupted" in text
 
 
+@pytest.mark.slow
 def test_one_mix_is_undecided_and_said_so(tmp_path: Path) -> None:
     writer = RunWriter(tmp_path / "run", {**SCENARIO, "duration": "2s"})
     (setting,) = writer.settings()

@@ -66,6 +66,7 @@ def test_holm() -> None:
     assert holm([]) == []
 
 
+@pytest.mark.slow
 def test_runs_that_differ(runs: tuple[Path, Path]) -> None:
     found = compare_runs(*runs)
     assert {c.setting for c in found.comparisons} == {"b1bdp", "b2bdp"}
@@ -169,6 +170,7 @@ def test_without_repetitions_and_shares_it_refuses(tmp_path: Path, capsys: Captu
     assert "trials: 2" in line
 
 
+@pytest.mark.slow
 def test_one_scenario_on_testbeds_that_apply_it_differently(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:

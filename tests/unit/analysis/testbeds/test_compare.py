@@ -53,12 +53,14 @@ def test_the_headline_of_the_setting_says_so_and_no_other() -> None:
     assert "disagree" not in alone
 
 
+@pytest.mark.slow
 def test_no_disagreement_is_hardly_ever_found() -> None:
     """Of runs without one, 5 % may have a false alarm: 15 of 300, 27 at three standard errors."""
     alarms = sum(bool(compared(3, seed=seed).disagreements()) for seed in range(RUNS))
     assert alarms <= 27
 
 
+@pytest.mark.slow
 def test_without_the_correction_there_would_be_more() -> None:
     """The twelve comparisons of a run, each for itself, have a false alarm in every third."""
     found = [compared(3, seed=seed) for seed in range(RUNS)]

@@ -46,6 +46,7 @@ def test_series(series: list[growth.Series]) -> None:
     assert 0 < memory.y[0] <= memory.y[1]
 
 
+@pytest.mark.slow
 def test_text_and_plot(series: list[growth.Series], tmp_path: Path) -> None:
     assert "  10: 10   50: 50" in growth_text(series).splitlines()
     draw_growth([each.to_dict() for each in series], tmp_path / "growth.png")

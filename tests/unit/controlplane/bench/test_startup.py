@@ -11,6 +11,7 @@ from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.errors import InternalError
 
 
+@pytest.mark.slow
 def test_help_and_validate_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_process, "SCRIPT", "import time; time.sleep(0.05)")
     steps: list[tuple[str, int, int]] = []

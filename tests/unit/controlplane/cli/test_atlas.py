@@ -15,6 +15,8 @@ import pytest
 from nashbed.controlplane.cli.main import run
 from tests.support.synthetic_run import write_run
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["--x", "buffer=0.5..50bdp:6", "--y", "bdp-per-flow=0.5..100pkt:5", "--processes", "1"]
 FAST = [*SMALL, "--model", "closed-form"]
 

@@ -82,6 +82,7 @@ def test_a_capture_is_streamed(tmp_path: Path) -> None:
     assert grown_kib * 1024 < 100e6
 
 
+@pytest.mark.slow
 def test_the_benchmark_reads_what_it_wrote(tmp_path: Path) -> None:
     """It checks format and count of every capture itself; more than one chunk."""
     found = bench_timestamps(140_000, 1, tmp_path)

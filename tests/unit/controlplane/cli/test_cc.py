@@ -50,6 +50,7 @@ def test_names_that_are_refused(
     assert list(folder.rglob("*.c")) == []
 
 
+@pytest.mark.slow
 @needs_simulator
 def test_the_template_does_what_reno_does(capsys: pytest.CaptureFixture[str]) -> None:
     """It fills a short path, loses most of a long one under loss, and leaves CUBIC the rest."""
@@ -67,6 +68,7 @@ def test_the_template_does_what_reno_does(capsys: pytest.CaptureFixture[str]) ->
     assert long["share_against_cubic"] < 0.2
 
 
+@pytest.mark.slow
 @needs_simulator
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     run(["cc", "new", "mycc"])

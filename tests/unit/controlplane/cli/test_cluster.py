@@ -19,6 +19,8 @@ from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
 from tests.support.certificates import make_certificates
 from tests.support.command import Command, command
 
+pytestmark = pytest.mark.slow
+
 Capture = pytest.CaptureFixture[str]
 PATIENCE_S = 60.0
 
@@ -80,7 +82,6 @@ def test_a_scheduler_and_a_worker_with_two_cores(tmp_path: Path, encrypted: bool
         assert manager.stop(signal.SIGINT) == (0, "")
 
 
-@pytest.mark.slow
 def test_a_killed_worker_comes_back(shared: str) -> None:
     with command("worker", shared, "--cores", "1") as worker:
         worker.line_with("1 worker at")
@@ -91,7 +92,6 @@ def test_a_killed_worker_comes_back(shared: str) -> None:
         assert worker.stop() == (0, "")
 
 
-@pytest.mark.slow
 def test_one_of_two_workers_that_lost_its_connection_comes_back(shared: str) -> None:
     """As after a cut of the network that one connection outlived; the other goes on."""
     with command("worker", shared, "--cores", "2", "--name", "lab") as worker:
@@ -112,7 +112,6 @@ def test_one_of_two_workers_that_lost_its_connection_comes_back(shared: str) -> 
         assert worker.stop() == (0, "")
 
 
-@pytest.mark.slow
 def test_who_has_served_waits_for_its_name() -> None:
     """A scheduler knows the old connection for a while after the network was cut."""
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -140,7 +139,6 @@ def wait_for(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.slow
 def test_a_worker_waits_for_its_scheduler_and_for_the_next() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -172,7 +170,6 @@ def test_a_real_testbed_is_one_process_with_a_thread_for_each_lane(
         assert worker.stop() == (0, "")
 
 
-@pytest.mark.slow
 def test_a_name_that_is_taken(shared: str) -> None:
     args = ("worker", shared, "--cores", "1", "--name", "lab")
     with command(*args) as first:

@@ -12,6 +12,8 @@ from nashbed.controlplane.contract.errors import EXIT_HOST
 from nashbed.controlplane.machine.paths import CONFIGS
 from tests.unit.controlplane.cli.test_cluster import scheduler
 
+pytestmark = pytest.mark.slow
+
 QUICKSTART = str(CONFIGS / "scenarios" / "quickstart.yaml")
 PLAN = ["plan", QUICKSTART, "--no-model"]
 
@@ -32,7 +34,6 @@ def test_more_workers_than_cores_are_told(monkeypatch: pytest.MonkeyPatch, capsy
     assert "local:2: no faster than local:1, the cores that there are" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_script_reads_them_too(capsys: Capture) -> None:
     plans = {}
     for workers in (1, 2):

@@ -111,6 +111,7 @@ class Place:
         return self.sessions[-1]
 
 
+@pytest.mark.slow
 def test_the_workers_session_has_the_control(
     make_virtual_run: MakeVirtualRun, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ def test_the_workers_session_has_the_control(
         worker.place.close()
 
 
+@pytest.mark.slow
 def test_each_thread_has_a_session_and_none_comes_after_the_end(
     make_virtual_run: MakeVirtualRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

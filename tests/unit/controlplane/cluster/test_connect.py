@@ -16,6 +16,8 @@ from nashbed.controlplane.contract.cluster import Cluster, ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.certificates import make_certificates
 
+pytestmark = pytest.mark.slow
+
 
 def local(workers: int = 1, tls: ClusterTls | None = None) -> Cluster:
     return Cluster.model_validate({"name": "c", "local": {"workers": workers}, "tls": tls})

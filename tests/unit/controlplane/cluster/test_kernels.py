@@ -187,6 +187,7 @@ def await_unpacked(process: subprocess.Popen[str]) -> None:
     assert process.stdout.readline() == "unpacked\n"
 
 
+@pytest.mark.slow
 def test_two_processes_install_it_once(client: GuestKernel, tmp_path: Path) -> None:
     """The second one comes while the first has unpacked it; it waits, and finds it there."""
     first = installing(client, tmp_path / "data", "stop")

@@ -33,6 +33,7 @@ def test_a_folder_that_is_not_there_is_no_error(tmp_path: Path) -> None:
     remove_leftovers(tmp_path / "shared", tmp_path)
 
 
+@pytest.mark.slow
 def test_a_run_leaves_what_its_trials_refer_to(
     make_bed: Callable[..., Bed],
     make_virtual_run: MakeVirtualRun,

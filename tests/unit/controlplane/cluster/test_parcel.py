@@ -98,6 +98,7 @@ FAR = st.integers(0, 10**9)
 """A place in a parcel, to be taken modulo its length, which the time of day in it changes."""
 
 
+@pytest.mark.slow
 @given(FOLDERS, st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_any_folder_comes_back_to_the_byte(content: Content, travels: bool) -> None:
@@ -111,6 +112,7 @@ def test_any_folder_comes_back_to_the_byte(content: Content, travels: bool) -> N
         assert names(Path(place) / "came") == ["t"]
 
 
+@pytest.mark.slow
 @given(FOLDERS, FAR, st.integers(1, 255))
 @settings(deadline=None, max_examples=150)
 def test_any_changed_byte_is_noticed_before_anything_is_written(

@@ -37,6 +37,7 @@ def test_nothing_but_text_travels(make_virtual_run: MakeVirtualRun) -> None:
     assert (arrived.name, arrived.shared) == (plugin_name(bundle.run), None)
 
 
+@pytest.mark.slow
 def test_workers_that_come_later_take_part(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:
@@ -50,6 +51,7 @@ def test_workers_that_come_later_take_part(
     assert len(bed.workplaces) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wanting")
 def test_a_worker_without_the_kernel_is_given_it_and_takes_part(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
@@ -62,6 +64,7 @@ def test_a_worker_without_the_kernel_is_given_it_and_takes_part(
     assert bed.said == [f"giving our kernels of virtual time to {socket.gethostname()}"]
 
 
+@pytest.mark.slow
 def test_a_machine_is_given_a_kernel_once(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +109,7 @@ def test_a_worker_that_cannot_keep_the_kernel_is_refused(
     assert bed.workplaces == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wanting")
 def test_a_worker_that_goes_while_it_is_given_a_kernel_does_not_end_the_run(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
@@ -123,6 +127,7 @@ def test_a_worker_that_goes_while_it_is_given_a_kernel_does_not_end_the_run(
     assert len(bed.workplaces) == 1
 
 
+@pytest.mark.slow
 def test_a_fit_worker_that_comes_after_a_refused_one_runs_everything(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def test_a_worker_that_comes_after_a_clients_death_keeps_nothing_for_it(
     mortal.bury()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("watchful")
 def test_a_run_that_was_resumed_is_not_dropped_with_the_dead_one(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
@@ -122,6 +123,7 @@ def test_a_run_that_was_resumed_is_not_dropped_with_the_dead_one(
     mortal.bury()
 
 
+@pytest.mark.slow
 def test_a_testbed_is_free_for_another_run_at_once(
     make_bed: MakeBed, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

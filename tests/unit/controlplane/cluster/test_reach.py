@@ -129,6 +129,7 @@ def test_theirs_is_not_what_python_3_13_asks_for(
         assert reach(address, tls) == "127.0.0.1"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_certificates_by_the_commands_of_the_readme(tmp_path: Path) -> None:
     """Whatever Python verifies them: strictly, as 3.13 does."""

@@ -37,6 +37,8 @@ from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.guest_session import FakeGuestSession
 from tests.unit.controlplane.cluster.conftest import RELEASE, Bed, MakeVirtualRun
 
+pytestmark = pytest.mark.slow
+
 ONE = ("[0, 1, 3]", "[1]")
 """Makes SCENARIO one of a single trial."""
 TRIAL = "b2bdp-k01-r0-a{}"

@@ -55,6 +55,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_testbed_runs_trials_and_gives_its_machine_back(
     make_run: MakeRun, tmp_path: Path, file: Path
 ) -> None:

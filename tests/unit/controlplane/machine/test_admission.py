@@ -40,6 +40,7 @@ def begin(folder: Path, together: Barrier, answer: Connection, ended: Barrier) -
         ended.wait()
 
 
+@pytest.mark.slow
 def test_of_those_that_begin_at_once_one_is_admitted(tmp_path: Path) -> None:
     together, ended = SPAWN.Barrier(AT_ONCE), SPAWN.Barrier(AT_ONCE)
     pipes = [SPAWN.Pipe(duplex=False) for _ in range(AT_ONCE)]

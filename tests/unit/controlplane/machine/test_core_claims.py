@@ -13,6 +13,8 @@ import pytest
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.core_claims import claim_core
 
+pytestmark = pytest.mark.slow
+
 CLAIM = """
 import os, sys, threading
 from pathlib import Path

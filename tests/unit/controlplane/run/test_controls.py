@@ -108,6 +108,7 @@ def test_a_changed_copy_is_refused(run: ActiveRun, changed: str) -> None:
         resumed_run(run.directory.path, make_chooser)
 
 
+@pytest.mark.slow
 def test_another_object_is_refused(run: ActiveRun, monkeypatch: pytest.MonkeyPatch) -> None:
     carry_out(run)
     (trial,) = run.directory.trials.iterdir()

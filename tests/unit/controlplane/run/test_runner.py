@@ -27,6 +27,8 @@ from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes
 from tests.unit.controlplane.conftest import TESTBED, MakeRun
 
+pytestmark = pytest.mark.slow
+
 ONE_ATTEMPT = "sweep: {mixes: [1]}\nmax_attempts: 1"
 UNSTAMPED = TESTBED.replace("af_xdp", "af_packet")
 MS = 10**6
@@ -150,7 +152,6 @@ def test_a_lost_postcard_is_seen_by_every_exact_gate(
     assert {"postcards_complete", "conservation"} <= set(failed_gates(records[0]))
 
 
-@pytest.mark.slow
 def test_an_invalid_trial_is_repeated_with_another_seed(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +185,6 @@ def test_a_dead_data_plane_ends_the_run_with_its_last_words(
     assert "dying as asked" in caught.value.message
 
 
-@pytest.mark.slow
 def test_a_full_disk_ends_the_run_and_it_can_be_resumed(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,7 +211,6 @@ class OnlyTheFirst:
         return []
 
 
-@pytest.mark.slow
 def test_resume_keeps_finished_trials(make_run: MakeRun) -> None:
     run = make_run()
     all_jobs = run.work.start()
@@ -244,7 +243,6 @@ def test_used_up_attempts_are_not_tried_again_on_resume(
     assert resumed_run(run.directory.path, make_chooser).work.start() == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [

@@ -78,6 +78,7 @@ def verified(
     return verification
 
 
+@pytest.mark.slow
 def test_a_repeated_trial_is_equal(finished: RunDirectory, tmp_path: Path) -> None:
     verification = verified(finished, tmp_path / "again")
     assert [trial.differences for trial in verification.trials] == [()]
@@ -132,6 +133,7 @@ def test_a_lateness_is_no_difference(
     assert verified(finished, tmp_path / "again").equal
 
 
+@pytest.mark.slow
 def test_a_sealed_table_that_was_changed(finished: RunDirectory, tmp_path: Path) -> None:
     file = finished.trials / TRIAL / "goodput.parquet"
     table = pq.read_table(file)
@@ -142,6 +144,7 @@ def test_a_sealed_table_that_was_changed(finished: RunDirectory, tmp_path: Path)
     ]
 
 
+@pytest.mark.slow
 def test_another_kernel_or_program_is_said_first(finished: RunDirectory, tmp_path: Path) -> None:
     manifest = finished.read("manifest.json", Manifest)
     facts = GuestKernelFacts(release="6.1.176", package="linux", digest="d", binary_digest="b")
@@ -211,6 +214,7 @@ def on_fakes(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(Verification, "execute", on_fakes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("on_fakes")
 def test_the_command(finished: RunDirectory, monkeypatch: Monkey, capsys: Capture) -> None:
     run_dir = str(finished.path)

@@ -26,6 +26,8 @@ from nashbed.controlplane.targets.virtual import virtual_capabilities
 from tests.fakes.guest_session import FakeGuestSession
 from tests.unit.controlplane.conftest import SCENARIO
 
+pytestmark = pytest.mark.slow
+
 TESTBED = "name: virtual\ntarget: virtual\ncapacity: {rate: 1gbit, lanes: 2}\n"
 KERNEL = GuestKernel("6.1.176", "linux-source-6.1 6.1.176-1", "d", Path("linux"), "b")
 FACTS = GuestKernelFacts(

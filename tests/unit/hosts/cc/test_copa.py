@@ -84,6 +84,7 @@ def test_velocity_is_one_in_the_steady_state() -> None:
     assert {velocity(one) for one in record() if one.time_ns > 10e9} == {1}
 
 
+@pytest.mark.slow
 def test_velocity_doubles_each_round_trip_after_three_in_one_direction() -> None:
     """A flow joins another: the way to its share is long."""
     run = simulate(SimPath(100, 40), ["copa_default"] * 2, seconds=30, sample_ms=1, seed=3)
@@ -105,6 +106,7 @@ def test_two_flows_share(control: str, path: SimPath) -> None:
     assert max(rates) < 1.2 * min(rates)
 
 
+@pytest.mark.slow
 def test_ten_flows_empty_the_queue_together() -> None:
     run = simulate(PATH, ["copa_default"] * 10, seconds=30, sample_ms=5)
     packets = [one.queue_bytes / FRAME_BYTES for one in run.of_flow(0, after_s=15)]

@@ -73,6 +73,7 @@ def test_the_start_doubles_until_utility_falls_and_goes_back() -> None:
     assert trials()[0].rate == rates[-2]
 
 
+@pytest.mark.slow
 def test_it_probes_five_percent_to_either_side() -> None:
     for one in record():
         factor = {STARTING: 1, WAITING: 1, HIGH: 1 + EPSILON, LOW: 1 - EPSILON}[one.mode]

@@ -50,6 +50,7 @@ def test_unseen_equilibria(result) -> None:
     assert found["within_3"] >= 0.8 * 49
 
 
+@pytest.mark.slow
 def test_the_model_of_today_errs_as_the_file_says(result, mixes) -> None:
     """Every 61st of the mixes, so that a few seconds do."""
     some = mixes[::61]

@@ -144,6 +144,7 @@ def test_gates_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "failed (round_trips of 2)" in told[0]
 
 
+@pytest.mark.slow
 def test_a_machine_that_can_run_nothing_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FLOWS", "no_connect")
     with pytest.raises(HostError, match=r"no lane finished: .*connection timed out"):
@@ -236,6 +237,7 @@ def test_what_the_machine_takes() -> None:
     assert sum_up(1, 10, 400_000, []).late_share == 0
 
 
+@pytest.mark.slow
 def test_a_core_of_this_machine_is_watched() -> None:
     cores = sorted(os.sched_getaffinity(0))
     found = watch_machine(cores[0], 0.2, 10**9, cores)

@@ -192,6 +192,7 @@ def test_the_queue_and_what_was_not_shaped(server: FakeBfRt, switch: TofinoSwitc
     assert found.losses["lane_0_unreported_drops"] == 5
 
 
+@pytest.mark.slow
 def test_reset_forgets_a_lane(server: FakeBfRt, switch: TofinoSwitch) -> None:
     loaded(server, switch)
     switch.program(lane_program())
