@@ -218,7 +218,8 @@ $(HOSTS_BUILD)/build.ninja: $(wildcard $(DPDK_INTERNAL)/*/package) $(STRICT)
 $(FLUID_BUILD)/build.ninja: $(STRICT)
 	meson setup $(FLUID_BUILD) $(FLUID) $(MESON_OPTIONS) $(if $(wildcard $@),--reconfigure)
 
-MESON_OPTIONS = --buildtype=release $(if $(WERROR),-Dwerror=true)
+# Optimised across files when it is linked: kernel TCP through the loop gains some 7 % (hosts/README.md).
+MESON_OPTIONS = --buildtype=release -Db_lto=true $(if $(WERROR),-Dwerror=true)
 
 $(STAMPS)/werror:
 	@mkdir -p $(@D)

@@ -27,7 +27,7 @@ from ..targets.dataplane import dataplane_config
 from .site import BenchSite
 from .traffic import Crossed, Traffic, cross, cross_lab, disturbance, make_attempts
 
-WANTED_RATIO = 0.8
+WANTED_RATIO = 0.85
 WINDOW_BYTES = 32 * 10**6
 """Room for every flow: more than all rings between the hosts hold, so that no window binds."""
 SCENARIO_RTT = Duration(10**5)

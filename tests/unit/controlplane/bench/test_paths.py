@@ -92,7 +92,7 @@ def test_forwarding_is_compared_in_turns(sessions: Sessions, tmp_path: Path) -> 
     assert sessions.calls[1] == ["open", forwarder, "connect_hosts", *flows, "close"]
     # The fakes' sinks read half of each stream in the window, the other half after it.
     gbps = FLOWS * stream_bytes() // 2 * 8 / SECONDS / 1e9
-    assert (ratio.name, ratio.wanted, ratio.values) == ("forward_ratio", 0.8, (1.0, 1.0))
+    assert (ratio.name, ratio.wanted, ratio.values) == ("forward_ratio", 0.85, (1.0, 1.0))
     assert ours.values == testpmd.values == pytest.approx((gbps, gbps))
     first = ratio.data["turns"][0]
     assert first["bottleneck"]["retransmitted_share"] == 6000 / (stream_bytes() + 6000)
