@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
 from ..contract.errors import EXIT_INTERRUPTED, ConfigError, Interrupted
-from ..machine import command, facts
+from ..machine.host import facts
+from ..machine.process import command
 from .own_process import nashbed_command
 
 PARTS = (

@@ -11,9 +11,9 @@ from ..contract.errors import ConfigError, HostError
 from ..contract.messages import SharedCounters
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab
-from ..machine.cpu_time import CpuTime
+from ..machine.host.counters import CpuTime
 from ..machine.log import ShowStep
-from ..machine.preflight import check_host
+from ..machine.sessions import check_host
 from ..plan.estimates import RAW_BYTES_PER_PACKET
 from .site import BenchSite
 from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts

@@ -14,12 +14,12 @@ from ..contract.lane import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
 from ..lane.lab import quietly
 from ..lane.losses import difference
-from ..machine import preflight
-from ..machine.dataplane_once import run_dataplane
+from ..machine.host import preflight
+from ..machine.host.programs import run_dataplane
+from ..machine.host.session import Session
 from ..machine.log import ShowStep
 from ..machine.paths import DATAPLANE, built
-from ..machine.preflight import check_host
-from ..machine.session import Session
+from ..machine.sessions import check_host
 from ..plan.attempt import Attempt
 from ..plan.estimates import RAW_BYTES_PER_PACKET
 from ..targets import capabilities_of

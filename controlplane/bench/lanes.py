@@ -12,7 +12,7 @@ from ..config import Loaded
 from ..contract.benchmark import Benchmark
 from ..contract.capacity import LevelAttempt, Stalls
 from ..contract.testbed import Testbed
-from ..machine.stalls import watch_machine
+from ..machine.host.stalls import watch_machine
 
 TARGET_GBPS = 1.2
 WATCH_S = 15.0

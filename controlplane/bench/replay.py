@@ -10,7 +10,7 @@ from ..contract.benchmark import Benchmark
 from ..contract.errors import TargetError
 from ..contract.messages import PathSpeed, read_message
 from ..contract.target import BottleneckProgram, Limit
-from ..machine.dataplane_once import run_dataplane
+from ..machine.host.programs import run_dataplane
 from ..machine.log import ShowStep
 from ..machine.paths import REPLAY, built, spec
 from ..store.staging import scratch_folder

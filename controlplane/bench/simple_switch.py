@@ -25,8 +25,8 @@ from ..contract.shared import CONSTANTS
 from ..contract.target import BottleneckProgram, Limit
 from ..contract.units import PACKET_BYTES
 from ..machine.paths import artefact
-from ..machine.polling import poll
-from ..machine.process import Process
+from ..machine.process.clock import poll
+from ..machine.process.managed import Process
 from ..targets.bmv2 import Bmv2Switch, bmv2_capabilities
 from ..targets.bmv2 import program as p4
 from ..targets.bmv2.bindings import load_bindings

@@ -13,10 +13,10 @@ from ..config import Loaded
 from ..contract.errors import ConfigError, NashbedError
 from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, opened_lab
+from ..machine.host.runs import id_of
+from ..machine.host.session import MakeSession, Session, SessionRequest
 from ..machine.log import LOG, close_log, log_to
-from ..machine.make_session import local_session
-from ..machine.session import MakeSession, Session, SessionRequest
-from ..machine.state import id_of
+from ..machine.sessions import local_session
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import time
 
 from ..contract.benchmark import Benchmark
 from ..contract.errors import EXIT_OK, InternalError
-from ..machine import command
 from ..machine.log import ShowStep
 from ..machine.paths import CONFIGS
+from ..machine.process import command
 from .own_process import nashbed_command
 
 QUICKSTART = CONFIGS / "scenarios" / "quickstart.yaml"

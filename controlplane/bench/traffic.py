@@ -24,8 +24,8 @@ from ..contract.units import Buffer, Duration, Rate, bytes_in_flight
 from ..lane.generators import Generators
 from ..lane.lab import Lab
 from ..lane.programmed import programmed
-from ..machine.cpu_time import CpuTime, Ticks, cpu_time, read_ticks, shares
-from ..machine.session import Session
+from ..machine.host.counters import CpuTime, Ticks, cpu_time, read_ticks, shares
+from ..machine.host.session import Session
 from ..plan.attempt import Attempt, make_attempt
 from ..plan.settings import scenario_settings
 

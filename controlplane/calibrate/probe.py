@@ -15,9 +15,9 @@ from ..contract.errors import HostError
 from ..contract.messages import ProberReport, ReflectorReport, read_message
 from ..contract.records import PROBED, SEEN
 from ..contract.shared import CONSTANTS
-from ..machine.layout import Side
-from ..machine.process import ManagedProcess
-from ..machine.session import Session
+from ..machine.host.layout import Side
+from ..machine.host.session import Session
+from ..machine.process.managed import ManagedProcess
 
 START_TIMEOUT_S = 10.0
 END_MARGIN_S = 20.0

@@ -14,7 +14,7 @@ from ..contract.records import PROBED
 from ..contract.target import Applied, BottleneckProgram
 from ..lane.lab import Lab
 from ..lane.programmed import ProgrammedLane, programmed
-from ..machine.polling import poll
+from ..machine.process.clock import poll
 from ..store.postcards import PostcardBatch, read_postcards
 from ..store.raw_files import LaneClock
 from .lane import LANE, Lane

@@ -16,13 +16,12 @@ from ..contract.errors import NashbedError
 from ..contract.testbed import Capacity, Testbed
 from ..contract.units import Rate
 from ..lane.lab import Lab, opened_lab, quietly
-from ..machine import facts
+from ..machine.host import facts
+from ..machine.host.runs import id_of
+from ..machine.host.session import MakeSession, SessionRequest
 from ..machine.log import LOG, ShowStep, close_log, log_to
-from ..machine.make_session import local_session
 from ..machine.paths import PROBE, artefact, built
-from ..machine.preflight import check_host
-from ..machine.session import MakeSession, SessionRequest
-from ..machine.state import id_of
+from ..machine.sessions import check_host, local_session
 from ..run.standing import read_certificate
 from ..store.documents import write_document
 from ..targets import artefact_of, capabilities_of, resolve

@@ -13,7 +13,7 @@ import typer
 
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.units import Buffer, Duration, Rate, Size
-from ..machine import facts
+from ..machine.host import facts
 from ..machine.paths import CONFIGS
 from .console import duration_text, step_display
 from .options import AsJson, answer, new_app, quantity

@@ -28,7 +28,7 @@ from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from ..machine.paths import MEASURED
-from ..machine.preflight import check_host
+from ..machine.sessions import check_host
 from ..run.active_run import needed_disk_bytes, new_run
 from ..run.planning import plan_run
 from ..store.staging import write_whole

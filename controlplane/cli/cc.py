@@ -11,7 +11,7 @@ from ..contract.control import SUFFIX, control_name
 from ..contract.errors import EXIT_OK, ConfigError
 from ..controls.check import check_control
 from ..controls.shipped import shipped_controls
-from ..machine.control_checks import kernels_own_controls
+from ..machine.controls.checks import kernels_own_controls
 from ..machine.paths import CONTROL_TEMPLATE
 from .cc_text import conformance_text, list_text, verdict_text
 from .console import step_display

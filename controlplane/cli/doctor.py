@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from ..contract.errors import EXIT_HOST, EXIT_OK
-from ..machine import cleanup, preflight
-from ..machine.admission import admission
-from ..machine.guest_scratch import guests_folder, remove_dead_sessions
-from ..machine.state import STATE_DIR, read_states
+from ..machine.guest.scratch import guests_folder, remove_dead_sessions
+from ..machine.host import preflight, runs
+from ..machine.host.runs import STATE_DIR, admission, read_states
 from ..store.staging import remove_stale
 from .doctor_check import DoctorCheck
 from .doctor_checks import examine
@@ -41,13 +40,13 @@ def clean_up() -> list[str]:
 
     What runs in real time have left can be removed by root alone.
     """
-    unfinished = cleanup.remove_unfinished() + remove_stale(guests_folder())
+    unfinished = runs.remove_unfinished() + remove_stale(guests_folder())
     dead = remove_dead_sessions(guests_folder())
     unfinished += remove_stale(STATE_DIR)
     if read_states():
         preflight.require_root()
         with admission():
-            dead += cleanup.remove_dead_runs()
+            dead += runs.remove_dead_runs()
     return sorted({state.run_dir for state in dead} | {str(path) for path in unfinished})
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from ..config import available_congestion_controls, load_testbed
 from ..contract.errors import NashbedError
-from ..machine import cleanup, namespaces, preflight
-from ..machine.dataplane_once import p4_runs_as
-from ..machine.guest_scratch import guests_folder
-from ..machine.p4_tools import compiled_by, find_tool
+from ..machine.guest.scratch import guests_folder
+from ..machine.host import namespaces, preflight, runs
+from ..machine.host.facts import compiled_by, find_tool
+from ..machine.host.programs import p4_runs_as
+from ..machine.host.runs import STATE_DIR, read_states
 from ..machine.paths import DATAPLANE, DEFAULT_TESTBED, FLOWS, P4SRC, PROBE, built, spec
-from ..machine.state import STATE_DIR, read_states
 from ..store.staging import remove_stale
 from ..targets.bmv2.bindings import load_bindings
 from .doctor_check import DoctorCheck
@@ -167,7 +167,7 @@ def _unfinished() -> list[Path]:
         *remove_stale(STATE_DIR, dry_run=True),
         *remove_stale(guests_folder(), dry_run=True),
     ]
-    return sessions + cleanup.remove_unfinished(dry_run=True)
+    return sessions + runs.remove_unfinished(dry_run=True)
 
 
 def _namespaces() -> set[str]:

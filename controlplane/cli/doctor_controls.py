@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from ..contract.control import read_control
 from ..contract.errors import HostError, NashbedError
-from ..machine import control_checks
-from ..machine.control_build import PACKAGES, find_clang, object_of
-from ..machine.control_loader import try_loading
+from ..machine.controls import checks
+from ..machine.controls.loader import try_loading
+from ..machine.controls.objects import PACKAGES, find_clang, object_of
 from ..machine.paths import CONTROL_SIMULATOR, CONTROL_TEMPLATE, CONTROLS, built
 from .doctor_check import DoctorCheck
 
@@ -18,11 +18,11 @@ SKIPPED = "strategies such as bbr3 are refused in real time"
 def ebpf_checks() -> list[DoctorCheck]:
     """All of them; a run of the kernel's own controls needs none."""
     return [
-        _check("kernel", control_checks.release, SKIPPED),
-        _check("BTF", control_checks.btf, SKIPPED),
-        _check("BPF JIT", control_checks.jit, SKIPPED),
-        _check("capabilities", control_checks.capabilities, SKIPPED),
-        _check("optmem_max", control_checks.optmem, SKIPPED),
+        _check("kernel", checks.release, SKIPPED),
+        _check("BTF", checks.btf, SKIPPED),
+        _check("BPF JIT", checks.jit, SKIPPED),
+        _check("capabilities", checks.capabilities, SKIPPED),
+        _check("optmem_max", checks.optmem, SKIPPED),
         _check("clang", _clang, "controls of your own are refused in real time"),
         _check("simulator", _simulator, "`nashbed cc check` cannot be used"),
         _check("trial load", _trial_load, SKIPPED),
@@ -51,7 +51,7 @@ def _simulator() -> str:
 
 def _trial_load() -> str:
     """Register the template with the kernel and unregister it at once."""
-    problems = control_checks.kernel_problems()
+    problems = checks.kernel_problems()
     if problems:
         raise HostError(problems[0])
     made = object_of(read_control(CONTROL_TEMPLATE, CONTROLS))

@@ -6,9 +6,9 @@ import shutil
 from collections.abc import Callable
 
 from ..contract.errors import HostError
-from ..machine.guest_checks import YAMA_SCOPE, require_memory, require_tracing
-from ..machine.kernels import built_kernels, find_kernel
-from ..machine.memory import MEMORY_FOLDER
+from ..machine.guest.kernel import YAMA_SCOPE, require_memory, require_tracing
+from ..machine.guest.memory import MEMORY_FOLDER
+from ..machine.kernels.cache import built_kernels, find_kernel
 from ..machine.paths import GUEST_INIT, VIRTUAL_LIBRARY, built
 from .doctor_check import DoctorCheck
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..contract.errors import EXIT_OK
-from ..machine.kernel_build import ShowBuild, build_kernel, kernel_at_hand
-from ..machine.kernels import GuestKernel, built_kernels, kernel_cache
+from ..machine.kernels.build import ShowBuild, build_kernel, kernel_at_hand
+from ..machine.kernels.cache import GuestKernel, built_kernels, kernel_cache
 from .console import duration_text
 from .options import AsJson, answer, new_app
 

@@ -9,7 +9,8 @@ import typer
 
 from ..config import load_scenario
 from ..contract.errors import ConfigError
-from ..machine.preflight import check_host, require_disk
+from ..machine.host.preflight import require_disk
+from ..machine.sessions import check_host
 from ..plan.resources import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
 from ..run.controls import controls_of, require_strategies

@@ -11,7 +11,7 @@ import typer
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.units import counted
-from ..machine.preflight import check_host
+from ..machine.sessions import check_host
 from ..plan.resources import resources_of
 from ..run.verification import TrialChoice, Verification, prepare
 from ..store.trial_comparison import Difference, RepeatedTrial

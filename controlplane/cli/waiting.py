@@ -12,10 +12,9 @@ import typer
 from rich.console import Console
 
 from ..contract.testbed import Testbed
-from ..machine.admission import OnWait, reserved
-from ..machine.guest_scratch import guests_folder, remove_dead_sessions
-from ..machine.preflight import require_root
-from ..machine.state import RunState
+from ..machine.guest.scratch import guests_folder, remove_dead_sessions
+from ..machine.host.preflight import require_root
+from ..machine.host.runs import OnWait, RunState, reserved
 from .console import duration_text
 
 Wait = Annotated[

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from ..contract.control import ControlFile, control_sources, read_control
 from ..contract.errors import ConfigError
-from ..machine.control_build import is_shipped
+from ..machine.controls.objects import is_shipped
 from ..machine.paths import CONTROLS
 from ..run.active_run import ActiveRun
 from .identity import identity_here

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..contract.model import ContractModel
 from ..contract.testbed import Testbed
-from ..machine.kernels import (
+from ..machine.kernels.cache import (
     NoKernelError,
     file_digest,
     find_kernel,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..machine.kernels import find_kernel
+from ..machine.kernels.cache import find_kernel
 from .kernels import pack_kernel
 from .request import RunBundle
 from .roster import Say

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ..contract.errors import HostError
-from ..machine.kernels import (
+from ..machine.kernels.cache import (
     BINARY,
     RECORD,
     TREE,

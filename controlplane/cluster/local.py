@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..contract.cluster import Cluster, ClusterTls
-from ..machine.guest_scratch import guests_folder, remove_dead_sessions
+from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
 from .security import dask_security
 from .worker_process import PRELOAD

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
-from ..machine.guest_scratch import guests_folder, remove_dead_sessions
+from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
 from .nannies import AGAIN_S, Nannies
 from .quiet import quiet

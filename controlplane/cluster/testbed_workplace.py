@@ -19,10 +19,9 @@ from ..contract.plan import Plan
 from ..contract.ran_on import RanOn
 from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, open_lab
-from ..machine.admission import reserved
-from ..machine.make_session import local_session
-from ..machine.preflight import check_host
-from ..machine.session import MakeSession, SessionRequest, leave_core
+from ..machine.host.runs import reserved
+from ..machine.host.session import MakeSession, SessionRequest, leave_core
+from ..machine.sessions import check_host, local_session
 from ..plan.resources import resources_of
 from ..run.manifest import testbed_facts
 from ..run.planning import plan_with

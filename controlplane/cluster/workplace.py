@@ -16,10 +16,10 @@ from ..contract.errors import InternalError
 from ..contract.ran_on import RanOn
 from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, open_lab
-from ..machine.core_claims import claim_core
-from ..machine.make_session import local_session
-from ..machine.memory import MEMORY_PAUSE_S, await_memory
-from ..machine.session import MakeSession, SessionRequest
+from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
+from ..machine.guest.scratch import claim_core
+from ..machine.host.session import MakeSession, SessionRequest
+from ..machine.sessions import local_session
 from ..plan.resources import guest_takes_bytes
 from ..store.run_directory import RunDirectory
 from .bundle import unpacked_controls

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..contract.errors import ConfigError
-from ..machine.control_simulator import Simulation
+from ..machine.controls.simulator import Simulation
 from .paths import LOSSES_PPM, SimulatedCase, SimulatedPathCases
 
 BITS_PER_BYTE = 8

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..contract.control import ControlFile, read_control
 from ..contract.errors import ConfigError
-from ..machine.control_build import PACKAGES, find_clang, is_shipped, object_of
-from ..machine.control_checks import held_controls, kernel_problems, kernels_own_controls
-from ..machine.control_loader import try_loading
-from ..machine.control_simulator import Simulation, compile_for_simulator, simulate
+from ..machine.controls.checks import held_controls, kernel_problems, kernels_own_controls
+from ..machine.controls.loader import try_loading
+from ..machine.controls.objects import PACKAGES, find_clang, is_shipped, object_of
+from ..machine.controls.simulator import Simulation, compile_for_simulator, simulate
 from ..machine.log import ShowStep
 from ..machine.paths import CONTROLS
 from ..store.staging import scratch_folder

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ..contract.units import NS_PER_S, Buffer, Duration, Rate
-from ..machine.control_simulator import SimulatedBottleneck
+from ..machine.controls.simulator import SimulatedBottleneck
 
 RATES = (Rate(10**7), Rate(5 * 10**7), Rate(2 * 10**8))
 RTTS = (Duration(5 * 10**6), Duration(4 * 10**7), Duration(10**8))

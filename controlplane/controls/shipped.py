@@ -10,8 +10,8 @@ from typing import Any
 from ..config import takes_modules
 from ..contract.control import SHIPPED_CONTROLS, SUFFIX, ControlFile, read_control
 from ..contract.errors import NashbedError
-from ..machine.control_build import object_of
-from ..machine.control_checks import kernel_problems, kernels_own_controls
+from ..machine.controls.checks import kernel_problems, kernels_own_controls
+from ..machine.controls.objects import object_of
 from ..machine.paths import CONTROLS, GUEST_CONFIGURATION, ROOT
 
 _COMMENT = re.compile(r"/\*(?! SPDX)(.*?)\*/", re.DOTALL)

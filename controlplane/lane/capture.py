@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Self
 
 from ..contract.errors import HostError
-from ..machine.layout import Side
+from ..machine.host.layout import Side
+from ..machine.host.session import Session
 from ..machine.log import LOG
-from ..machine.polling import poll
-from ..machine.process import ManagedProcess
-from ..machine.session import Session
+from ..machine.process.clock import poll
+from ..machine.process.managed import ManagedProcess
 from .lab import quietly
 
 FILES: dict[Side, str] = {"snd": "capture.pcap", "rcv": "behind.pcap"}

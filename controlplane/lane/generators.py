@@ -22,9 +22,9 @@ from ..contract.messages import (
     read_message,
 )
 from ..contract.trial import Steadiness
-from ..machine.layout import Side
-from ..machine.process import ManagedProcess
-from ..machine.session import Session
+from ..machine.host.layout import Side
+from ..machine.host.session import Session
+from ..machine.process.managed import ManagedProcess
 from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns, generator_config, progress_ns, span_ns
 from .lab import quietly

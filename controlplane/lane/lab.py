@@ -10,9 +10,9 @@ from pathlib import Path
 from ..contract.lab_facts import LabFacts
 from ..contract.messages import Hello
 from ..contract.testbed import Testbed
+from ..machine.host.session import Session
 from ..machine.log import LOG
 from ..machine.paths import artefact
-from ..machine.session import Session
 from ..targets import Target, artefact_of, make_target
 
 

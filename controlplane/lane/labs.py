@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..contract.errors import is_repeatable
-from ..machine.guest_checks import GUEST_MEMORY_BYTES
+from ..machine.guest.kernel import GUEST_MEMORY_BYTES
+from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
+from ..machine.host.session import MakeSession, SessionRequest
 from ..machine.log import LOG
-from ..machine.memory import MEMORY_PAUSE_S, await_memory
-from ..machine.session import MakeSession, SessionRequest
 from ..targets import capabilities_of
 from .lab import Lab, open_lab, quietly
 

@@ -15,8 +15,8 @@ from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
 from ..contract.strain import HostStrain
 from ..contract.target import Applied
-from ..machine.host_strain import strain_between
-from ..machine.polling import poll
+from ..machine.host.counters import strain_between
+from ..machine.process.clock import poll
 from ..targets import TelemetryStream
 from .lab import Lab, quietly
 from .losses import difference, loss_counters

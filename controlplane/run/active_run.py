@@ -13,7 +13,7 @@ from ..contract.manifest import Manifest
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
-from ..machine.state import id_of
+from ..machine.host.runs import id_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from .controls import controls_of, keep_controls, kept_controls
 from .manifest import Status, new_manifest, with_status

@@ -16,7 +16,7 @@ from ..contract.steadiness import (
     judge_steadiness,
 )
 from ..contract.trial import Steadiness
-from ..machine.priority import lower_priority
+from ..machine.host.cores import lower_priority
 from ..plan.attempt import Attempt
 from ..plan.flows import probe_rtt_cycle_ns
 from ..store.bins import BinBatch, read_bins, write_bins

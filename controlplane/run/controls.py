@@ -19,10 +19,10 @@ from ..contract.errors import ConfigError, HostError
 from ..contract.manifest import ControlFacts, Manifest
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
-from ..machine.control_build import is_shipped, object_of
-from ..machine.control_checks import kernels_own_controls, require_controls
-from ..machine.guest_modules import module_of
-from ..machine.kernels import GuestKernel, file_digest, find_kernel
+from ..machine.controls.checks import kernels_own_controls, require_controls
+from ..machine.controls.modules import module_of
+from ..machine.controls.objects import is_shipped, object_of
+from ..machine.kernels.cache import GuestKernel, file_digest, find_kernel
 from ..machine.paths import CONTROLS, GUEST_CONFIGURATION, ROOT
 from ..store.errors import disk_errors
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..contract.testbed import MIB
 from ..contract.trial import Setting
-from ..machine.memory import MemoryRoom, memory_room
+from ..machine.guest.memory import MemoryRoom, memory_room
 from ..plan.resources import guest_takes_bytes
 
 

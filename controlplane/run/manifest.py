@@ -13,9 +13,9 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..machine import facts, ptp
-from ..machine.facts import utc_now
-from ..machine.kernels import GuestKernel, find_kernel
+from ..machine.host import facts
+from ..machine.host.facts import utc_now
+from ..machine.kernels.cache import GuestKernel, find_kernel
 from ..store.run_directory import RunDirectory
 from ..targets.registry import capabilities_of
 from .standing import after_load
@@ -55,7 +55,7 @@ def new_manifest(
         clocksource=facts.clocksource(),
         sysctls={},
         ports={},
-        host={**facts.host(), "ptp": ptp.state()},
+        host={**facts.host(), "ptp": facts.ptp_state()},
         certificate=certificate,
         controls=controls,
         repeatable=capabilities_of(testbed.model).repeatable,

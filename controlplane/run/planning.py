@@ -10,8 +10,8 @@ from ..contract.control import ControlFile
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import MIB, Testbed
-from ..machine.kernels import find_kernel
-from ..machine.memory import MemoryRoom, memory_room
+from ..machine.guest.memory import MemoryRoom, memory_room
+from ..machine.kernels.cache import find_kernel
 from ..plan.planner import ExpectedRounds, make_plan
 from ..plan.resources import UNLIMITED, guest_takes_bytes
 from ..targets.registry import capabilities_of, preview, resolve

@@ -6,8 +6,8 @@ from typing import Any
 
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import Steadiness, TrialRecord
+from ..machine.host.cores import lower_priority
 from ..machine.log import LOG
-from ..machine.priority import lower_priority
 from ..store.digests import digest_trial
 from ..validity.course import spans
 from ..validity.disturbance import disturbance_of

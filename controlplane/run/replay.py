@@ -11,7 +11,7 @@ from ..contract.errors import ConfigError, HostError, TargetError
 from ..contract.messages import ReplaySummary, read_message
 from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
-from ..machine.dataplane_once import run_dataplane
+from ..machine.host.programs import run_dataplane
 from ..machine.paths import REPLAY, built, spec
 from ..plan.settings import scenario_settings
 from ..store.counters import write_counters

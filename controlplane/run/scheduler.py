@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from ..contract.errors import Interrupted
 from ..contract.trial import TrialRecord
+from ..machine.guest.memory import MEMORY_PAUSE_S, MemoryRoom
 from ..machine.log import LOG
-from ..machine.memory import MEMORY_PAUSE_S, MemoryRoom
 from ..plan.resources import (
     NO_RESOURCES,
     UNLIMITED_RESOURCES,

@@ -16,7 +16,7 @@ from ..contract.messages import Hello
 from ..contract.shared import CONSTANTS
 from ..contract.testbed import MAX_LANES, Capacity, Testbed
 from ..contract.units import Rate
-from ..machine import facts
+from ..machine.host import facts
 from ..machine.paths import artefact
 from ..store.documents import read_document
 from ..targets import artefact_of, capabilities_of

@@ -11,8 +11,8 @@ from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..lane.lab import compiled_program
 from ..lane.labs import Labs, opened_labs
-from ..machine.make_session import local_session
-from ..machine.session import MakeSession, SessionRequest
+from ..machine.host.session import MakeSession, SessionRequest
+from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
 from ..plan.resources import resources_of
 from .active_run import ActiveRun

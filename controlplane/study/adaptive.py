@@ -13,7 +13,7 @@ from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
-from ..machine.priority import lower_priority
+from ..machine.host.cores import lower_priority
 from ..plan.estimates import trials_at_once
 from ..plan.resources import resources_of
 

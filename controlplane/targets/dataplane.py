@@ -27,8 +27,8 @@ from ..contract.messages import (
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied
 from ..contract.testbed import DataPlane
-from ..machine.control_client import ControlClient
-from ..machine.polling import poll
+from ..machine.process.clock import poll
+from ..machine.process.control_client import ControlClient
 from .base import TelemetryStream
 from .host import DataPlaneHost, DataPlaneSite, TargetProcess
 

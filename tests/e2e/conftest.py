@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.guest_checks import check_guests
+from nashbed.controlplane.machine.guest.kernel import check_guests
 from tests.conftest import is_real_run
 from tests.support import guests
 

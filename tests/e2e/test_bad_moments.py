@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.machine.procfs import command_lines
+from nashbed.controlplane.machine.process.table import command_lines
 from tests.e2e.conftest import NASHBED, TESTBEDS, Nashbed, digests, records
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]

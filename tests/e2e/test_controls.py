@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.control import read_control
 from nashbed.controlplane.contract.errors import NashbedError
-from nashbed.controlplane.machine.control_checks import (
+from nashbed.controlplane.machine.controls.checks import (
     held_controls,
     kernels_own_controls,
     require_controls,
@@ -148,7 +148,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from nashbed.controlplane.contract.control import read_control
-from nashbed.controlplane.machine.control_loader import RegisteredControls
+from nashbed.controlplane.machine.controls.loader import RegisteredControls
 from nashbed.controlplane.machine.paths import CONTROLS
 RegisteredControls([read_control(Path(sys.argv[1]), CONTROLS)])
 print("ready", flush=True)

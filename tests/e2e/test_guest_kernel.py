@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.control import ControlFile, read_control
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.machine.guest_scratch import guests_folder, remove_dead_sessions
-from nashbed.controlplane.machine.guest_session import GuestSession
-from nashbed.controlplane.machine.layout import SIDES
+from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
+from nashbed.controlplane.machine.guest.session import GuestSession
+from nashbed.controlplane.machine.host.layout import SIDES
 from nashbed.controlplane.machine.paths import CONTROLS
-from nashbed.controlplane.machine.polling import poll
+from nashbed.controlplane.machine.process.clock import poll
 from tests.support import guests
 from tests.support.control import Client
 

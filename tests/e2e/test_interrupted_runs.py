@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine.backlog import MAX_BACKLOG
+from nashbed.controlplane.machine.host.nics import MAX_BACKLOG
 from tests.e2e.conftest import WIDE_GATES, Nashbed, leftovers, records, run_id
 
 pytestmark = [pytest.mark.root, pytest.mark.dataplane, pytest.mark.slow]

@@ -14,11 +14,11 @@ import pytest
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine import cleanup, namespaces
-from nashbed.controlplane.machine.layout import MTU, Layout, make_layout
-from nashbed.controlplane.machine.nics import NicBefore, look_at
+from nashbed.controlplane.machine.host import namespaces, runs
+from nashbed.controlplane.machine.host.layout import MTU, Layout, make_layout
+from nashbed.controlplane.machine.host.nics import NicBefore, look_at
+from nashbed.controlplane.machine.host.runs import StateFile, own_state
 from nashbed.controlplane.machine.paths import CONFIGS
-from nashbed.controlplane.machine.state import StateFile, own_state
 from tests.support.netns import inside
 
 pytestmark = pytest.mark.root
@@ -82,7 +82,7 @@ def test_a_dead_runs_nics_are_as_they_were(machine: str, testbed: Testbed, tmp_p
         nics = inside(machine, lambda: taken(layout, tmp_path))
         during = [look(side.namespace, side.interface) for side in layout.sides]
     finally:
-        inside(machine, lambda: cleanup.remove_dead_runs(tmp_path))
+        inside(machine, lambda: runs.remove_dead_runs(tmp_path))
     assert [nic.mtu for nic in during] == [MTU, MTU]
     for before, taken_nic in zip(nics, during, strict=True):
         assert taken_nic.up
@@ -103,7 +103,7 @@ def test_a_run_that_died_before_it_took_its_nics(
     nic = inside(machine, lambda: look_at("nic0", "nbfe01-snd"))
     state = own_state("fe01", tmp_path / "run").model_copy(update={"pid": DEAD, "nics": (nic,)})
     StateFile(state, tmp_path)
-    inside(machine, lambda: cleanup.remove_dead_runs(tmp_path))
+    inside(machine, lambda: runs.remove_dead_runs(tmp_path))
     assert inside(machine, lambda: look_at("nic0", "nbfe01-snd")) == nic
 
 

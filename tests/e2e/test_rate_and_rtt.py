@@ -14,8 +14,9 @@ from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.lane.lab import Lab, open_lab
+from nashbed.controlplane.machine.host.local_session import LocalSession
+from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.paths import DEFAULT_TESTBED, spec
-from nashbed.controlplane.machine.session import LocalSession, SessionRequest
 from tests.e2e.conftest import Nashbed, only_valid
 from tests.support.programs import needs_program
 

@@ -23,8 +23,9 @@ from nashbed.controlplane.contract.errors import NashbedError, TargetError
 from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine.polling import poll
-from nashbed.controlplane.machine.session import LocalSession, SessionRequest
+from nashbed.controlplane.machine.host.local_session import LocalSession
+from nashbed.controlplane.machine.host.session import SessionRequest
+from nashbed.controlplane.machine.process.clock import poll
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
 from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import execute

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED
-from nashbed.controlplane.machine.kernels import find_kernel
+from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.paths import CONTROLS
 from tests.e2e.conftest import Nashbed, digests, only_valid, records
 

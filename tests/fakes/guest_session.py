@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nashbed.controlplane.machine.process import Process
-from nashbed.controlplane.machine.session import require_running
+from nashbed.controlplane.machine.host.session import require_running
+from nashbed.controlplane.machine.process.managed import Process
 from tests.fakes.session import FakeSession
 
 READY_TIMEOUT_S = 30.0

@@ -27,10 +27,10 @@ from nashbed.controlplane.contract.messages import (
 from nashbed.controlplane.contract.records import POSTCARD, PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, Capabilities
-from nashbed.controlplane.machine.clock import Clock
-from nashbed.controlplane.machine.command import Completed
-from nashbed.controlplane.machine.layout import Side
-from nashbed.controlplane.machine.session import PathEnds
+from nashbed.controlplane.machine.host.layout import Side
+from nashbed.controlplane.machine.host.session import PathEnds
+from nashbed.controlplane.machine.process.clock import Clock
+from nashbed.controlplane.machine.process.command import Completed
 from nashbed.controlplane.targets import Target, TelemetryStream
 from tests.fakes.session import FakeSession
 from tests.model.droptail import Arrival, Outcome, droptail

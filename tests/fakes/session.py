@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nashbed.controlplane.machine.clock import SYSTEM_CLOCK, Clock
-from nashbed.controlplane.machine.command import Completed
-from nashbed.controlplane.machine.forwarder import forwarder_event
-from nashbed.controlplane.machine.host_strain import StrainCounts
-from nashbed.controlplane.machine.layout import Side
-from nashbed.controlplane.machine.process import Process
-from nashbed.controlplane.machine.session import PathEnds, Session, require_running
+from nashbed.controlplane.machine.host.counters import StrainCounts
+from nashbed.controlplane.machine.host.layout import Side
+from nashbed.controlplane.machine.host.programs import forwarder_event
+from nashbed.controlplane.machine.host.session import PathEnds, Session, require_running
+from nashbed.controlplane.machine.process.clock import SYSTEM_CLOCK, Clock
+from nashbed.controlplane.machine.process.command import Completed
+from nashbed.controlplane.machine.process.managed import Process
 
 ROOT = Path(__file__).resolve().parents[2]
 FORWARDER = "import time; print('Press enter to exit', flush=True); time.sleep(60)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nashbed.controlplane.machine.kernels import (
+from nashbed.controlplane.machine.kernels.cache import (
     BINARY,
     RECORD,
     TREE,

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine import guest_checks, guest_kernel, guest_session
-from nashbed.controlplane.machine.guest_session import GuestSession
-from nashbed.controlplane.machine.kernels import GuestKernel
+from nashbed.controlplane.machine.guest import kernel as guest_kernel
+from nashbed.controlplane.machine.guest import session as guest_session
+from nashbed.controlplane.machine.guest.session import GuestSession
+from nashbed.controlplane.machine.host.session import SessionRequest
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.paths import spec
-from nashbed.controlplane.machine.process import ManagedProcess
-from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.machine.process.managed import ManagedProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 FAKE_KERNEL = f"""#!{sys.executable}
@@ -38,9 +39,8 @@ def fake_kernel(folder: Path) -> GuestKernel:
 
 def use_kernel(patch: Patch, kernel: GuestKernel) -> None:
     """Have sessions start this kernel, whatever else of a guest is built."""
-    for module in (guest_session, guest_checks):
+    for module in (guest_session, guest_kernel):
         patch(module, "find_kernel", lambda wanted="": kernel)
-    for module in (guest_session, guest_checks, guest_kernel):
         patch(module, "built", lambda path: path)
     patch(guest_session, "check_guests", lambda testbed: None)
 

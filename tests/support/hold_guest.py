@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nashbed.controlplane.machine.guest_session import GuestSession
+from nashbed.controlplane.machine.guest.session import GuestSession
 from tests.support import guests
 
 

@@ -32,9 +32,11 @@ from nashbed.controlplane.cluster.leftovers import remove_leftovers
 from nashbed.controlplane.config import load_scenario
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.machine import cleanup, control_build, guest_modules, kernel_build, state
-from nashbed.controlplane.machine.guest_scratch import remove_dead_sessions
-from nashbed.controlplane.machine.kernels import GuestKernel, find_kernel
+from nashbed.controlplane.machine.controls import modules, objects
+from nashbed.controlplane.machine.guest.scratch import remove_dead_sessions
+from nashbed.controlplane.machine.host import runs
+from nashbed.controlplane.machine.kernels import build as kernel_build
+from nashbed.controlplane.machine.kernels.cache import GuestKernel, find_kernel
 from nashbed.controlplane.run import replay
 from nashbed.controlplane.store import documents, run_directory, staging
 from nashbed.controlplane.store.staging import remove_stale
@@ -82,20 +84,20 @@ def _put(name: str, new: Any) -> None:
 
 
 def _document(folder: Path, text: str) -> None:
-    documents.write_document(folder / "plan.json", state.own_state("ab12", text))
+    documents.write_document(folder / "plan.json", runs.own_state("ab12", text))
 
 
 def _state(folder: Path, text: str) -> None:
-    state.StateFile(state.own_state("ab12", text), folder)
+    runs.StateFile(runs.own_state("ab12", text), folder)
 
 
 def _document_in_a_dead_run(folder: Path, text: str) -> None:
-    documents.write_document(folder / "manifest.json", state.own_state("ab12", text))
+    documents.write_document(folder / "manifest.json", runs.own_state("ab12", text))
 
 
 def _next_run(folder: Path) -> None:
-    dead = state.own_state("ab12", folder).model_copy(update={"pid": 2**22 + 1})
-    cleanup.require_removed(dead)
+    dead = runs.own_state("ab12", folder).model_copy(update={"pid": 2**22 + 1})
+    runs.require_removed(dead)
 
 
 def _trial(folder: Path, text: str) -> None:
@@ -156,8 +158,8 @@ def _install(folder: Path, text: str) -> None:
 
 def _build_kernel(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder)
-    _put("controlplane.machine.kernel_build.TOOLS", ("make",))
-    _put("controlplane.machine.kernel_build.knows_release", lambda release: False)
+    _put("controlplane.machine.kernels.build.TOOLS", ("make",))
+    _put("controlplane.machine.kernels.build.knows_release", lambda release: False)
     release = {"old": (6, 1), "new": (6, 12)}[text]
     tree = folder.parent / f"tree-{text}"
     if not tree.exists():
@@ -170,17 +172,17 @@ def _module(folder: Path, text: str) -> None:
     (folder / "tree" / "Makefile").write_text("modules:\n\t@cat $(M)/mine.c > $(M)/mine.ko\n")
     kernel = GuestKernel("6.1.7", "linux-source-6.1", "d" * 64, folder / "linux", "b" * 64)
     (folder.parent / f"{text}.c").write_text(text)
-    guest_modules.module_of(kernel, ControlFile("mine", folder.parent / f"{text}.c", text * 12))
+    modules.module_of(kernel, ControlFile("mine", folder.parent / f"{text}.c", text * 12))
 
 
 def _object(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder.parent / "cache")
     _put(
-        "controlplane.machine.control_build.run_compiler",
+        "controlplane.machine.controls.objects.run_compiler",
         lambda control, args: Path(args[-1]).write_text(control.digest),
     )
     control = ControlFile("mine", folder.parent / "mine.c", text)
-    control_build.compile_object(control, "clang", folder / "mine.bpf.o")
+    objects.compile_object(control, "clang", folder / "mine.bpf.o")
 
 
 def _replay(folder: Path, text: str) -> None:
@@ -245,15 +247,15 @@ PLACES = {
     "document of a dead run": Place(
         "controlplane.store.documents", _document_in_a_dead_run, _next_run
     ),
-    "state": Place("controlplane.machine.state", _state, remove_dead_sessions),
-    "state in real time": Place("controlplane.machine.state", _state, cleanup.remove_dead_runs),
+    "state": Place("controlplane.machine.host.runs", _state, remove_dead_sessions),
+    "state in real time": Place("controlplane.machine.host.runs", _state, runs.remove_dead_runs),
     "trial": Place("controlplane.store.run_directory", _trial, _resume),
     "large tables": Place("controlplane.cluster.parcel", _keep, _end_of_run),
     "parcel": Place("controlplane.cluster.parcel", _unpack, remove_stale),
     "kernel that came": Place("controlplane.cluster.kernels", _install),
-    "kernel": Place("controlplane.machine.kernel_build", _build_kernel),
-    "module": Place("controlplane.machine.guest_modules", _module),
-    "object": Place("controlplane.machine.control_build", _object),
+    "kernel": Place("controlplane.machine.kernels.build", _build_kernel),
+    "module": Place("controlplane.machine.controls.modules", _module),
+    "object": Place("controlplane.machine.controls.objects", _object),
     "replay": Place("controlplane.run.replay", _replay),
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),

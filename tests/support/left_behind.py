@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine.guest_scratch import guests_folder
-from nashbed.controlplane.machine.state import STATE_DIR, read_states
+from nashbed.controlplane.machine.guest.scratch import guests_folder
+from nashbed.controlplane.machine.host.runs import STATE_DIR, read_states
 from nashbed.controlplane.store.staging import remove_stale, remove_stale_scratch
 
 SHARED_MEMORY = Path("/dev/shm")

@@ -16,9 +16,9 @@ from ...contract.scenario import Scenario
 from ...contract.testbed import Testbed
 from ...contract.trial import TrialRecord
 from ...lane.lab import compiled_program
-from ...machine.cpu_time import Ticks, read_ticks, shares
-from ...machine.make_session import local_session
-from ...machine.session import MakeSession
+from ...machine.host.counters import Ticks, read_ticks, shares
+from ...machine.host.session import MakeSession
+from ...machine.sessions import local_session
 from ...run.active_run import new_run
 from ...run.planning import plan_run
 from ...run.runner import execute

@@ -13,9 +13,8 @@ from ...contract.capacity import LevelAttempt
 from ...contract.errors import ConfigError, HostError
 from ...contract.testbed import Testbed
 from ...lane.lab import compiled_program
-from ...machine.make_session import local_session
-from ...machine.preflight import check_host
-from ...machine.session import MakeSession
+from ...machine.host.session import MakeSession
+from ...machine.sessions import check_host, local_session
 from ...run.active_run import needed_disk_bytes
 from ...targets import capabilities_of
 from .bed import Lanes, measuring_bed, why_not

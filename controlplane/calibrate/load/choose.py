@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ...contract.errors import ConfigError, HostError
 from ...contract.testbed import Testbed
-from ...machine.forwarder import TESTPMD
-from ...machine.session import Session
+from ...machine.host.programs import TESTPMD
+from ...machine.host.session import Session
 from ..probe import Prober
 from .base import Load
 from .own import OwnLoad

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 from ...contract.errors import HostError
+from ...machine.host.session import PathEnds
 from ...machine.log import LOG
 from ...machine.paths import PKTGEN_SCRIPT
-from ...machine.session import PathEnds
 from .base import Burst, Load
 
 DEFAULT_PORT = 22022

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from ...contract.errors import HostError
-from ...machine.forwarder import TESTPMD
-from ...machine.session import Session
+from ...machine.host.programs import TESTPMD
+from ...machine.host.session import Session
 from .base import Burst, BurstStep, Load
 
 START_S = 30.0

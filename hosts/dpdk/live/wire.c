@@ -110,7 +110,7 @@ mark_fds(enum driver driver, bool *had)
  * it in, and while that buffer is full the driver tries again and again. The kernel's default,
  * some 92 frames, made the loop wait for a core that is busy with flows.
  * Both ports' frames together still fit into that core's backlog, which a run makes room in
- * (net.core.netdev_max_backlog; controlplane/machine/backlog.py).
+ * (net.core.netdev_max_backlog; controlplane/machine/host/nics.py).
  */
 static void
 raise_send_buffer(const struct wire *wire)

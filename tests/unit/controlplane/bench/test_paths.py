@@ -14,10 +14,10 @@ from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.benchmark import Benchmark
 from nashbed.controlplane.contract.errors import ConfigError, HostError, TargetError
 from nashbed.controlplane.contract.units import Rate
-from nashbed.controlplane.machine import preflight
-from nashbed.controlplane.machine.cpu_time import CpuTime, cpu_time
-from nashbed.controlplane.machine.forwarder import forwarder_command, forwarder_event
-from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.machine.host import preflight
+from nashbed.controlplane.machine.host.counters import CpuTime, cpu_time
+from nashbed.controlplane.machine.host.programs import forwarder_command, forwarder_event
+from nashbed.controlplane.machine.host.session import SessionRequest
 from tests.fakes.dataplane import BUSY_NS_A_LOOK, PACKETS_A_LOOK
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import stream_bytes

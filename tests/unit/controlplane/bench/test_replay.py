@@ -9,7 +9,7 @@ from nashbed.controlplane.bench import replay
 from nashbed.controlplane.bench.replay import bench_replay
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.machine.command import Completed
+from nashbed.controlplane.machine.process.command import Completed
 from tests.support.replay import need_dataplane
 
 BRIEF = ["bench", "replay", "--packets", "10000", "--repetitions", "1"]

@@ -15,8 +15,8 @@ from nashbed.controlplane.cli.console import duration_text
 from nashbed.controlplane.cli.lazy import LazyCommand
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine import command
-from nashbed.controlplane.machine.kernels import GuestKernel
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
+from nashbed.controlplane.machine.process import command
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 from typer.main import get_group
 
@@ -169,7 +169,7 @@ def test_without_root_time_is_virtual_unless_a_testbed_is_named(
         raise HostError("no kernel for virtual time is built: run `make virtual`")
 
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    monkeypatch.setattr("nashbed.controlplane.machine.guest_checks.find_kernel", none_built)
+    monkeypatch.setattr("nashbed.controlplane.machine.guest.kernel.find_kernel", none_built)
     assert run(["validate", QUICKSTART]) == 0
     out, err = capsys.readouterr()
     assert out == f"{QUICKSTART}: ok, 20 trials on virtual\n"
@@ -205,13 +205,13 @@ def test_a_core_that_is_not_there(
 
 def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("nashbed.controlplane.machine.preflight.built", lambda path: path)
-    monkeypatch.setattr("nashbed.controlplane.machine.preflight.SPARE_BYTES", 10**18)
+    monkeypatch.setattr("nashbed.controlplane.machine.host.preflight.built", lambda path: path)
+    monkeypatch.setattr("nashbed.controlplane.machine.host.preflight.SPARE_BYTES", 10**18)
     # What else this machine has or does at the moment is not the matter here.
     monkeypatch.setattr(
-        "nashbed.controlplane.machine.preflight.require_huge_pages", lambda testbed: None
+        "nashbed.controlplane.machine.host.preflight.require_huge_pages", lambda testbed: None
     )
-    monkeypatch.setattr("nashbed.controlplane.machine.cleanup.refuse_live_runs", lambda: None)
+    monkeypatch.setattr("nashbed.controlplane.machine.host.runs.refuse_live_runs", lambda: None)
     monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--out", str(tmp_path / "r")]) == 4
     assert re.search(r"GB free, about .* GB needed; free some", capsys.readouterr().err)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli.doctor_checks import compiler, simple_switch
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.p4_tools import compiled_by
+from nashbed.controlplane.machine.host.facts import compiled_by
 from nashbed.controlplane.machine.paths import P4SRC
 from nashbed.controlplane.targets.bmv2 import bindings
 

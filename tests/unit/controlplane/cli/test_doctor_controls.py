@@ -6,8 +6,8 @@ import pytest
 from nashbed.controlplane.cli import doctor_controls
 from nashbed.controlplane.cli.doctor_controls import ebpf_checks
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine import control_checks
-from nashbed.controlplane.machine.control_build import ControlObject
+from nashbed.controlplane.machine.controls import checks as control_checks
+from nashbed.controlplane.machine.controls.objects import ControlObject
 
 
 def lacks() -> str:

@@ -12,9 +12,9 @@ from nashbed.controlplane.cli import doctor, doctor_checks, doctor_virtual
 from nashbed.controlplane.cli.doctor_checks import examine
 from nashbed.controlplane.cli.doctor_virtual import virtual_time_checks
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.guest_scratch import open_scratch
-from nashbed.controlplane.machine.kernels import GuestKernel
-from nashbed.controlplane.machine.state import RunState
+from nashbed.controlplane.machine.guest.scratch import open_scratch
+from nashbed.controlplane.machine.host.runs import RunState
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
 
 KERNELS = [
     GuestKernel("6.1.176", "linux-source-6.1", "d", Path("a"), "b"),
@@ -83,7 +83,7 @@ def test_without_root_dead_sessions_are_removed(
     monkeypatch.setattr(doctor, "read_states", list)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(os, "getpid", lambda: 2**22 + 1)  # of a process that is gone
-    monkeypatch.setattr("nashbed.controlplane.machine.guest_scratch._require_own", lambda _: None)
+    monkeypatch.setattr("nashbed.controlplane.machine.guest.scratch._require_own", lambda _: None)
     scratch = Path(open_scratch(tmp_path, "ab12", Path("/results/run")).state.scratch)
     assert scratch.is_dir()
     monkeypatch.undo()

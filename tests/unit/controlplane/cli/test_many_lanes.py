@@ -17,8 +17,8 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Capacity, Testbed
 from nashbed.controlplane.contract.trial import FailedAttempt
 from nashbed.controlplane.contract.units import Rate
-from nashbed.controlplane.machine import facts
-from nashbed.controlplane.machine.facts import utc_now
+from nashbed.controlplane.machine.host import facts
+from nashbed.controlplane.machine.host.facts import utc_now
 from nashbed.controlplane.machine.paths import spec
 from nashbed.controlplane.plan.resources import resources_of
 from nashbed.controlplane.run.active_run import new_run, resumed_run

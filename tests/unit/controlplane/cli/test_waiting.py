@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli import waiting
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine.admission import OnWait
-from nashbed.controlplane.machine.state import StateFile, own_state, read_states
+from nashbed.controlplane.machine.host.runs import OnWait, StateFile, own_state, read_states
 
 Capture = pytest.CaptureFixture[str]
 

@@ -22,7 +22,7 @@ from nashbed.controlplane.cluster.tasks import run_trial
 from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
 from nashbed.controlplane.run.runner import execute

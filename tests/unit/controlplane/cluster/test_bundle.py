@@ -11,8 +11,8 @@ from nashbed.controlplane.cluster.request import ControlSource, RunBundle, Trial
 from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.contract.control import control_sources, read_control
 from nashbed.controlplane.contract.errors import ConfigError, InternalError
+from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.paths import CONTROLS
-from nashbed.controlplane.machine.session import SessionRequest
 from tests.fakes.guest_session import FakeGuestSession
 from tests.unit.controlplane.cluster.conftest import MakeVirtualRun
 

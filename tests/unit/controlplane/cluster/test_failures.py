@@ -14,9 +14,9 @@ from nashbed.controlplane.contract.errors import (
     TargetError,
     is_repeatable,
 )
-from nashbed.controlplane.machine.command import CommandTimeoutError
-from nashbed.controlplane.machine.control_loader import ControlsLostError
-from nashbed.controlplane.machine.kernels import NoKernelError
+from nashbed.controlplane.machine.controls.loader import ControlsLostError
+from nashbed.controlplane.machine.kernels.cache import NoKernelError
+from nashbed.controlplane.machine.process.command import CommandTimeoutError
 from nashbed.controlplane.store.errors import DiskFullError, RunError
 
 

@@ -15,7 +15,7 @@ from nashbed.controlplane.cluster.identity import (
 )
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine.kernels import kernel_folder
+from nashbed.controlplane.machine.kernels.cache import kernel_folder
 from tests.support.cached_kernels import put_kernel
 
 RELEASE = "6.1.176"

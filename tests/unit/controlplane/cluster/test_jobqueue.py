@@ -11,7 +11,7 @@ from nashbed.controlplane.cluster.connect import connected
 from nashbed.controlplane.cluster.jobqueue import JOBS, job_options
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.polling import poll
+from nashbed.controlplane.machine.process.clock import poll
 from tests.support import fake_slurm
 from tests.support.certificates import make_certificates
 

@@ -21,7 +21,7 @@ from nashbed.controlplane.cluster.identity import (
 from nashbed.controlplane.cluster.kernels import install_kernel, pack_kernel
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine.kernels import (
+from nashbed.controlplane.machine.kernels.cache import (
     BINARY,
     RECORD,
     TREE,

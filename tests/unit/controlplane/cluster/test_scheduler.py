@@ -24,9 +24,9 @@ from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.machine.command import CommandTimeoutError
-from nashbed.controlplane.machine.layout import Side
-from nashbed.controlplane.machine.process import Process
+from nashbed.controlplane.machine.host.layout import Side
+from nashbed.controlplane.machine.process.command import CommandTimeoutError
+from nashbed.controlplane.machine.process.managed import Process
 from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.snapshot import Snapshot

@@ -11,7 +11,7 @@ from nashbed.controlplane.controls.behaviour import (
     require_sending,
 )
 from nashbed.controlplane.controls.paths import CUBIC, OWN, SimulatedCase, panel
-from nashbed.controlplane.machine.control_simulator import Simulation
+from nashbed.controlplane.machine.controls.simulator import Simulation
 
 THROUGHPUTS = {
     "alone": (8e6,), "loss 1000 ppm": (6e6,), "loss 10000 ppm": (2e6,),

@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.lane import labs as labs_module
 from nashbed.controlplane.lane.labs import Labs, lab_requests, opened_labs
-from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.machine.host.session import SessionRequest
 
 VIRTUAL = Testbed(name="virtual", target="virtual")
 

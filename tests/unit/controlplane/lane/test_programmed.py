@@ -13,8 +13,8 @@ from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.lane import programmed as module
 from nashbed.controlplane.lane.lab import Lab
 from nashbed.controlplane.lane.programmed import programmed
-from nashbed.controlplane.machine.clock import SYSTEM_CLOCK
-from nashbed.controlplane.machine.host_strain import StrainCounts
+from nashbed.controlplane.machine.host.counters import StrainCounts
+from nashbed.controlplane.machine.process.clock import SYSTEM_CLOCK
 
 PROGRAM = LaneProgram(
     lane=3,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.machine.guest_session import GuestSession
-from nashbed.controlplane.machine.process import ManagedProcess
+from nashbed.controlplane.machine.guest.session import GuestSession
+from nashbed.controlplane.machine.process.managed import ManagedProcess
 from tests.support import guests
 
 

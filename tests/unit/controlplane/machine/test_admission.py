@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine import admission, cleanup
-from nashbed.controlplane.machine.procfs import start_time
-from nashbed.controlplane.machine.state import RunState, StateFile, own_state, read_states
+from nashbed.controlplane.machine.host import runs
+from nashbed.controlplane.machine.host.runs import RunState, StateFile, own_state, read_states
+from nashbed.controlplane.machine.process.table import start_time
 
 SPAWN = multiprocessing.get_context("spawn")
 AT_ONCE = 4
@@ -23,16 +23,16 @@ def begin(folder: Path, together: Barrier, answer: Connection, ended: Barrier) -
 
     The look at the state files is made slow, so that without a lock all would see none.
     """
-    usual = cleanup.remove_dead_runs
+    usual = runs.remove_dead_runs
 
     def slowly(where: Path) -> None:
         usual(where)
         time.sleep(0.05)
 
-    cleanup.remove_dead_runs = slowly
+    runs.remove_dead_runs = slowly
     together.wait()
     try:
-        with admission.reserved("mine", folder=folder):
+        with runs.reserved("mine", folder=folder):
             answer.send("")
             ended.wait()
     except HostError as error:
@@ -65,7 +65,7 @@ def live_run(folder: Path) -> StateFile:
 
 
 def test_a_live_run_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "POLL_S", 0.0)
+    monkeypatch.setattr(runs, "POLL_S", 0.0)
     other = live_run(tmp_path)
     seen: list[RunState] = []
 
@@ -74,7 +74,7 @@ def test_a_live_run_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if len(seen) == 3:
             other.remove()
 
-    with admission.reserved("mine", on_wait, tmp_path):
+    with runs.reserved("mine", on_wait, tmp_path):
         [(_, mine)] = read_states(tmp_path)
         assert mine is not None
         assert (mine.run_dir, mine.is_alive()) == ("mine", True)
@@ -88,15 +88,15 @@ def test_who_stops_waiting_leaves_nothing(tmp_path: Path) -> None:
     def on_wait(state: RunState) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), admission.reserved("mine", on_wait, tmp_path):
+    with pytest.raises(KeyboardInterrupt), runs.reserved("mine", on_wait, tmp_path):
         pass
     assert [path.name for path, _ in read_states(tmp_path)] == ["ab12.json"]
 
 
 def test_a_reservation_outlives_the_clean_up_of_its_own_sessions(tmp_path: Path) -> None:
-    with admission.reserved("mine", folder=tmp_path):
-        with admission.admission(tmp_path):
-            assert cleanup.remove_dead_runs(tmp_path) == []
+    with runs.reserved("mine", folder=tmp_path):
+        with runs.admission(tmp_path):
+            assert runs.remove_dead_runs(tmp_path) == []
         assert len(read_states(tmp_path)) == 1
 
 
@@ -107,7 +107,7 @@ def dead_state(**more: object) -> RunState:
 
 def test_a_dead_reservation_holds_up_nobody(tmp_path: Path) -> None:
     StateFile(dead_state(reserves=True), tmp_path)
-    with admission.reserved("mine", folder=tmp_path):
+    with runs.reserved("mine", folder=tmp_path):
         assert [state.run_dir for _, state in read_states(tmp_path) if state] == ["mine"]
 
 
@@ -115,6 +115,6 @@ def test_who_has_the_machine_finds_nothing_of_dead_runs(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     StateFile(dead_state(scratch=str(scratch)), tmp_path)
-    with admission.reserved("mine", folder=tmp_path):
+    with runs.reserved("mine", folder=tmp_path):
         assert [state.run_dir for _, state in read_states(tmp_path) if state] == ["mine"]
         assert not scratch.exists()

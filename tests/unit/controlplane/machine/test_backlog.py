@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine import backlog as module
-from nashbed.controlplane.machine.backlog import (
+from nashbed.controlplane.machine.host import nics as module
+from nashbed.controlplane.machine.host.nics import (
     ROOM_PACKETS,
     RaisedBacklog,
     lower_backlog,

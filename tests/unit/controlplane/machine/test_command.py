@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.machine import command
+from nashbed.controlplane.machine.process import command
 
 
 def test_errors_are_shown_where_that_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:

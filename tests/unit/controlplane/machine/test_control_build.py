@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.control import ControlFile, read_control
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine import control_build
-from nashbed.controlplane.machine.control_build import (
+from nashbed.controlplane.machine.controls import objects
+from nashbed.controlplane.machine.controls.objects import (
     find_clang,
     object_of,
     require_object_at_hand,
@@ -26,8 +26,8 @@ def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ControlFile:
     folder = tmp_path / "cc"
     (folder / "objects").mkdir(parents=True)
     (folder / "bbr3.c").write_text("int bbr3;\n")
-    monkeypatch.setattr(control_build, "CONTROLS", folder)
-    monkeypatch.setattr(control_build, "BUILT_CONTROLS", tmp_path / "built")
+    monkeypatch.setattr(objects, "CONTROLS", folder)
+    monkeypatch.setattr(objects, "BUILT_CONTROLS", tmp_path / "built")
     return read_control(folder / "bbr3.c", folder)
 
 
@@ -51,7 +51,7 @@ def test_the_committed_object_is_taken_while_it_is_of_the_sources(shipped: Contr
 
 def test_what_meson_built_comes_first_unless_it_is_older(shipped: ControlFile) -> None:
     commit(shipped, shipped.digest)
-    built = control_build.BUILT_CONTROLS / "bbr3.bpf.o"
+    built = objects.BUILT_CONTROLS / "bbr3.bpf.o"
     built.parent.mkdir()
     built.write_bytes(b"built")
     changed_ns = shipped.source.stat().st_mtime_ns
@@ -75,7 +75,7 @@ def test_ones_own_is_compiled_once_and_alike_everywhere(
     made = object_of(own(tmp_path / "one"))
     assert made.path.read_bytes()[:4] == b"\x7fELF"
     assert "clang" in made.made_by
-    monkeypatch.setattr(control_build, "compile_object", lambda *_: pytest.fail("in the cache"))
+    monkeypatch.setattr(objects, "compile_object", lambda *_: pytest.fail("in the cache"))
     assert object_of(own(tmp_path / "two")) == made
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another-cache"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine import control_checks
-from nashbed.controlplane.machine.control_checks import (
+from nashbed.controlplane.machine.controls import checks
+from nashbed.controlplane.machine.controls.checks import (
     btf,
     capabilities,
     jit,
@@ -78,10 +78,10 @@ def test_all_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         raise HostError(f"{control.name}: has no object")
 
     for name in ("release", "btf", "jit", "capabilities"):
-        monkeypatch.setattr(control_checks, name, lambda: "")
+        monkeypatch.setattr(checks, name, lambda: "")
     assert kernel_problems() == []
-    monkeypatch.setattr(control_checks, "btf", lacks)
-    monkeypatch.setattr(control_checks, "require_object_at_hand", no_object)
+    monkeypatch.setattr(checks, "btf", lacks)
+    monkeypatch.setattr(checks, "require_object_at_hand", no_object)
     require_controls([])
     names = ("bbr3", "mycc")
     with pytest.raises(HostError) as caught:
@@ -98,8 +98,8 @@ def test_what_a_loader_holds_is_not_the_kernels(monkeypatch: pytest.MonkeyPatch)
         9: [],
     }
     there = ("reno", "cubic", "mycc", "bbr3")
-    monkeypatch.setattr(control_checks, "available_congestion_controls", lambda: there)
-    monkeypatch.setattr(control_checks, "command_lines", lambda: running)
+    monkeypatch.setattr(checks, "available_congestion_controls", lambda: there)
+    monkeypatch.setattr(checks, "command_lines", lambda: running)
     assert kernels_own_controls() == ("reno", "cubic")
     require_free_names([ControlFile("other", Path("other.c"), "")])
     with pytest.raises(HostError, match=r"^bbr3: is registered by nashbed-cc \(pid 7\)"):

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine import control_loader
-from nashbed.controlplane.machine.control_build import ControlObject
-from nashbed.controlplane.machine.control_loader import (
+from nashbed.controlplane.machine.controls import loader
+from nashbed.controlplane.machine.controls.loader import (
     ControlsLostError,
     RegisteredControls,
     try_loading,
 )
-from nashbed.controlplane.machine.state import StateFile, own_state
+from nashbed.controlplane.machine.controls.objects import ControlObject
+from nashbed.controlplane.machine.host.runs import StateFile, own_state
 
 FAKE = Path(__file__).resolve().parents[3] / "fakes" / "nashbed_cc.py"
 
@@ -28,8 +28,8 @@ def made(control: ControlFile) -> ControlObject:
 
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_loader, "CONTROL_LOADER", FAKE)
-    monkeypatch.setattr(control_loader, "object_of", made)
+    monkeypatch.setattr(loader, "CONTROL_LOADER", FAKE)
+    monkeypatch.setattr(loader, "object_of", made)
 
 
 def controls(*names: str) -> list[ControlFile]:
@@ -85,7 +85,7 @@ def test_a_refusal_is_one_line(monkeypatch: pytest.MonkeyPatch, fault: str, said
 
 def test_one_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CC", "silent")
-    monkeypatch.setattr(control_loader, "READY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(loader, "READY_TIMEOUT_S", 0.3)
     with pytest.raises(HostError, match="nashbed-cc did not report 'ready' within"):
         RegisteredControls(controls("bbr3"))
 
@@ -98,6 +98,6 @@ def test_trying_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_loader, "CONTROL_LOADER", Path("/nowhere/nashbed-cc"))
+    monkeypatch.setattr(loader, "CONTROL_LOADER", Path("/nowhere/nashbed-cc"))
     with pytest.raises(HostError, match="/nowhere/nashbed-cc: not built; run `make build`"):
         RegisteredControls(controls("bbr3"))

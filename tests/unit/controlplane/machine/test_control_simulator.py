@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.control import read_control
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine import control_simulator
-from nashbed.controlplane.machine.control_simulator import (
+from nashbed.controlplane.machine.controls import simulator
+from nashbed.controlplane.machine.controls.simulator import (
     SimulatedBottleneck,
     compile_for_simulator,
     simulate,
@@ -53,7 +53,7 @@ def test_a_crash_is_the_files_fault(tmp_path: Path) -> None:
 
 
 def test_a_loop_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control_simulator, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(simulator, "TIMEOUT_S", 0.5)
     loop = "\tfor (volatile u32 i = 0; i < 2; i = 0)\n\t\t;\n"
     with pytest.raises(ConfigError, match=r"^mycc: the simulation does not end within 0\.5 s"):
         simulate(PATH, [shared(tmp_path, loop)])

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.core_claims import claim_core
+from nashbed.controlplane.machine.guest.scratch import claim_core
 
 pytestmark = pytest.mark.slow
 
 CLAIM = """
 import os, sys, threading
 from pathlib import Path
-from nashbed.controlplane.machine.core_claims import claim_core
+from nashbed.controlplane.machine.guest.scratch import claim_core
 
 cores = {int(core) for core in sys.argv[2].split(",")}
 os.sched_getaffinity = lambda pid: cores

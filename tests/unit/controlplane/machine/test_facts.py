@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine import facts
+from nashbed.controlplane.machine.host import facts
 
 
 def test_a_clone_on_a_machine_without_git_has_no_commit(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.control import ControlFile, read_control
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine import guest_modules
-from nashbed.controlplane.machine.guest_modules import module_of
-from nashbed.controlplane.machine.kernels import GuestKernel
+from nashbed.controlplane.machine.controls import modules
+from nashbed.controlplane.machine.controls.modules import module_of
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.paths import CONTROLS
 
 KBUILD = """\
@@ -116,6 +116,6 @@ def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     remedy = rf"remove {kernel.folder} and run `make virtual KERNEL=6\.1`"
     with pytest.raises(HostError, match=remedy):
         module_of(kernel, control)
-    monkeypatch.setattr(guest_modules, "TOOLS", ("make", "no-such-tool"))
+    monkeypatch.setattr(modules, "TOOLS", ("make", "no-such-tool"))
     with pytest.raises(HostError, match=r"^no-such-tool: not installed, .* `make setup`"):
         module_of(kernel, control)

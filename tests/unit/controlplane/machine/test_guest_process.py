@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
-from nashbed.controlplane.machine.control_client import ControlClient
-from nashbed.controlplane.machine.guest_connection import GuestConnection
-from nashbed.controlplane.machine.guest_session import GuestSession
-from nashbed.controlplane.machine.polling import poll
-from nashbed.controlplane.machine.process import ManagedProcess
+from nashbed.controlplane.machine.guest.connection import GuestConnection
+from nashbed.controlplane.machine.guest.session import GuestSession
+from nashbed.controlplane.machine.process.clock import poll
+from nashbed.controlplane.machine.process.control_client import ControlClient
+from nashbed.controlplane.machine.process.managed import ManagedProcess
 from tests.fakes.guest import BOOT_NS, PANIC_NS, SLOW_S
 from tests.support import guests
 from tests.support.guests import ends, says
@@ -217,7 +217,7 @@ def test_a_guest_whose_time_stands_still_is_ended(
     make_session: MakeSession, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_GUEST", "silent")
-    monkeypatch.setattr("nashbed.controlplane.machine.guest_connection.LAST_WORDS_S", 0.1)
+    monkeypatch.setattr("nashbed.controlplane.machine.guest.connection.LAST_WORDS_S", 0.1)
     session = make_session(standstill_s=0.4)
     kernel = guests.boot(session)
     process = start(session, says(60 * NS, "done"))

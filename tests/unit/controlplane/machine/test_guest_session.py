@@ -16,16 +16,16 @@ from nashbed.controlplane.contract.errors import HostError, InternalError, Targe
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Guest, Testbed
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.machine import guest_session
-from nashbed.controlplane.machine.control_client import ControlClient
-from nashbed.controlplane.machine.guest_kernel import GuestSettings, kernel_command
-from nashbed.controlplane.machine.guest_scratch import guests_folder, open_scratch
-from nashbed.controlplane.machine.guest_session import GuestSession, guest_memory_bytes
-from nashbed.controlplane.machine.kernels import GuestKernel
-from nashbed.controlplane.machine.make_session import local_session
-from nashbed.controlplane.machine.polling import poll
-from nashbed.controlplane.machine.procfs import start_time
-from nashbed.controlplane.machine.session import LocalSession
+from nashbed.controlplane.machine.guest import session as session_module
+from nashbed.controlplane.machine.guest.kernel import GuestSettings, kernel_command
+from nashbed.controlplane.machine.guest.scratch import guests_folder, open_scratch
+from nashbed.controlplane.machine.guest.session import GuestSession, guest_memory_bytes
+from nashbed.controlplane.machine.host.local_session import LocalSession
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
+from nashbed.controlplane.machine.process.clock import poll
+from nashbed.controlplane.machine.process.control_client import ControlClient
+from nashbed.controlplane.machine.process.table import start_time
+from nashbed.controlplane.machine.sessions import local_session
 from tests.fakes.guest import BOOT_NS
 from tests.support import guests
 
@@ -77,7 +77,7 @@ def test_modules_are_built_when_the_session_opens_and_inserted_into_each_guest(
         (tmp_path / f"{control.name}.ko").touch()
         return tmp_path / f"{control.name}.ko"
 
-    monkeypatch.setattr(guest_session, "module_of", module_of)
+    monkeypatch.setattr(session_module, "module_of", module_of)
     session = make_session(controls=controls)
     assert asked == ["bbr3", "copa"]
     for seed in (1, 2):
@@ -90,7 +90,7 @@ def test_a_refused_module_is_an_error_and_leaves_no_guest(
     make_session: MakeSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     control = ControlFile("copa", tmp_path / "copa.c", "d")
-    monkeypatch.setattr(guest_session, "module_of", lambda kernel, control: tmp_path / "gone.ko")
+    monkeypatch.setattr(session_module, "module_of", lambda kernel, control: tmp_path / "gone.ko")
     session = make_session(controls=(control,))
     with pytest.raises(TargetError, match=r"^guest: insert: .*/gone\.ko: No such file"):
         guests.boot(session)
@@ -152,7 +152,7 @@ def test_a_guest_that_does_not_boot_is_a_bad_moment_and_the_next_one_boots(
     session = make_session()
     with monkeypatch.context() as mute:
         mute.setenv("FAKE_GUEST", "mute")
-        mute.setattr("nashbed.controlplane.machine.guest_session.READY_TIMEOUT_S", 0.3)
+        mute.setattr("nashbed.controlplane.machine.guest.session.READY_TIMEOUT_S", 0.3)
         with pytest.raises(TargetError, match=r"did not report 'ready' within 0\.3 s") as caught:
             guests.boot(session)
     assert caught.value.repeatable
@@ -180,7 +180,7 @@ def test_a_guest_that_memory_ran_out_for_says_so(
     make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kills = [7]
-    monkeypatch.setattr("nashbed.controlplane.machine.process.oom_kills", lambda: kills[0])
+    monkeypatch.setattr("nashbed.controlplane.machine.process.managed.oom_kills", lambda: kills[0])
     session = make_session()
     kernel = guests.boot(session)
     kills[0] += 1

@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine import kernel_build
-from nashbed.controlplane.machine.kernel_build import build_kernel, kernel_at_hand
-from nashbed.controlplane.machine.kernels import built_kernels, find_kernel, kernel_cache
+from nashbed.controlplane.machine.kernels import build as kernel_build
+from nashbed.controlplane.machine.kernels.build import build_kernel, kernel_at_hand
+from nashbed.controlplane.machine.kernels.cache import (
+    built_kernels,
+    find_kernel,
+    kernel_cache,
+)
 from tests.support.kernel_source import EDITS, make_tree
 
 Capture = pytest.CaptureFixture[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.machine.kernel_config import (
+from nashbed.controlplane.machine.kernels.build import (
     ConfigLine,
     compiler_of,
     fragment_settings,

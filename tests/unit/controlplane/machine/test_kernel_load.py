@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from nashbed.controlplane.contract.strain import CoreLoad
-from nashbed.controlplane.machine.cpu_time import read_ticks
-from nashbed.controlplane.machine.host_strain import StrainCounts, strain_between
-from nashbed.controlplane.machine.kernel_load import (
+from nashbed.controlplane.machine.host.counters import (
     Backlog,
     KernelCounts,
+    StrainCounts,
     load_between,
     read_backlogs,
     read_kernel_counts,
+    read_ticks,
+    strain_between,
 )
-from nashbed.controlplane.machine.procfs import threads_named
+from nashbed.controlplane.machine.process.table import threads_named
 
 ZEROS = " 00000000" * 8
 SOFTNET = f"0000a3f1 00000002 0000001a{ZEROS} 00000005 00000003 00000004 00000001\n"

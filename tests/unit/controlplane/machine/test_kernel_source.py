@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine import kernel_source
-from nashbed.controlplane.machine.kernel_source import (
+from nashbed.controlplane.machine.kernels import source
+from nashbed.controlplane.machine.kernels.source import (
     AptLists,
     Archive,
     DebianPackage,
@@ -42,7 +42,7 @@ def use(monkeypatch: pytest.MonkeyPatch, apt: Apt) -> Apt:
         return apt.run(lists, *args)
 
     monkeypatch.setattr(AptLists, "run", answer)
-    monkeypatch.setattr(kernel_source.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(source.shutil, "which", lambda name: f"/usr/bin/{name}")
     return apt
 
 
@@ -100,7 +100,7 @@ def test_a_release_that_nobody_has(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_without_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_source.shutil, "which", lambda name: None)
+    monkeypatch.setattr(source.shutil, "which", lambda name: None)
     with pytest.raises(HostError, match=r"apt-get: not installed.*KERNEL=/path"):
         find_source("", tmp_path)
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine import kernels
-from nashbed.controlplane.machine.kernels import (
+from nashbed.controlplane.machine.kernels.cache import (
     RECIPE,
     built_kernels,
     find_kernel,
@@ -105,4 +104,4 @@ def test_the_cache_is_in_the_users_own_folder(
     assert kernel_cache() == tmp_path / "cache" / "nashbed" / "kernels"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert kernels.kernel_cache() == tmp_path / ".cache" / "nashbed" / "kernels"
+    assert kernel_cache() == tmp_path / ".cache" / "nashbed" / "kernels"

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine.memory import MemoryRoom, await_memory, memory_room, oom_kills
+from nashbed.controlplane.machine.guest.memory import MemoryRoom, await_memory, memory_room
+from nashbed.controlplane.machine.process.table import oom_kills
 
 MIB = 2**20
 MOUNT = "30 23 0:26 {shown} {point} rw,nosuid shared:9 - {kind} {kind} rw,{options}\n"
@@ -48,7 +49,7 @@ def mounted(root: Path, ours: str, kind: str, shown: str = "/") -> Path:
 
 def test_without_groups_the_machine_is_the_limit(root: Path) -> None:
     assert memory_room(root) == MemoryRoom(6 * 2**30, 8 * 2**30, "this machine")
-    assert oom_kills(root) == 3
+    assert oom_kills(root / "proc/vmstat") == 3
 
 
 def test_a_group_of_version_2_limits_up_the_tree(root: Path) -> None:
@@ -82,7 +83,7 @@ def test_a_container_sees_its_own_group_at_the_top(root: Path) -> None:
 def test_shared_memory_limits_too(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "dev/shm").mkdir(parents=True)
     monkeypatch.setattr(
-        "nashbed.controlplane.machine.memory.os.statvfs",
+        "nashbed.controlplane.machine.guest.memory.os.statvfs",
         lambda path: type("S", (), {"f_bavail": 64, "f_blocks": 128, "f_frsize": MIB}),
     )
     assert memory_room(root) == MemoryRoom(64 * MIB, 128 * MIB, "/dev/shm")

@@ -6,12 +6,13 @@ import json
 
 import pytest
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.machine import kernel_load, namespaces
-from nashbed.controlplane.machine import session as session_module
-from nashbed.controlplane.machine.command import Completed
-from nashbed.controlplane.machine.net_counters import LOSSES, PRESSURE, lost, parse, strained
+from nashbed.controlplane.machine.host import counters, namespaces
+from nashbed.controlplane.machine.host import local_session as session_module
+from nashbed.controlplane.machine.host.counters import LOSSES, PRESSURE, lost, parse, strained
+from nashbed.controlplane.machine.host.local_session import LocalSession
+from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.paths import CONFIGS
-from nashbed.controlplane.machine.session import LocalSession, SessionRequest
+from nashbed.controlplane.machine.process.command import Completed
 
 NETSTAT = """\
 TcpExt: PruneCalled RcvPruned OfoPruned TCPRcvCollapsed TCPBacklogDrop TCPRcvQDrop DelayedACKs
@@ -126,7 +127,7 @@ def test_a_session_asks_both_hosts_and_every_queue(session: LocalSession, machin
 def test_a_session_tells_pressure_and_load(
     session: LocalSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts = kernel_load.KernelCounts({}, {}, {})
+    counts = counters.KernelCounts({}, {}, {})
     monkeypatch.setattr(session_module, "read_kernel_counts", lambda: counts)
     strain = session.host_strain()
     assert strain.pressure == {

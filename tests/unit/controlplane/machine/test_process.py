@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
-from nashbed.controlplane.machine import command
-from nashbed.controlplane.machine.polling import poll
-from nashbed.controlplane.machine.process import Process
-from nashbed.controlplane.machine.procfs import executable, start_time
-from nashbed.controlplane.machine.state import (
+from nashbed.controlplane.machine.host.runs import (
     RunState,
     StateFile,
     end_descendants,
     own_state,
     read_states,
 )
+from nashbed.controlplane.machine.process import command
+from nashbed.controlplane.machine.process.clock import poll
+from nashbed.controlplane.machine.process.managed import Process
+from nashbed.controlplane.machine.process.table import executable, start_time
 
 
 def python(script: str, name: str = "child", state: StateFile | None = None) -> Process:
@@ -76,7 +76,7 @@ def test_a_stop_ends_the_wait() -> None:
 
 
 def test_what_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nashbed.controlplane.machine.process.STOP_GRACE_S", 0.2)
+    monkeypatch.setattr("nashbed.controlplane.machine.process.managed.STOP_GRACE_S", 0.2)
     script = "import signal, time; signal.signal(15, signal.SIG_IGN)\n"
     process = python(script + 'print(\'{"event":"up"}\'); time.sleep(60)')
     process.wait_event("up", 60)

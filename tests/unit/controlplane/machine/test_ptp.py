@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.machine import ptp
+from nashbed.controlplane.machine.host import facts
 
 ANSWER = """sending: GET PORT_DATA_SET
 \t001122.fffe.334455-1 seq 0 RESPONSE MANAGEMENT PORT_DATA_SET
@@ -37,7 +37,7 @@ def test_what_pmc_tells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str, state: str
 ) -> None:
     pmc(tmp_path, monkeypatch, f"cat <<'END'\n{ANSWER.format(state=port)}END\n")
-    assert ptp.state() == {
+    assert facts.ptp_state() == {
         "state": state,
         "port_state": port,
         "offset_ns": "-12",
@@ -50,12 +50,12 @@ def test_what_pmc_tells(
 
 def test_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pmc(tmp_path, monkeypatch, "echo 'sending: GET PORT_DATA_SET'\n")
-    assert ptp.state() == {"state": "absent", "detail": "ptp4l does not answer pmc"}
+    assert facts.ptp_state() == {"state": "absent", "detail": "ptp4l does not answer pmc"}
     pmc(tmp_path, monkeypatch, "exec sleep 30\n")
-    monkeypatch.setattr(ptp, "TIMEOUT_S", 0.2)
-    assert "did not end within 0.2 s" in ptp.state()["detail"]
+    monkeypatch.setattr(facts, "TIMEOUT_S", 0.2)
+    assert "did not end within 0.2 s" in facts.ptp_state()["detail"]
 
 
 def test_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert ptp.state() == {"state": "absent", "detail": "pmc (linuxptp) is not installed"}
+    assert facts.ptp_state() == {"state": "absent", "detail": "pmc (linuxptp) is not installed"}

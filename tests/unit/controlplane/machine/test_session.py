@@ -13,13 +13,15 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.machine import cleanup, command, namespaces, preflight
-from nashbed.controlplane.machine import session as session_module
-from nashbed.controlplane.machine.command import Completed
-from nashbed.controlplane.machine.layout import make_layout
+from nashbed.controlplane.machine.host import local_session as session_module
+from nashbed.controlplane.machine.host import namespaces, preflight, runs
+from nashbed.controlplane.machine.host.layout import make_layout
+from nashbed.controlplane.machine.host.local_session import LocalSession
+from nashbed.controlplane.machine.host.runs import StateFile, own_state
+from nashbed.controlplane.machine.host.session import SessionRequest, host_sysctls
 from nashbed.controlplane.machine.paths import CONFIGS, artefact, built
-from nashbed.controlplane.machine.session import LocalSession, SessionRequest, host_sysctls
-from nashbed.controlplane.machine.state import StateFile, own_state
+from nashbed.controlplane.machine.process import command
+from nashbed.controlplane.machine.process.command import Completed
 
 TESTBEDS = CONFIGS / "testbeds"
 
@@ -138,11 +140,11 @@ def test_what_is_not_built_says_how_to_build_it(tmp_path: Path) -> None:
 
 def test_a_live_run_is_left_alone(tmp_path: Path) -> None:
     parent = own_state("abcd", tmp_path / "run").model_copy(update={"pid": 1, "start": 0})
-    from nashbed.controlplane.machine.procfs import start_time
+    from nashbed.controlplane.machine.process.table import start_time
 
     StateFile(parent.model_copy(update={"start": start_time(1)}), tmp_path)
     with pytest.raises(HostError, match=r"another run \(pid 1, .*run\) is using this machine"):
-        cleanup.remove_dead_runs(tmp_path)
+        runs.remove_dead_runs(tmp_path)
 
 
 def test_a_dead_run_is_removed(tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_a_dead_run_is_removed(tmp_path: Path) -> None:
         update={"pid": 2**22 + 1, "scratch": str(scratch)}
     )
     StateFile(dead, tmp_path)
-    assert [state.id for state in cleanup.remove_dead_runs(tmp_path)] == ["abcd"]
+    assert [state.id for state in runs.remove_dead_runs(tmp_path)] == ["abcd"]
     assert not scratch.exists()
     assert list(tmp_path.glob("*.json")) == []
 
@@ -160,7 +162,7 @@ def test_a_dead_run_is_removed(tmp_path: Path) -> None:
 def test_a_damaged_state_file_is_not_guessed_at(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(HostError, match="the state file is damaged"):
-        cleanup.remove_dead_runs(tmp_path)
+        runs.remove_dead_runs(tmp_path)
 
 
 class HeldControls:
@@ -189,7 +191,7 @@ def test_controls_are_held_from_open_to_close(
 
     for module, name in (
         (preflight, "check_before_cleanup"), (preflight, "require_huge_pages"),
-        (cleanup, "remove_dead_runs"), (cleanup, "remove_run"),
+        (runs, "remove_dead_runs"), (runs, "remove_run"),
         (namespaces, "refuse_foreign"), (namespaces, "create"),
         (session_module, "raise_shield"), (session_module, "raise_backlog"),
     ):  # fmt: skip

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from nashbed.controlplane.machine import shield as module
-from nashbed.controlplane.machine.shield import Shield, lower_shield, parse_cores, raise_shield
+from nashbed.controlplane.machine.host import cores as module
+from nashbed.controlplane.machine.host.cores import Shield, lower_shield, parse_cores, raise_shield
 
 IDLE = [sys.executable, "-c", "input()"]
 

@@ -9,12 +9,13 @@ import pytest
 from nashbed.controlplane.config import load_testbed, parse_testbed
 from nashbed.controlplane.contract.errors import HostError, TargetError
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine import preflight
-from nashbed.controlplane.machine.layout import make_layout
+from nashbed.controlplane.machine.host import preflight
+from nashbed.controlplane.machine.host.layout import make_layout
+from nashbed.controlplane.machine.host.local_session import LocalSession
+from nashbed.controlplane.machine.host.programs import switch_command
+from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.paths import CONFIGS
-from nashbed.controlplane.machine.process import Process
-from nashbed.controlplane.machine.session import LocalSession, SessionRequest
-from nashbed.controlplane.machine.switch import switch_command
+from nashbed.controlplane.machine.process.managed import Process
 
 TOFINO = """\
 name: lab

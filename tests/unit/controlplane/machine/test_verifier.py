@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from nashbed.controlplane.contract.messages import ControlRefused
-from nashbed.controlplane.machine.verifier import read_refusal, refusal_text
+from nashbed.controlplane.machine.controls.loader import read_refusal, refusal_text
 
 NO_TEST = [
     "Global function mine_main() doesn't return scalar. Only those are supported.",

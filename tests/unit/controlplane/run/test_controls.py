@@ -13,10 +13,10 @@ from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.manifest import ControlFacts, Manifest
-from nashbed.controlplane.machine.control_build import ControlObject
-from nashbed.controlplane.machine.control_loader import ControlsLostError
-from nashbed.controlplane.machine.kernels import GuestKernel
-from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.machine.controls.loader import ControlsLostError
+from nashbed.controlplane.machine.controls.objects import ControlObject
+from nashbed.controlplane.machine.host.session import SessionRequest
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import controls as run_controls
 from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run

@@ -22,10 +22,10 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.testbed import MIB
 from nashbed.controlplane.contract.trial import FailedAttempt, GroupMix, Setting
-from nashbed.controlplane.machine.command import CommandTimeoutError
-from nashbed.controlplane.machine.control_loader import ControlsLostError
-from nashbed.controlplane.machine.kernels import NoKernelError
-from nashbed.controlplane.machine.memory import MemoryRoom
+from nashbed.controlplane.machine.controls.loader import ControlsLostError
+from nashbed.controlplane.machine.guest.memory import MemoryRoom
+from nashbed.controlplane.machine.kernels.cache import NoKernelError
+from nashbed.controlplane.machine.process.command import CommandTimeoutError
 from nashbed.controlplane.plan.resources import (
     UNLIMITED_RESOURCES,
     Resources,

@@ -12,8 +12,8 @@ from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.machine.kernels import GuestKernel
-from nashbed.controlplane.machine.session import SessionRequest
+from nashbed.controlplane.machine.host.session import SessionRequest
+from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run import controls as controls_module
 from nashbed.controlplane.run import manifest as manifest_module

@@ -13,7 +13,7 @@ from nashbed.analysis.campaign.campaign import TrialRequest
 from nashbed.analysis.state import mix_state
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine.priority import NICE
+from nashbed.controlplane.machine.host.cores import NICE
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.unit.controlplane.conftest import plan_of
 

@@ -19,7 +19,7 @@ from nashbed.controlplane.contract.messages import TelemetryTotals
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
 from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import DataPlane
-from nashbed.controlplane.machine.control_client import ControlClient, FixedTimeout
+from nashbed.controlplane.machine.process.control_client import ControlClient, FixedTimeout
 from nashbed.controlplane.targets import dataplane
 from nashbed.controlplane.targets.dpdk import DpdkTarget, dpdk_resolve
 from tests.fakes.dataplane_host import Answer, FakeHost

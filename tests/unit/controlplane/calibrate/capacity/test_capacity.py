@@ -22,8 +22,8 @@ from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt, Round
 from nashbed.controlplane.contract.errors import ConfigError, HostError, Interrupted
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
-from nashbed.controlplane.machine.cpu_time import read_ticks, shares
-from nashbed.controlplane.machine.stalls import sum_up, watch_machine
+from nashbed.controlplane.machine.host.counters import read_ticks, shares
+from nashbed.controlplane.machine.host.stalls import sum_up, watch_machine
 from nashbed.controlplane.targets import capabilities_of
 from tests.fakes.session import FakeSession
 from tests.unit.controlplane.conftest import TESTBED

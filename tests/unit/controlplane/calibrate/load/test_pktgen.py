@@ -19,8 +19,8 @@ from nashbed.controlplane.calibrate.load.choose import choose_load
 from nashbed.controlplane.calibrate.load.pktgen import PktgenLoad
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.host.session import PathEnds
 from nashbed.controlplane.machine.paths import PKTGEN_SCRIPT
-from nashbed.controlplane.machine.session import PathEnds
 
 lupa = pytest.importorskip("lupa", reason="needs lupa: `make venv`")
 

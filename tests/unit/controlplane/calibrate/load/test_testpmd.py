@@ -11,7 +11,7 @@ from nashbed.controlplane.calibrate.load.choose import choose_load
 from nashbed.controlplane.calibrate.load.testpmd import TestpmdLoad, arguments, commands
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.machine.command import Completed
+from nashbed.controlplane.machine.process.command import Completed
 from tests.fakes.session import FakeSession
 
 BURST = Burst(

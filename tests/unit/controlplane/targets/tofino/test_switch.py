@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram
 from nashbed.controlplane.contract.messages import SwitchHello
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
-from nashbed.controlplane.machine.polling import poll
+from nashbed.controlplane.machine.process.clock import poll
 from nashbed.controlplane.targets.tofino import TofinoSwitch
 from nashbed.controlplane.targets.tofino.client import BfRtClient
 from tests.fakes.bfrt import FakeBfRt

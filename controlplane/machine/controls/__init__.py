@@ -1,0 +1,1 @@
+"""Congestion controls that the kernel does not have: compiled, registered, simulated."""

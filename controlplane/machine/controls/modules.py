@@ -1,0 +1,140 @@
+"""Congestion controls as modules of a guest's kernel: built by kbuild, kept beside the kernel."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...contract.control import ControlFile, control_sources
+from ...contract.errors import ConfigError, HostError, PrerequisiteError
+from ...store.staging import Staging, remove_stale
+from ..kernels.cache import GuestKernel, make_command
+from ..paths import CONTROLS
+from ..process import command
+
+TOOLS = ("make", "gcc", "ld")
+MAKE_TIMEOUT_S = 300.0
+"""For one module, on a machine that is busy; else it takes two seconds."""
+
+_MODULES = "modules"
+_NAME_DIGITS = 12
+_KBUILD = """\
+obj-m := {name}.o
+ccflags-y := -I$(src) -fmacro-prefix-map=$(src)/= -DCC_NAME=\\"{name}\\"
+"""
+_ENGLISH = ("LC_MESSAGES=C", "LC_CTYPE=C")
+"""Instead of LC_ALL, which kbuild takes away."""
+
+_COMPILER = re.compile(r"(?m)^(?P<file>[^\s:]+):(?P<place>[\d:]+): (?:fatal )?error: (?P<what>.+)$")
+_LINKER = re.compile(r'(?m)^ERROR: modpost: "(?P<symbol>\w+)" .* undefined!')
+
+
+def module_of(kernel: GuestKernel, control: ControlFile) -> Path:
+    """The module of a control for a kernel, built unless it is there.
+
+    A kernel's modules are built one at a time, whoever wants them; a module that is there is
+    complete. Where the files are does not show in its bytes.
+
+    Args:
+        kernel: The kernel.
+        control: The control.
+
+    Raises:
+        ConfigError: It does not compile; the message has the compiler's first error.
+        HostError: It cannot be built on this machine, or with what is kept of the kernel.
+    """
+    module = kernel.folder / _MODULES / f"{control.name}-{control.digest[:_NAME_DIGITS]}.ko"
+    remove_stale(module.parent)
+    if module.is_file():
+        return module
+    _require_means(kernel)
+    with _alone(module.parent):
+        if not module.is_file():
+            _build(kernel, control, module)
+    return module
+
+
+def _require_means(kernel: GuestKernel) -> None:
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise PrerequisiteError(
+            f"{', '.join(missing)}: not installed, and congestion controls of one file are built "
+            "with it in virtual time; `make setup` installs it"
+        )
+    if not (kernel.tree / "Makefile").is_file():
+        raise PrerequisiteError(
+            f"{kernel.tree}: missing, and congestion controls of one file are built with it; "
+            f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
+        )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder against other builds; the lock ends with the process."""
+    try:
+        folder.mkdir(exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise PrerequisiteError(f"{folder}: cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
+    try:
+        with Staging(module.parent, module.name) as staging:
+            work = staging.place / "work"
+            sources = _lay_out(work, control)
+            make = ["make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
+            done = command.attempt(["env", *_ENGLISH, *make], timeout_s=MAKE_TIMEOUT_S)
+            if done.code != 0:
+                raise _failure(kernel, control, work, sources, done.err)
+            staging.publish(work / f"{control.name}.ko", module)
+    except OSError as error:
+        raise PrerequisiteError(f"{error.filename}: {error.strerror}") from error
+
+
+def _lay_out(work: Path, control: ControlFile) -> dict[Path, Path]:
+    """Make the folder that kbuild works in; each copy of a source, and what it is a copy of."""
+    work.mkdir()
+    (work / "Kbuild").write_text(_KBUILD.format(name=control.name))
+    sources: dict[Path, Path] = {}
+    for place, file in control_sources(control.source, CONTROLS).items():
+        own = file == control.source.resolve()
+        copy = work / (f"{control.name}.c" if own else place)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+        sources[copy] = control.source if own else file
+    return sources
+
+
+def _failure(
+    kernel: GuestKernel,
+    control: ControlFile,
+    work: Path,
+    sources: Mapping[Path, Path],
+    errors: str,
+) -> ConfigError | HostError:
+    """What went wrong, by what make and its programs have written to standard error."""
+    where = f"as a module of the kernel {kernel.release} of virtual time"
+    if compiler := _COMPILER.search(errors):
+        # Releases differ in whether they name files from the folder that they work in.
+        named = sources.get(work / compiler["file"], compiler["file"])
+        return ConfigError(f"{named}:{compiler['place']}: {compiler['what']} ({where})")
+    if linker := _LINKER.search(errors):
+        return ConfigError(f"{control.source}: {linker['symbol']} is not there ({where})")
+    return PrerequisiteError(f"{control.source}: not built {where}: {_first_words(errors)}")
+
+
+def _first_words(errors: str) -> str:
+    """The first line that is no warning and not the continuation of one."""
+    lines = [line for line in errors.splitlines() if line.strip("* ") and line[0] != " "]
+    return next((line for line in lines if "warning" not in line.lower()), "make failed")

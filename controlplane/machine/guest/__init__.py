@@ -1,0 +1,1 @@
+"""Guests: virtual machines in virtual time, one for each trial."""

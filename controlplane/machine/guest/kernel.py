@@ -1,0 +1,182 @@
+"""The process on this machine that is a guest: a User-Mode Linux kernel with our library."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...contract.errors import HostError, PrerequisiteError
+from ...contract.testbed import Testbed
+from ..kernels.cache import GuestKernel, find_kernel
+from ..paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY, built
+from ..process import command
+from ..process.managed import Process
+from ..process.table import ProcessRegister, end_descendants
+from .memory import MEMORY_FOLDER
+
+START_TIME_NS = 10**18
+"""Of the guest's wall clock: a fixed one, for results depend on it."""
+PANIC = "Kernel panic"
+WRAPPERS = ("setpriv", "env", "prlimit", "choom", "taskset", "setarch")
+"""The programs that a kernel is started through."""
+KILLED_FIRST = 1000
+"""Where memory runs out, the kernel's OOM killer takes a guest before anything else: one attempt at
+one trial is lost with it, and not the run."""
+
+
+@dataclass(frozen=True)
+class GuestSettings:
+    """How a guest is started.
+
+    Attributes:
+        kernel: Its kernel.
+        seed: Of everything random in it.
+        config: The data plane's configuration file.
+        scratch: Where its own files go.
+        memory_bytes: Its memory: whole MiB.
+        core: The core that it is pinned to; None: every core.
+    """
+
+    kernel: GuestKernel
+    seed: int
+    config: Path
+    scratch: Path
+    memory_bytes: int
+    core: int | None
+
+
+class KernelProcess(Process):
+    """A guest's kernel; its standard error is the guest's console.
+
+    Args:
+        settings: How it is started.
+        state: File that lists it as ours.
+        log_path: Where its console goes.
+    """
+
+    def __init__(self, settings: GuestSettings, state: ProcessRegister, log_path: Path) -> None:
+        self._panic = ""
+        super().__init__("guest", kernel_command(settings), state, log_path)
+
+    def _finish(self, code: int) -> None:
+        # One that ends while it boots may leave a program behind that it has stopped.
+        if self._child is not None:
+            end_descendants(self._child)
+        super()._finish(code)
+
+    def _take_word(self, line: str) -> None:
+        if PANIC in line and not self._panic:
+            self._panic = PANIC + line.partition(PANIC)[2].rstrip()
+        super()._take_word(line)
+
+    def _cause(self) -> str:
+        return self._panic or super()._cause()
+
+
+def kernel_command(settings: GuestSettings) -> list[str]:
+    """The command line of a guest.
+
+    A core file of a crashed kernel would be as large as the guest's memory: there is none.
+    """
+    scratch = settings.scratch
+    variables = [f"NASHBED_SEED={settings.seed}", f"TMPDIR={MEMORY_FOLDER}", f"HOME={scratch}"]
+    pinned = [] if settings.core is None else ["taskset", "-c", str(settings.core)]
+    return [
+        *("env", *variables, "prlimit", "--core=0", "choom", "-n", str(KILLED_FIRST), "--"),
+        *(*pinned, "setarch", "-R"),
+        str(settings.kernel.binary),
+        f"mem={settings.memory_bytes // 2**20}M",
+        *("time-travel=inf-cpu", f"time-travel-start={START_TIME_NS}"),
+        *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"),
+        *("quiet", "con=null", "con0=null,fd:2", f"uml_dir={scratch}"),
+        f"init={built(GUEST_INIT)}",
+        f"nashbed={built(VIRTUAL_LIBRARY)}:{settings.config}",
+    ]
+
+
+GUEST_MEMORY_BYTES = 300 * 10**6
+"""What a guest really uses of its memory, at 1 Gbit/s."""
+YAMA_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+NOBODY = "3"
+"""Yama's scope in which nobody may trace."""
+TRACE_ME = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(os.strerror(ctypes.get_errno()) if libc.ptrace(0, 0, 0, 0) else 0)
+"""
+TRACE_TIMEOUT_S = 20.0
+
+
+def check_guests(testbed: Testbed) -> None:
+    """Check everything that guests need of this machine.
+
+    Raises:
+        HostError: Something is missing; the message says what to do.
+    """
+    require_wrappers()
+    find_kernel(testbed.virtual.kernel)
+    for program in (VIRTUAL_LIBRARY, GUEST_INIT, FLOWS):
+        built(program)
+    require_memory(MEMORY_FOLDER)
+    require_tracing(YAMA_SCOPE)
+
+
+def require_wrappers() -> None:
+    """Raise HostError when a program that a guest is started through is missing."""
+    missing = [program for program in WRAPPERS if shutil.which(program) is None]
+    if missing:
+        raise PrerequisiteError(
+            f"not installed: {', '.join(missing)}; `apt install util-linux coreutils`"
+        )
+
+
+def require_memory(folder: Path) -> None:
+    """Raise HostError when no guest's memory can be kept in a folder.
+
+    It is a file without a name there, mapped so that the guest's programs can be executed.
+    """
+    try:
+        status = os.statvfs(folder)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"{folder}: {error.strerror}; guests keep their memory there"
+        ) from error
+    if status.f_flag & os.ST_NOEXEC:
+        raise PrerequisiteError(
+            f"{folder}: mounted noexec, but guests execute what is in their memory there; "
+            f"`mount -o remount,exec {folder}`"
+        )
+    free = status.f_bavail * status.f_frsize
+    if free < GUEST_MEMORY_BYTES:
+        raise HostError(
+            f"{folder}: {free / 1e6:.0f} MB free, a guest needs about "
+            f"{GUEST_MEMORY_BYTES / 1e6:.0f} MB; `mount -o remount,size=2G {folder}`, or "
+            "`--shm-size=2g` for a container"
+        )
+
+
+def require_tracing(scope: Path) -> None:
+    """Raise HostError when no process may be traced: a kernel traces its guest's programs.
+
+    Args:
+        scope: Yama's setting; there is none where Yama is not in the kernel.
+    """
+    try:
+        forbidden = scope.read_text().strip() == NOBODY
+    except OSError:
+        forbidden = False
+    if forbidden:
+        raise PrerequisiteError(
+            f"{scope} is {NOBODY}: no process may be traced; write 1 and restart"
+        )
+    args = [sys.executable, "-I", "-S", "-c", TRACE_ME]
+    done = command.attempt(args, timeout_s=TRACE_TIMEOUT_S)
+    if done.code != 0:
+        reason = (done.err.strip().splitlines() or [f"exit code {done.code}"])[-1]
+        raise PrerequisiteError(
+            f"ptrace: {reason}; guests need it: start the container with `--cap-add=SYS_PTRACE` "
+            "or a seccomp profile that allows ptrace"
+        )

@@ -1,0 +1,141 @@
+"""The folder of a session in virtual time: private, short in its path, and never left behind.
+
+Sessions of any number of runs stand side by side in one folder of this user's; each has a state
+file there, as runs in real time have theirs in /run/nashbed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import stat
+import tempfile
+import threading
+from pathlib import Path
+
+from ...contract.errors import PrerequisiteError
+from ...store.staging import remove_stale
+from ..host import runs
+from ..host.runs import RunState, StateFile, own_state, read_states
+from ..log import LOG
+
+SOCKET_PATH_BYTES = 107
+"""The longest path of a UNIX socket."""
+LONGEST_NAME = "control.sock"
+
+_numbers = itertools.count()
+
+
+def guests_folder() -> Path:
+    """The folder of all sessions of this user."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    place = runtime if runtime and os.access(runtime, os.W_OK) else tempfile.gettempdir()
+    return Path(place) / f"nashbed-{os.geteuid()}"
+
+
+def open_scratch(folder: Path, run_id: str, run_dir: Path) -> StateFile:
+    """Make a session's folder, once those of sessions that are gone are removed.
+
+    Args:
+        folder: The folder of all sessions.
+        run_id: Part of the session's name.
+        run_dir: Whose session it is.
+
+    Returns:
+        The state file, which names the folder.
+    """
+    make_private(folder)
+    remove_dead_sessions(folder)
+    name = f"{run_id}-{os.getpid()}-{next(_numbers)}"
+    scratch = folder / name
+    if len(os.fsencode(scratch / LONGEST_NAME)) > SOCKET_PATH_BYTES:
+        raise PrerequisiteError(
+            f"{scratch}: too long a path for UNIX sockets; set XDG_RUNTIME_DIR or TMPDIR to a "
+            "shorter one"
+        )
+    state = own_state(name, run_dir).model_copy(update={"scratch": str(scratch)})
+    state_file = StateFile(state, folder)
+    scratch.mkdir(mode=0o700)
+    return state_file
+
+
+def remove_dead_sessions(folder: Path) -> list[RunState]:
+    """Remove what sessions of processes that are gone have left; returns those sessions.
+
+    Args:
+        folder: The folder of all sessions.
+
+    Raises:
+        HostError: Something cannot be removed, or the folder is another user's.
+    """
+    if folder.exists():
+        _require_own(folder)
+    remove_stale(folder)
+    dead = []
+    for path, state in read_states(folder):
+        # The state of a session that is being closed elsewhere may be gone in between.
+        if state is None or state.is_alive():
+            continue
+        LOG.warning("removing what the dead run in %s left behind", state.run_dir)
+        runs.require_removed(state)
+        path.unlink(missing_ok=True)
+        dead.append(state)
+    return dead
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, for this user alone.
+
+    Raises:
+        HostError: It cannot be made, or is another user's.
+    """
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"{folder}: {error.strerror}; set XDG_RUNTIME_DIR or TMPDIR"
+        ) from error
+    _require_own(folder)
+
+
+def _require_own(folder: Path) -> None:
+    """Others may write to the folder around it: refuse one that is theirs."""
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise PrerequisiteError(
+            f"{folder}: not a folder of this user; remove it, or set XDG_RUNTIME_DIR"
+        )
+
+
+_held: dict[int, int] = {}
+"""Thread of this process -> the core that it has claimed, which it keeps to the process's end."""
+
+
+def claim_core(folder: Path | None = None) -> int | None:
+    """The core of this thread: the one that it has, or one that nobody has claimed.
+
+    Args:
+        folder: Of the lock files; None: this user's own.
+
+    Returns:
+        The core; None where all are claimed.
+
+    Raises:
+        HostError: The folder is another user's.
+    """
+    me = threading.get_ident()
+    if me in _held:
+        return _held[me]
+    folder = folder or guests_folder()
+    make_private(folder)
+    for core in sorted(os.sched_getaffinity(0)):
+        file = os.open(folder / f"core-{core}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            continue
+        _held[me] = core
+        return core
+    return None

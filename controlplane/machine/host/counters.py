@@ -1,0 +1,301 @@
+"""What a host's kernel counts of segments that it threw away, and of what ran short in it.
+
+The names are those of /proc/net/netstat and /proc/net/snmp (net/ipv4/proc.c of Linux 6.x). The
+counters are a network namespace's, so of all lanes of a run. A kernel that does not have one of
+them does not lose packets that way, or does not tell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from ...contract.capacity import CoreShares
+from ...contract.strain import CoreLoad, HostStrain
+from ..process.table import stat_fields, threads_named
+
+FILES = ("/proc/net/netstat", "/proc/net/snmp")
+
+LOSSES = {
+    "TcpExt": (
+        "TCPBacklogDrop",  # the socket was in use, and its backlog was full
+        "PFMemallocDrop",  # the segment had been stored in memory that is kept for emergencies
+        "TCPRcvQDrop",  # no memory for a segment that was next
+        "TCPOFODrop",  # no memory for a segment that came before its turn
+        "TCPZeroWindowDrop",  # the receive window was closed
+        "BeyondWindow",  # it lay behind the receive window
+        "RcvPruned",  # nothing could be pruned any more, so the segment was
+        "OfoPruned",  # segments that had come before their turn were thrown away again
+        "PAWSEstab",  # its timestamp was older than the last one
+        "ListenDrops",  # a connection that was asked for
+    ),
+    "Ip": ("InHdrErrors", "InDiscards", "OutDiscards"),
+    "Tcp": ("InErrs",),  # a wrong checksum or header
+}
+"""A packet or more was lost each time. Not among them are frames that were for nobody here
+(InAddrErrors, IPReversePathFilter), as load generators send them. RcvPruned goes with TCPRcvQDrop
+or TCPOFODrop, and OfoPruned is for several segments: the sum is no number of packets."""
+
+PRESSURE = {
+    "TcpExt": (
+        "PruneCalled",  # a receive buffer was full, and was tidied up
+        "TCPRcvCollapsed",  # segments that were copied together to save memory
+        "TCPMemoryPressures",  # the memory of all sockets went above the second value of tcp_mem
+        "TCPMemoryPressuresChrono",  # for how long, in ms
+        "TCPAbortOnMemory",  # a connection that was ended for want of memory
+        "TCPWqueueTooBig",  # a segment could not be split: the send queue was too large
+        "TCPRetransFail",  # a retransmission that the host's own queue or memory refused for now
+        "TCPSpuriousRtxHostQueues",  # a retransmission left out: the first copy was still waiting
+    ),
+}
+"""Nothing was lost, but TCP acts on it: smaller windows, later retransmissions."""
+
+
+def lost(host: str, text: str) -> dict[str, int]:
+    """What meant a lost packet, by host and counter.
+
+    Args:
+        host: Whose counters they are.
+        text: FILES, one behind the other.
+    """
+    return _chosen(host, text, LOSSES)
+
+
+def strained(host: str, text: str) -> dict[str, int]:
+    """What meant pressure without a loss, by host and counter.
+
+    Args:
+        host: Whose counters they are.
+        text: FILES, one behind the other.
+    """
+    return _chosen(host, text, PRESSURE)
+
+
+def _chosen(host: str, text: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    counters = parse(text)
+    return {
+        f"{host} {name}": counters[protocol][name]
+        for protocol, names in wanted.items()
+        for name in names
+        if name in counters.get(protocol, {})
+    }
+
+
+def parse(text: str) -> dict[str, dict[str, int]]:
+    """Counters by protocol and name.
+
+    Args:
+        text: Pairs of lines, `Protocol: names` and `Protocol: values`.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for names, values in pairwise(text.splitlines()):
+        protocol, _, named = names.partition(":")
+        same, _, counted = values.partition(":")
+        if protocol == same and protocol not in found:
+            numbers = (int(value) for value in counted.split())
+            found[protocol] = dict(zip(named.split(), numbers, strict=True))
+    return found
+
+
+SOFTNET = Path("/proc/net/softnet_stat")
+_DROPPED, _SQUEEZED, _WAITING, _CORE = 1, 2, 11, 12
+"""Columns of softnet_stat, in hexadecimal; the last two came with Linux 5.10."""
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """A core's line of softnet_stat.
+
+    Attributes:
+        dropped: Packets for which its backlog had no room.
+        squeezed: How often its budget of time or packets was used up before its work was done.
+        waiting: Packets in the backlog now.
+    """
+
+    dropped: int
+    squeezed: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class KernelCounts:
+    """Everything since boot that a trial's load is the difference of, by core.
+
+    Attributes:
+        backlogs: What softnet_stat says.
+        ksoftirqd_ns: Processor time of each core's ksoftirqd.
+        ticks: What /proc/stat says.
+    """
+
+    backlogs: dict[int, Backlog]
+    ksoftirqd_ns: dict[int, int]
+    ticks: Ticks
+
+
+def read_kernel_counts() -> KernelCounts:
+    """The counts as they are now."""
+    return KernelCounts(
+        read_backlogs(SOFTNET.read_text()),
+        {core: cpu_time(pid).total_ns for core, pid in _ksoftirqd().items()},
+        read_ticks(),
+    )
+
+
+@cache
+def _ksoftirqd() -> dict[int, int]:
+    """Core -> process id of its ksoftirqd; they live as long as the kernel."""
+    named = threads_named("ksoftirqd/")
+    return {int(name.rpartition("/")[2]): pid for name, pid in named.items()}
+
+
+def read_backlogs(text: str) -> dict[int, Backlog]:
+    """The backlog of each core.
+
+    Args:
+        text: Content of softnet_stat.
+    """
+    found = {}
+    for row, line in enumerate(text.splitlines()):
+        values = [int(value, 16) for value in line.split()]
+        told = len(values) > _CORE
+        found[values[_CORE] if told else row] = Backlog(
+            values[_DROPPED], values[_SQUEEZED], values[_WAITING] if told else 0
+        )
+    return found
+
+
+def load_between(
+    before: KernelCounts, after: KernelCounts, flow_cores: Iterable[int]
+) -> tuple[CoreLoad, ...]:
+    """The load of each core in between; one without a tick in that time is left out.
+
+    Args:
+        before: The counts at the beginning.
+        after: Those at the end.
+        flow_cores: The cores that work for the flows.
+    """
+    working = set(flow_cores)
+    return tuple(
+        CoreLoad(
+            core=share.core,
+            flows=share.core in working,
+            squeezed=late.squeezed - early.squeezed,
+            dropped=late.dropped - early.dropped,
+            waiting=late.waiting,
+            ksoftirqd_ns=after.ksoftirqd_ns.get(share.core, 0)
+            - before.ksoftirqd_ns.get(share.core, 0),
+            softirq=round(share.softirq, 6),
+            steal=round(share.steal, 6),
+        )
+        for share in shares(before.ticks, after.ticks)
+        if (early := before.backlogs.get(share.core)) and (late := after.backlogs.get(share.core))
+    )
+
+
+STAT = Path("/proc/stat")
+TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
+
+Ticks = dict[int, tuple[int, ...]]
+"""Core -> ticks since boot: user, nice, system, idle, iowait, irq, softirq, steal."""
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Processor time of a process, all its threads together, in steps of 10 ms.
+
+    Attributes:
+        user_ns: In its own code.
+        system_ns: In the kernel, for it; with what interrupted it there.
+    """
+
+    user_ns: int = 0
+    system_ns: int = 0
+
+    @property
+    def total_ns(self) -> int:
+        """Both."""
+        return self.user_ns + self.system_ns
+
+    def __add__(self, other: CpuTime) -> CpuTime:
+        return CpuTime(self.user_ns + other.user_ns, self.system_ns + other.system_ns)
+
+    def __sub__(self, other: CpuTime) -> CpuTime:
+        return CpuTime(self.user_ns - other.user_ns, self.system_ns - other.system_ns)
+
+
+def cpu_time(pid: int) -> CpuTime:
+    """Processor time of a process so far; nothing when there is none."""
+    fields = stat_fields(pid)
+    if fields is None:
+        return CpuTime()
+    return CpuTime(int(fields[11]) * TICK_NS, int(fields[12]) * TICK_NS)
+
+
+def read_ticks(text: str | None = None) -> Ticks:
+    """Ticks of every core that is online.
+
+    Args:
+        text: Content of /proc/stat; None: it is read.
+    """
+    ticks: Ticks = {}
+    for line in (STAT.read_text() if text is None else text).splitlines():
+        name, *values = line.split()
+        if name.startswith("cpu") and name[3:].isdigit():
+            # Guests' time, in the last two fields, is in user and nice already.
+            ticks[int(name[3:])] = tuple(int(value) for value in values[:8])
+    return ticks
+
+
+def shares(before: Ticks, after: Ticks) -> tuple[CoreShares, ...]:
+    """What each core did in between; cores without a tick are left out."""
+    cores = []
+    for core in sorted(before.keys() & after.keys()):
+        ticks = [b - a for a, b in zip(before[core], after[core], strict=True)]
+        whole = sum(ticks)
+        if whole <= 0:
+            continue
+        user, nice, system, idle, iowait, irq, softirq, steal = (tick / whole for tick in ticks)
+        cores.append(
+            CoreShares(
+                core=core,
+                user=user + nice,
+                system=system,
+                softirq=irq + softirq,
+                idle=idle + iowait,
+                steal=steal,
+            )
+        )
+    return tuple(cores)
+
+
+@dataclass(frozen=True)
+class StrainCounts:
+    """Counts so far; the difference of two is a trial's.
+
+    Attributes:
+        pressure: Of memory and queues that ran short, by host and counter.
+        kernel: Of the kernel's work, by core; None in virtual time.
+        flow_cores: The cores that work for the flows.
+    """
+
+    pressure: dict[str, int]
+    kernel: KernelCounts | None = None
+    flow_cores: tuple[int, ...] = ()
+
+
+def strain_between(before: StrainCounts, after: StrainCounts) -> HostStrain:
+    """What strained the hosts in between.
+
+    Args:
+        before: The counts at the beginning.
+        after: Those at the end.
+    """
+    cores = None
+    if before.kernel is not None and after.kernel is not None:
+        cores = load_between(before.kernel, after.kernel, after.flow_cores)
+    pressure = {name: n - before.pressure.get(name, 0) for name, n in after.pressure.items()}
+    return HostStrain(pressure=pressure, cores=cores)

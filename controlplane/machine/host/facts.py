@@ -1,0 +1,178 @@
+"""Facts about the machine for the manifest."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ...contract.errors import HostError
+from ..paths import ROOT
+from ..process import command
+from ..process.command import Completed
+
+_PACKAGES = ("nashbed", "numpy", "pyarrow", "pydantic", "polars", "scipy")
+
+
+def _first_line(path: str) -> str:
+    try:
+        return Path(path).read_text().splitlines()[0].strip()
+    except (OSError, IndexError):
+        return "unknown"
+
+
+def clocksource() -> str:
+    """The kernel's current clock source."""
+    return _first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+
+
+def kernel() -> str:
+    """Kernel release and build."""
+    return f"{platform.release()} {platform.version()}"
+
+
+def cpu() -> str:
+    """CPU model and number of cores."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+
+
+def software() -> dict[str, str]:
+    """Versions of what computes."""
+    from importlib import metadata  # noqa: PLC0415 - slow to import
+
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions
+
+
+def git(root: Path = ROOT) -> dict[str, str]:
+    """Commit and state of the checkout; empty outside a git checkout, and without git."""
+    if not (root / ".git").exists() or shutil.which("git") is None:
+        return {}
+    commit = command.attempt(["git", "-C", str(root), "rev-parse", "HEAD"])
+    status = command.attempt(["git", "-C", str(root), "status", "--porcelain"])
+    if commit.code != 0:
+        return {}
+    return {"commit": commit.out.strip(), "tree": "modified" if status.out.strip() else "clean"}
+
+
+def host() -> dict[str, str]:
+    """Everything else worth keeping."""
+    governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    return {
+        "machine": platform.machine(),
+        "hostname": platform.node(),
+        "governor": _first_line(governor),
+        "isolated_cores": _first_line("/sys/devices/system/cpu/isolated"),
+        "available_congestion_controls": _first_line(
+            "/proc/sys/net/ipv4/tcp_available_congestion_control"
+        ),
+    }
+
+
+def softnet() -> dict[str, int]:
+    """Losses of the kernel's receive path over all cores (packets, and budget squeezes)."""
+    rows = [line.split() for line in Path("/proc/net/softnet_stat").read_text().splitlines()]
+    return {"dropped": sum(int(row[1], 16) for row in rows)}
+
+
+def utc_now() -> str:
+    """Wall-clock time (ISO 8601, UTC)."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+TIMEOUT_S = 5.0
+DATA_SETS = ("PORT_DATA_SET", "TIME_STATUS_NP", "CURRENT_DATA_SET")
+WANTED = {
+    "portState": "port_state",
+    "master_offset": "offset_ns",
+    "gmPresent": "grandmaster_present",
+    "gmIdentity": "grandmaster",
+    "meanPathDelay": "path_delay_ns",
+    "stepsRemoved": "steps_removed",
+}
+"""pmc's name -> ours; all values are text."""
+
+
+def ptp_state() -> dict[str, str]:
+    """What ptp4l says about its clock; `state` is synchronised, running or absent.
+
+    Never fails: PTP is optional, and its absence is worth recording.
+    """
+    if shutil.which("pmc") is None:
+        return {"state": "absent", "detail": "pmc (linuxptp) is not installed"}
+    queries = [f"GET {name}" for name in DATA_SETS]
+    try:
+        done = command.attempt(["pmc", "-u", "-b", "0", *queries], timeout_s=TIMEOUT_S)
+    except HostError as error:
+        return {"state": "absent", "detail": error.message}
+    return _read(done)
+
+
+def _read(done: Completed) -> dict[str, str]:
+    """Lines of `name value`; without an answer from ptp4l there are none."""
+    fields: dict[str, str] = {}
+    for line in done.out.splitlines():
+        name, _, value = line.strip().partition(" ")
+        if name in WANTED and value.strip():
+            fields[WANTED[name]] = value.strip()
+    if not fields:
+        return {"state": "absent", "detail": "ptp4l does not answer pmc"}
+    synchronised = fields.get("port_state") in ("SLAVE", "MASTER", "GRAND_MASTER")
+    return {"state": "synchronised" if synchronised else "running", **fields}
+
+
+_RELEASE = re.compile(r"\b\d+(?:\.\d+){2,}\S*")
+_COMMIT = re.compile(r"SHA: (\w+)")
+_STAMP = re.compile(r"sources sha256:\w+ (\S+) (\w+)")
+STAMP_BYTES = 512
+"""An artefact begins with its stamp."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program on PATH.
+
+    Attributes:
+        path: Where it is.
+        release: Its version; empty where it does not say.
+        commit: The commit it was built from; empty where it does not say.
+    """
+
+    path: str
+    release: str
+    commit: str
+
+
+def find_tool(program: str) -> Tool | None:
+    """A program on PATH with its version; None where it is not there."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        done = command.attempt([path, "--version"])
+    except HostError:
+        return Tool(path, "", "")
+    words = done.out + done.err if done.code == 0 else ""
+    release, commit = _RELEASE.search(words), _COMMIT.search(words)
+    return Tool(path, release[0] if release else "", commit[1] if commit else "")
+
+
+def compiled_by(artefact: Path) -> str:
+    """The commit of the compiler that made a committed artefact; empty where it does not say."""
+    try:
+        with artefact.open("rb") as file:
+            stamp = _STAMP.search(file.read(STAMP_BYTES).decode(errors="replace"))
+    except OSError:
+        return ""
+    return stamp[2] if stamp else ""

@@ -1,0 +1,284 @@
+"""A session in real time: this machine, with network namespaces as hosts."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...contract.errors import HostError, TargetError
+from ...contract.testbed import Nic
+from ..controls.loader import RegisteredControls
+from ..log import LOG
+from ..paths import DATAPLANE, FLOWS, PROBE, built
+from ..process import command
+from ..process.clock import SYSTEM_CLOCK, Clock
+from ..process.command import Completed
+from ..process.managed import ManagedProcess, Process, json_event
+from . import facts, namespaces, preflight, runs
+from .cores import plan_shield, raise_shield
+from .counters import StrainCounts, lost, read_kernel_counts, strained
+from .layout import Layout, Side, make_layout
+from .nics import look_at, plan_backlog, raise_backlog
+from .programs import (
+    connect_switch,
+    favour_group,
+    forwarder_command,
+    forwarder_event,
+    switch_command,
+)
+from .runs import STATE_DIR, RunState, StateFile, admission, own_state
+from .session import (
+    PathEnds,
+    Session,
+    SessionRequest,
+    capture_command,
+    host_sysctls,
+    leave_core,
+    require_running,
+)
+
+
+class LocalSession(Session):
+    """This machine, with network namespaces as hosts.
+
+    Args:
+        request: What is needed.
+    """
+
+    def __init__(self, request: SessionRequest) -> None:
+        self._run_id = request.run_id
+        self._run_dir = request.folder
+        self._testbed = request.testbed
+        self._controls = request.controls
+        cores = os.cpu_count() or 1
+        self.layout: Layout = make_layout(
+            request.run_id, request.testbed, cores, request.lanes, request.groups
+        )
+        self._sysctls = host_sysctls(request.window_bytes, request.hosts)
+        self._registered: RegisteredControls | None = None
+        self._state: StateFile | None = None
+        self._processes: list[ManagedProcess] = []
+        self._switch: ManagedProcess | None = None
+        self._affinity: set[int] | None = None
+
+    @property
+    def scratch(self) -> Path:
+        """Directory of sockets and generated files."""
+        return STATE_DIR / self._run_id
+
+    @property
+    def sysctls(self) -> dict[str, str]:
+        """Settings of the hosts' namespaces."""
+        return self._sysctls
+
+    @property
+    def clock(self) -> Clock:
+        """This machine's clock."""
+        return SYSTEM_CLOCK
+
+    def open(self) -> None:
+        """Check the machine, remove dead runs, make the namespaces."""
+        preflight.check_before_cleanup(self._testbed)
+        with admission(STATE_DIR):
+            runs.remove_dead_runs()
+            preflight.require_huge_pages(self._testbed)
+            namespaces.refuse_foreign(self.layout)
+            state = self._write_state()
+        self._affinity = leave_core(self._testbed.dataplane.core)
+        self._prepare_kernel(state)
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        namespaces.create(self.layout)
+        self._register_controls()
+
+    def _register_controls(self) -> None:
+        """Give the kernel the controls that it does not have; it forgets them with the process."""
+        if self._controls:
+            self._registered = RegisteredControls(self._controls, self._state)
+
+    @property
+    def control_maps(self) -> Mapping[str, int]:
+        """Congestion control -> id of the eBPF map with its state."""
+        return self._registered.maps if self._registered is not None else {}
+
+    def _write_state(self) -> RunState:
+        layout, dataplane = self.layout, self._testbed.dataplane
+        veths = [(s.namespace, s.interface) for s in layout.sides if s.mac]
+        veths += [(layout.dp, cable.dp) for cable in layout.cables]
+        nics = [look_at(s.interface, s.namespace) for s in layout.sides if s.is_nic]
+        state = own_state(self._run_id, self._run_dir).model_copy(
+            update={
+                "namespaces": layout.namespaces,
+                "interfaces": tuple(veths),
+                "nics": tuple(nics),
+                "scratch": str(self.scratch),
+                "shield": plan_shield(dataplane.core) if dataplane.shield else None,
+                "backlog": plan_backlog(),
+            }
+        )
+        self._state = StateFile(state)
+        return state
+
+    def _prepare_kernel(self, state: RunState) -> None:
+        """Change what is the whole machine's; the state file says how it was."""
+        if state.shield:
+            raise_shield(state.shield)
+        if state.backlog:
+            raise_backlog(state.backlog)
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """The data plane's `ports` configuration."""
+        interfaces = {
+            "senders": self.layout.senders.peer or self.layout.senders.interface,
+            "receivers": self.layout.receivers.peer or self.layout.receivers.interface,
+            **{cable.port: cable.dp for cable in self.layout.cables},
+        }
+        return {
+            name: {"driver": "pci", "address": port.address}
+            if isinstance(port, Nic)
+            else {"driver": port.driver, "iface": interfaces[name]}
+            for name, port in self._testbed.cabling.of_dataplane().items()
+        }
+
+    def start_dataplane(self, config: Path) -> ManagedProcess:
+        """Start the data plane in its namespace."""
+        args = [str(built(DATAPLANE)), "--config", str(config)]
+        log = self._run_dir / "dataplane.log"
+        return self._start("dataplane", self.layout.dp, args, log)
+
+    def start_forwarder(self, devices: Sequence[str]) -> ManagedProcess:
+        """Start dpdk-testpmd in the data plane's namespace and place.
+
+        Raises:
+            HostError: It is not installed.
+        """
+        preflight.require_forwarder()
+        args = forwarder_command(self._testbed.dataplane, devices)
+        log = self._run_dir / "testpmd.log"
+        return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
+
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
+        """Start the switch program in its namespace, off the packet loop's core."""
+        args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
+        self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
+        favour_group(self._switch.pid)
+        return self._switch
+
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        """A connection to the switch program's control port, as soon as it answers."""
+        if self._switch is None:
+            raise TargetError("switch: not started")
+        return connect_switch(self._testbed, self.layout, self._switch, timeout_s)
+
+    def connect_hosts(self) -> None:
+        """Finish the hosts' interfaces once the data plane is up."""
+        namespaces.adopt_taps(self.layout)
+        namespaces.configure(self.layout, self._sysctls)
+
+    def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
+        """Start a flow generator in a side's namespace, off the packet loop's core."""
+        namespace = self.layout.senders if side == "snd" else self.layout.receivers
+        role = "sender" if side == "snd" else "sink"
+        args = [str(built(FLOWS)), "--config", str(config)]
+        return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
+
+    def start_capture(self, lane: int, path: Path, side: Side = "snd") -> ManagedProcess:
+        """Capture the headers of a lane's segments at a side's interface.
+
+        Raises:
+            HostError: tcpdump is not installed.
+        """
+        preflight.require_capture()
+        host = self.layout.senders if side == "snd" else self.layout.receivers
+        args = capture_command(host.interface, lane, path)
+        return self._start(f"capture of lane {lane} ({side})", host.namespace, args, None)
+
+    def start_probe(self, side: Side, config: Path) -> ManagedProcess:
+        """Start nashbed-probe in a side's namespace."""
+        host = self.layout.senders if side == "snd" else self.layout.receivers
+        args = [str(built(PROBE)), "--config", str(config)]
+        return self._start(f"probe ({side})", host.namespace, args, None)
+
+    def run_beside_senders(
+        self, args: Sequence[str], text: str | None, timeout_s: float
+    ) -> Completed:
+        """Run a load generator in the senders' namespace to its end."""
+        wrapped = ["ip", "netns", "exec", self.layout.senders.namespace, *args]
+        return command.attempt(wrapped, text=text, timeout_s=timeout_s)
+
+    @property
+    def path_ends(self) -> PathEnds:
+        """The senders' interface and both hardware addresses."""
+        senders, receivers = self.layout.sides
+        return PathEnds(
+            senders.interface,
+            namespaces.hardware_address(senders),
+            namespaces.hardware_address(receivers),
+        )
+
+    def _start(
+        self,
+        name: str,
+        namespace: str,
+        args: list[str],
+        log: Path | None,
+        read_event: Callable[[str], dict[str, Any] | None] = json_event,
+    ) -> ManagedProcess:
+        wrapped = ["ip", "netns", "exec", namespace, *args]
+        process = Process(name, wrapped, self._state, log, read_event)
+        self._processes.append(process)
+        return process
+
+    def require_targets(self) -> None:
+        """Raise the failure of a program of the target, or of the controls', that has ended."""
+        require_running(self._processes)
+        if self._registered is not None:
+            self._registered.require_held()
+
+    def host_losses(self) -> dict[str, int]:
+        """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
+        losses = {f"softnet_{k}": v for k, v in facts.softnet().items()}
+        for side in self.layout.sides:
+            counts = namespaces.link_losses(side.namespace, side.interface)
+            losses |= {f"{side.interface}_{k}": v for k, v in counts.items()}
+            if side.peer:
+                counts = namespaces.link_losses(side.peer_namespace, side.peer)
+                losses |= {f"{side.peer}_{k}": v for k, v in counts.items()}
+        for cable in self.layout.cables:
+            for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
+                counts = namespaces.link_losses(namespace, end)
+                losses |= {f"{end}_{k}": v for k, v in counts.items()}
+        for name in self.layout.namespaces:
+            losses |= namespaces.qdisc_drops(name)
+        for side in self.layout.sides:
+            losses |= lost(side.side, namespaces.protocol_counters(side.namespace))
+        return losses
+
+    def host_strain(self) -> StrainCounts:
+        """What ran short in the hosts' namespaces, and the load of every core, so far."""
+        pressure: dict[str, int] = {}
+        for side in self.layout.sides:
+            pressure |= strained(side.side, namespaces.protocol_counters(side.namespace))
+        return StrainCounts(pressure, read_kernel_counts(), self.layout.cores)
+
+    def close(self) -> None:
+        """Give everything back; what cannot be removed is named in an error."""
+        for process in reversed(self._processes):
+            process.stop()
+        self._processes.clear()
+        if self._registered is not None:
+            self._registered.close()
+            self._registered = None
+        if self._affinity is not None:
+            os.sched_setaffinity(0, self._affinity)
+            self._affinity = None
+        if self._state is None:
+            return
+        left = runs.remove_run(self._state.state)
+        if left:
+            raise HostError(f"could not remove {', '.join(left)}")
+        self._state.remove()
+        self._state = None
+        LOG.info("restored the machine")

@@ -1,0 +1,223 @@
+"""NICs of this machine that a run takes: what they were before, and made so again.
+
+The state file has it before anything is changed, so that a run that was killed gives them back too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...contract.errors import HostError
+from ...contract.model import ContractModel
+from ..log import LOG
+from ..process import command
+
+
+class NicBefore(ContractModel):
+    """A NIC as it was before a run took it.
+
+    Attributes:
+        interface: Its interface.
+        origin: The network namespace that it was in; empty: the one without a name, of nashbed.
+        taken_to: The run's namespace that it is moved to.
+        up: Whether it was up.
+        mtu: Its MTU in bytes.
+        addresses: Its own addresses with their prefix lengths, which it loses on the way.
+        offloads: ethtool's features that can be switched, and whether they were wanted.
+        rps_cpus: Cores of each receive queue, as the kernel writes them.
+        qdisc: Kind of its root queueing discipline; its parameters are not kept.
+    """
+
+    interface: str
+    origin: str
+    taken_to: str
+    up: bool
+    mtu: int
+    addresses: tuple[str, ...]
+    offloads: dict[str, bool]
+    rps_cpus: dict[str, str]
+    qdisc: str
+
+
+def look_at(interface: str, taken_to: str) -> NicBefore:
+    """What a NIC is now.
+
+    Args:
+        interface: Its interface, in this process's namespace.
+        taken_to: The namespace that it is to be moved to.
+
+    Raises:
+        HostError: There is no such interface.
+    """
+    origin = command.run(["ip", "netns", "identify"]).out.strip()
+    shown = command.attempt(inside(origin, ["ip", "-j", "addr", "show", "dev", interface]))
+    if shown.code != 0:
+        raise HostError(
+            f"interface {interface}: not on this machine; correct `ports` in the testbed file"
+        )
+    [link] = (link for link in json.loads(shown.out) if link)
+    return NicBefore(
+        interface=interface,
+        origin=origin,
+        taken_to=taken_to,
+        up="UP" in link["flags"],
+        mtu=link["mtu"],
+        addresses=tuple(_own_addresses(link)),
+        offloads=_offloads(origin, interface),
+        rps_cpus=_rps_cpus(origin, interface),
+        qdisc=link.get("qdisc", ""),
+    )
+
+
+def give_back(nic: NicBefore) -> list[str]:
+    """Move a NIC back and make it what it was; returns what of it is still elsewhere.
+
+    A setting that its driver refuses is a warning: it must not keep other runs off the machine.
+    """
+    if _is_in(nic.taken_to, nic.interface):
+        target = nic.origin or str(os.getpid())
+        move = ["ip", "-n", nic.taken_to, "link", "set", nic.interface, "netns", target]
+        if command.attempt(move).code != 0:
+            return [f"interface {nic.interface} from network namespace {nic.taken_to}"]
+    elif not _is_in(nic.origin, nic.interface):
+        LOG.warning("interface %s is gone: nothing of it to restore", nic.interface)
+        return []
+    link = ["ip", "link", "set", nic.interface]
+    _restore(nic, [*link, "mtu", str(nic.mtu)])
+    _restore_offloads(nic)
+    _restore_rps(nic)
+    _restore(nic, [*link, "up" if nic.up else "down"])
+    for address in nic.addresses:
+        _restore(nic, ["ip", "addr", "replace", address, "dev", nic.interface])
+    _restore_qdisc(nic)
+    return []
+
+
+def inside(namespace: str, args: Sequence[str]) -> list[str]:
+    """A command line in a network namespace.
+
+    Args:
+        namespace: Its name; empty: that of this process.
+        args: The command.
+    """
+    return ["ip", "netns", "exec", namespace, *args] if namespace else list(args)
+
+
+def rps_files(namespace: str, interface: str) -> list[str]:
+    """The files that say which cores process what each receive queue of an interface received."""
+    queues = f"/sys/class/net/{interface}/queues"
+    names = command.run(inside(namespace, ["ls", queues])).out.split()
+    return [f"{queues}/{name}/rps_cpus" for name in names if name.startswith("rx-")]
+
+
+def _is_in(namespace: str, interface: str) -> bool:
+    shown = command.attempt(inside(namespace, ["ip", "link", "show", "dev", interface]))
+    return shown.code == 0
+
+
+def _own_addresses(link: Mapping[str, Any]) -> Iterable[str]:
+    """Addresses that somebody gave it: the kernel and DHCP clients make theirs again."""
+    for address in link.get("addr_info", ()):
+        if address.get("scope") == "global" and not address.get("dynamic"):
+            yield f"{address['local']}/{address['prefixlen']}"
+
+
+def _offloads(namespace: str, interface: str) -> dict[str, bool]:
+    told = command.run(inside(namespace, ["ethtool", "--json", "-k", interface])).out
+    [features] = json.loads(told)
+    return {
+        name: feature["requested"]
+        for name, feature in features.items()
+        if isinstance(feature, dict) and feature["requested"] is not None and not feature["fixed"]
+    }
+
+
+def _rps_cpus(namespace: str, interface: str) -> dict[str, str]:
+    files = rps_files(namespace, interface)
+    told = command.run(inside(namespace, ["cat", *files])).out.split() if files else []
+    return dict(zip(files, told, strict=True))
+
+
+def _restore_offloads(nic: NicBefore) -> None:
+    now = _offloads(nic.origin, nic.interface)
+    for name, wanted in nic.offloads.items():
+        if now.get(name) != wanted:
+            switch = "on" if wanted else "off"
+            _restore(nic, ["ethtool", "-K", nic.interface, name, switch])
+
+
+def _restore_rps(nic: NicBefore) -> None:
+    files: dict[str, list[str]] = defaultdict(list)
+    for file, cores in nic.rps_cpus.items():
+        files[cores].append(file)
+    for cores, of_cores in files.items():
+        _restore(nic, ["tee", *of_cores], cores + "\n")
+
+
+def _restore_qdisc(nic: NicBefore) -> None:
+    """Its root's kind; moving a NIC has given it the kernel's default."""
+    told = command.run(inside(nic.origin, ["ip", "-j", "link", "show", "dev", nic.interface])).out
+    if nic.qdisc and json.loads(told)[0].get("qdisc", "") != nic.qdisc:
+        root = ["dev", nic.interface, "root", nic.qdisc]
+        _restore(nic, ["tc", "qdisc", "replace", *root])
+
+
+def _restore(nic: NicBefore, args: Sequence[str], text: str | None = None) -> None:
+    done = command.attempt(inside(nic.origin, args), text=text)
+    if done.code != 0:
+        words = " ".join(args)
+        LOG.warning("interface %s is not as it was: `%s` failed", nic.interface, words)
+
+
+MAX_BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
+ROOM_PACKETS = 16384
+"""What comes in 0.2 s at 1 Gbit/s: longer than any pause that a trial passes with."""
+
+
+class RaisedBacklog(ContractModel):
+    """What a raised backlog changes, enough to undo it.
+
+    Attributes:
+        before: Packets that it took before.
+    """
+
+    before: int
+
+
+def plan_backlog() -> RaisedBacklog | None:
+    """What raising the backlog would change; None where it is large enough, or cannot be read."""
+    before = _packets()
+    return RaisedBacklog(before=before) if before is not None and before < ROOM_PACKETS else None
+
+
+def raise_backlog(backlog: RaisedBacklog) -> None:
+    """Make room; where that is not allowed, lost frames are counted and trials judged by them."""
+    if _write(ROOM_PACKETS):
+        LOG.info("backlog of each core: %d packets, before %d", ROOM_PACKETS, backlog.before)
+
+
+def lower_backlog(backlog: RaisedBacklog) -> None:
+    """Put back what was there, unless somebody else has changed it meanwhile."""
+    if _packets() == ROOM_PACKETS:
+        _write(backlog.before)
+
+
+def _packets() -> int | None:
+    try:
+        return int(MAX_BACKLOG.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _write(packets: int) -> bool:
+    try:
+        MAX_BACKLOG.write_text(f"{packets}\n")
+    except OSError as error:
+        LOG.warning("%s: cannot be set to %d: %s", MAX_BACKLOG, packets, error.strerror)
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""What is checked of the machine before anything is touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...contract.control import ControlFile
+from ...contract.errors import HostError, PrerequisiteError
+from ...contract.testbed import Testbed
+from ..controls.checks import require_free_names
+from ..controls.objects import object_of
+from ..paths import CONTROL_LOADER, DATAPLANE, FLOWS, built
+from . import runs
+from .programs import TESTPMD
+
+MEMINFO = Path("/proc/meminfo")
+TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
+SPARE_BYTES = 200_000_000
+
+
+def check_real_time(testbed: Testbed, controls: Sequence[ControlFile]) -> None:
+    """Check everything but the disk that a run in real time needs of the machine.
+
+    Args:
+        testbed: The testbed.
+        controls: Congestion controls that the kernel does not have.
+
+    Raises:
+        ConfigError: A control of the user's own does not compile.
+        HostError: Something is missing; the message says what to do.
+    """
+    check_before_cleanup(testbed)
+    runs.refuse_live_runs()
+    require_huge_pages(testbed)
+    built(DATAPLANE)
+    built(FLOWS)
+    if controls:
+        built(CONTROL_LOADER)
+        require_free_names(controls)
+    for control in controls:
+        object_of(control)
+
+
+def check_before_cleanup(testbed: Testbed) -> None:
+    """Check what no earlier run could be holding."""
+    require_root()
+    require_tools()
+    require_cores(testbed)
+    require_switch(testbed)
+
+
+def require_root() -> None:
+    """Raise HostError unless this is root."""
+    if os.geteuid() != 0:
+        raise PrerequisiteError(
+            "not root: network namespaces and AF_XDP need root; run it with sudo, or with "
+            "`--testbed virtual`, which needs none"
+        )
+
+
+def require_tools() -> None:
+    """Raise HostError for a command that is missing."""
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        raise PrerequisiteError(f"not installed: {', '.join(missing)}; run `make setup`")
+
+
+def require_capture() -> None:
+    """Raise HostError when tcpdump is missing; only `telemetry.capture: true` needs it."""
+    if shutil.which("tcpdump") is None:
+        raise PrerequisiteError(
+            "telemetry.capture needs tcpdump, which is not installed; `make setup`"
+        )
+
+
+def require_forwarder() -> None:
+    """Raise HostError when dpdk-testpmd is missing; only the comparison with it needs it."""
+    if shutil.which(TESTPMD) is None:
+        raise PrerequisiteError(
+            f"{TESTPMD}: not installed, and the comparison needs it; `apt install dpdk-dev`"
+        )
+
+
+def require_switch(testbed: Testbed) -> None:
+    """Raise HostError when the testbed's switch program is not on this machine."""
+    program = testbed.switch.local_program if testbed.switch else None
+    if program is not None and shutil.which(program) is None:
+        raise PrerequisiteError(
+            f"{program}: not on PATH, and testbed {testbed.name!r} runs it; it is part of "
+            "p4lang's behavioral-model: install package p4lang-bmv2, or set switch.program"
+        )
+
+
+def require_cores(testbed: Testbed) -> None:
+    """Raise HostError when the testbed file names a core that is not there."""
+    cores = os.cpu_count() or 1
+    for key in ("core", "service_core"):
+        core = getattr(testbed.dataplane, key)
+        if core >= cores:
+            raise PrerequisiteError(
+                f"testbed {testbed.name!r}: dataplane.{key} is {core}, but this machine has "
+                f"cores 0 to {cores - 1}"
+            )
+
+
+def free_huge_pages(meminfo: Path = MEMINFO) -> tuple[int, int]:
+    """Free huge pages and the size of one in bytes."""
+    fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+    size_kb = int(fields.get("Hugepagesize", "0 kB").split()[0])
+    return int(fields.get("HugePages_Free", "0")), size_kb * 1024
+
+
+def require_huge_pages(testbed: Testbed) -> None:
+    """Raise HostError when the testbed wants huge pages and too few are free."""
+    if not testbed.dataplane.huge_pages:
+        return
+    remedy = "run `make hugepages`, or set dataplane.huge_pages: false in the testbed file"
+    pages, size = free_huge_pages()
+    if pages * size < testbed.dataplane.memory.bytes:
+        raise PrerequisiteError(
+            f"{pages} huge pages of {size >> 20} MiB are free, "
+            f"{-(-testbed.dataplane.memory.bytes // max(size, 1))} are needed; {remedy}"
+        )
+
+
+def require_disk(folder: Path, needed_bytes: int) -> None:
+    """Raise HostError when the folder's file system has too little room."""
+    place = folder
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    if free < needed_bytes + SPARE_BYTES:
+        raise HostError(
+            f"{folder}: {free / 1e9:.1f} GB free, about {(needed_bytes + SPARE_BYTES) / 1e9:.1f} "
+            "GB needed; free some, use another --out, or keep fewer postcards "
+            "(telemetry.postcards)"
+        )

@@ -1,0 +1,225 @@
+"""A switch program on this machine: bmv2's simple_switch in a namespace of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import socket
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ...contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
+from ...contract.messages import EffectiveConfiguration, ErrorEvent, read_message
+from ...contract.switch_bmv2 import SwitchBmv2
+from ...contract.testbed import DataPlane, Testbed
+from ...store.staging import scratch_folder
+from ..process import command
+from ..process.clock import poll
+from ..process.command import Completed
+from ..process.managed import ManagedProcess
+from .layout import Layout
+
+CLONE_NEWNET = 0x40000000
+NETNS = Path("/run/netns")
+CONNECT_TIMEOUT_S = 1.0
+
+
+def switch_command(
+    testbed: Testbed, layout: Layout, artefact: Path, scratch: Path, options: Sequence[str]
+) -> list[str]:
+    """simple_switch's command line.
+
+    Args:
+        testbed: Says which program, Thrift port and log level.
+        layout: Says its interfaces.
+        artefact: The compiled P4 program.
+        scratch: Where its notification socket goes.
+        options: Options of the target itself, after `--`.
+    """
+    settings = _settings(testbed)
+    # A switch is late whenever it waits for a core behind the flows: it goes before them. Its
+    # threads inherit what is set before they are made.
+    first = ["nice", "-n", "-20"]
+    ports = [
+        word
+        for number, interface in enumerate(layout.switch_interfaces)
+        for word in ("-i", f"{number}@{interface}")
+    ]
+    log = [] if settings.log_level == "off" else ["--log-console", "-L", settings.log_level]
+    return [
+        *first,
+        *(settings.program, *ports, "--thrift-port", str(settings.thrift_port), *log),
+        *_notifications(settings.program, scratch),
+        str(artefact),
+        *(["--", *options] if options else []),
+    ]
+
+
+def _notifications(program: str, scratch: Path) -> tuple[str, ...]:
+    """Its notification socket among our own files, where it was built to have one (nanomsg).
+
+    The default is a file in /tmp that nobody removes.
+    """
+    option = "--notifications-addr"
+    if option not in command.attempt([program, "--help"]).out:
+        return ()
+    return (option, f"ipc://{scratch}/notifications.ipc")
+
+
+def favour_group(pid: int) -> None:
+    """Where sessions are scheduled as groups, it is the group's niceness that counts."""
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text("-20")
+
+
+def connect_switch(
+    testbed: Testbed, layout: Layout, process: ManagedProcess, timeout_s: float
+) -> socket.socket:
+    """Connect to its Thrift port, waiting for it as long as the program lives.
+
+    Args:
+        testbed: Says which port.
+        layout: Says in which namespace.
+        process: The running program.
+        timeout_s: How long to wait, in seconds.
+
+    Raises:
+        TargetError: The program ended, or does not answer in time.
+    """
+    port = _settings(testbed).thrift_port
+
+    def answering() -> socket.socket | None:
+        if process.poll() is not None:
+            raise process.failure(f"ended before its Thrift port {port} answered")
+        return _connected(layout.switch, port)
+
+    silent = f"does not answer at its Thrift port {port} within {timeout_s:g} s"
+    return poll(answering, timeout_s, lambda: process.failure(silent), interval_s=0.05)
+
+
+def _connected(namespace: str, port: int) -> socket.socket | None:
+    """A connection made inside a namespace: a socket belongs to the one it was made in.
+
+    A thread of its own enters the namespace and ends there, so that nobody else is moved.
+    """
+    with ThreadPoolExecutor(1, "netns") as executor:
+        made = executor.submit(_socket_in, namespace).result()
+    made.settimeout(CONNECT_TIMEOUT_S)
+    try:
+        made.connect(("127.0.0.1", port))
+    except OSError:
+        made.close()
+        return None
+    return made
+
+
+def _socket_in(namespace: str) -> socket.socket:
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = os.open(NETNS / namespace, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if libc.setns(descriptor, CLONE_NEWNET) != 0:
+            reason = os.strerror(ctypes.get_errno())
+            raise HostError(f"network namespace {namespace}: cannot be entered: {reason}")
+        return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    finally:
+        os.close(descriptor)
+
+
+def _settings(testbed: Testbed) -> SwitchBmv2:
+    if not isinstance(testbed.switch, SwitchBmv2):
+        raise InternalError(f"testbed {testbed.name!r} has no switch program on this machine")
+    return testbed.switch
+
+
+TESTPMD = "dpdk-testpmd"
+DESCRIPTORS = 4096
+BURST = 64
+BUFFERS = 32768
+"""Packet buffers: those that the rings of both ports hold, twice."""
+_FORWARDING = "Press enter to exit"
+
+
+def forwarder_command(dataplane: DataPlane, devices: Sequence[str]) -> list[str]:
+    """The command line of testpmd, like the data plane as far as a forwarder can be.
+
+    The same core for its loop, the same priority, memory, rings and bursts.
+
+    Args:
+        dataplane: Says which cores and which memory.
+        devices: The EAL's arguments that open the ports, as the data plane lists them.
+    """
+    memory = ("--in-memory",) if dataplane.huge_pages else ("--no-huge", "--no-shconf")
+    return [
+        *("nice", "-n", "-20"),
+        # Line by line although its output is no terminal: a line says that it forwards.
+        *("stdbuf", "-oL"),
+        *(TESTPMD, f"--lcores=0@{dataplane.service_core},1@{dataplane.core}", "--no-telemetry"),
+        *("-m", str(dataplane.memory.bytes // 2**20), *memory),
+        *(() if _any_pci(devices) else ("--no-pci", "--iova-mode=va")),
+        *devices,
+        *("--", "--forward-mode=io", "--nb-cores=1", f"--burst={BURST}"),
+        *(f"--rxd={DESCRIPTORS}", f"--txd={DESCRIPTORS}", f"--total-num-mbufs={BUFFERS}"),
+        *("--no-flush-rx", "--disable-link-check"),
+    ]
+
+
+def _any_pci(devices: Sequence[str]) -> bool:
+    return any(device.startswith("--allow=") for device in devices)
+
+
+def forwarder_event(line: str) -> dict[str, Any] | None:
+    """The event in a line of its output: that it forwards packets."""
+    return {"event": "ready"} if line.startswith(_FORWARDING) else None
+
+
+REPLAY_TIMEOUT_S = 24 * 3600.0
+_ERRORS: dict[int, type[NashbedError]] = {2: ConfigError, 3: TargetError, 4: HostError}
+
+
+def run_dataplane(args: Sequence[str]) -> Completed:
+    """Run it and wait; raises the error of its exit code with its last words.
+
+    Args:
+        args: The program and its arguments.
+    """
+    done = command.attempt(args, timeout_s=REPLAY_TIMEOUT_S)
+    if done.code != 0:
+        kind = _ERRORS.get(done.code, InternalError)
+        raise kind(_last_words(done))
+    return done
+
+
+def p4_runs_as(program: Path, spec: Path) -> tuple[str, str]:
+    """How a data plane runs a compiled P4 program: "native" or "interpreted", and why not native.
+
+    Args:
+        program: The data plane.
+        spec: The P4 program.
+    """
+    port = {"driver": "af_packet", "iface": "none"}
+    config = {
+        "spec": str(spec),
+        "control_socket": "/unused",
+        "ports": {"senders": port, "receivers": port},
+    }
+    with scratch_folder("check") as folder:
+        file = folder / "dataplane.json"
+        file.write_text(json.dumps(config))
+        done = run_dataplane([str(program), "--config", str(file), "--check"])
+    checked = read_message(EffectiveConfiguration, done.out, "data plane: --check")
+    return str(checked.pipeline), done.err.strip()
+
+
+def _last_words(done: Completed) -> str:
+    """The error that it reports: as a JSON line, or as the last line of its standard error."""
+    for line in reversed(done.out.splitlines()):
+        with contextlib.suppress(ValidationError):
+            return ErrorEvent.model_validate_json(line).error
+    lines = [line.strip() for line in done.err.splitlines() if line.strip()]
+    return lines[-1] if lines else f"the data plane ended with code {done.code}"

@@ -1,0 +1,311 @@
+"""The state file of a live run: what to remove when the run is found dead.
+
+It is written before anything is created and after every change, so that a run killed at
+any moment leaves a complete list behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ...contract.errors import HostError
+from ...contract.model import ContractModel
+from ...store.run_directory import RunDirectory
+from ...store.staging import remove_stale, remove_stale_scratch, write_whole
+from ..controls.objects import control_cache
+from ..kernels.cache import kernel_cache
+from ..log import LOG
+from ..process.clock import poll
+from ..process.table import ChildProcess, end_descendants, start_time
+from . import namespaces
+from .cores import Shield, lower_shield
+from .nics import NicBefore, RaisedBacklog, give_back, lower_backlog
+
+STATE_DIR = Path("/run/nashbed")
+
+
+def id_of(place: Path) -> str:
+    """Four hexadecimal digits from a path, for the names of what a run makes on the machine."""
+    return hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:4]
+
+
+class RunState(ContractModel):
+    """Everything outside the run directory that belongs to a run.
+
+    Attributes:
+        id: Part of every name: four hexadecimal digits, in virtual time with more behind them; of a
+            reservation, its process.
+        pid: Process id of the controlling process.
+        start: Its start time in clock ticks since boot.
+        run_dir: The run directory; of a reservation, what it is for.
+        namespaces: Network namespaces.
+        interfaces: Interfaces by namespace, removed first.
+        nics: NICs of this machine, moved to its namespaces, as they were before.
+        processes: Running children.
+        scratch: Directory of sockets and generated files.
+        shield: The shield around the packet loop's core.
+        backlog: What the kernel's backlog was, where the run raises it.
+        reserves: Whether it only says that its process has the machine (see `admission`).
+    """
+
+    id: str
+    pid: int
+    start: int
+    run_dir: str
+    namespaces: tuple[str, ...] = ()
+    interfaces: tuple[tuple[str, str], ...] = ()
+    nics: tuple[NicBefore, ...] = ()
+    processes: tuple[ChildProcess, ...] = ()
+    scratch: str = ""
+    shield: Shield | None = None
+    backlog: RaisedBacklog | None = None
+    reserves: bool = False
+
+    def is_alive(self) -> bool:
+        """Whether the controlling process is still running."""
+        return start_time(self.pid) == self.start
+
+
+class StateFile:
+    """Keeps a RunState on disk, replaced as a whole at each change. Safe between threads."""
+
+    def __init__(self, state: RunState, folder: Path = STATE_DIR) -> None:
+        self.path = folder / f"{state.id}.json"
+        self._state = state
+        self._lock = threading.Lock()
+        self._write()
+
+    @property
+    def state(self) -> RunState:
+        """The current state."""
+        return self._state
+
+    def add_process(self, child: ChildProcess) -> None:
+        """Note a process that was started."""
+        with self._lock:
+            processes = (*self._state.processes, child)
+            self._state = self._state.model_copy(update={"processes": processes})
+            self._write()
+
+    def remove_process(self, pid: int) -> None:
+        """Forget a process that has ended."""
+        with self._lock:
+            remaining = tuple(p for p in self._state.processes if p.pid != pid)
+            self._state = self._state.model_copy(update={"processes": remaining})
+            self._write()
+
+    def remove(self) -> None:
+        """The run has ended and nothing of it is left: remove the file."""
+        with self._lock:
+            self.path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+            write_whole(self.path, self._state.model_dump_json(indent=1))
+        except OSError as error:
+            remedy = "; run as root" if isinstance(error, PermissionError) else ""
+            raise HostError(f"{self.path}: cannot be written ({error.strerror}){remedy}") from error
+
+
+def own_state(run_id: str, run_dir: Path | str) -> RunState:
+    """The state of a run that this process controls, with nothing created yet."""
+    pid = os.getpid()
+    return RunState(id=run_id, pid=pid, start=start_time(pid) or 0, run_dir=str(run_dir))
+
+
+def read_states(folder: Path = STATE_DIR) -> list[tuple[Path, RunState | None]]:
+    """All state files; None for one that cannot be read."""
+    states: list[tuple[Path, RunState | None]] = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            states.append((path, RunState.model_validate(json.loads(path.read_text()))))
+        except (OSError, ValueError, ValidationError):
+            states.append((path, None))
+    return states
+
+
+POLL_S = 0.5
+
+OnWait = Callable[[RunState], None]
+"""Called again and again with the run that is waited for."""
+
+
+@contextmanager
+def admission(folder: Path = STATE_DIR) -> Iterator[None]:
+    """Look for other runs and write one's own state file with nobody else doing so.
+
+    The kernel gives the lock back when its holder dies.
+
+    Raises:
+        HostError: The lock's file cannot be opened.
+    """
+    path = folder / "admission.lock"
+    try:
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        remedy = "; run as root" if isinstance(error, PermissionError) else ""
+        raise HostError(f"{path}: cannot be opened ({error.strerror}){remedy}") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+@contextmanager
+def reserved(what: str, on_wait: OnWait | None = None, folder: Path = STATE_DIR) -> Iterator[None]:
+    """Have the machine for this process while the block lasts, without what dead runs left there.
+
+    Args:
+        what: What it is for, as others are told: a folder, or a command.
+        on_wait: Called while another run is waited for; None: it is not waited for.
+        folder: Of the state files.
+
+    Raises:
+        HostError: Another run is alive and not waited for, a state file is damaged, or what a dead
+            run left cannot be removed.
+    """
+    reservation = _reserve(what, on_wait, folder)
+    try:
+        yield
+    finally:
+        reservation.remove()
+
+
+def _reserve(what: str, on_wait: OnWait | None, folder: Path) -> StateFile:
+    mine = own_state(f"reserved-{os.getpid()}", what).model_copy(update={"reserves": True})
+    while True:
+        try:
+            with admission(folder):
+                remove_dead_runs(folder)
+                return StateFile(mine, folder)
+        except OtherRunError as error:
+            if on_wait is None:
+                raise HostError(f"{error.message}; --wait waits for it") from error
+            on_wait(error.other)
+        time.sleep(POLL_S)
+
+
+def remove_run(state: RunState) -> list[str]:
+    """Remove a run's processes, interfaces, namespaces and files; returns what is left.
+
+    NICs of this machine are given back as they were.
+
+    The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
+    free when its process has ended, and no file is left.
+    """
+    left = [f"process {child.pid}" for child in state.processes if not _end(child)]
+    for nic in state.nics:
+        left += give_back(nic)
+    if state.namespaces:
+        left += namespaces.remove(state.namespaces, state.interfaces)
+    if state.shield:
+        lower_shield(state.shield)
+    if state.backlog:
+        lower_backlog(state.backlog)
+    if state.scratch:
+        shutil.rmtree(state.scratch, ignore_errors=True)
+    return left
+
+
+def require_removed(state: RunState) -> None:
+    """Remove what a dead run left, also what is unfinished in its directory.
+
+    Raises:
+        HostError: Something cannot be removed.
+    """
+    left = remove_run(state)
+    if left:
+        raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
+    RunDirectory(Path(state.run_dir)).remove_unfinished()
+
+
+class OtherRunError(HostError):
+    """Another run is using this machine.
+
+    Args:
+        other: Its state.
+    """
+
+    def __init__(self, other: RunState) -> None:
+        self.other = other
+        super().__init__(
+            f"another run (pid {other.pid}, {other.run_dir}) is using this machine; "
+            "wait until it ends, or stop it"
+        )
+
+
+def refuse_live_runs(folder: Path = STATE_DIR) -> None:
+    """Raise OtherRunError while another run is alive: two runs would disturb each other."""
+    for path, state in read_states(folder):
+        if state is None:
+            raise HostError(
+                f"{path}: the state file is damaged; remove what it lists, then the file"
+            )
+        if state.pid != os.getpid() and state.is_alive():
+            raise OtherRunError(state)
+
+
+def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
+    """Find runs whose process is gone and remove what they left; returns them.
+
+    To be called in an `admission`, where nobody else begins meanwhile.
+
+    Raises:
+        HostError: A run is alive, or something cannot be removed.
+    """
+    refuse_live_runs(folder)
+    remove_stale(folder)
+    dead = []
+    for path, state in read_states(folder):
+        if state is None or (state.reserves and state.is_alive()):
+            continue
+        LOG.warning("removing what the dead run in %s left behind", state.run_dir)
+        require_removed(state)
+        path.unlink(missing_ok=True)
+        dead.append(state)
+    return dead
+
+
+def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
+    """Remove what killed processes left in this user's caches, and of their scratch folders.
+
+    Args:
+        dry_run: Whether it is only listed.
+
+    Returns:
+        What was removed.
+    """
+    caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *control_cache().glob("*"))
+    removed = [left for cache in caches for left in remove_stale(cache, dry_run=dry_run)]
+    return removed + remove_stale_scratch(dry_run=dry_run)
+
+
+def _end(child: ChildProcess) -> bool:
+    """Kill exactly this process and its descendants; a later one that has its pid is left alone."""
+    end_descendants(child)
+    if not child.is_alive():
+        return True
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child.pid, signal.SIGKILL)
+    poll(
+        lambda: None if child.is_alive() else True,
+        5.0,
+        lambda: HostError(f"process {child.pid} does not end"),
+    )
+    return True

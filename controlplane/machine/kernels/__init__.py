@@ -1,0 +1,1 @@
+"""Kernels for virtual time: found in the cache, or built from source."""

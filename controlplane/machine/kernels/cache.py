@@ -1,0 +1,241 @@
+"""Kernels for virtual time that are built, in a cache outside the checkout.
+
+A kernel is built once for each recipe: the version of its source, and our edits, driver and
+configuration (hosts/uml). Its folder is named after both, `<release>-<digest>`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ...contract.errors import PrerequisiteError
+from ..log import LOG
+from ..paths import UML
+
+DEFAULT_KERNEL = "6.1"
+"""Debian 12's own; where it is not built, the newest that is."""
+
+BINARY = "linux"
+TREE = "tree"
+RECORD = "kernel.json"
+
+RECIPE = ("edits.py", "kernel.config", "nashbed_kern.c", "nashbed_user.c", "nashbed_virtual.h")
+"""The files of hosts/uml that a kernel is made with."""
+
+_NAME_DIGITS = 12
+ANSWER_S = 30.0
+"""How long a kernel may take to say its release; it takes milliseconds."""
+
+
+class NoKernelError(PrerequisiteError):
+    """No kernel of the wanted release is built here."""
+
+
+@dataclass(frozen=True)
+class GuestKernel:
+    """A kernel for guests.
+
+    Attributes:
+        release: Its release, such as "6.1.176".
+        package: The source that it was built from: a Debian package with its version, or a file.
+        digest: SHA-256 of its recipe, in hexadecimal: source, edits, driver, configuration.
+        binary: The program.
+        binary_digest: SHA-256 of that, in hexadecimal.
+    """
+
+    release: str
+    package: str
+    digest: str
+    binary: Path
+    binary_digest: str
+
+    @property
+    def folder(self) -> Path:
+        """Where everything of it is."""
+        return self.binary.parent
+
+    @property
+    def tree(self) -> Path:
+        """What modules for it are built with."""
+        return self.folder / TREE
+
+
+class KernelRecord(BaseModel):
+    """What a kernel's folder says of it (kernel.json).
+
+    Attributes:
+        release: As in `GuestKernel`, and so the next three.
+        package: The source.
+        digest: Of the recipe.
+        binary_digest: Of the program.
+        compiler: The compiler that made it.
+        built: When it was built (ISO 8601, UTC).
+        seconds: How long that took, wall-clock.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    release: str
+    package: str
+    digest: str
+    binary_digest: str
+    compiler: str
+    built: str
+    seconds: float
+
+
+def kernel_cache() -> Path:
+    """The folder with a folder for each kernel."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "nashbed" / "kernels"
+
+
+def recipe_digest(package: str, uml: Path = UML) -> str:
+    """SHA-256 of a kernel's recipe, in hexadecimal; nothing in it depends on the machine.
+
+    Args:
+        package: The source, with its version.
+        uml: The folder with edits, driver and configuration.
+    """
+    total = hashlib.sha256(f"{package}\0".encode())
+    for name in RECIPE:
+        content = (uml / name).read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()
+
+
+def kernel_folder(release: str, digest: str) -> Path:
+    """Where a kernel of this recipe is, or would be."""
+    return kernel_cache() / f"{release}-{digest[:_NAME_DIGITS]}"
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def built_kernels() -> list[GuestKernel]:
+    """Every kernel that is built with the recipe of this checkout, newest release first."""
+    kernels = [kernel for kernel in _all_kernels() if _is_current(kernel)]
+    return sorted(kernels, key=lambda kernel: release_numbers(kernel.release), reverse=True)
+
+
+def find_kernel(wanted: str = "") -> GuestKernel:
+    """A kernel that is built.
+
+    Args:
+        wanted: Its release, or the first numbers of it; empty: 6.1, or else the newest.
+
+    Raises:
+        NoKernelError: None is built.
+        HostError: Its program has changed since.
+    """
+    kernels = built_kernels()
+    if wanted:
+        kernels = [kernel for kernel in kernels if is_of_release(kernel.release, wanted)]
+    else:
+        usual = [k for k in kernels if is_of_release(k.release, DEFAULT_KERNEL)]
+        kernels = usual or kernels
+    if not kernels:
+        raise NoKernelError(_none_built(wanted))
+    _require_unchanged(kernels[0])
+    return kernels[0]
+
+
+def is_of_release(release: str, wanted: str) -> bool:
+    """Whether a release is the wanted one, or begins with its numbers."""
+    return release_numbers(release)[: len(release_numbers(wanted))] == release_numbers(wanted)
+
+
+def release_numbers(release: str) -> list[int]:
+    """The numbers of a release, to compare it with others."""
+    return [int(number) for number in re.findall(r"\d+", release)]
+
+
+def _all_kernels() -> list[GuestKernel]:
+    """Every complete folder of the cache, whatever its recipe."""
+    folders = sorted(path.parent for path in kernel_cache().glob(f"[!.]*/{RECORD}"))
+    return [kernel for kernel in map(read_kernel, folders) if kernel is not None]
+
+
+def read_kernel(folder: Path) -> GuestKernel | None:
+    """The kernel in a folder of the cache; None where there is none that can be read."""
+    try:
+        record = KernelRecord.model_validate_json((folder / RECORD).read_text())
+    except (OSError, ValidationError) as error:
+        LOG.warning("%s: not a kernel: %s", folder, error)
+        return None
+    return GuestKernel(
+        release=record.release,
+        package=record.package,
+        digest=record.digest,
+        binary=folder / BINARY,
+        binary_digest=record.binary_digest,
+    )
+
+
+def what_stops(kernel: GuestKernel) -> str:
+    """Why a kernel does not run on this machine; empty: it does.
+
+    It needs the C library that it was linked with, and an older system does not have that.
+
+    Args:
+        kernel: The kernel.
+    """
+    asked = [str(kernel.binary), "--version"]
+    try:
+        done = subprocess.run(asked, check=False, capture_output=True, text=True, timeout=ANSWER_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode:
+        return " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+    return "" if done.stdout.strip() == kernel.release else "it does not say its release"
+
+
+def _is_current(kernel: GuestKernel) -> bool:
+    return kernel.digest == recipe_digest(kernel.package)
+
+
+def _none_built(wanted: str) -> str:
+    """The one line that says what to do."""
+    remedy = f"run `{make_command(wanted)}`"
+    old = [k for k in _all_kernels() if is_of_release(k.release, wanted)]
+    if old:
+        return (
+            f"the kernel {old[-1].release} for virtual time was built with other edits, driver or "
+            f"configuration than those of hosts/uml: {remedy}"
+        )
+    which = f"kernel {wanted}" if wanted else "kernel"
+    return f"no {which} for virtual time is built: {remedy}"
+
+
+def make_command(release: str) -> str:
+    """The command that builds a release; packages are named after its first two numbers."""
+    numbers = release_numbers(release)[:2]
+    return f"make virtual KERNEL={'.'.join(map(str, numbers))}" if numbers else "make virtual"
+
+
+def _require_unchanged(kernel: GuestKernel) -> None:
+    remedy = f"remove {kernel.folder} and run `{make_command(kernel.release)}`"
+    try:
+        status = kernel.binary.stat()
+    except OSError as error:
+        raise PrerequisiteError(f"{kernel.binary}: {error.strerror}; {remedy}") from error
+    if _digest_of(kernel.binary, status.st_mtime_ns, status.st_size) != kernel.binary_digest:
+        raise PrerequisiteError(f"{kernel.binary}: not the program that was built; {remedy}")
+
+
+@lru_cache(maxsize=16)
+def _digest_of(path: Path, mtime_ns: int, size: int) -> str:
+    """A file's digest, once for each of its states."""
+    return file_digest(path)

@@ -1,0 +1,1 @@
+"""Programs, processes and clocks: starting, following, ending and recognising them."""
