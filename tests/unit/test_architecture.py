@@ -170,12 +170,13 @@ def test_only_machine_starts_processes() -> None:
     assert users == set()
 
 
-def test_no_two_classes_share_a_name() -> None:
+def test_no_two_classes_of_a_room_share_a_name() -> None:
     places = defaultdict(list)
     for module in modules().values():
+        top = module.path.relative_to(ROOT).parts[0]
         for node in ast.walk(module.tree):
             if isinstance(node, ast.ClassDef):
-                places[node.name].append(module.name)
+                places[top, module.room, node.name].append(module.name)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
