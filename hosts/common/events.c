@@ -5,16 +5,28 @@
 
 #include "events.h"
 
-int
-event_print(json_t *event, struct failure *failure)
+static int
+print(json_t *value, size_t form, struct failure *failure)
 {
-	int result = json_dumpf(event, stdout, JSON_COMPACT);
+	int result = json_dumpf(value, stdout, form);
 
-	json_decref(event);
+	json_decref(value);
 	if (result < 0 || fputc('\n', stdout) == EOF || fflush(stdout) != 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "stdout: cannot write: %s",
 				   strerror(errno));
 	return 0;
+}
+
+int
+event_print(json_t *event, struct failure *failure)
+{
+	return print(event, JSON_COMPACT, failure);
+}
+
+int
+json_print(json_t *document, struct failure *failure)
+{
+	return print(document, JSON_INDENT(1), failure);
 }
 
 int

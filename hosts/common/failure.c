@@ -1,10 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "failure.h"
-#include "one_line.h"
+
+/* Bytes of the character that starts with this one; 0: none does. */
+static unsigned int
+bytes_of(unsigned char first)
+{
+	if (first < 0x80)
+		return first >= 0x20 && first != 0x7f ? 1 : 0;
+	if (first < 0xc2 || first > 0xf4)
+		return 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+static bool
+is_whole(const char *text, unsigned int bytes)
+{
+	for (unsigned int i = 1; i < bytes; i++)
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			return false;
+	return bytes > 0;
+}
+
+static void
+make_one_line(char *text)
+{
+	while (*text != '\0') {
+		unsigned int bytes = bytes_of((unsigned char)*text);
+
+		if (is_whole(text, bytes))
+			text += bytes;
+		else
+			*text++ = '?';
+	}
+}
 
 int
 failure_set(struct failure *failure, enum exit_status status, const char *format, ...)
@@ -18,7 +51,7 @@ failure_set(struct failure *failure, enum exit_status status, const char *format
 	va_start(arguments, format);
 	vsnprintf(failure->text, sizeof(failure->text), format, arguments);
 	va_end(arguments);
-	one_line(failure->text);
+	make_one_line(failure->text);
 	return -1;
 }
 
@@ -31,7 +64,7 @@ failure_append(struct failure *failure, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(failure->text + used, sizeof(failure->text) - used, format, arguments);
 	va_end(arguments);
-	one_line(failure->text);
+	make_one_line(failure->text);
 }
 
 int

@@ -6,14 +6,28 @@
 #ifndef COMMON_FAILURE_H
 #define COMMON_FAILURE_H
 
-#include "exit_status.h"
+#include "common/shared.h"
+
+/* The exit status of every nashbed program. */
+enum exit_status {
+	EXIT_STATUS_OK = 0,
+	EXIT_STATUS_CONFIG = EXIT_CONFIG,
+	EXIT_STATUS_TARGET = EXIT_TARGET, /* the P4 program */
+	EXIT_STATUS_HOST = EXIT_HOST,
+	EXIT_STATUS_INTERNAL = EXIT_INTERNAL,
+	EXIT_STATUS_SIGNAL_BASE = 128, /* plus the signal's number */
+};
 
 struct failure {
 	enum exit_status status; /* EXIT_STATUS_OK: nothing has failed */
 	char text[768];
 };
 
-/* Fill in the failure, unless an earlier one is there already; always returns -1. */
+/*
+ * Fill in the failure, unless an earlier one is there already; always returns -1. Messages quote
+ * what others wrote (keys, paths, names): control characters, and bytes of a character that was
+ * cut in two, become question marks, so that the text is one line of valid UTF-8.
+ */
 int failure_set(struct failure *failure, enum exit_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

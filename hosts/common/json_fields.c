@@ -255,6 +255,50 @@ json_read_text(const struct json_place *place, const struct json_field *field, c
 	return 0;
 }
 
+static int
+wrong_length(const struct json_place *place, const struct json_field *field)
+{
+	if (field->min > 0)
+		return json_place_error(place, "must be a list of %" PRId64 " to %" PRId64 " %s",
+					field->min, field->max, field->list->items);
+	return json_place_error(place, "must be a list of at most %" PRId64 " %s", field->max,
+				field->list->items);
+}
+
+/* The array that a list's items go into; NULL when memory has run out. */
+static char *
+array_for(const struct json_list *list, size_t count, void *target)
+{
+	if (list->allocate && count > 0)
+		*(void **)target = calloc(count, list->item_bytes);
+	return list->allocate ? *(char **)target : target;
+}
+
+int
+json_read_list(const struct json_place *place, const struct json_field *field, const json_t *value,
+	       void *target)
+{
+	const struct json_list *list = field->list;
+	size_t count = json_array_size(value);
+	char *items;
+
+	if (!json_is_array(value) || (int64_t)count < field->min || (int64_t)count > field->max)
+		return wrong_length(place, field);
+	items = array_for(list, count, target);
+	if (items == NULL && count > 0)
+		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
+
+	*(size_t *)((char *)target - field->offset + list->count_offset) = count;
+	for (size_t i = 0; i < count; i++) {
+		struct json_place inner = json_place_of_item(place, i);
+
+		if (json_fields_read(&inner, json_array_get(value, i), list->fields, list->n_fields,
+				     items + i * list->item_bytes) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 json_read_ipv4(const struct json_place *place, const struct json_field *field, const json_t *value,
 	       void *target)

@@ -23,15 +23,35 @@ struct json_place {
 	struct failure *failure;
 };
 
+struct json_list;
+
+/* A key of an object, and where its value goes. */
 struct json_field {
 	const char *name;
 	int (*read)(const struct json_place *place, const struct json_field *field,
 		    const json_t *value, void *target);
-	size_t offset;		    /* of the target in the structure */
-	int64_t min;		    /* of a number */
-	int64_t max;		    /* of a number, or the size of a text's array */
-	bool optional;		    /* the target is left as it is where the key is missing */
-	const char *const *choices; /* of json_read_choice, ended by NULL */
+	size_t offset;		      /* of the target in the structure */
+	int64_t min;		      /* of a number, or of a list's length */
+	int64_t max;		      /* the same, or the size of a text's array */
+	bool optional;		      /* the target is left as it is where the key is missing */
+	const char *const *choices;   /* of json_read_choice, ended by NULL */
+	const struct json_list *list; /* of json_read_list */
+};
+
+/* A line of a table; what follows the reader are further members, as `.max = 9`. */
+#define JSON_FIELD(type, key, member, reader, ...)                                                 \
+	{                                                                                          \
+		.name = (key), .read = (reader), .offset = offsetof(type, member), ##__VA_ARGS__   \
+	}
+
+/* What a list of objects is read into: an array of structures, and their number beside it. */
+struct json_list {
+	const char *items;		 /* what they are, for messages: "flows" */
+	const struct json_field *fields; /* of each of them */
+	size_t n_fields;
+	size_t item_bytes;
+	size_t count_offset; /* of a size_t in the structure that also has the array */
+	bool allocate;	     /* the target is a pointer, to a new array; else the array itself */
 };
 
 /* The value of a file; NULL with the failure set. */
@@ -72,6 +92,10 @@ int json_read_choice(const struct json_place *place, const struct json_field *fi
 int json_read_string(const struct json_place *place, const struct json_field *field,
 		     const json_t *value, void *target);
 int json_read_text(const struct json_place *place, const struct json_field *field,
+		   const json_t *value, void *target);
+
+/* The target is an array, or a pointer to one, with field->min to field->max items. */
+int json_read_list(const struct json_place *place, const struct json_field *field,
 		   const json_t *value, void *target);
 
 #define JSON_IPV4_EXPECTED "must be an IPv4 address like \"10.64.0.1\""

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nashbed-dataplane: the hosts' delay line, and the embedded target's bottleneck. */
+#include <argp.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -10,13 +12,67 @@
 #include "io/eal.h"
 #include "live/arrivals.h"
 #include "live/loop.h"
-#include "live/options.h"
 #include "pipeline/native.h"
 #include "plane/dataplane.h"
 
 static const char program[] = "nashbed-dataplane";
 
+static const char doc[] =
+	"The hosts' delay line, and the embedded target's bottleneck.\v"
+	"Exit status: 0 ok, 2 configuration, 3 P4 program, 4 host, 5 internal error.\n"
+	"\n"
+	"Example: nashbed-dataplane --config build/dp.json --check\n";
+
+enum {
+	OPTION_CONFIG = 256,
+	OPTION_CHECK,
+	OPTION_DEVICES,
+};
+
+static const struct argp_option option_table[] = {
+	{"config", OPTION_CONFIG, "FILE", 0, "the generated JSON configuration", 0},
+	{"check", OPTION_CHECK, NULL, 0, "read it, print the effective configuration, and end", 0},
+	{"devices", OPTION_DEVICES, NULL, 0,
+	 "print the EAL's arguments that open its ports, and end: with them another DPDK program "
+	 "opens the same ports",
+	 0},
+	{0},
+};
+
+struct options {
+	const char *config;
+	bool check;
+	bool devices;
+};
+
 static struct dataplane dataplane;
+
+static error_t
+take_option(int key, char *value, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case OPTION_CONFIG:
+		options->config = value;
+		return 0;
+	case OPTION_CHECK:
+		options->check = true;
+		return 0;
+	case OPTION_DEVICES:
+		options->devices = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unknown argument %.64s", value);
+		return 0;
+	case ARGP_KEY_END:
+		if (options->config == NULL)
+			argp_error(state, "--config FILE is missing");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
 
 static void
 print_note(const struct native_note *note)
@@ -100,17 +156,16 @@ run(const struct options *o, struct failure *failure)
 int
 main(int argc, char **argv)
 {
+	static const struct argp argp = {
+		.options = option_table,
+		.parser = take_option,
+		.args_doc = "--config=FILE",
+		.doc = doc,
+	};
 	struct failure failure = {0};
-	struct options options;
+	struct options options = {0};
 
-	(void)argc;
-	if (options_parse(&options, argv, &failure) < 0) {
-		options_print_usage(stderr);
-		return failure_print(&failure, program);
-	}
-	if (options.help) {
-		options_print_usage(stdout);
-		return EXIT_STATUS_OK;
-	}
+	argp_err_exit_status = EXIT_STATUS_CONFIG;
+	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	return run(&options, &failure) == 0 ? EXIT_STATUS_OK : failure_print(&failure, program);
 }

@@ -57,156 +57,90 @@ read_address(const struct json_place *place, const struct json_field *field, con
 	return 0;
 }
 
-#define FLOW_FIELD(key, member, reader, least, most)                                               \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct flow_config, member), .read = reader,       \
-		.min = least, .max = most,                                                         \
-	}
-
 static const struct json_field flow_fields[] = {
-	FLOW_FIELD("flow", flow, json_read_u32, 0, UINT32_MAX),
-	FLOW_FIELD("group", group, json_read_u32, 0, UINT16_MAX),
-	FLOW_FIELD("cc", cc, read_cc, 0, 0),
-	FLOW_FIELD("src", source, read_address, 0, 0),
-	FLOW_FIELD("sport", source, json_read_sockaddr_port, 1, UINT16_MAX),
-	FLOW_FIELD("dst", destination, read_address, 0, 0),
-	FLOW_FIELD("dport", destination, json_read_sockaddr_port, 1, UINT16_MAX),
-	FLOW_FIELD("start_ns", start_ns, json_read_i64, 0, DURATION_NS_MAX),
-	{
-		.name = "process",
-		.offset = offsetof(struct flow_config, process),
-		.read = json_read_u32,
-		.max = PROCESSES_MAX - 1,
-		.optional = true,
-	},
+	JSON_FIELD(struct flow_config, "flow", flow, json_read_u32, .max = UINT32_MAX),
+	JSON_FIELD(struct flow_config, "group", group, json_read_u32, .max = UINT16_MAX),
+	JSON_FIELD(struct flow_config, "cc", cc, read_cc),
+	JSON_FIELD(struct flow_config, "src", source, read_address),
+	JSON_FIELD(struct flow_config, "sport", source, json_read_sockaddr_port, .min = 1,
+		   .max = UINT16_MAX),
+	JSON_FIELD(struct flow_config, "dst", destination, read_address),
+	JSON_FIELD(struct flow_config, "dport", destination, json_read_sockaddr_port, .min = 1,
+		   .max = UINT16_MAX),
+	JSON_FIELD(struct flow_config, "start_ns", start_ns, json_read_i64, .max = DURATION_NS_MAX),
+	JSON_FIELD(struct flow_config, "process", process, json_read_u32, .max = PROCESSES_MAX - 1,
+		   .optional = true),
 };
 
-static int
-read_flows(const struct json_place *place, const struct json_field *field, const json_t *value,
-	   void *target)
-{
-	struct config *config = (struct config *)((char *)target - field->offset);
-	size_t count = json_array_size(value);
-
-	if (!json_is_array(value) || count == 0 || count > FLOW_CAPACITY_MAX)
-		return json_place_error(place, "must be a list of 1 to %u flows",
-					FLOW_CAPACITY_MAX);
-
-	config->flows = calloc(count, sizeof(*config->flows));
-	if (config->flows == NULL)
-		return failure_set(place->failure, EXIT_STATUS_HOST, "out of memory");
-	config->flow_count = count;
-
-	for (size_t i = 0; i < count; i++) {
-		struct json_place inner = json_place_of_item(place, i);
-
-		if (json_fields_read(&inner, json_array_get(value, i), flow_fields,
-				     COUNT(flow_fields), &config->flows[i]) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-#define CONTROL_FIELD(key, member, reader, least, most)                                            \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct control_config, member), .read = reader,    \
-		.min = least, .max = most,                                                         \
-	}
+static const struct json_list flow_list = {
+	.items = "flows",
+	.fields = flow_fields,
+	.n_fields = COUNT(flow_fields),
+	.item_bytes = sizeof(struct flow_config),
+	.count_offset = offsetof(struct config, flow_count),
+	.allocate = true,
+};
 
 static const struct json_field control_fields[] = {
-	CONTROL_FIELD("src", source, read_address, 0, 0),
-	CONTROL_FIELD("sport", source, json_read_sockaddr_port, 1, UINT16_MAX),
-	CONTROL_FIELD("dst", destination, read_address, 0, 0),
-	CONTROL_FIELD("dport", destination, json_read_sockaddr_port, 1, UINT16_MAX),
+	JSON_FIELD(struct control_config, "src", source, read_address),
+	JSON_FIELD(struct control_config, "sport", source, json_read_sockaddr_port, .min = 1,
+		   .max = UINT16_MAX),
+	JSON_FIELD(struct control_config, "dst", destination, read_address),
+	JSON_FIELD(struct control_config, "dport", destination, json_read_sockaddr_port, .min = 1,
+		   .max = UINT16_MAX),
 };
 
-static int
-read_controls(const struct json_place *place, const struct json_field *field, const json_t *value,
-	      void *target)
-{
-	struct config *config = (struct config *)((char *)target - field->offset);
-	size_t count = json_array_size(value);
-
-	if (!json_is_array(value) || count > PROCESSES_MAX)
-		return json_place_error(place, "must be a list of at most %d control connections",
-					PROCESSES_MAX);
-
-	config->control_count = count;
-	for (size_t i = 0; i < count; i++) {
-		struct json_place inner = json_place_of_item(place, i);
-
-		if (json_fields_read(&inner, json_array_get(value, i), control_fields,
-				     COUNT(control_fields), &config->controls[i]) < 0)
-			return -1;
-	}
-	return 0;
-}
+static const struct json_list control_list = {
+	.items = "control connections",
+	.fields = control_fields,
+	.n_fields = COUNT(control_fields),
+	.item_bytes = sizeof(struct control_config),
+	.count_offset = offsetof(struct config, control_count),
+};
 
 static const struct json_field state_fields[] = {
-	{
-		.name = "cc",
-		.offset = offsetof(struct control_state_config, cc),
-		.read = read_cc,
-	},
-	{
-		.name = "map_id",
-		.offset = offsetof(struct control_state_config, map_id),
-		.read = json_read_u32,
-		.min = 1,
-		.max = UINT32_MAX,
-	},
+	JSON_FIELD(struct control_state_config, "cc", cc, read_cc),
+	JSON_FIELD(struct control_state_config, "map_id", map_id, json_read_u32, .min = 1,
+		   .max = UINT32_MAX),
 };
 
-static int
-read_states(const struct json_place *place, const struct json_field *field, const json_t *value,
-	    void *target)
-{
-	struct config *config = (struct config *)((char *)target - field->offset);
-	size_t count = json_array_size(value);
+static const struct json_list state_list = {
+	.items = "congestion controls",
+	.fields = state_fields,
+	.n_fields = COUNT(state_fields),
+	.item_bytes = sizeof(struct control_state_config),
+	.count_offset = offsetof(struct config, state_count),
+};
 
-	if (!json_is_array(value) || count > CONTROL_STATES_MAX)
-		return json_place_error(place, "must be a list of at most %d congestion controls",
-					CONTROL_STATES_MAX);
-
-	config->state_count = count;
-	for (size_t i = 0; i < count; i++) {
-		struct json_place inner = json_place_of_item(place, i);
-
-		if (json_fields_read(&inner, json_array_get(value, i), state_fields,
-				     COUNT(state_fields), &config->states[i]) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-#define CONFIG_FIELD(key, member, reader, least, most, may_miss)                                   \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct config, member), .read = reader,            \
-		.min = least, .max = most, .optional = may_miss,                                   \
-	}
+#define FIELD(key, member, reader, ...)                                                            \
+	JSON_FIELD(struct config, key, member, reader, ##__VA_ARGS__)
 
 static const struct json_field config_fields[] = {
-	{.name = "role",
-	 .offset = offsetof(struct config, role),
-	 .read = json_read_choice,
-	 .choices = role_names},
-	CONFIG_FIELD("lane", lane, json_read_u32, 0, UINT16_MAX, false),
-	CONFIG_FIELD("t0_ns", t0_ns, read_t0, 0, INT64_MAX / 2, true),
-	CONFIG_FIELD("duration_ns", duration_ns, json_read_i64, MILLISECOND_NS, DURATION_NS_MAX,
-		     false),
-	CONFIG_FIELD("span_ns", span_ns, json_read_i64, 0, DURATION_NS_MAX, true),
-	CONFIG_FIELD("sample_ns", sample_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
-	CONFIG_FIELD("interval_ns", interval_ns, json_read_i64, MILLISECOND_NS, HOUR_NS, true),
-	CONFIG_FIELD("drain_ns", drain_ns, json_read_i64, 0, HOUR_NS, true),
-	CONFIG_FIELD("progress_ns", progress_ns, json_read_i64, 0, DURATION_NS_MAX, true),
-	CONFIG_FIELD("read_bytes", read_bytes, json_read_u32, 1, READ_BYTES_MAX, true),
-	CONFIG_FIELD("read_interval_ns", read_interval_ns, json_read_i64, 0, SECOND_NS, true),
-	CONFIG_FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, MILLISECOND_NS,
-		     HOUR_NS, true),
-	CONFIG_FIELD("out", out, json_read_string, 0, 0, false),
-	CONFIG_FIELD("controls", controls, read_controls, 0, 0, true),
-	CONFIG_FIELD("control_states", states, read_states, 0, 0, true),
-	CONFIG_FIELD("flows", flows, read_flows, 0, 0, false),
+	FIELD("role", role, json_read_choice, .choices = role_names),
+	FIELD("lane", lane, json_read_u32, .max = UINT16_MAX),
+	FIELD("t0_ns", t0_ns, read_t0, .max = INT64_MAX / 2, .optional = true),
+	FIELD("duration_ns", duration_ns, json_read_i64, .min = MILLISECOND_NS,
+	      .max = DURATION_NS_MAX),
+	FIELD("span_ns", span_ns, json_read_i64, .max = DURATION_NS_MAX, .optional = true),
+	FIELD("sample_ns", sample_ns, json_read_i64, .min = MILLISECOND_NS, .max = HOUR_NS,
+	      .optional = true),
+	FIELD("interval_ns", interval_ns, json_read_i64, .min = MILLISECOND_NS, .max = HOUR_NS,
+	      .optional = true),
+	FIELD("drain_ns", drain_ns, json_read_i64, .max = HOUR_NS, .optional = true),
+	FIELD("progress_ns", progress_ns, json_read_i64, .max = DURATION_NS_MAX, .optional = true),
+	FIELD("read_bytes", read_bytes, json_read_u32, .min = 1, .max = READ_BYTES_MAX,
+	      .optional = true),
+	FIELD("read_interval_ns", read_interval_ns, json_read_i64, .max = SECOND_NS,
+	      .optional = true),
+	FIELD("connect_timeout_ns", connect_timeout_ns, json_read_i64, .min = MILLISECOND_NS,
+	      .max = HOUR_NS, .optional = true),
+	FIELD("out", out, json_read_string),
+	FIELD("controls", controls, json_read_list, .max = PROCESSES_MAX, .list = &control_list,
+	      .optional = true),
+	FIELD("control_states", states, json_read_list, .max = CONTROL_STATES_MAX,
+	      .list = &state_list, .optional = true),
+	FIELD("flows", flows, json_read_list, .min = 1, .max = FLOW_CAPACITY_MAX,
+	      .list = &flow_list),
 };
 
 static const struct config config_defaults = {
@@ -314,6 +248,64 @@ config_free(struct config *config)
 	config->out = NULL;
 	config->flows = NULL;
 	config->flow_count = 0;
+}
+
+static json_t *
+flow_to_json(const struct flow_config *flow)
+{
+	char source[INET_ADDRSTRLEN];
+	char destination[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &flow->source.sin_addr, source, sizeof(source));
+	inet_ntop(AF_INET, &flow->destination.sin_addr, destination, sizeof(destination));
+	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I}", "flow",
+			 (json_int_t)flow->flow, "group", (json_int_t)flow->group, "cc", flow->cc,
+			 "src", source, "sport", ntohs(flow->source.sin_port), "dst", destination,
+			 "dport", ntohs(flow->destination.sin_port), "start_ns",
+			 (json_int_t)flow->start_ns, "process", (json_int_t)flow->process);
+}
+
+static json_t *
+control_to_json(const struct control_config *control)
+{
+	char source[INET_ADDRSTRLEN];
+	char destination[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &control->source.sin_addr, source, sizeof(source));
+	inet_ntop(AF_INET, &control->destination.sin_addr, destination, sizeof(destination));
+	return json_pack("{s:s, s:i, s:s, s:i}", "src", source, "sport",
+			 ntohs(control->source.sin_port), "dst", destination, "dport",
+			 ntohs(control->destination.sin_port));
+}
+
+json_t *
+config_to_json(const struct config *config)
+{
+	json_t *flows = json_array();
+	json_t *controls = json_array();
+	json_t *states = json_array();
+	json_t *t0 = config->t0_ns == T0_FROM_STDIN ? json_null() : json_integer(config->t0_ns);
+
+	for (size_t i = 0; i < config->flow_count; i++)
+		json_array_append_new(flows, flow_to_json(&config->flows[i]));
+	for (size_t i = 0; i < config->control_count; i++)
+		json_array_append_new(controls, control_to_json(&config->controls[i]));
+	for (size_t i = 0; i < config->state_count; i++)
+		json_array_append_new(states,
+				      json_pack("{s:s, s:I}", "cc", config->states[i].cc, "map_id",
+						(json_int_t)config->states[i].map_id));
+	return json_pack(
+		"{s:s, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
+		"role", config->role == ROLE_SENDER ? "sender" : "sink", "lane",
+		(json_int_t)config->lane, "t0_ns", t0, "duration_ns",
+		(json_int_t)config->duration_ns, "span_ns", (json_int_t)config->span_ns,
+		"sample_ns", (json_int_t)config->sample_ns, "interval_ns",
+		(json_int_t)config->interval_ns, "drain_ns", (json_int_t)config->drain_ns,
+		"progress_ns", (json_int_t)config->progress_ns, "read_bytes",
+		(json_int_t)config->read_bytes, "read_interval_ns",
+		(json_int_t)config->read_interval_ns, "connect_timeout_ns",
+		(json_int_t)config->connect_timeout_ns, "out", config->out, "controls", controls,
+		"control_states", states, "flows", flows);
 }
 
 const char *

@@ -3,10 +3,10 @@
 #ifndef FLOWS_CONFIG_H
 #define FLOWS_CONFIG_H
 
+#include <jansson.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "common/failure.h"
 
@@ -68,8 +68,8 @@ struct config {
 int config_load(struct config *config, const char *path, struct failure *failure);
 void config_free(struct config *config);
 
-/* The effective configuration as JSON, every default filled in. */
-int config_print(const struct config *config, FILE *stream, struct failure *failure);
+/* The effective configuration, every default filled in: a new reference. */
+json_t *config_to_json(const struct config *config);
 
 /* "flow 3 (bbr, 10.64.0.1:10003 -> 10.65.0.1:5001)" */
 const char *flow_name(const struct flow_config *flow, char text[static FLOW_NAME_BYTES]);

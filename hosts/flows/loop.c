@@ -92,10 +92,16 @@ arm_timer(struct loop *loop, int64_t deadline_ns)
 	return 0;
 }
 
+static int64_t
+next_ns(const struct agenda *agenda, const void *owner)
+{
+	return agenda->next_ns != NULL ? agenda->next_ns(owner) : NEVER;
+}
+
 static int
 keep_agenda(const struct agenda *agenda, void *owner, int64_t now_ns)
 {
-	return now_ns >= agenda->next_ns(owner) ? agenda->due(owner, now_ns) : 0;
+	return now_ns >= next_ns(agenda, owner) ? agenda->due(owner, now_ns) : 0;
 }
 
 static int
@@ -123,7 +129,7 @@ loop_run(struct loop *loop, const struct agenda *agenda, void *owner)
 	while (loop->stop_signal == 0 && !agenda->finished(owner)) {
 		int count;
 
-		if (arm_timer(loop, agenda->next_ns(owner)) < 0)
+		if (arm_timer(loop, next_ns(agenda, owner)) < 0)
 			return -1;
 		count = epoll_wait(loop->epoll_fd, events, BATCH, -1);
 		if (count < 0 && errno != EINTR)

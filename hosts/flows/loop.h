@@ -21,7 +21,7 @@ struct watch {
 };
 
 struct agenda {
-	int64_t (*next_ns)(const void *owner);	 /* the next deadline or NEVER */
+	int64_t (*next_ns)(const void *owner);	 /* the next deadline or NEVER; NULL: never any */
 	int (*due)(void *owner, int64_t now_ns); /* do what is due, next_ns() moves on */
 	bool (*finished)(const void *owner);
 };

@@ -1,135 +1,135 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
-#include "sender.h"
-#include "tcp_sample.h"
-#include "tcp_socket.h"
-
 /*
- * Unsent data waiting in the kernel, over all flows and per flow. The kernel asks for more when
- * half of a flow's share is gone: enough that even one flow of 1 Gbit/s runs for 16 ms without
- * us, little enough that thousands of flows do not hold giant send buffers.
+ * The sender as a list of phases: open every socket, connect, report that, wait for t0, transmit
+ * until the end, report. (iperf3 processes connect after t0.)
  */
-#define UNSENT_TOTAL_BYTES (256u << 20)
-#define UNSENT_MIN_BYTES (64u << 10)
-#define UNSENT_MAX_BYTES (4u << 20)
+#include "sender.h"
 
-static unsigned int
-unsent_bytes_per_flow(size_t flow_count)
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/events.h"
+#include "sender_connect.h"
+#include "sender_flow.h"
+#include "sender_process.h"
+#include "sender_transmit.h"
+
+/* null for a flow that is not connected yet: iperf3's are connected after t0. */
+static json_t *
+handshake(const struct sender_flow *flow)
 {
-	size_t share = UNSENT_TOTAL_BYTES / flow_count;
+	return flow->connected_ns == 0 ? json_null() :
+					 json_integer(flow->connected_ns - flow->connecting_ns);
+}
 
-	if (share < UNSENT_MIN_BYTES)
-		return UNSENT_MIN_BYTES;
-	return share > UNSENT_MAX_BYTES ? UNSENT_MAX_BYTES : (unsigned int)share;
+static json_t *
+ready_to_json(const struct sender_flow *flow)
+{
+	return json_pack("{s:I, s:s, s:o}", "flow", (json_int_t)flow->config->flow, "cc_applied",
+			 flow->cc_applied, "handshake_ns", handshake(flow));
 }
 
 static int
-compare_starts(const void *left, const void *right)
+report_ready(const struct sender_flows *all)
 {
-	const struct sender_flow *a = *(struct sender_flow *const *)left;
-	const struct sender_flow *b = *(struct sender_flow *const *)right;
+	json_t *flows;
 
-	if (a->config->start_ns != b->config->start_ns)
-		return a->config->start_ns < b->config->start_ns ? -1 : 1;
-	return (a > b) - (a < b);
+	if (all->session.loop.stop_signal != 0)
+		return 0;
+	flows = json_array();
+	for (size_t i = 0; i < all->count; i++)
+		json_array_append_new(flows, ready_to_json(&all->flows[i]));
+	return event_print(json_pack("{s:s, s:i, s:o}", "event", "ready", "notsent_lowat_bytes",
+				     (int)all->unsent_bytes, "flows", flows),
+			   all->session.failure);
+}
+
+static json_t *
+flow_to_json(const struct sender_flow *flow)
+{
+	const struct session *session = &flow->all->session;
+	json_t *min_rtt =
+		flow->min_rtt_us == UINT32_MAX ? json_null() : json_integer(flow->min_rtt_us);
+	json_t *error = flow->error == 0 ? json_null() : json_string(strerror(flow->error));
+
+	return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+			 "flow", (json_int_t)flow->config->flow, "cc_applied", flow->cc_applied,
+			 "connect_ns", session_moment(session, flow->connected_ns), "handshake_ns",
+			 handshake(flow), "start_ns", session_moment(session, flow->started_ns),
+			 "end_ns", session_moment(session, flow->ended_ns), "bytes_acked",
+			 (json_int_t)flow->last.bytes_acked, "bytes_sent",
+			 (json_int_t)flow->last.bytes_sent, "bytes_retrans",
+			 (json_int_t)flow->last.bytes_retrans, "total_retrans",
+			 (json_int_t)flow->last.total_retrans, "notsent_bytes",
+			 (json_int_t)flow->last.notsent_bytes, "min_rtt_us", min_rtt, "error",
+			 error);
 }
 
 static int
-allocate_flows(struct sender *sender, const struct config *config)
+report_end(const struct sender_flows *all)
 {
-	sender->flows = calloc(config->flow_count, sizeof(*sender->flows));
-	sender->start.order = calloc(config->flow_count, sizeof(*sender->start.order));
-	if (sender->flows == NULL || sender->start.order == NULL)
-		return failure_set(sender->session.failure, EXIT_STATUS_HOST, "out of memory");
+	json_t *flows = json_array();
+	json_t *extra = json_pack("{s:I, s:o}", "lost", (json_int_t)all->lost, "lateness",
+				  lateness_to_json(&all->lateness));
 
-	sender->flow_count = config->flow_count;
-	for (size_t i = 0; i < sender->flow_count; i++) {
-		sender->flows[i] = (struct sender_flow){
-			.watch.fd = -1,
-			.sender = sender,
-			.config = &config->flows[i],
-			.min_rtt_us = UINT32_MAX,
-		};
-		sender->start.order[i] = &sender->flows[i];
-	}
-	qsort(sender->start.order, sender->flow_count, sizeof(*sender->start.order),
-	      compare_starts);
-	return sender_form_processes(sender);
+	for (size_t i = 0; i < all->count; i++)
+		json_array_append_new(flows, flow_to_json(&all->flows[i]));
+	return session_report_end(&all->session, flows, extra);
+}
+
+static bool
+t0_known(const void *owner)
+{
+	return session_t0_known(owner);
 }
 
 static int
-open_sender(struct sender *sender, const struct config *config, struct failure *failure)
+wait_for_t0(struct session *session)
 {
-	*sender = (struct sender){.samples = RECORD_FILE_CLOSED};
-	sender->unsent_bytes = unsent_bytes_per_flow(config->flow_count);
-	if (session_open(&sender->session, config, failure) < 0 ||
-	    allocate_flows(sender, config) < 0 ||
-	    control_states_open(&sender->states, config, failure) < 0)
+	static const struct agenda agenda = {.finished = t0_known};
+	int64_t late_ns;
+
+	if (loop_run(&session->loop, &agenda, session) < 0)
 		return -1;
-	return record_file_open(&sender->samples, config->out, FLOW_SAMPLES_FILE, failure);
+	late_ns = clock_now_ns() - session->t0_ns;
+	if (session->loop.stop_signal == 0 && late_ns > 0)
+		return failure_set(session->failure, EXIT_STATUS_HOST,
+				   "t0 was %.3f ms before the flows were ready; set it later",
+				   (double)late_ns / MILLISECOND_NS);
+	return 0;
 }
 
-static void
-close_sender(struct sender *sender)
-{
-	struct failure ignored = {0};
-
-	for (size_t i = 0; i < sender->flow_count; i++)
-		if (sender->flows[i].watch.fd >= 0)
-			tcp_socket_abort(sender->flows[i].watch.fd);
-	record_file_close(&sender->samples, &ignored);
-	control_states_close(&sender->states);
-	sender_free_processes(sender);
-	free(sender->start.order);
-	free(sender->flows);
-	session_close(&sender->session);
-}
-
+/* Each phase returns 0 also when a signal ended it. */
 static int
-run_phases(struct sender *sender)
+run_phases(struct sender_flows *all, struct processes *processes)
 {
-	if (sender_open_sockets(sender) < 0)
+	if (sender_flows_open_sockets(all) < 0)
 		return -1;
-	if (sender->session.config->control_count == 0 && sender_connect(sender) < 0)
+	if (all->session.config->control_count == 0 && sender_connect_all(all) < 0)
 		return -1;
-	if (sender_report_ready(sender) < 0)
+	if (report_ready(all) < 0)
 		return -1;
-	if (sender_wait_for_t0(sender) < 0)
+	if (wait_for_t0(&all->session) < 0)
 		return -1;
-	if (sender_transmit(sender) < 0)
+	if (sender_transmit(all, processes) < 0)
 		return -1;
-	if (record_file_close(&sender->samples, sender->session.failure) < 0)
+	if (record_file_close(&all->samples, all->session.failure) < 0)
 		return -1;
-	if (sender_report_end(sender) < 0)
+	if (report_end(all) < 0)
 		return -1;
-	return session_exit_status(&sender->session);
+	return session_exit_status(&all->session);
 }
 
 int
 sender_run(const struct config *config, struct failure *failure)
 {
-	struct sender sender;
+	struct processes processes = {0};
+	struct sender_flows all;
 	int status = -1;
 
-	if (open_sender(&sender, config, failure) == 0)
-		status = run_phases(&sender);
-	close_sender(&sender);
+	if (sender_flows_open(&all, config, failure) == 0 && processes_form(&processes, &all) == 0)
+		status = run_phases(&all, &processes);
+	processes_free(&processes);
+	sender_flows_close(&all);
 	return status;
-}
-
-int
-sender_flow_sample(struct sender_flow *flow)
-{
-	char name[FLOW_NAME_BYTES];
-
-	if (tcp_sample_read(flow->watch.fd, flow->state_of_cc, &flow->last) < 0)
-		return failure_set(flow->sender->session.failure, EXIT_STATUS_INTERNAL,
-				   "%s: cannot read TCP_INFO", flow_name(flow->config, name));
-
-	flow->last.flow = flow->config->flow;
-	flow->last.bytes_acked -= flow->acked_by_handshake;
-	if (flow->last.min_rtt_us < flow->min_rtt_us)
-		flow->min_rtt_us = flow->last.min_rtt_us;
-	return 0;
 }

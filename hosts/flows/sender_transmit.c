@@ -1,167 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From t0 to the end: starts flows, keeps them supplied, and samples them. */
-#include <errno.h>
-#include <string.h>
-#include <sys/socket.h>
+#include "sender_transmit.h"
+
+#include <stdlib.h>
 
 #include "common/clock.h"
-#include "sender.h"
-#include "tcp_socket.h"
-
-/* At most this much per flow and event, so that no flow waits long for its turn. */
-#define WRITE_BYTES (128u << 10)
+#include "sender_connect.h"
 
 /* At most this many flows are started or sampled before the others are served again. */
 #define STEP_FLOWS 16
 
-static const char bulk_data[WRITE_BYTES];
-
-static int64_t
-wait_deadline_ns(const void *owner)
-{
-	(void)owner;
-	return NEVER;
-}
-
-static int
-wait_due(void *owner, int64_t now_ns)
-{
-	(void)owner;
-	(void)now_ns;
-	return 0;
-}
+struct transmission {
+	struct sender_flows *all;
+	struct processes *processes;
+	struct sender_flow **by_start;
+	size_t next_start; /* the count of flows: all have been started, or have servers to do it */
+	uint64_t tick;
+	size_t next_sample; /* the count of flows: no sampling is under way */
+};
 
 static bool
-t0_known(const void *owner)
+has_servers(const struct transmission *t)
 {
-	return orders_t0_known(&((const struct sender *)owner)->session.orders);
-}
-
-int
-sender_wait_for_t0(struct sender *sender)
-{
-	static const struct agenda agenda = {wait_deadline_ns, wait_due, t0_known};
-	const struct session *session = &sender->session;
-	int64_t late_ns;
-
-	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
-		return -1;
-	late_ns = clock_now_ns() - session->orders.t0_ns;
-	if (session->loop.stop_signal == 0 && late_ns > 0)
-		return failure_set(session->failure, EXIT_STATUS_HOST,
-				   "t0 was %.3f ms before the flows were ready; set it later",
-				   (double)late_ns / MILLISECOND_NS);
-	return 0;
+	return t->all->session.config->control_count > 0;
 }
 
 static int
-supply(struct sender_flow *flow, int64_t now_ns)
+compare_starts(const void *left, const void *right)
 {
-	if (send(flow->watch.fd, bulk_data, sizeof(bulk_data), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
-	    errno == EAGAIN || errno == EINTR)
-		return 0;
-	return sender_lose_flow(flow, errno, now_ns);
-}
+	const struct sender_flow *a = *(struct sender_flow *const *)left;
+	const struct sender_flow *b = *(struct sender_flow *const *)right;
 
-static int
-running_flow_ready(struct watch *watch, uint32_t events, int64_t now_ns)
-{
-	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
-
-	if ((events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0)
-		return sender_lose_flow(flow, tcp_socket_error(watch->fd), now_ns);
-	return supply(flow, now_ns);
-}
-
-int
-sender_start_flow(struct sender_flow *flow)
-{
-	flow->state = FLOW_RUNNING;
-	flow->started_ns = clock_now_ns();
-	flow->watch.ready = running_flow_ready;
-	if (loop_change(&flow->sender->session.loop, &flow->watch, EPOLLOUT | EPOLLRDHUP) < 0)
-		return -1;
-	return supply(flow, flow->started_ns);
-}
-
-static bool
-has_servers(const struct sender *sender)
-{
-	return sender->session.config->control_count > 0;
+	if (a->config->start_ns != b->config->start_ns)
+		return a->config->start_ns < b->config->start_ns ? -1 : 1;
+	return (a > b) - (a < b);
 }
 
 static int64_t
-next_start_ns(const struct sender *sender)
+next_start_ns(const struct transmission *t)
 {
-	int64_t t0_ns = sender->session.orders.t0_ns;
+	int64_t t0_ns = t->all->session.t0_ns;
 
-	if (sender->start.next == sender->flow_count)
+	if (t->next_start == t->all->count)
 		return NEVER;
-	if (has_servers(sender))
+	if (has_servers(t))
 		return t0_ns;
-	return t0_ns + sender->start.order[sender->start.next]->config->start_ns;
+	return t0_ns + t->by_start[t->next_start]->config->start_ns;
 }
 
 static int
-start_flows(struct sender *sender, int64_t now_ns)
+start_flows(struct transmission *t, int64_t now_ns)
 {
-	if (has_servers(sender) && next_start_ns(sender) <= now_ns) {
-		sender->start.next = sender->flow_count;
-		return sender_dial_servers(sender, now_ns);
+	if (has_servers(t) && next_start_ns(t) <= now_ns) {
+		t->next_start = t->all->count;
+		return processes_dial(t->processes, now_ns);
 	}
-	for (int started = 0; started < STEP_FLOWS && next_start_ns(sender) <= now_ns; started++)
-		if (sender_start_flow(sender->start.order[sender->start.next++]) < 0)
+	for (int started = 0; started < STEP_FLOWS && next_start_ns(t) <= now_ns; started++)
+		if (sender_flow_start(t->by_start[t->next_start++]) < 0)
 			return -1;
 	return 0;
 }
 
-int
-sender_record_sample(struct sender_flow *flow, uint64_t tick)
-{
-	struct sender *sender = flow->sender;
-
-	flow->last.tick = (uint32_t)tick;
-	return record_file_append(&sender->samples, &flow->last, sizeof(flow->last),
-				  sender->session.failure);
-}
-
 static bool
-sampling_under_way(const struct sender *sender)
+sampling_under_way(const struct transmission *t)
 {
-	return sender->sampling.next < sender->flow_count;
+	return t->next_sample < t->all->count;
 }
 
 static void
-begin_sampling(struct sender *sender, int64_t now_ns)
+begin_sampling(struct transmission *t, int64_t now_ns)
 {
-	sender->sampling.tick = grid_take_latest(&sender->grid, now_ns, &sender->lateness);
-	sender->sampling.next = 0;
+	t->tick = grid_take_latest(&t->all->ticks, now_ns, &t->all->lateness);
+	t->next_sample = 0;
 }
 
 /* With thousands of flows a tick takes milliseconds, in which others must be supplied. */
 static int
-sample_flows(struct sender *sender)
+sample_flows(struct transmission *t)
 {
-	for (int sampled = 0; sampled < STEP_FLOWS && sampling_under_way(sender); sampled++) {
-		struct sender_flow *flow = &sender->flows[sender->sampling.next++];
+	for (int sampled = 0; sampled < STEP_FLOWS && sampling_under_way(t); sampled++) {
+		struct sender_flow *flow = &t->all->flows[t->next_sample++];
 
-		if (flow->state != FLOW_RUNNING)
-			continue;
-		if (sender_flow_sample(flow) < 0 ||
-		    sender_record_sample(flow, sender->sampling.tick) < 0)
+		if (flow->state == FLOW_RUNNING && sender_flow_sample(flow, t->tick) < 0)
 			return -1;
 	}
 	return 0;
-}
-
-/* Of streams that connect after t0. */
-static int64_t
-connect_deadline_ns(const struct sender *sender)
-{
-	bool connects = has_servers(sender) && sender->start.next == sender->flow_count &&
-			sender->connect.done < sender->flow_count;
-
-	return connects ? sender->connect.deadline_ns : NEVER;
 }
 
 static int64_t
@@ -171,57 +93,80 @@ earlier(int64_t a_ns, int64_t b_ns)
 }
 
 static int64_t
-transmit_next_ns(const void *owner)
+next_ns(const void *owner)
 {
-	const struct sender *sender = owner;
-	int64_t sample_ns = sampling_under_way(sender) ? NOW : grid_next_ns(&sender->grid);
-	int64_t start_ns = earlier(next_start_ns(sender), connect_deadline_ns(sender));
+	const struct transmission *t = owner;
+	int64_t sample_ns = sampling_under_way(t) ? NOW : grid_next_ns(&t->all->ticks);
+	int64_t start_ns = earlier(next_start_ns(t), processes_connect_deadline_ns(t->processes));
 
-	return earlier(earlier(start_ns, sample_ns), sender_next_end_ns(sender));
+	return earlier(earlier(start_ns, sample_ns), processes_next_end_ns(t->processes));
 }
 
 static int
-transmit_due(void *owner, int64_t now_ns)
+do_what_is_due(void *owner, int64_t now_ns)
 {
-	struct sender *sender = owner;
+	struct transmission *t = owner;
 
-	if (now_ns >= sender_next_end_ns(sender))
-		return sender_end_flows(sender, now_ns);
-	if (now_ns >= connect_deadline_ns(sender))
-		return sender_connect_too_late(sender);
-	if (start_flows(sender, now_ns) < 0)
+	if (now_ns >= processes_next_end_ns(t->processes))
+		return processes_end_flows(t->processes, now_ns);
+	if (now_ns >= processes_connect_deadline_ns(t->processes))
+		return sender_connect_too_late(t->all);
+	if (start_flows(t, now_ns) < 0)
 		return -1;
-	if (!sampling_under_way(sender) && grid_next_ns(&sender->grid) <= now_ns)
-		begin_sampling(sender, now_ns);
-	return sample_flows(sender);
+	if (!sampling_under_way(t) && grid_next_ns(&t->all->ticks) <= now_ns)
+		begin_sampling(t, now_ns);
+	return sample_flows(t);
 }
 
 static bool
 all_ended(const void *owner)
 {
-	const struct sender *sender = owner;
+	const struct transmission *t = owner;
 
-	return sender->ended == sender->flow_count;
+	return t->all->ended == t->all->count;
 }
 
-int
-sender_transmit(struct sender *sender)
+static void
+set_times(struct transmission *t)
 {
-	static const struct agenda agenda = {transmit_next_ns, transmit_due, all_ended};
-	const struct config *config = sender->session.config;
-	int64_t t0_ns = sender->session.orders.t0_ns;
+	const struct config *config = t->all->session.config;
+	int64_t t0_ns = t->all->session.t0_ns;
 
-	if (!t0_known(sender)) /* a signal came first */
-		return 0;
-	if (!has_servers(sender))
-		sender->processes[0].end_ns = t0_ns + config->duration_ns;
-	sender->sampling.next = sender->flow_count;
-	sender->grid = (struct grid){
+	if (!has_servers(t))
+		t->processes->list[0].end_ns = t0_ns + config->duration_ns;
+	t->next_sample = t->all->count;
+	t->all->ticks = (struct grid){
 		.origin_ns = t0_ns,
 		.step_ns = config->sample_ns,
 		.count = (uint64_t)(config->span_ns / config->sample_ns) + 1,
 	};
-	if (loop_run(&sender->session.loop, &agenda, sender) < 0)
+}
+
+static int
+order_by_start(struct transmission *t)
+{
+	t->by_start = calloc(t->all->count, sizeof(*t->by_start));
+	if (t->by_start == NULL)
+		return failure_set(t->all->session.failure, EXIT_STATUS_HOST, "out of memory");
+	for (size_t i = 0; i < t->all->count; i++)
+		t->by_start[i] = &t->all->flows[i];
+	qsort(t->by_start, t->all->count, sizeof(*t->by_start), compare_starts);
+	return 0;
+}
+
+int
+sender_transmit(struct sender_flows *all, struct processes *processes)
+{
+	static const struct agenda agenda = {next_ns, do_what_is_due, all_ended};
+	struct transmission transmission = {.all = all, .processes = processes};
+	int result;
+
+	if (!session_t0_known(&all->session)) /* a signal came first */
+		return 0;
+	set_times(&transmission);
+	if (order_by_start(&transmission) < 0)
 		return -1;
-	return sender_end_all(sender); /* what a signal left */
+	result = loop_run(&all->session.loop, &agenda, &transmission);
+	free(transmission.by_start);
+	return result < 0 ? -1 : processes_end_all(processes); /* what a signal left */
 }

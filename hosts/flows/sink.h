@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The sink's role. Its phases: listen, say so, wait for t0, count until the end, report. It
- * accepts and reads in all of them. One thread does everything, so nothing here is shared.
- */
+/* The sink's role. One thread does everything, so nothing here is shared. */
 #ifndef FLOWS_SINK_H
 #define FLOWS_SINK_H
 
@@ -91,10 +88,8 @@ struct sink {
 /* The whole role. Returns the exit status, or -1 with the failure set. */
 int sink_run(const struct config *config, struct failure *failure);
 
-/* Phases, in order. Each returns 0 also when a signal ended it. */
+/* Listen at every destination of the flows and of the control connections. */
 int sink_listen(struct sink *sink);
-int sink_wait_for_t0(struct sink *sink);
-int sink_count(struct sink *sink);
 
 /* One server for each control connection. */
 void sink_form_servers(struct sink *sink);
@@ -109,10 +104,6 @@ int sink_server_open(struct server *server, int fd);
 
 /* A stream has sent its cookie. */
 int sink_server_cookie(struct server *server);
-
-int sink_report_progress(const struct sink *sink, int64_t t_ns);
-int sink_report_listening(const struct sink *sink);
-int sink_report_end(const struct sink *sink);
 
 /* Take over a flow's new connection. */
 int sink_flow_open(struct sink_flow *flow, int fd);

@@ -7,10 +7,30 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "write_all.h"
-
 #define CONTROL_FILE "/proc/nashbed"
 #define LINE_BYTES_FIRST 65536u
+
+static int
+write_all(int fd, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = write(fd, text, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+int
+write_line(int fd, const char *text)
+{
+	return write_all(fd, text, strlen(text)) == 0 ? write_all(fd, "\n", 1) : -1;
+}
 
 int
 channel_open(struct channel *channel, struct failure *failure)
@@ -68,15 +88,14 @@ int
 channel_write(struct channel *channel, json_t *answer, struct failure *failure)
 {
 	char *text = answer != NULL ? json_dumps(answer, JSON_COMPACT) : NULL;
-	int error = -1;
+	int result;
 
 	json_decref(answer);
 	if (text == NULL)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
-	if (write_all(channel->fd, text, strlen(text)) == 0)
-		error = write_all(channel->fd, "\n", 1);
+	result = write_line(channel->fd, text);
+	if (result < 0)
+		failure_set(failure, EXIT_STATUS_HOST, CONTROL_FILE ": %s", strerror(errno));
 	free(text);
-	return error ? failure_set(failure, EXIT_STATUS_HOST, CONTROL_FILE ": %s",
-				   strerror(errno)) :
-		       0;
+	return result;
 }

@@ -26,4 +26,7 @@ const char *channel_read(struct channel *channel, size_t *bytes, struct failure 
 /* Takes the reference to the answer. */
 int channel_write(struct channel *channel, json_t *answer, struct failure *failure);
 
+/* A text and a newline, however many calls that takes. 0, or -1 with errno set. */
+int write_line(int fd, const char *text);
+
 #endif

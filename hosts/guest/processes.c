@@ -12,9 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "channel.h"
 #include "common/clock.h"
-#include "common/nanoseconds.h"
-#include "write_all.h"
 
 #define PROCESSES_MAX 64u
 #define READ_BYTES 65536u
@@ -108,9 +107,7 @@ process_send(uint32_t number, const char *line, struct failure *failure)
 
 	if (p == NULL)
 		return -1;
-	if (write_all(p->input, line, strlen(line)) == 0 && write_all(p->input, "\n", 1) == 0)
-		return 0;
-	return host_error(failure, "its input");
+	return write_line(p->input, line) == 0 ? 0 : host_error(failure, "its input");
 }
 
 int

@@ -2,15 +2,17 @@
 #include "requests.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/json_fields.h"
 #include "host.h"
-#include "modules.h"
 #include "processes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -79,16 +81,9 @@ read_line(const struct json_place *place, const struct json_field *field, const 
 	return 0;
 }
 
-#define FIELD(key, member, reader, least, most)                                                    \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct request, member), .read = reader,           \
-		.min = least, .max = most,                                                         \
-	}
-#define SIDE_FIELD                                                                                 \
-	{                                                                                          \
-		.name = "side", .offset = offsetof(struct request, side),                          \
-		.read = json_read_choice, .choices = side_names,                                   \
-	}
+#define FIELD(key, member, reader, ...)                                                            \
+	JSON_FIELD(struct request, key, member, reader, ##__VA_ARGS__)
+#define SIDE_FIELD FIELD("side", side, json_read_choice, .choices = side_names)
 
 static json_t *
 done(void)
@@ -119,9 +114,9 @@ configure_host(const struct request *r, struct failure *failure)
 
 static const struct json_field host_fields[] = {
 	SIDE_FIELD,
-	FIELD("addresses", addresses, read_strings, 0, 0),
-	FIELD("routes", routes, read_strings, 0, 0),
-	FIELD("sysctls", sysctls, read_settings, 0, 0),
+	FIELD("addresses", addresses, read_strings),
+	FIELD("routes", routes, read_strings),
+	FIELD("sysctls", sysctls, read_settings),
 };
 
 static json_t *
@@ -136,21 +131,56 @@ answer_host(const struct request *r, struct failure *failure)
 	return result == 0 ? done() : NULL;
 }
 
+/* What the kernel means, where strerror() does not say it. */
+static const char *
+why_not_inserted(int error)
+{
+	switch (error) {
+	case EEXIST:
+		return "the kernel has a module or a congestion control of this name";
+	case EINVAL:
+		return "the kernel does not take it as a congestion control; it needs ssthresh, "
+		       "undo_cwnd, and cong_avoid or cong_control";
+	case ENOEXEC:
+		return "not a module for this kernel";
+	default:
+		return strerror(error);
+	}
+}
+
+/* Insert the module of a file: a congestion control that is no part of the kernel. It stays until
+ * the guest ends.
+ */
+static int
+insert_module(const char *path, struct failure *failure)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = 0;
+
+	if (fd < 0)
+		return failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path, strerror(errno));
+	if (syscall(SYS_finit_module, fd, "", 0) < 0)
+		result = failure_set(failure, EXIT_STATUS_HOST, "%s: %s", path,
+				     why_not_inserted(errno));
+	close(fd);
+	return result;
+}
+
 static const struct json_field insert_fields[] = {
-	FIELD("path", path, json_read_text, 0, PATH_MAX),
+	FIELD("path", path, json_read_text, .max = PATH_MAX),
 };
 
 static json_t *
 answer_insert(const struct request *r, struct failure *failure)
 {
-	return module_insert(r->path, failure) == 0 ? done() : NULL;
+	return insert_module(r->path, failure) == 0 ? done() : NULL;
 }
 
 static const struct json_field start_fields[] = {
-	FIELD("name", name, json_read_text, 0, NAME_BYTES),
+	FIELD("name", name, json_read_text, .max = NAME_BYTES),
 	SIDE_FIELD,
-	FIELD("args", args, read_strings, 0, 0),
-	FIELD("log", log, json_read_text, 0, PATH_MAX),
+	FIELD("args", args, read_strings),
+	FIELD("log", log, json_read_text, .max = PATH_MAX),
 };
 
 static json_t *
@@ -171,8 +201,8 @@ answer_start(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field send_fields[] = {
-	FIELD("process", process, json_read_u32, 0, UINT32_MAX),
-	FIELD("line", line, read_line, 0, 0),
+	FIELD("process", process, json_read_u32, .max = UINT32_MAX),
+	FIELD("line", line, read_line),
 };
 
 static json_t *
@@ -182,7 +212,7 @@ answer_send(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field run_fields[] = {
-	FIELD("until_ns", until_ns, json_read_i64, 0, INT64_MAX / 2),
+	FIELD("until_ns", until_ns, json_read_i64, .max = INT64_MAX / 2),
 };
 
 static json_t *
@@ -197,8 +227,8 @@ answer_run(const struct request *r, struct failure *failure)
 }
 
 static const struct json_field signal_fields[] = {
-	FIELD("process", process, json_read_u32, 0, UINT32_MAX),
-	FIELD("signal", signal, json_read_u32, 1, SIGNAL_MAX),
+	FIELD("process", process, json_read_u32, .max = UINT32_MAX),
+	FIELD("signal", signal, json_read_u32, .min = 1, .max = SIGNAL_MAX),
 };
 
 static json_t *
@@ -209,7 +239,7 @@ answer_signal(const struct request *r, struct failure *failure)
 
 static const struct json_field read_fields[] = {
 	SIDE_FIELD,
-	FIELD("path", path, json_read_text, 0, PATH_MAX),
+	FIELD("path", path, json_read_text, .max = PATH_MAX),
 };
 
 static json_t *

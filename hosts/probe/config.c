@@ -15,48 +15,32 @@
 
 static const char *const role_names[] = {"prober", "reflector", NULL};
 
-#define FIELD(type, key, member, reader, least, most, may_miss)                                    \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct type, member), .read = reader,              \
-		.min = least, .max = most, .optional = may_miss,                                   \
-	}
-
 static const struct json_field socket_fields[] = {
-	FIELD(socket_config, "local", local, json_read_sockaddr_ipv4, 0, 0, false),
-	FIELD(socket_config, "local_port", local, json_read_sockaddr_port, 1, UINT16_MAX, false),
-	FIELD(socket_config, "remote", remote, json_read_sockaddr_ipv4, 0, 0, true),
-	FIELD(socket_config, "remote_port", remote, json_read_sockaddr_port, 1, UINT16_MAX, true),
+	JSON_FIELD(struct socket_config, "local", local, json_read_sockaddr_ipv4),
+	JSON_FIELD(struct socket_config, "local_port", local, json_read_sockaddr_port, .min = 1,
+		   .max = UINT16_MAX),
+	JSON_FIELD(struct socket_config, "remote", remote, json_read_sockaddr_ipv4,
+		   .optional = true),
+	JSON_FIELD(struct socket_config, "remote_port", remote, json_read_sockaddr_port, .min = 1,
+		   .max = UINT16_MAX, .optional = true),
 };
 
-static int
-read_sockets(const struct json_place *place, const struct json_field *field, const json_t *value,
-	     void *target)
-{
-	struct config *config = (struct config *)((char *)target - field->offset);
-
-	config->socket_count = json_array_size(value);
-	if (!json_is_array(value) || config->socket_count == 0 ||
-	    config->socket_count > MAX_SOCKETS)
-		return json_place_error(place, "must be a list of 1 to %d sockets", MAX_SOCKETS);
-	for (size_t i = 0; i < config->socket_count; i++) {
-		struct json_place inner = json_place_of_item(place, i);
-
-		if (json_fields_read(&inner, json_array_get(value, i), socket_fields,
-				     COUNT(socket_fields), &config->sockets[i]) < 0)
-			return -1;
-	}
-	return 0;
-}
+static const struct json_list socket_list = {
+	.items = "sockets",
+	.fields = socket_fields,
+	.n_fields = COUNT(socket_fields),
+	.item_bytes = sizeof(struct socket_config),
+	.count_offset = offsetof(struct config, socket_count),
+};
 
 static const struct json_field config_fields[] = {
-	{.name = "role",
-	 .offset = offsetof(struct config, role),
-	 .read = json_read_choice,
-	 .choices = role_names},
-	FIELD(config, "out", out, json_read_string, 0, 0, false),
-	FIELD(config, "schedule", schedule, json_read_string, 0, 0, true),
-	FIELD(config, "linger_ns", linger_ns, json_read_i64, 0, MINUTE_NS, true),
-	FIELD(config, "sockets", sockets, read_sockets, 0, 0, false),
+	JSON_FIELD(struct config, "role", role, json_read_choice, .choices = role_names),
+	JSON_FIELD(struct config, "out", out, json_read_string),
+	JSON_FIELD(struct config, "schedule", schedule, json_read_string, .optional = true),
+	JSON_FIELD(struct config, "linger_ns", linger_ns, json_read_i64, .max = MINUTE_NS,
+		   .optional = true),
+	JSON_FIELD(struct config, "sockets", sockets, json_read_list, .min = 1, .max = MAX_SOCKETS,
+		   .list = &socket_list),
 };
 
 /* What one role needs and the other must not have. */

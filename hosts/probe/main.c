@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nashbed-probe: frames of exact size at exact times, and their reflection. See ../README.md. */
-#include <stdio.h>
+#include <argp.h>
 
 #include "common/events.h"
-#include "common/options.h"
 #include "config.h"
-#include "prober.h"
-#include "reflector.h"
+#include "roles.h"
 
-static const char help[] =
-	"usage: nashbed-probe --config FILE.json\n"
-	"\n"
-	"Role \"prober\" sends the frames of a schedule, each at its time and of its size, after a\n"
-	"line on standard input. Role \"reflector\" records every datagram and sends back those\n"
-	"that ask for it, until its standard input ends. hosts/README.md describes the files.\n"
+static const char doc[] =
+	"Role \"prober\" sends the frames of a schedule, each at its time and of its size, after a "
+	"line on standard input. Role \"reflector\" records every datagram and sends back those "
+	"that ask for it, until its standard input ends. hosts/README.md describes the files.\v"
+	"Example:\n"
 	"\n"
 	"  { \"role\": \"prober\", \"schedule\": \"/tmp/schedule.bin\", \"out\": \"/tmp\",\n"
 	"    \"linger_ns\": 200000000,\n"
@@ -21,6 +18,36 @@ static const char help[] =
 	"                   \"remote\": \"10.65.0.1\", \"remote_port\": 5001 } ] }\n"
 	"\n"
 	"Exit status: 0 done, 2 configuration, 4 host (sockets, disk, addresses).\n";
+
+enum {
+	OPTION_CONFIG = 256,
+};
+
+static const struct argp_option options[] = {
+	{"config", OPTION_CONFIG, "FILE", 0, "the role and its sockets, as JSON", 0},
+	{0},
+};
+
+static error_t
+take_option(int key, char *value, struct argp_state *state)
+{
+	const char **config_path = state->input;
+
+	switch (key) {
+	case OPTION_CONFIG:
+		*config_path = value;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unknown argument %.64s", value);
+		return 0;
+	case ARGP_KEY_END:
+		if (*config_path == NULL)
+			argp_error(state, "--config FILE is missing");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
 
 static int
 run(const char *path, struct failure *failure)
@@ -35,40 +62,20 @@ run(const char *path, struct failure *failure)
 	return result;
 }
 
-struct options {
-	const char *config_path;
-	bool help;
-};
-
-static const struct option_rule rules[] = {
-	{"--config", "FILE", offsetof(struct options, config_path)},
-	{"--help", NULL, offsetof(struct options, help)},
-};
-
-static int
-act(char **argv, struct failure *failure)
-{
-	struct options options = {0};
-
-	if (options_read("nashbed-probe", argv, rules, sizeof(rules) / sizeof(rules[0]), &options,
-			 failure) < 0)
-		return -1;
-	if (options.help) {
-		fputs(help, stdout);
-		return 0;
-	}
-	if (options.config_path == NULL)
-		return failure_set(failure, EXIT_STATUS_CONFIG,
-				   "--config FILE is missing (see nashbed-probe --help)");
-	return run(options.config_path, failure);
-}
-
 int
 main(int argc, char **argv)
 {
+	static const struct argp argp = {
+		.options = options,
+		.parser = take_option,
+		.args_doc = "--config=FILE",
+		.doc = doc,
+	};
 	struct failure failure = {0};
+	const char *config_path = NULL;
 
-	(void)argc;
-	return act(argv, &failure) == 0 ? EXIT_STATUS_OK :
-					  event_print_failure(&failure, "nashbed-probe");
+	argp_err_exit_status = EXIT_STATUS_CONFIG;
+	argp_parse(&argp, argc, argv, 0, NULL, &config_path);
+	return run(config_path, &failure) == 0 ? EXIT_STATUS_OK :
+						 event_print_failure(&failure, "nashbed-probe");
 }

@@ -11,9 +11,8 @@
 
 #include "common/clock.h"
 #include "common/record_file.h"
-#include "inbox.h"
-#include "prober.h"
-#include "udp_socket.h"
+#include "datagrams.h"
+#include "roles.h"
 
 /* Frames that one call sends at most. */
 #define BATCH 32u
@@ -84,7 +83,7 @@ open_sockets(struct prober *p)
 {
 	for (size_t i = 0; i < p->config->socket_count; i++) {
 		p->fds[i] = (struct pollfd){
-			.fd = udp_socket_open(&p->config->sockets[i], p->failure),
+			.fd = datagrams_open(&p->config->sockets[i], p->failure),
 			.events = POLLIN,
 		};
 		if (p->fds[i].fd < 0)
@@ -132,7 +131,7 @@ take_echoes(struct prober *p, int64_t wait_ns)
 		return 0;
 	for (size_t i = 0; i < p->config->socket_count; i++)
 		if (p->fds[i].revents != 0 &&
-		    inbox_drain(p->fds[i].fd, i, take_echo, p, p->failure) < 0)
+		    datagrams_drain(p->fds[i].fd, i, take_echo, p, p->failure) < 0)
 			return -1;
 	return 0;
 }

@@ -9,9 +9,8 @@
 
 #include "common/clock.h"
 #include "common/record_file.h"
-#include "inbox.h"
-#include "reflector.h"
-#include "udp_socket.h"
+#include "datagrams.h"
+#include "roles.h"
 
 /* Between two looks at the sockets, to meet many datagrams at once. The time that an echo waits
  * is between its two time stamps.
@@ -76,7 +75,7 @@ open_all(struct reflector *r)
 
 	for (size_t i = 0; i < count; i++) {
 		r->fds[i] = (struct pollfd){
-			.fd = udp_socket_open(&r->config->sockets[i], r->failure),
+			.fd = datagrams_open(&r->config->sockets[i], r->failure),
 			.events = POLLIN,
 		};
 		if (r->fds[i].fd < 0)
@@ -90,7 +89,8 @@ static int
 drain_ready(struct reflector *r)
 {
 	for (size_t i = 0; i < r->config->socket_count; i++)
-		if (r->fds[i].revents != 0 && inbox_drain(r->fds[i].fd, i, take, r, r->failure) < 0)
+		if (r->fds[i].revents != 0 &&
+		    datagrams_drain(r->fds[i].fd, i, take, r, r->failure) < 0)
 			return -1;
 	return 0;
 }

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sender_flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/clock.h"
+#include "tcp_socket.h"
+
+/*
+ * Unsent data waiting in the kernel, over all flows and per flow. The kernel asks for more when
+ * half of a flow's share is gone: enough that even one flow of 1 Gbit/s runs for 16 ms without
+ * us, little enough that thousands of flows do not hold giant send buffers.
+ */
+#define UNSENT_TOTAL_BYTES (256u << 20)
+#define UNSENT_MIN_BYTES (64u << 10)
+#define UNSENT_MAX_BYTES (4u << 20)
+
+/* At most this much per flow and event, so that no flow waits long for its turn. */
+#define WRITE_BYTES (128u << 10)
+
+static const char bulk_data[WRITE_BYTES];
+
+static unsigned int
+unsent_bytes_per_flow(size_t flow_count)
+{
+	size_t share = UNSENT_TOTAL_BYTES / flow_count;
+
+	if (share < UNSENT_MIN_BYTES)
+		return UNSENT_MIN_BYTES;
+	return share > UNSENT_MAX_BYTES ? UNSENT_MAX_BYTES : (unsigned int)share;
+}
+
+static int
+allocate_flows(struct sender_flows *all, const struct config *config)
+{
+	all->flows = calloc(config->flow_count, sizeof(*all->flows));
+	if (all->flows == NULL)
+		return failure_set(all->session.failure, EXIT_STATUS_HOST, "out of memory");
+
+	all->count = config->flow_count;
+	for (size_t i = 0; i < all->count; i++)
+		all->flows[i] = (struct sender_flow){
+			.watch.fd = -1,
+			.all = all,
+			.config = &config->flows[i],
+			.min_rtt_us = UINT32_MAX,
+		};
+	return 0;
+}
+
+int
+sender_flows_open(struct sender_flows *all, const struct config *config, struct failure *failure)
+{
+	*all = (struct sender_flows){.samples = RECORD_FILE_CLOSED};
+	all->unsent_bytes = unsent_bytes_per_flow(config->flow_count);
+	if (session_open(&all->session, config, failure) < 0 || allocate_flows(all, config) < 0 ||
+	    control_states_open(&all->states, config, failure) < 0)
+		return -1;
+	return record_file_open(&all->samples, config->out, FLOW_SAMPLES_FILE, failure);
+}
+
+void
+sender_flows_close(struct sender_flows *all)
+{
+	struct failure ignored = {0};
+
+	for (size_t i = 0; i < all->count; i++)
+		if (all->flows[i].watch.fd >= 0)
+			tcp_socket_abort(all->flows[i].watch.fd);
+	record_file_close(&all->samples, &ignored);
+	control_states_close(&all->states);
+	free(all->flows);
+	session_close(&all->session);
+}
+
+static int
+read_cc(struct sender_flow *flow)
+{
+	char name[FLOW_NAME_BYTES];
+
+	if (tcp_socket_read_cc(flow->watch.fd, flow->cc_applied) == 0)
+		return 0;
+	return failure_set(flow->all->session.failure, EXIT_STATUS_INTERNAL,
+			   "%s: cannot read TCP_CONGESTION back: %s", flow_name(flow->config, name),
+			   strerror(errno));
+}
+
+int
+sender_flows_open_sockets(struct sender_flows *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		struct sender_flow *flow = &all->flows[i];
+
+		flow->watch.fd =
+			tcp_socket_open(flow->config, all->unsent_bytes, all->session.failure);
+		if (flow->watch.fd < 0 || read_cc(flow) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Read the flow's TCP state into flow->last. */
+static int
+read_sample(struct sender_flow *flow)
+{
+	char name[FLOW_NAME_BYTES];
+
+	if (tcp_sample_read(flow->watch.fd, flow->state_of_cc, &flow->last) < 0)
+		return failure_set(flow->all->session.failure, EXIT_STATUS_INTERNAL,
+				   "%s: cannot read TCP_INFO", flow_name(flow->config, name));
+
+	flow->last.flow = flow->config->flow;
+	flow->last.bytes_acked -= flow->acked_by_handshake;
+	if (flow->last.min_rtt_us < flow->min_rtt_us)
+		flow->min_rtt_us = flow->last.min_rtt_us;
+	return 0;
+}
+
+static int
+connect_failed(const struct sender_flow *flow, int error)
+{
+	char name[FLOW_NAME_BYTES];
+
+	return failure_set(flow->all->session.failure, EXIT_STATUS_HOST, "%s: cannot connect: %s%s",
+			   flow_name(flow->config, name), strerror(error),
+			   error == ECONNREFUSED ? "; is the sink listening there?" : "");
+}
+
+/* Between the handshake and the start nothing may happen to a flow. */
+static int
+broke_before_start(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
+	int error = tcp_socket_error(watch->fd);
+	char name[FLOW_NAME_BYTES];
+
+	(void)events;
+	(void)now_ns;
+	return failure_set(flow->all->session.failure, EXIT_STATUS_HOST,
+			   "%s: connection lost before its start: %s",
+			   flow_name(flow->config, name),
+			   error != 0 ? strerror(error) : "closed by the peer");
+}
+
+static int
+note_connected(struct sender_flow *flow, int64_t now_ns)
+{
+	flow->state = FLOW_CONNECTED;
+	flow->connected_ns = now_ns;
+	flow->all->connected++;
+	if (read_cc(flow) < 0)
+		return -1;
+	flow->state_of_cc =
+		control_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);
+	if (read_sample(flow) < 0)
+		return -1;
+	flow->acked_by_handshake = flow->last.bytes_acked;
+	flow->last.bytes_acked = 0;
+
+	flow->watch.ready = broke_before_start;
+	return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
+}
+
+/* The other side has answered, or nobody has. */
+static int
+answered(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
+	int error = tcp_socket_error(watch->fd);
+
+	if (error != 0 || (events & (EPOLLERR | EPOLLHUP)) != 0)
+		return connect_failed(flow, error != 0 ? error : ECONNRESET);
+	if (note_connected(flow, now_ns) < 0)
+		return -1;
+	return flow->connected(flow, flow->owner, now_ns);
+}
+
+int
+sender_flow_connect(struct sender_flow *flow, int64_t now_ns, sender_flow_connected connected,
+		    void *owner)
+{
+	const struct sockaddr_in *destination = &flow->config->destination;
+
+	flow->connecting_ns = now_ns;
+	flow->connected = connected;
+	flow->owner = owner;
+	flow->watch.ready = answered;
+	if (connect(flow->watch.fd, (const struct sockaddr *)destination, sizeof(*destination)) <
+		    0 &&
+	    errno != EINPROGRESS)
+		return connect_failed(flow, errno);
+	return loop_add(&flow->all->session.loop, &flow->watch, EPOLLOUT);
+}
+
+int
+sender_flow_end(struct sender_flow *flow, int64_t now_ns)
+{
+	int result = read_sample(flow);
+
+	tcp_socket_abort(flow->watch.fd);
+	flow->watch.fd = -1;
+	flow->state = FLOW_ENDED;
+	flow->ended_ns = now_ns;
+	flow->all->ended++;
+	return result;
+}
+
+/* The connection is gone. */
+static int
+lose(struct sender_flow *flow, int error, int64_t now_ns)
+{
+	flow->error = error != 0 ? error : ECONNRESET;
+	flow->all->lost++;
+	return sender_flow_end(flow, now_ns);
+}
+
+static int
+supply(struct sender_flow *flow, int64_t now_ns)
+{
+	if (send(flow->watch.fd, bulk_data, sizeof(bulk_data), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0 ||
+	    errno == EAGAIN || errno == EINTR)
+		return 0;
+	return lose(flow, errno, now_ns);
+}
+
+static int
+wants_data(struct watch *watch, uint32_t events, int64_t now_ns)
+{
+	struct sender_flow *flow = container_of(watch, struct sender_flow, watch);
+
+	if ((events & (EPOLLERR | EPOLLHUP | EPOLLRDHUP)) != 0)
+		return lose(flow, tcp_socket_error(watch->fd), now_ns);
+	return supply(flow, now_ns);
+}
+
+int
+sender_flow_start(struct sender_flow *flow)
+{
+	flow->state = FLOW_RUNNING;
+	flow->started_ns = clock_now_ns();
+	flow->watch.ready = wants_data;
+	if (loop_change(&flow->all->session.loop, &flow->watch, EPOLLOUT | EPOLLRDHUP) < 0)
+		return -1;
+	return supply(flow, flow->started_ns);
+}
+
+int
+sender_flow_record(struct sender_flow *flow, uint64_t tick)
+{
+	flow->last.tick = (uint32_t)tick;
+	return record_file_append(&flow->all->samples, &flow->last, sizeof(flow->last),
+				  flow->all->session.failure);
+}
+
+int
+sender_flow_sample(struct sender_flow *flow, uint64_t tick)
+{
+	return read_sample(flow) < 0 ? -1 : sender_flow_record(flow, tick);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sender's flows: a socket each, which is connected, sends bulk data and is sampled until it is
+ * reset or breaks. The sender is one thread, so nothing of it is shared.
+ */
+#ifndef FLOWS_SENDER_FLOW_H
+#define FLOWS_SENDER_FLOW_H
+
+#include "common/record_file.h"
+#include "common/shared.h"
+#include "grid.h"
+#include "session.h"
+#include "tcp_sample.h"
+
+struct sender_flow;
+
+/* What all flows share. */
+struct sender_flows {
+	struct session session;
+	unsigned int unsent_bytes; /* TCP_NOTSENT_LOWAT of every flow */
+	struct control_states states;
+	struct sender_flow *flows; /* in the order of the configuration */
+	size_t count;
+	size_t connected; /* that have ever been */
+	size_t ended;
+	size_t lost;
+	struct grid ticks; /* of sampling */
+	struct lateness lateness;
+	struct record_file samples;
+};
+
+/* A flow is connected now. */
+typedef int (*sender_flow_connected)(struct sender_flow *flow, void *owner, int64_t now_ns);
+
+enum sender_flow_state {
+	FLOW_IDLE, /* not connected yet */
+	FLOW_CONNECTED,
+	FLOW_RUNNING,
+	FLOW_ENDED,
+};
+
+struct sender_flow {
+	struct watch watch;
+	struct sender_flows *all;
+	const struct flow_config *config;
+	enum sender_flow_state state;
+	sender_flow_connected connected;
+	void *owner;
+	char cc_applied[CC_NAME_BYTES];
+	const struct control_state *state_of_cc;
+	int64_t connecting_ns; /* CLOCK_MONOTONIC; 0: did not happen */
+	int64_t connected_ns;
+	int64_t started_ns;
+	int64_t ended_ns;
+	uint64_t acked_by_handshake; /* the kernel counts the SYN as an acknowledged byte */
+	uint32_t min_rtt_us;	     /* over all samples; UINT32_MAX: none */
+	struct flow_sample last;
+	int error; /* the errno that broke the connection, or 0 */
+};
+
+/* The flows of a configuration, without their sockets. Close them in any case. */
+int sender_flows_open(struct sender_flows *all, const struct config *config,
+		      struct failure *failure);
+void sender_flows_close(struct sender_flows *all);
+
+/* Open every flow's socket. */
+int sender_flows_open_sockets(struct sender_flows *all);
+
+/* Begin to connect a flow; `connected` follows, unless the connection fails. */
+int sender_flow_connect(struct sender_flow *flow, int64_t now_ns, sender_flow_connected connected,
+			void *owner);
+
+/* Begin to send bulk data. A connection that breaks from here on is a flow that is lost. */
+int sender_flow_start(struct sender_flow *flow);
+
+/* Read the flow's TCP state and write it as the sample of a tick. */
+int sender_flow_sample(struct sender_flow *flow, uint64_t tick);
+
+/* Reset the flow; its last sample gives the totals. */
+int sender_flow_end(struct sender_flow *flow, int64_t now_ns);
+
+/* Write the last sample, of a flow that has ended, as that of a tick. */
+int sender_flow_record(struct sender_flow *flow, uint64_t tick);
+
+#endif
