@@ -8,12 +8,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "control/control_thread.h"
+#include "control/control.h"
 #include "io/eal.h"
-#include "live/arrivals.h"
-#include "live/loop.h"
+#include "live/live.h"
 #include "pipeline/native.h"
-#include "plane/dataplane.h"
 
 static const char program[] = "nashbed-dataplane";
 
@@ -145,7 +143,7 @@ run(const struct options *o, struct failure *failure)
 		return 0;
 	if (native_choose(config, &note, failure) < 0)
 		return -1;
-	arrivals_choose(config);
+	wires_choose_stamps(config);
 	if (!o->check)
 		return run_live(&dataplane, &note, failure);
 	config_print(config);

@@ -36,20 +36,11 @@ struct port_entry {
 };
 
 static const struct json_field port_fields[] = {
-	{.name = "driver",
-	 .read = json_read_choice,
-	 .offset = offsetof(struct port_entry, driver),
-	 .choices = driver_names},
-	{.name = "iface",
-	 .read = json_read_text,
-	 .offset = offsetof(struct port_entry, iface),
-	 .max = NAME_BYTES,
-	 .optional = true},
-	{.name = "address",
-	 .read = json_read_text,
-	 .offset = offsetof(struct port_entry, address),
-	 .max = NAME_BYTES,
-	 .optional = true},
+	JSON_FIELD(struct port_entry, "driver", driver, json_read_choice, .choices = driver_names),
+	JSON_FIELD(struct port_entry, "iface", iface, json_read_text, .max = NAME_BYTES,
+		   .optional = true),
+	JSON_FIELD(struct port_entry, "address", address, json_read_text, .max = NAME_BYTES,
+		   .optional = true),
 };
 
 static int
@@ -73,67 +64,46 @@ read_port(const struct json_place *place, const struct json_field *field, const 
 	return 0;
 }
 
-#define PORT_FIELD(id)                                                                             \
-	{                                                                                          \
-		.name = wire_names[id], .read = read_port,                                         \
-		.offset = (id) * sizeof(struct wire_config), .optional = true                      \
-	}
-
 /* The target is the wires' array. Which of them there must be goes by the role. */
 static int
 read_ports(const struct json_place *place, const struct json_field *field, const json_t *value,
 	   void *target)
 {
-	const struct json_field ports[] = {
-		PORT_FIELD(WIRE_SENDERS),
-		PORT_FIELD(WIRE_RECEIVERS),
-		PORT_FIELD(WIRE_SWITCH),
-		PORT_FIELD(WIRE_TELEMETRY),
-	};
 	struct json_place inner = json_place_inside(place);
+	struct json_field ports[N_WIRES];
 
 	(void)field;
+	for (int id = 0; id < N_WIRES; id++)
+		ports[id] = (struct json_field){
+			.name = wire_names[id],
+			.read = read_port,
+			.offset = (size_t)id * sizeof(struct wire_config),
+			.optional = true,
+		};
 	return json_fields_read(&inner, value, ports, COUNT(ports), target);
 }
 
-/* All keys but the role are optional here: which of them must be there depends on it. */
-#define CHOICE(key, member, names)                                                                 \
-	{                                                                                          \
-		.name = key, .read = json_read_choice, .offset = offsetof(struct config, member),  \
-		.choices = names, .optional = true                                                 \
-	}
-#define TEXT(key, member)                                                                          \
-	{                                                                                          \
-		.name = key, .read = json_read_text, .offset = offsetof(struct config, member),    \
-		.max = PATH_BYTES, .optional = true                                                \
-	}
-#define NUMBER(key, member, least, most)                                                           \
-	{                                                                                          \
-		.name = key, .read = json_read_u32, .offset = offsetof(struct config, member),     \
-		.min = least, .max = most, .optional = true                                        \
-	}
-#define OTHER(key, member, reader)                                                                 \
-	{                                                                                          \
-		.name = key, .read = reader, .offset = offsetof(struct config, member),            \
-		.optional = true                                                                   \
-	}
+/* All keys are optional here: which of them must be there depends on the role. */
+#define FIELD(key, member, reader, ...)                                                            \
+	JSON_FIELD(struct config, key, member, reader, .optional = true, ##__VA_ARGS__)
 
 static const struct json_field config_fields[] = {
-	CHOICE("role", role, role_names),
-	TEXT("spec", spec),
-	CHOICE("pipeline", pipeline, pipeline_names),
-	TEXT("control_socket", control_socket),
-	TEXT("progress", progress),
-	NUMBER("core", core, 0, CORE_MAX),
-	NUMBER("service_core", service_core, 0, CORE_MAX),
-	CHOICE("loop", loop, loop_names),
-	OTHER("huge_pages", huge_pages, json_read_bool),
-	NUMBER("memory_mb", memory_mb, 64, MEMORY_MIB_MAX),
-	NUMBER("lanes", lanes, 1, LANES_MAX),
-	NUMBER("flow_capacity", flow_capacity, 1, FLOW_CAPACITY_MAX),
-	NUMBER("queue_packets", queue_packets, QUEUE_PACKETS_MIN, QUEUE_PACKETS_MAX),
-	OTHER("ports", wires, read_ports),
-	OTHER("bottleneck", bottleneck, discipline_json_read),
+	FIELD("role", role, json_read_choice, .choices = role_names),
+	FIELD("spec", spec, json_read_text, .max = PATH_BYTES),
+	FIELD("pipeline", pipeline, json_read_choice, .choices = pipeline_names),
+	FIELD("control_socket", control_socket, json_read_text, .max = PATH_BYTES),
+	FIELD("progress", progress, json_read_text, .max = PATH_BYTES),
+	FIELD("core", core, json_read_u32, .max = CORE_MAX),
+	FIELD("service_core", service_core, json_read_u32, .max = CORE_MAX),
+	FIELD("loop", loop, json_read_choice, .choices = loop_names),
+	FIELD("huge_pages", huge_pages, json_read_bool),
+	FIELD("memory_mb", memory_mb, json_read_u32, .min = 64, .max = MEMORY_MIB_MAX),
+	FIELD("lanes", lanes, json_read_u32, .min = 1, .max = LANES_MAX),
+	FIELD("flow_capacity", flow_capacity, json_read_u32, .min = 1, .max = FLOW_CAPACITY_MAX),
+	FIELD("queue_packets", queue_packets, json_read_u32, .min = QUEUE_PACKETS_MIN,
+	      .max = QUEUE_PACKETS_MAX),
+	FIELD("ports", wires, read_ports),
+	FIELD("bottleneck", bottleneck, discipline_json_read),
 };
 
 static const struct config config_defaults = {

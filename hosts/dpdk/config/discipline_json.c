@@ -15,23 +15,18 @@ const char *const arrivals_names[] = {
 };
 
 static const struct json_field limit_fields[] = {
-	{.name = "unit",
-	 .read = json_read_choice,
-	 .offset = offsetof(struct discipline_config, unit),
-	 .choices = unit_names},
-	{.name = "value",
-	 .read = json_read_i64,
-	 .offset = offsetof(struct discipline_config, limit),
-	 .min = 1,
-	 .max = LIMIT_MAX},
-	{.name = "cell_bytes",
-	 .read = json_read_u32,
-	 .offset = offsetof(struct discipline_config, cell_bytes),
-	 .max = CELL_BYTES_MAX,
-	 .optional = true},
+	JSON_FIELD(struct discipline_config, "unit", unit, json_read_choice, .choices = unit_names),
+	JSON_FIELD(struct discipline_config, "value", limit, json_read_i64, .min = 1,
+		   .max = LIMIT_MAX),
+	JSON_FIELD(struct discipline_config, "cell_bytes", cell_bytes, json_read_u32,
+		   .max = CELL_BYTES_MAX, .optional = true),
 };
 
-static const struct json_field fields[] = {DISCIPLINE_JSON_FIELDS(0)};
+struct alone {
+	struct discipline_config config;
+};
+
+static const struct json_field fields[] = {DISCIPLINE_JSON_FIELDS(struct alone, config)};
 
 int
 discipline_json_read_limit(const struct json_place *place, const struct json_field *field,

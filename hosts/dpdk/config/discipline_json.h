@@ -11,24 +11,15 @@
 #include "common/shared.h"
 #include "core/discipline.h"
 
-/* The keys, for a table of a structure that has a struct discipline_config at `at`. */
-#define DISCIPLINE_JSON_FIELDS(at)                                                                 \
-	{.name = "rate_bps",                                                                       \
-	 .read = json_read_i64,                                                                    \
-	 .offset = (at) + offsetof(struct discipline_config, rate_bps),                            \
-	 .min = 1,                                                                                 \
-	 .max = RATE_BPS_MAX},                                                                     \
-		{.name = "limit", .read = discipline_json_read_limit, .offset = (at)},             \
-		{.name = "arrivals",                                                               \
-		 .read = json_read_choice,                                                         \
-		 .offset = (at) + offsetof(struct discipline_config, arrivals),                    \
-		 .choices = arrivals_names,                                                        \
-		 .optional = true},                                                                \
-	{                                                                                          \
-		.name = "overhead_bytes", .read = json_read_u32,                                   \
-		.offset = (at) + offsetof(struct discipline_config, overhead_bytes),               \
-		.max = OVERHEAD_BYTES_MAX, .optional = true                                        \
-	}
+/* The keys, for a table of a structure with such a member. */
+#define DISCIPLINE_JSON_FIELDS(type, member)                                                       \
+	JSON_FIELD(type, "rate_bps", member.rate_bps, json_read_i64, .min = 1,                     \
+		   .max = RATE_BPS_MAX),                                                           \
+		JSON_FIELD(type, "limit", member, discipline_json_read_limit),                     \
+		JSON_FIELD(type, "arrivals", member.arrivals, json_read_choice,                    \
+			   .choices = arrivals_names, .optional = true),                           \
+		JSON_FIELD(type, "overhead_bytes", member.overhead_bytes, json_read_u32,           \
+			   .max = OVERHEAD_BYTES_MAX, .optional = true)
 
 /* enum arrivals; ends with NULL. */
 extern const char *const arrivals_names[];

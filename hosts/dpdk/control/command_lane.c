@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Programming a lane's bottleneck and delays, and resetting the lane. */
+/* Programming a lane: its bottleneck, its delays and its entries in the P4 flow table; resetting it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "commands.h"
 #include "common/nanoseconds.h"
 #include "config/discipline_json.h"
 
@@ -27,10 +27,8 @@ json_t *
 command_program(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		{.name = "lane",
-		 .read = command_read_lane,
-		 .offset = offsetof(struct program_request, lane)},
-		DISCIPLINE_JSON_FIELDS(offsetof(struct program_request, config)),
+		JSON_FIELD(struct program_request, "lane", lane, command_read_lane),
+		DISCIPLINE_JSON_FIELDS(struct program_request, config),
 	};
 	struct program_request r = {0};
 	int error;
@@ -45,19 +43,17 @@ command_program(struct commands *c, const struct json_place *place, const json_t
 	return json_pack("{s:b, s:o}", "ok", 1, "applied", discipline_json_write(&r.config));
 }
 
-#define DELAY_FIELD(key, member, reader, least, most, may_miss)                                    \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct group_delay, member), .read = reader,       \
-		.min = least, .max = most, .optional = may_miss,                                   \
-	}
-
 static const struct json_field delay_fields[] = {
-	DELAY_FIELD("lane", lane, command_read_lane, 0, 0, false),
-	DELAY_FIELD("group", group, json_read_u32, 0, GROUPS_PER_LANE - 1, false),
-	DELAY_FIELD("forward_ns", forward_ns, json_read_i64, 0, DELAY_NS_MAX, false),
-	DELAY_FIELD("reverse_ns", reverse_ns, json_read_i64, 0, DELAY_NS_MAX, false),
-	DELAY_FIELD("loss_ppb", loss_ppb, json_read_u32, 0, LOSS_CERTAIN_PPB, true),
-	DELAY_FIELD("seed", seed, json_read_i64, INT64_MIN, INT64_MAX, true),
+	JSON_FIELD(struct group_delay, "lane", lane, command_read_lane),
+	JSON_FIELD(struct group_delay, "group", group, json_read_u32, .max = GROUPS_PER_LANE - 1),
+	JSON_FIELD(struct group_delay, "forward_ns", forward_ns, json_read_i64,
+		   .max = DELAY_NS_MAX),
+	JSON_FIELD(struct group_delay, "reverse_ns", reverse_ns, json_read_i64,
+		   .max = DELAY_NS_MAX),
+	JSON_FIELD(struct group_delay, "loss_ppb", loss_ppb, json_read_u32, .max = LOSS_CERTAIN_PPB,
+		   .optional = true),
+	JSON_FIELD(struct group_delay, "seed", seed, json_read_i64, .min = INT64_MIN,
+		   .max = INT64_MAX, .optional = true),
 };
 
 static int
@@ -76,6 +72,100 @@ command_delay(struct commands *c, const struct json_place *place, const json_t *
 		return NULL;
 	error = mailbox_call(&c->dp->mailbox, run_delay, &delay);
 	return error ? command_refuse(place, "%s", strerror(-error)) : command_done();
+}
+
+/* An entry of the flow table, as a request has it. */
+struct flow_entry {
+	struct flow_key key;
+	uint32_t flow;
+};
+
+struct flows_request {
+	uint32_t lane;
+	struct flow_entry entries[FLOW_ENTRIES_PER_CALL];
+	size_t n;
+};
+
+static const struct json_field entry_fields[] = {
+	JSON_FIELD(struct flow_entry, "flow", flow, command_read_flow),
+	JSON_FIELD(struct flow_entry, "src", key.src, json_read_ipv4),
+	JSON_FIELD(struct flow_entry, "dst", key.dst, json_read_ipv4),
+	JSON_FIELD(struct flow_entry, "sport", key.sport, json_read_u16, .max = UINT16_MAX),
+	JSON_FIELD(struct flow_entry, "dport", key.dport, json_read_u16, .max = UINT16_MAX),
+	JSON_FIELD(struct flow_entry, "proto", key.protocol, json_read_u8, .max = UINT8_MAX),
+};
+
+static const struct json_list entry_list = {
+	.items = "flows",
+	.fields = entry_fields,
+	.n_fields = RTE_DIM(entry_fields),
+	.item_bytes = sizeof(struct flow_entry),
+	.count_offset = offsetof(struct flows_request, n),
+};
+
+static int
+remember_key(struct lane_entries *e, const struct flow_key *key)
+{
+	if (e->n == e->capacity) {
+		size_t capacity = e->capacity ? 2 * e->capacity : 64;
+		struct flow_key *keys = realloc(e->keys, capacity * sizeof(*keys));
+
+		if (keys == NULL)
+			return -ENOMEM;
+		e->keys = keys;
+		e->capacity = capacity;
+	}
+	e->keys[e->n++] = *key;
+	return 0;
+}
+
+static int
+add_entries(struct commands *c, const struct json_place *place, const struct flows_request *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct flow_entry *entry = &r->entries[i];
+		int error = registers_flow_add(c->dp->pipeline, &entry->key, r->lane, entry->flow);
+
+		if (!error)
+			error = remember_key(&c->entries[r->lane], &entry->key);
+		if (error)
+			return json_place_error(place, "the table refused flow %u: %s", entry->flow,
+						strerror(-error));
+	}
+	return 0;
+}
+
+json_t *
+command_flows(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	static const struct json_field fields[] = {
+		JSON_FIELD(struct flows_request, "lane", lane, command_read_lane),
+		JSON_FIELD(struct flows_request, "entries", entries, json_read_list,
+			   .max = FLOW_ENTRIES_PER_CALL, .list = &entry_list),
+	};
+	struct flows_request r = {0};
+	int added, error;
+
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+		return NULL;
+	added = add_entries(c, place, &r);
+	error = pipeline_commit(c->dp->pipeline);
+	if (added < 0)
+		return NULL;
+	if (error)
+		return command_refuse(place, "the table did not take the entries; it is full");
+	return json_pack("{s:b, s:i}", "ok", 1, "added", (int)r.n);
+}
+
+/* Take a lane's entries out of the flow table. 0 or an errno of either sign. */
+static int
+remove_entries(struct commands *c, uint32_t lane)
+{
+	struct lane_entries *e = &c->entries[lane];
+
+	while (e->n > 0)
+		registers_flow_delete(c->dp->pipeline, &e->keys[--e->n]);
+	return pipeline_commit(c->dp->pipeline);
 }
 
 struct reset_request {
@@ -98,12 +188,8 @@ json_t *
 command_reset(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	static const struct json_field fields[] = {
-		{.name = "lane",
-		 .read = command_read_lane,
-		 .offset = offsetof(struct reset_request, lane)},
-		{.name = "flows",
-		 .read = command_read_flow_range,
-		 .offset = offsetof(struct reset_request, flows)},
+		JSON_FIELD(struct reset_request, "lane", lane, command_read_lane),
+		JSON_FIELD(struct reset_request, "flows", flows, command_read_flow_range),
 	};
 	struct pipeline *p = c->dp->pipeline;
 	struct reset_request r;
@@ -112,7 +198,7 @@ command_reset(struct commands *c, const struct json_place *place, const json_t *
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
 		return NULL;
 	/* First no more packets enter the queue as the lane's flows, then those inside are removed. */
-	error = p ? command_remove_flows(c, r.lane) : 0;
+	error = p ? remove_entries(c, r.lane) : 0;
 	if (!error)
 		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &r);
 	if (error)

@@ -6,6 +6,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "common/json_fields.h"
+#include "pipeline/registers.h"
 #include "plane/dataplane.h"
 
 struct commands;
@@ -18,5 +20,58 @@ bool commands_has(const char *line, size_t bytes);
 
 /* The answer to one request, a new reference; never NULL but out of memory. */
 json_t *commands_answer(struct commands *c, const char *line, size_t bytes);
+
+/* What follows is for the commands themselves, command_*.c. */
+
+/* A lane's entries in the flow table, to take them out again. */
+struct lane_entries {
+	struct flow_key *keys;
+	size_t n;
+	size_t capacity;
+};
+
+struct commands {
+	struct dataplane *dp;
+	struct lane_entries *entries; /* per lane */
+};
+
+struct flow_range {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* Readers for the tables of requests: within this data plane's lanes and flows. The place's
+ * context is the struct commands; the target is a uint32_t, or a struct flow_range.
+ */
+int command_read_lane(const struct json_place *place, const struct json_field *field,
+		      const json_t *value, void *target);
+int command_read_flow(const struct json_place *place, const struct json_field *field,
+		      const json_t *value, void *target);
+int command_read_flow_range(const struct json_place *place, const struct json_field *field,
+			    const json_t *value, void *target);
+
+/* Set the place's failure, "<op>: ..."; always returns NULL. */
+json_t *command_refuse(const struct json_place *place, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* {"ok": true} */
+json_t *command_done(void);
+
+/* A command: reads the request, without its "op", and returns the answer, a new reference; or NULL
+ * with the place's failure set.
+ */
+json_t *command_hello(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_program(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_delay(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_flows(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_reset(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_telemetry(struct commands *c, const struct json_place *place,
+			  const json_t *request);
+json_t *command_telemetry_stop(struct commands *c, const struct json_place *place,
+			       const json_t *request);
+json_t *command_disturbances(struct commands *c, const struct json_place *place,
+			     const json_t *request);
+json_t *command_counters(struct commands *c, const struct json_place *place, const json_t *request);
+json_t *command_stats(struct commands *c, const struct json_place *place, const json_t *request);
 
 #endif

@@ -37,4 +37,15 @@ bool control_is_deserted(const struct control *c);
 /* Drop the clients and remove the socket. */
 void control_close(struct control *c);
 
+/* On a clock, in control_thread.c: the socket served by a thread of its own, beside the data thread. */
+struct control_thread;
+
+/* Listen and start the thread. NULL with the failure set. */
+struct control_thread *control_thread_start(struct dataplane *dp, struct failure *failure);
+
+/* Wait for the thread, which ends with dp->stop, while doing the requests it
+ * may still have; remove the socket.
+ */
+void control_thread_join(struct control_thread *t);
+
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-#include "control_thread.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "control.h"
-#include "live/threads.h"
+#include "live/live.h"
 
 #define STOP_CHECK_MS 100
 

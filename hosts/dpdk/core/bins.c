@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "switch_clock.h"
+/* Postcards carry the lowest 48 bits of times on the switch clock, which wrap after 78 hours. */
+#define SWITCH_CLOCK_WRAP_NS (UINT64_C(1) << CLOCK_BITS)
 
 /* One flow's share of one bin. A packet that is in the queue over many
  * bins adds to the first and last of them by its exact time there, and to those
@@ -146,6 +147,19 @@ close_before(struct bins *bins, uint64_t bin, bins_emit_t emit, void *context)
 	return 0;
 }
 
+/* The time with these lowest bits that is nearest to another: at most 39 hours from it. Never
+ * below 0, the beginning of the clock: what would be is 78 hours later.
+ */
+static uint64_t
+unwrap(uint64_t wrapped_ns, uint64_t near_ns)
+{
+	uint64_t ahead_ns = (wrapped_ns - near_ns) & (SWITCH_CLOCK_WRAP_NS - 1);
+	uint64_t back_ns = SWITCH_CLOCK_WRAP_NS - ahead_ns;
+
+	return ahead_ns < SWITCH_CLOCK_WRAP_NS / 2 || back_ns > near_ns ? near_ns + ahead_ns :
+									  near_ns - back_ns;
+}
+
 /* A packet's stay on the clock that does not wrap. */
 struct stay {
 	uint64_t enqueue_ns;
@@ -156,8 +170,8 @@ static struct stay
 stay_of(const struct bins *bins, const struct postcard *p)
 {
 	return (struct stay){
-		.enqueue_ns = switch_clock_unwrap(p->enqueue_ns, bins->latest_ns),
-		.dequeue_ns = switch_clock_unwrap(p->dequeue_ns, bins->latest_ns),
+		.enqueue_ns = unwrap(p->enqueue_ns, bins->latest_ns),
+		.dequeue_ns = unwrap(p->dequeue_ns, bins->latest_ns),
 	};
 }
 

@@ -5,10 +5,23 @@
 #ifndef NASHBED_DISTURBANCE_H
 #define NASHBED_DISTURBANCE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/shared.h"
-#include "record_log.h"
+
+struct record_chunk;
+
+/* Records of one size, in the order in which they were added, until somebody writes them to a file.
+ * Adding never moves what is there, so that its cost does not grow.
+ */
+struct record_log {
+	size_t record_bytes;
+	struct record_chunk *first;
+	struct record_chunk *last;
+	uint64_t count;
+	uint64_t lost; /* records for which there was no memory */
+};
 
 struct disturbance {
 	uint64_t epoch_ns; /* switch time 0, on the clock that records are in */
@@ -37,5 +50,8 @@ void disturbance_paused(struct disturbance *d, uint64_t from_ns, uint64_t length
 
 /* Close the open bin: all records are in `bins` then. */
 void disturbance_finish(struct disturbance *d);
+
+/* All bins and pauses to new files, or over old ones. 0 or a negative errno. */
+int disturbance_write(const struct disturbance *d, const char *path, const char *pauses_path);
 
 #endif

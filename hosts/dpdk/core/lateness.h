@@ -41,9 +41,37 @@ lateness_add(struct lateness *l, uint64_t ns)
 	l->bins[lateness_bin(ns)]++;
 }
 
+/* The last time that falls into the bin. */
+static inline uint64_t
+lateness_bin_end_ns(uint32_t bin)
+{
+	uint32_t octave, step;
+
+	if (bin < (1u << LATENESS_STEPS_LOG2))
+		return bin;
+	octave = (bin >> LATENESS_STEPS_LOG2) - 1;
+	step = bin & ((1u << LATENESS_STEPS_LOG2) - 1);
+	return (((UINT64_C(1) << LATENESS_STEPS_LOG2) + step + 1) << octave) - 1;
+}
+
 /* The lateness that this share (per mille) of frames did not exceed, rounded up to its
  * bin's end; 0 when there was no frame.
  */
-uint64_t lateness_percentile(const struct lateness *l, uint32_t per_mille);
+static inline uint64_t
+lateness_percentile(const struct lateness *l, uint32_t per_mille)
+{
+	uint64_t rank = (l->count * per_mille + 999) / 1000;
+	uint64_t seen = 0;
+
+	for (uint32_t bin = 0; bin < LATENESS_BINS; bin++) {
+		seen += l->bins[bin];
+		if (seen >= rank && seen > 0) {
+			uint64_t end = lateness_bin_end_ns(bin);
+
+			return end < l->max_ns ? end : l->max_ns;
+		}
+	}
+	return l->max_ns;
+}
 
 #endif

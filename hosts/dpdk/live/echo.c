@@ -6,11 +6,17 @@
 #include <string.h>
 
 #include <rte_ether.h>
+#include <rte_icmp.h>
 #include <rte_ip.h>
 
 #include "common/nanoseconds.h"
-#include "io/dpdk_names.h"
 #include "plane/dataplane.h"
+
+/* The names that DPDK 24.11 has, for 22.11 and 23.11 too; 24.11 deprecates the older ones. */
+#ifndef RTE_ICMP_TYPE_ECHO_REPLY
+#define RTE_ICMP_TYPE_ECHO_REPLY RTE_IP_ICMP_ECHO_REPLY
+#define RTE_ICMP_TYPE_ECHO_REQUEST RTE_IP_ICMP_ECHO_REQUEST
+#endif
 
 #define INTERVAL_NS ((uint64_t)(500 * MICROSECOND_NS))
 /* A lane that has sent nothing for so long is not asked. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The only place on a packet's path that reads a clock. */
-#include "loop.h"
-
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include "common/clock.h"
 #include "common/nanoseconds.h"
 #include "echo.h"
+#include "live.h"
 #include "xdp/arrival.h"
 
 #define HIGHEST_PRIORITY (-20)

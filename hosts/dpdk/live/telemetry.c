@@ -14,7 +14,7 @@
 #include <rte_stack.h>
 
 #include "common/nanoseconds.h"
-#include "threads.h"
+#include "live.h"
 
 #define CHUNK_POSTCARDS 1024u
 #define N_CHUNKS 1024u

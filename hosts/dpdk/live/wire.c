@@ -14,18 +14,40 @@
 #include <rte_ethdev.h>
 
 #include "common/nanoseconds.h"
+#include "io/beside.h"
+#include "live.h"
 #include "xdp/arrival.h"
 
 #ifndef SOL_XDP
 #define SOL_XDP 283
 #endif
 
+/* The program of the kernel that stamps arrivals, beside this one. */
+#define STAMPS "xdp/arrival.bpf.o"
 #define DESCRIPTORS 4096
 #define SEND_TRIES 8
 /* Longer than any frame waits in a port's ring. */
 #define OLDEST_STAMP_NS (10 * SECOND_NS)
 /* The kernel counts about 2304 bytes for a frame, and doubles the size that it is given. */
 #define SEND_BUFFER_BYTES (450 * 2304 / 2)
+
+void
+wires_choose_stamps(struct config *config)
+{
+	struct failure reason = {0};
+	char path[PATH_BYTES];
+
+	/* A device's options are told apart by commas. */
+	if (beside(STAMPS, path, sizeof(path), &reason) < 0 || access(path, R_OK) != 0 ||
+	    strchr(path, ',') != NULL)
+		return;
+	for (int id = 0; id < N_WIRES; id++) {
+		struct wire_config *wire = &config->wires[id];
+
+		if (wire->driver == DRIVER_AF_XDP && wire->device[0] != '\0')
+			snprintf(wire->xdp, sizeof(wire->xdp), "%s", path);
+	}
+}
 
 static void
 device_name(const struct wire_config *config, enum wire_id id, char *name, size_t bytes)

@@ -1,29 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The running data plane. What runs it is linked beside it: live/ on a clock, with threads and
  * ports; virtual/ in virtual time, inside a guest's process, with neither. Both define what is
- * declared under "the driver's" below, and the functions of mailbox.h, telemetry.h and io/wire.h.
+ * declared under "the driver's" below, and the functions of telemetry.h and io/wire.h.
  *
  * Threads, where there are any: the main thread is the data thread: it alone touches the
  * bottleneck or the hosts' part, the wires' packets and lanes[]. The control thread answers the
- * socket: it owns the P4 tables and registers, and has the data thread do the rest through
- * the mailbox (mailbox.h: release on the way there, acquire on the way back).
- * The postcard writer has its own rings (live/telemetry.c).
+ * socket: it owns the P4 tables and registers, and has the data thread do the rest through the
+ * mailbox. The postcard writer has its own rings (live/telemetry.c).
  */
 #ifndef NASHBED_DATAPLANE_H
 #define NASHBED_DATAPLANE_H
 
+#include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "config/config.h"
 #include "core/lateness.h"
 #include "io/wire.h"
-#include "mailbox.h"
 #include "path/bottleneck.h"
 #include "path/hold_ups.h"
 #include "path/hosts.h"
-#include "role.h"
 #include "telemetry.h"
+
+struct dataplane;
+
+/* What the data plane does between its wires: it is the bottleneck, or the hosts' part beside a
+ * switch that is. One file each: role_bottleneck.c, role_hosts.c.
+ */
+struct role_ops {
+	/* Whether what is late on the way out is given back on the way back (path/hold_ups.h). */
+	bool gives_back;
+	int (*open)(struct dataplane *dp, struct failure *failure);
+	void (*close)(struct dataplane *dp);
+
+	/* Data thread. */
+	void (*receive)(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs,
+			const uint64_t *arrivals_ns, uint32_t n);
+	void (*advance)(struct dataplane *dp, uint64_t now_ns);
+	uint64_t (*next_event)(const struct dataplane *dp);
+	void (*reset_lane)(struct dataplane *dp, uint32_t lane);
+	struct delays *(*delays)(struct dataplane *dp);
+};
+
+extern const struct role_ops role_bottleneck;
+extern const struct role_ops role_hosts;
+
+/* One request at a time from the control thread to the data thread, which serves it between two
+ * rounds of its loop. The request is published by release and read by acquire; a semaphore reports
+ * its completion.
+ */
+typedef int (*mailbox_request_t)(struct dataplane *dp, void *argument);
+
+struct request {
+	mailbox_request_t run;
+	void *argument;
+	int result;
+	sem_t done;
+};
+
+struct mailbox {
+	_Atomic(struct request *) pending;
+	int wake_fd; /* an eventfd: a sleeping data thread waits on it */
+};
 
 struct lane_state {
 	struct lateness lateness;
@@ -62,26 +102,41 @@ struct dataplane {
 int dataplane_open(struct dataplane *dp, struct failure *failure);
 void dataplane_close(struct dataplane *dp);
 
-/* The driver's: how many packets go through P4 ingress together, at most. */
-extern const uint32_t dataplane_ingress_burst;
-
-/* The driver's: within which time a train's frames arrive (core/train.h). */
-extern const uint64_t dataplane_train_instant_ns;
-
-/* The driver's: CLOCK_MONOTONIC of the hosts at which the switch clock is 0. */
-uint64_t dataplane_epoch_ns(void);
-
-/* The driver's: nanoseconds on the switch clock. */
-uint64_t dataplane_now_ns(const struct dataplane *dp);
-
-/* The driver's: send a frame now; lane is NO_LANE where it does not matter how late it is. */
-void dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
-		    uint64_t departure_ns);
-
 /* A postcard to its lane's collector; context is the dataplane. */
 void dataplane_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
 
 /* Any thread, and signal handlers: end the loop and with it the program. */
 void dataplane_stop(struct dataplane *dp);
+
+/* The driver's, from here on: live/ and virtual/ both define it. */
+
+/* How many packets go through P4 ingress together, at most. */
+extern const uint32_t dataplane_ingress_burst;
+
+/* Within which time a train's frames arrive (core/train.h). */
+extern const uint64_t dataplane_train_instant_ns;
+
+/* CLOCK_MONOTONIC of the hosts at which the switch clock is 0. */
+uint64_t dataplane_epoch_ns(void);
+
+/* Nanoseconds on the switch clock. */
+uint64_t dataplane_now_ns(const struct dataplane *dp);
+
+/* Send a frame now; lane is NO_LANE where it does not matter how late it is. */
+void dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+		    uint64_t departure_ns);
+
+/* Control thread: wait until the data thread has run it. Returns its result. */
+int mailbox_call(struct mailbox *box, mailbox_request_t run, void *argument);
+
+/* Any thread: end the data thread's sleep. Async-signal-safe. */
+void mailbox_wake(const struct mailbox *box);
+
+/* Where there are threads only: 0 or a negative errno. */
+int mailbox_init(struct mailbox *box);
+void mailbox_free(struct mailbox *box);
+
+/* The same; data thread: run the pending request, if there is one. */
+void mailbox_serve(struct mailbox *box, struct dataplane *dp);
 
 #endif

@@ -365,11 +365,8 @@ shim_disturbance_note(struct disturbance *d, uint32_t what, uint64_t now_ns, uin
 int
 shim_disturbance_write(struct disturbance *d, const char *path, const char *pauses_path)
 {
-	int error;
-
 	disturbance_finish(d);
-	error = record_log_write(&d->bins, path);
-	return error ? error : record_log_write(&d->pauses, pauses_path);
+	return disturbance_write(d, path, pauses_path);
 }
 
 /* Bins together with what they emitted. */

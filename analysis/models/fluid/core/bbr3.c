@@ -314,7 +314,7 @@ bbr3_on_ack(struct cohort *flows, const struct ack *ack)
 		bbr->rounds_since_probe += 1;
 		bbr->drain_rounds += 1;
 	}
-	bbr3_note_losses(flows, &sample);
+	bbr3_act(flows, bbr3_note_losses(flows, &sample), ack->now);
 	bbr3_update_signals(flows, &sample);
 	update_aggregation(flows, ack);
 	check_startup_losses(flows, &sample);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What losses teach BBR versions 2 and 3: short-term bounds of rate and volume that each round with
- * losses lowers while it does not probe, and a long-term bound of the volume that probes find.
+ * losses lowers while it does not probe, and a long-term bound of the volume that probes find. What
+ * they find is a verdict, on which the cycle acts (bbr3_cycle.c).
  */
 #include "bbr3_model.h"
+
+#define MOST_DOUBLINGS 30
 
 void
 bbr3_reset_short_term(struct bbr3 *bbr)
@@ -68,8 +71,19 @@ bbr3_advance_signals(struct bbr3 *bbr, const struct bbr3_sample *sample)
 	bbr->volume_latest = sample->ack->delivered;
 }
 
-static void
-handle_too_high(struct cohort *flows, const struct bbr3_sample *sample, double volume)
+/* In UP the long-term bound grows by 1, 2, 4... packets in successive rounds. */
+void
+bbr3_raise_slope(struct cohort *flows)
+{
+	struct bbr3 *bbr = &flows->bbr3;
+
+	bbr->up_count = larger(1, flows->window / (double)(1u << bbr->up_rounds));
+	if (bbr->up_rounds < MOST_DOUBLINGS)
+		bbr->up_rounds++;
+}
+
+static enum bbr3_verdict
+lower_long_term(struct cohort *flows, const struct bbr3_sample *sample, double volume)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
@@ -77,8 +91,7 @@ handle_too_high(struct cohort *flows, const struct bbr3_sample *sample, double v
 	bbr->probe_samples = false;
 	if (!sample->limited)
 		bbr->volume_high = larger(volume, BBR3_BETA * bbr3_target(flows));
-	if (bbr->mode == BBR3_UP)
-		bbr3_start_down(flows, sample->ack->now);
+	return BBR3_TOO_HIGH;
 }
 
 /* What was in flight when losses became too many, within the burst that was lost now. */
@@ -93,19 +106,20 @@ volume_at_loss(const struct bbr3_sample *sample)
 	return before + larger(0, smaller(prefix, burst));
 }
 
-void
+enum bbr3_verdict
 bbr3_note_losses(struct cohort *flows, const struct bbr3_sample *sample)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
 	if (sample->missed <= 0)
-		return;
+		return BBR3_GO_ON;
 	if (!bbr->loss_in_round)
 		bbr->loss_round_start = sample->ack->now;
 	bbr->loss_in_round = true;
 	bbr->recovery_until = sample->ack->now + sample->ack->rtt;
 	if (bbr->probe_samples && bbr3_too_lossy(sample))
-		handle_too_high(flows, sample, volume_at_loss(sample));
+		return lower_long_term(flows, sample, volume_at_loss(sample));
+	return BBR3_GO_ON;
 }
 
 static void
@@ -120,44 +134,39 @@ probe_upward(struct cohort *flows, const struct bbr3_sample *sample)
 		bbr3_raise_slope(flows);
 }
 
-static void
+static enum bbr3_verdict
 adapt_volume_high(struct cohort *flows, const struct bbr3_sample *sample)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
-	if (bbr3_too_lossy(sample)) {
-		if (bbr->probe_samples)
-			handle_too_high(flows, sample, sample->ack->sent_flight);
-		return;
-	}
+	if (bbr3_too_lossy(sample))
+		return bbr->probe_samples ?
+			       lower_long_term(flows, sample, sample->ack->sent_flight) :
+			       BBR3_GO_ON;
 	if (isinf(bbr->volume_high))
-		return;
+		return BBR3_GO_ON;
 	bbr->volume_high = larger(bbr->volume_high, sample->ack->sent_flight);
 	if (bbr->mode == BBR3_UP)
 		probe_upward(flows, sample);
+	return BBR3_GO_ON;
 }
 
 /* The best rate of the cycle before the last is forgotten; a probe that was cautious comes again. */
-static bool
-end_probe(struct cohort *flows, const struct bbr3_sample *sample)
+static enum bbr3_verdict
+end_probe(struct bbr3 *bbr, const struct bbr3_sample *sample)
 {
-	struct bbr3 *bbr = &flows->bbr3;
-
 	bbr->probe_samples = false;
 	bbr->acks = BBR3_ACKS_INIT;
 	if (!bbr3_in_cycle(bbr))
-		return false;
+		return BBR3_GO_ON;
 	if (!sample->limited && bbr->best[0] > 0) {
 		bbr->best[1] = bbr->best[0];
 		bbr->best[0] = 0;
 	}
-	if (!bbr->stopped_risky || bbr->too_high)
-		return false;
-	bbr3_start_refill(flows, sample->ack->now);
-	return true;
+	return bbr->stopped_risky && !bbr->too_high ? BBR3_PROBE_AGAIN : BBR3_GO_ON;
 }
 
-bool
+enum bbr3_verdict
 bbr3_adapt_long_term(struct cohort *flows, const struct bbr3_sample *sample)
 {
 	struct bbr3 *bbr = &flows->bbr3;
@@ -165,8 +174,7 @@ bbr3_adapt_long_term(struct cohort *flows, const struct bbr3_sample *sample)
 
 	if (bbr->acks == BBR3_ACKS_STARTING && round)
 		bbr->acks = BBR3_ACKS_FEEDBACK;
-	if (bbr->acks == BBR3_ACKS_STOPPING && round && end_probe(flows, sample))
-		return true;
-	adapt_volume_high(flows, sample);
-	return false;
+	if (bbr->acks == BBR3_ACKS_STOPPING && round && end_probe(bbr, sample) == BBR3_PROBE_AGAIN)
+		return BBR3_PROBE_AGAIN;
+	return adapt_volume_high(flows, sample);
 }

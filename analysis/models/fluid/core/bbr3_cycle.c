@@ -6,18 +6,6 @@
 #define PROBE_WAIT 2.0
 #define PROBE_WAIT_RANDOM 1.0
 #define PROBE_MOST_ROUNDS 63.0
-#define MOST_DOUBLINGS 30
-
-/* In UP the long-term bound grows by 1, 2, 4... packets in successive rounds. */
-void
-bbr3_raise_slope(struct cohort *flows)
-{
-	struct bbr3 *bbr = &flows->bbr3;
-
-	bbr->up_count = larger(1, flows->window / (double)(1u << bbr->up_rounds));
-	if (bbr->up_rounds < MOST_DOUBLINGS)
-		bbr->up_rounds++;
-}
 
 void
 bbr3_start_down(struct cohort *flows, double now)
@@ -42,8 +30,8 @@ bbr3_start_cruise(struct bbr3 *bbr)
 	bbr->mode = BBR3_CRUISE;
 }
 
-void
-bbr3_start_refill(struct cohort *flows, double now)
+static void
+start_refill(struct cohort *flows, double now)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 
@@ -119,12 +107,26 @@ update_up(struct cohort *flows, const struct bbr3_sample *sample)
 }
 
 void
+bbr3_act(struct cohort *flows, enum bbr3_verdict verdict, double now)
+{
+	if (verdict == BBR3_TOO_HIGH && flows->bbr3.mode == BBR3_UP)
+		bbr3_start_down(flows, now);
+	else if (verdict == BBR3_PROBE_AGAIN)
+		start_refill(flows, now);
+}
+
+void
 bbr3_update_cycle(struct cohort *flows, const struct bbr3_sample *sample)
 {
 	struct bbr3 *bbr = &flows->bbr3;
 	double now = sample->ack->now;
+	enum bbr3_verdict verdict;
 
-	if (!bbr->full_reached || bbr3_adapt_long_term(flows, sample) || !bbr3_in_cycle(bbr))
+	if (!bbr->full_reached)
+		return;
+	verdict = bbr3_adapt_long_term(flows, sample);
+	bbr3_act(flows, verdict, now);
+	if (verdict == BBR3_PROBE_AGAIN || !bbr3_in_cycle(bbr))
 		return;
 	if (bbr->mode == BBR3_UP) {
 		update_up(flows, sample);
@@ -134,7 +136,7 @@ bbr3_update_cycle(struct cohort *flows, const struct bbr3_sample *sample)
 			start_up(flows, sample);
 		}
 	} else if (is_time_to_probe(flows, now)) {
-		bbr3_start_refill(flows, now);
+		start_refill(flows, now);
 	} else if (bbr->mode == BBR3_DOWN && is_time_to_cruise(flows, sample)) {
 		bbr3_start_cruise(bbr);
 	}

@@ -96,20 +96,26 @@ bbr3_too_lossy(const struct bbr3_sample *sample)
 	       sample->ack->sent_flight > 0;
 }
 
-/* bbr3_bounds.c: the short-term and the long-term bounds. */
+/* What the bounds find in a sample, for the cycle to act on. */
+enum bbr3_verdict {
+	BBR3_GO_ON,
+	BBR3_TOO_HIGH,	  /* too many losses: a probe ends */
+	BBR3_PROBE_AGAIN, /* the last probe was cautious, and without need: another follows at once */
+};
+
+/* bbr3_bounds.c: the short-term and the long-term bounds. They know nothing of the cycle. */
 void bbr3_reset_short_term(struct bbr3 *bbr);
 void bbr3_reset_signals(struct bbr3 *bbr);
-void bbr3_note_losses(struct cohort *flows, const struct bbr3_sample *sample);
+void bbr3_raise_slope(struct cohort *flows);
+enum bbr3_verdict bbr3_note_losses(struct cohort *flows, const struct bbr3_sample *sample);
 void bbr3_update_signals(struct cohort *flows, const struct bbr3_sample *sample);
 void bbr3_advance_signals(struct bbr3 *bbr, const struct bbr3_sample *sample);
-/* True where a probe follows at once. */
-bool bbr3_adapt_long_term(struct cohort *flows, const struct bbr3_sample *sample);
+enum bbr3_verdict bbr3_adapt_long_term(struct cohort *flows, const struct bbr3_sample *sample);
 
 /* bbr3_cycle.c: the phases of ProbeBW. */
 void bbr3_start_down(struct cohort *flows, double now);
 void bbr3_start_cruise(struct bbr3 *bbr);
-void bbr3_start_refill(struct cohort *flows, double now);
-void bbr3_raise_slope(struct cohort *flows);
+void bbr3_act(struct cohort *flows, enum bbr3_verdict verdict, double now);
 void bbr3_update_cycle(struct cohort *flows, const struct bbr3_sample *sample);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Starting and ending a lane's postcards. */
+/* The files of a lane's records: its postcards, from start to stop, and what held its frames up. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
 
-#include "command.h"
-#include "plane/dataplane.h"
+#include "commands.h"
 
 #define BIN_NS_MIN 1000
 
@@ -23,24 +22,18 @@ struct telemetry_request {
 	char path[PATH_MAX];
 };
 
-#define FIELD(key, member, reader, least, most, may_miss)                                          \
-	{                                                                                          \
-		.name = key, .offset = offsetof(struct telemetry_request, member), .read = reader, \
-		.min = least, .max = most, .optional = may_miss,                                   \
-	}
+#define FIELD(key, member, reader, ...)                                                            \
+	JSON_FIELD(struct telemetry_request, key, member, reader, ##__VA_ARGS__)
 
-static const struct json_field fields[] = {
-	FIELD("lane", lane, command_read_lane, 0, 0, false),
-	{.name = "mode",
-	 .offset = offsetof(struct telemetry_request, config.mode),
-	 .read = json_read_choice,
-	 .choices = mode_names},
-	FIELD("path", path, json_read_text, 0, PATH_MAX, false),
-	FIELD("n", config.one_in, json_read_u32, 1, UINT32_MAX, true),
-	FIELD("bin_ns", config.bin_ns, json_read_i64, 0, INT64_MAX, true),
-	FIELD("flows", flows, command_read_flow_range, 0, 0, true),
+static const struct json_field telemetry_fields[] = {
+	FIELD("lane", lane, command_read_lane),
+	FIELD("mode", config.mode, json_read_choice, .choices = mode_names),
+	FIELD("path", path, json_read_text, .max = PATH_MAX),
+	FIELD("n", config.one_in, json_read_u32, .min = 1, .max = UINT32_MAX, .optional = true),
+	FIELD("bin_ns", config.bin_ns, json_read_i64, .max = INT64_MAX, .optional = true),
+	FIELD("flows", flows, command_read_flow_range, .optional = true),
 	/* In the hosts role postcards have the switch's times, not ours. */
-	FIELD("start_ns", config.start_ns, json_read_i64, 0, INT64_MAX, true),
+	FIELD("start_ns", config.start_ns, json_read_i64, .max = INT64_MAX, .optional = true),
 };
 
 static int
@@ -64,7 +57,7 @@ read_request(struct commands *c, const struct json_place *place, const json_t *r
 	*r = (struct telemetry_request){
 		.config = {.one_in = 1, .start_ns = dataplane_now_ns(c->dp)},
 	};
-	if (json_fields_read(place, request, fields, RTE_DIM(fields), r) < 0)
+	if (json_fields_read(place, request, telemetry_fields, RTE_DIM(telemetry_fields), r) < 0)
 		return -1;
 	r->config.first_flow = r->flows.first;
 	r->config.n_flows = r->flows.count;
@@ -132,4 +125,59 @@ command_telemetry_stop(struct commands *c, const struct json_place *place, const
 	return json_pack("{s:b, s:{s:I, s:I, s:I, s:I}}", "ok", 1, "totals", "seen",
 			 (json_int_t)stats.seen, "written", (json_int_t)stats.written, "gaps",
 			 (json_int_t)stats.gaps, "lost", (json_int_t)lost);
+}
+
+struct disturbances_request {
+	uint32_t lane;
+	char path[PATH_MAX];
+	char pauses_path[PATH_MAX];
+	struct disturbance taken;
+};
+
+static const struct json_field disturbances_fields[] = {
+	JSON_FIELD(struct disturbances_request, "lane", lane, command_read_lane),
+	JSON_FIELD(struct disturbances_request, "path", path, json_read_text, .max = PATH_MAX),
+	JSON_FIELD(struct disturbances_request, "pauses_path", pauses_path, json_read_text,
+		   .max = PATH_MAX),
+};
+
+/* The data thread goes on with empty records; writing is not its work. */
+static int
+run_take(struct dataplane *dp, void *argument)
+{
+	struct disturbances_request *r = argument;
+	struct disturbance *lane = &dp->hold_ups.lanes[r->lane];
+
+	disturbance_finish(lane);
+	r->taken = *lane;
+	disturbance_init(lane, lane->epoch_ns);
+	return 0;
+}
+
+static json_t *
+write_taken(const struct json_place *place, const struct disturbances_request *r)
+{
+	const struct disturbance *taken = &r->taken;
+	int error = disturbance_write(taken, r->path, r->pauses_path);
+
+	if (error)
+		return command_refuse(place, "%.200s: %s", r->path, strerror(-error));
+	return json_pack("{s:b, s:I, s:I, s:I}", "ok", 1, "bins", (json_int_t)taken->bins.count,
+			 "pauses", (json_int_t)taken->pauses.count, "lost",
+			 (json_int_t)(taken->bins.lost + taken->pauses.lost));
+}
+
+json_t *
+command_disturbances(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	struct disturbances_request r;
+	json_t *answer;
+
+	if (json_fields_read(place, request, disturbances_fields, RTE_DIM(disturbances_fields),
+			     &r) < 0)
+		return NULL;
+	mailbox_call(&c->dp->mailbox, run_take, &r);
+	answer = write_taken(place, &r);
+	disturbance_clear(&r.taken);
+	return answer;
 }

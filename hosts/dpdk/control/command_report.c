@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the data plane tells of itself: what it is (version, role, clock, sizes, ports), the counters of
+ * a lane (those of P4 and of the traffic manager), and those of all lanes together (ports, losses,
+ * the loop).
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "pipeline/register_json.h"
+
+static json_t *
+wire_description(const struct dataplane *dp, enum wire_id id)
+{
+	const struct wire_config *w = &dp->config.wires[id];
+	/* A guest's kernel hands a frame over at the moment of its arrival. */
+	bool stamps = dp->wires[id].stamps || w->driver == DRIVER_VIRTUAL;
+
+	return json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", w->device,
+			 "stamps", stamps ? "kernel" : "none");
+}
+
+static json_t *
+wire_descriptions(const struct dataplane *dp)
+{
+	json_t *wires = json_object();
+
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(&dp->config, (enum wire_id)id))
+			json_object_set_new(wires, wire_names[id],
+					    wire_description(dp, (enum wire_id)id));
+	return wires;
+}
+
+json_t *
+command_hello(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	const struct dataplane *dp = c->dp;
+
+	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+		return NULL;
+	return json_pack("{s:b, s:s, s:s, s:i, s:I, s:i, s:i, s:s*, s:s*, s:i, s:o}", "ok", 1,
+			 "version", NASHBED_VERSION, "role", role_names[dp->config.role], "pid",
+			 (int)getpid(), "epoch_ns", (json_int_t)dp->epoch_ns, "lanes",
+			 (int)dp->config.lanes, "flow_capacity", (int)dp->config.flow_capacity,
+			 "spec_digest", dp->pipeline ? pipeline_digest(dp->pipeline) : NULL,
+			 "pipeline", dp->pipeline ? pipeline_names[dp->config.pipeline] : NULL,
+			 "postcard_bytes", (int)POSTCARD_BYTES, "ports", wire_descriptions(dp));
+}
+
+struct lane_view {
+	uint32_t lane;
+	struct discipline_stats queue;
+	struct lane_state state;
+	uint64_t delay_packets;
+	uint64_t random_loss_packets;
+	char description[128];
+};
+
+static int
+run_view_lane(struct dataplane *dp, void *argument)
+{
+	struct lane_view *view = argument;
+	struct bottleneck *b = &dp->bottleneck;
+
+	view->state = dp->lanes[view->lane];
+	delays_count(dp->role->delays(dp), view->lane, &view->delay_packets,
+		     &view->random_loss_packets);
+	if (dp->pipeline == NULL)
+		return 0;
+	traffic_manager_stats(&b->tm, view->lane, &view->queue);
+	b->tm.ops->describe(b->tm.lanes[view->lane], view->description, sizeof(view->description));
+	return 0;
+}
+
+static json_t *
+lateness_json(const struct lane_state *state)
+{
+	const struct lateness *l = &state->lateness;
+
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "count", (json_int_t)l->count,
+			 "mean_ns", (json_int_t)(l->count ? l->sum_ns / l->count : 0), "p50_ns",
+			 (json_int_t)lateness_percentile(l, 500), "p99_ns",
+			 (json_int_t)lateness_percentile(l, 990), "p999_ns",
+			 (json_int_t)lateness_percentile(l, 999), "max_ns", (json_int_t)l->max_ns,
+			 "max_gap_ns", (json_int_t)state->max_gap_ns);
+}
+
+static int
+add_register(json_t *flows, struct pipeline *p, enum flow_register which,
+	     const struct flow_range *range, struct failure *failure)
+{
+	json_t *values = json_array();
+
+	json_object_set_new(flows, flow_register_names[which], values);
+	for (uint32_t i = 0; i < range->count; i++) {
+		uint64_t value;
+
+		if (registers_flow(p, which, range->first + i, &value, failure) < 0)
+			return -1;
+		json_array_append_new(values, json_integer((json_int_t)value));
+	}
+	return 0;
+}
+
+static int
+add_registers(json_t *flows, struct pipeline *p, const struct flow_range *range,
+	      struct failure *failure)
+{
+	for (int which = 0; which < N_FLOW_REGISTERS; which++)
+		if (add_register(flows, p, (enum flow_register)which, range, failure) < 0)
+			return -1;
+	return 0;
+}
+
+/* What a lane counts in either role. */
+static json_t *
+lane_json(const struct lane_view *view)
+{
+	return json_pack("{s:I, s:I, s:I, s:o}", "delay_packets", (json_int_t)view->delay_packets,
+			 "random_loss_packets", (json_int_t)view->random_loss_packets, "postcards",
+			 (json_int_t)view->state.postcards, "lateness",
+			 lateness_json(&view->state));
+}
+
+static int
+add_queue(json_t *lane, struct pipeline *p, const struct lane_view *view, struct failure *failure)
+{
+	json_object_update_new(
+		lane, json_pack("{s:s, s:I, s:I, s:I, s:I}", "queue", view->description,
+				"queue_bytes", (json_int_t)view->queue.queue_bytes, "queue_packets",
+				(json_int_t)view->queue.queue_packets, "peak_bytes",
+				(json_int_t)view->queue.peak_bytes, "dropped_packets",
+				(json_int_t)view->queue.dropped_packets));
+	return register_json_add_histogram(lane, p, view->lane, failure);
+}
+
+/* What P4 and the traffic manager counted. */
+static int
+add_bottleneck(json_t *answer, json_t *lane, struct pipeline *p, const struct lane_view *view,
+	       const struct flow_range *range, struct failure *failure)
+{
+	json_t *flows = json_object();
+
+	json_object_set_new(answer, "flows", flows);
+	if (add_registers(flows, p, range, failure) < 0)
+		return -1;
+	return add_queue(lane, p, view, failure);
+}
+
+struct counters_request {
+	uint32_t lane;
+	struct flow_range flows;
+};
+
+json_t *
+command_counters(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	static const struct json_field fields[] = {
+		JSON_FIELD(struct counters_request, "lane", lane, command_read_lane),
+		JSON_FIELD(struct counters_request, "flows", flows, command_read_flow_range),
+	};
+	struct pipeline *p = c->dp->pipeline;
+	struct lane_view view = {0};
+	struct counters_request r;
+	json_t *answer, *lane;
+
+	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
+		return NULL;
+	view.lane = r.lane;
+	mailbox_call(&c->dp->mailbox, run_view_lane, &view);
+	lane = lane_json(&view);
+	answer = json_pack("{s:b, s:o}", "ok", 1, "lane", lane);
+	if (p == NULL || add_bottleneck(answer, lane, p, &view, &r.flows, place->failure) == 0)
+		return answer;
+	json_decref(answer);
+	return NULL;
+}
+
+struct stats_view {
+	struct wire_stats wires[N_WIRES];
+	struct bottleneck_drops drops;
+	uint64_t no_memory;
+	uint64_t discarded;
+	uint64_t bad_postcards;
+	struct loop_stats loop;
+};
+
+static int
+run_view_stats(struct dataplane *dp, void *argument)
+{
+	struct stats_view *view = argument;
+	const struct delays *delays = dp->role->delays(dp);
+
+	view->drops = dp->bottleneck.drops;
+	view->no_memory = delays->no_memory;
+	view->discarded = dp->bottleneck.drops.discarded + delays->discarded;
+	view->bad_postcards = dp->hosts.bad_postcards;
+	view->loop = dp->loop;
+	for (int id = 0; id < N_WIRES; id++) {
+		int error;
+
+		if (!config_has_wire(&dp->config, (enum wire_id)id))
+			continue;
+		error = wire_stats_get(&dp->wires[id], &view->wires[id]);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static json_t *
+wire_stats_json(const struct wire_stats *s)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "rx_unstamped", (json_int_t)s->rx_unstamped, "rx_packets",
+			 (json_int_t)s->rx_packets, "tx_packets", (json_int_t)s->tx_packets,
+			 "rx_bytes", (json_int_t)s->rx_bytes, "tx_bytes", (json_int_t)s->tx_bytes,
+			 "rx_dropped", (json_int_t)s->rx_dropped, "tx_dropped",
+			 (json_int_t)s->tx_dropped, "rx_no_mbuf", (json_int_t)s->rx_no_mbuf,
+			 "xdp_rx_dropped", (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
+			 (json_int_t)s->xdp_rx_ring_full, "xdp_fill_ring_empty",
+			 (json_int_t)s->xdp_fill_ring_empty, "xdp_tx_invalid",
+			 (json_int_t)s->xdp_tx_invalid);
+}
+
+static json_t *
+ports_json(const struct config *config, const struct stats_view *view)
+{
+	json_t *ports = json_object();
+
+	for (int id = 0; id < N_WIRES; id++)
+		if (config_has_wire(config, (enum wire_id)id))
+			json_object_set_new(ports, wire_names[id],
+					    wire_stats_json(&view->wires[id]));
+	return ports;
+}
+
+static json_t *
+rings_json(enum role role, const struct stats_view *v)
+{
+	if (role == ROLE_HOSTS)
+		return json_pack("{s:I, s:I, s:I}", "no_memory", (json_int_t)v->no_memory,
+				 "bad_postcards", (json_int_t)v->bad_postcards, "discarded",
+				 (json_int_t)v->discarded);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "no_memory", (json_int_t)v->no_memory, "p4",
+			 (json_int_t)v->drops.p4, "bad_lane", (json_int_t)v->drops.bad_lane,
+			 "headroom", (json_int_t)v->drops.headroom, "discarded",
+			 (json_int_t)v->discarded);
+}
+
+static json_t *
+loop_json(const struct loop_stats *loop)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "iterations", (json_int_t)loop->iterations, "busy",
+			 (json_int_t)loop->busy, "busy_ns", (json_int_t)loop->busy_ns, "max_gap_ns",
+			 (json_int_t)loop->max_gap_ns);
+}
+
+static int
+add_unshaped(json_t *answer, struct pipeline *p, struct failure *failure)
+{
+	json_t *unshaped = json_object();
+
+	json_object_set_new(answer, "unshaped", unshaped);
+	return register_json_add_unshaped(unshaped, p, failure);
+}
+
+json_t *
+command_stats(struct commands *c, const struct json_place *place, const json_t *request)
+{
+	struct pipeline *p = c->dp->pipeline;
+	struct stats_view view;
+	json_t *answer;
+	int error;
+
+	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
+		return NULL;
+	error = mailbox_call(&c->dp->mailbox, run_view_stats, &view);
+	if (error)
+		return command_refuse(place, "%s", strerror(-error));
+	answer = json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "ports",
+			   ports_json(&c->dp->config, &view), "rings",
+			   rings_json(c->dp->config.role, &view), "loop", loop_json(&view.loop));
+	if (p == NULL || add_unshaped(answer, p, place->failure) == 0)
+		return answer;
+	json_decref(answer);
+	return NULL;
+}
