@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "pipeline/register_json.h"
 
 static json_t *
 wire_description(const struct dataplane *dp, enum wire_id id)
@@ -132,7 +131,7 @@ add_queue(json_t *lane, struct pipeline *p, const struct lane_view *view, struct
 				(json_int_t)view->queue.queue_packets, "peak_bytes",
 				(json_int_t)view->queue.peak_bytes, "dropped_packets",
 				(json_int_t)view->queue.dropped_packets));
-	return register_json_add_histogram(lane, p, view->lane, failure);
+	return registers_add_histogram(lane, p, view->lane, failure);
 }
 
 /* What P4 and the traffic manager counted. */
@@ -263,7 +262,7 @@ add_unshaped(json_t *answer, struct pipeline *p, struct failure *failure)
 	json_t *unshaped = json_object();
 
 	json_object_set_new(answer, "unshaped", unshaped);
-	return register_json_add_unshaped(unshaped, p, failure);
+	return registers_add_unshaped(unshaped, p, failure);
 }
 
 json_t *

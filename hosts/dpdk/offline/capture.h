@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a capture file packet by packet, with times on the switch clock: 0 at its first. */
+/* A capture file: its packets one by one, with times on the switch clock (0 at its first), and its
+ * flows.
+ */
 #ifndef NASHBED_CAPTURE_H
 #define NASHBED_CAPTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/failure.h"
 #include "common/shared.h"
+#include "pipeline/registers.h"
 
 /* Where the switch clock wraps: after 78 hours. */
 #define CAPTURE_CLOCK_END_NS (UINT64_C(1) << CLOCK_BITS)
@@ -34,5 +38,30 @@ typedef int (*capture_handler)(void *context, const struct capture_packet *packe
  */
 int capture_read(struct capture *capture, capture_handler handle, void *context,
 		 struct failure *failure);
+
+/* The flows of a capture, in the order of their first packets. */
+struct capture_flows;
+
+struct capture_flows *capture_flows_create(uint32_t capacity);
+void capture_flows_destroy(struct capture_flows *f);
+
+/* The 5-tuple of an IPv4 TCP or UDP frame that has one to read; a later fragment
+ * has none.
+ */
+bool capture_flows_key(const uint8_t *frame, uint32_t bytes, struct flow_key *key);
+
+/* Would P4 take it for a packet of its flow, by the rules of ingress.p4? Of the
+ * frame's bytes only the first `captured` are there; the rest counts as zeros.
+ */
+bool capture_flows_is_sound(const uint8_t *frame, uint32_t captured, uint32_t bytes);
+
+/* Add the flow of a frame, unless it is known in either direction. -ENOSPC: too many flows. */
+int capture_flows_add(struct capture_flows *f, const struct flow_key *key);
+
+/* Whether this is the reverse direction of a flow that came before it. */
+bool capture_flows_is_reverse(const struct capture_flows *f, const struct flow_key *key);
+
+uint32_t capture_flows_count(const struct capture_flows *f);
+const struct flow_key *capture_flows_at(const struct capture_flows *f, uint32_t flow);
 
 #endif

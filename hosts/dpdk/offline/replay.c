@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "capture_flows.h"
-#include "pipeline/register_json.h"
+#include "pipeline/registers.h"
 #include "results.h"
 #include "virtual/driver.h"
 
@@ -177,9 +176,9 @@ fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *
 	for (uint32_t flow = 0; flow < capture_flows_count(r->flows); flow++)
 		if (add_flow(r, flow, flows) < 0)
 			return -1;
-	if (register_json_add_unshaped(summary, r->driver.dp.pipeline, r->failure) < 0)
+	if (registers_add_unshaped(summary, r->driver.dp.pipeline, r->failure) < 0)
 		return -1;
-	return register_json_add_histogram(summary, r->driver.dp.pipeline, LANE, r->failure);
+	return registers_add_histogram(summary, r->driver.dp.pipeline, LANE, r->failure);
 }
 
 static int

@@ -12,8 +12,16 @@
 #define FLOW_REGISTER_P4_NAME(identifier, name, p4_name) [FLOW_##identifier] = p4_name,
 #define UNSHAPED_NAME(identifier, name) [UNSHAPED_##identifier] = name,
 
+#define UNSHAPED_REASON(identifier, name) UNSHAPED_##identifier,
+
+/* UNSHAPED_REVERSE and so on. */
+enum unshaped_reason {
+	UNSHAPED_NOT,
+	UNSHAPED_REASONS(UNSHAPED_REASON) N_UNSHAPED_REASONS
+};
+
 const char *const flow_register_names[N_FLOW_REGISTERS] = {FLOW_REGISTERS(FLOW_REGISTER_NAME)};
-const char *const unshaped_names[N_UNSHAPED_REASONS] = {UNSHAPED_REASONS(UNSHAPED_NAME)};
+static const char *const unshaped_names[N_UNSHAPED_REASONS] = {UNSHAPED_REASONS(UNSHAPED_NAME)};
 static const char *const p4_names[N_FLOW_REGISTERS] = {FLOW_REGISTERS(FLOW_REGISTER_P4_NAME)};
 
 static int
@@ -55,13 +63,63 @@ registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin, uint64_t *v
 			     failure);
 }
 
+/* One past the last bin that counts something; -1 on a failure. */
+static int
+used_bins(struct pipeline *p, uint32_t lane, struct failure *failure)
+{
+	for (uint32_t n = HISTOGRAM_BINS; n > 0; n--) {
+		uint64_t count;
+
+		if (registers_histogram(p, lane, n - 1, &count, failure) < 0)
+			return -1;
+		if (count > 0)
+			return (int)n;
+	}
+	return 0;
+}
+
 int
-registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
-		   uint64_t *bytes, struct failure *failure)
+registers_add_histogram(json_t *object, struct pipeline *p, uint32_t lane, struct failure *failure)
+{
+	int n = used_bins(p, lane, failure);
+	json_t *counts = json_array();
+
+	json_object_set_new(object, "histogram_bin_ns", json_integer((json_int_t)HISTOGRAM_BIN_NS));
+	json_object_set_new(object, "histogram", counts);
+	for (int bin = 0; bin < n; bin++) {
+		uint64_t count;
+
+		if (registers_histogram(p, lane, (uint32_t)bin, &count, failure) < 0)
+			return -1;
+		json_array_append_new(counts, json_integer((json_int_t)count));
+	}
+	return n < 0 ? -1 : 0;
+}
+
+static int
+read_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets, uint64_t *bytes,
+	      struct failure *failure)
 {
 	if (read_register(p, P4_UNSHAPED_PACKETS, reason, packets, failure) < 0)
 		return -1;
 	return read_register(p, P4_UNSHAPED_BYTES, reason, bytes, failure);
+}
+
+int
+registers_add_unshaped(json_t *object, struct pipeline *p, struct failure *failure)
+{
+	for (int reason = UNSHAPED_NOT + 1; reason < N_UNSHAPED_REASONS; reason++) {
+		uint64_t packets, bytes;
+		char key[64];
+
+		if (read_unshaped(p, (enum unshaped_reason)reason, &packets, &bytes, failure) < 0)
+			return -1;
+		snprintf(key, sizeof(key), "%s_packets", unshaped_names[reason]);
+		json_object_set_new(object, key, json_integer((json_int_t)packets));
+		snprintf(key, sizeof(key), "%s_bytes", unshaped_names[reason]);
+		json_object_set_new(object, key, json_integer((json_int_t)bytes));
+	}
+	return 0;
 }
 
 static int

@@ -3,6 +3,7 @@
 #ifndef NASHBED_REGISTERS_H
 #define NASHBED_REGISTERS_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "common/failure.h"
@@ -22,16 +23,6 @@ enum flow_register {
 /* As they are called in answers. */
 extern const char *const flow_register_names[N_FLOW_REGISTERS];
 
-#define UNSHAPED_REASON(identifier, name) UNSHAPED_##identifier,
-
-/* UNSHAPED_REVERSE and so on. */
-enum unshaped_reason {
-	UNSHAPED_NOT,
-	UNSHAPED_REASONS(UNSHAPED_REASON) N_UNSHAPED_REASONS
-};
-
-extern const char *const unshaped_names[N_UNSHAPED_REASONS];
-
 struct flow_key {
 	uint32_t src;
 	uint32_t dst;
@@ -45,8 +36,13 @@ int registers_flow(struct pipeline *p, enum flow_register which, uint32_t flow, 
 		   struct failure *failure);
 int registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin, uint64_t *value,
 			struct failure *failure);
-int registers_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets,
-		       uint64_t *bytes, struct failure *failure);
+
+/* Into an object of an answer, or of a replay's summary: "histogram_bin_ns" and "histogram", up to its
+ * last bin that is not 0; "<reason>_packets" and "<reason>_bytes" of what passed unshaped.
+ */
+int registers_add_histogram(json_t *object, struct pipeline *p, uint32_t lane,
+			    struct failure *failure);
+int registers_add_unshaped(json_t *object, struct pipeline *p, struct failure *failure);
 
 /* Zero a lane's histogram and postcard number, and these flows' registers. */
 int registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows,
