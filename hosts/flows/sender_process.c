@@ -91,7 +91,7 @@ process_failed(const struct process *process, const char *problem)
 
 /* So few bytes always fit into an empty send buffer. */
 static int
-say(const struct process *process, int fd, const void *bytes, size_t count)
+send_all(const struct process *process, int fd, const void *bytes, size_t count)
 {
 	return send(fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)count ?
 		       0 :
@@ -110,7 +110,7 @@ send_parameters(const struct process *process)
 	uint32_t length = htonl((uint32_t)count);
 
 	memcpy(message, &length, sizeof(length));
-	return say(process, process->watch.fd, message, IPERF3_LENGTH_BYTES + (size_t)count);
+	return send_all(process, process->watch.fd, message, IPERF3_LENGTH_BYTES + (size_t)count);
 }
 
 static int connect_next(struct process *process, int64_t now_ns);
@@ -120,7 +120,7 @@ stream_connected(struct sender_flow *flow, void *owner, int64_t now_ns)
 {
 	struct process *process = owner;
 
-	if (say(process, flow->watch.fd, IPERF3_COOKIE, IPERF3_COOKIE_BYTES) < 0)
+	if (send_all(process, flow->watch.fd, IPERF3_COOKIE, IPERF3_COOKIE_BYTES) < 0)
 		return -1;
 	process->connected++;
 	return connect_next(process, now_ns);
@@ -150,7 +150,7 @@ run_test(struct process *process, int64_t now_ns)
 }
 
 static int
-server_said(struct process *process, unsigned char state, int64_t now_ns)
+take_state(struct process *process, unsigned char state, int64_t now_ns)
 {
 	if (process->step == PROCESS_AWAITS_PARAM_EXCHANGE && state == IPERF3_PARAM_EXCHANGE) {
 		process->step = PROCESS_AWAITS_CREATE_STREAMS;
@@ -181,7 +181,7 @@ control_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 	if (count == 0)
 		return process_failed(process, "closed by the sink");
 	for (ssize_t i = 0; i < count; i++)
-		if (server_said(process, states[i], now_ns) < 0)
+		if (take_state(process, states[i], now_ns) < 0)
 			return -1;
 	return 0;
 }
@@ -197,7 +197,7 @@ control_answered(struct watch *watch, uint32_t events, int64_t now_ns)
 		return process_failed(process, strerror(error != 0 ? error : ECONNRESET));
 	process->step = PROCESS_AWAITS_PARAM_EXCHANGE;
 	process->watch.ready = control_readable;
-	if (say(process, watch->fd, IPERF3_COOKIE, IPERF3_COOKIE_BYTES) < 0)
+	if (send_all(process, watch->fd, IPERF3_COOKIE, IPERF3_COOKIE_BYTES) < 0)
 		return -1;
 	return loop_change(&process->all->session.loop, watch, EPOLLIN);
 }

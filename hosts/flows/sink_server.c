@@ -58,7 +58,7 @@ sink_find_server(struct sink *sink, const struct sockaddr_in *peer,
 
 /* A client that is gone will be seen by its flows. */
 static void
-say(struct server *server, unsigned char state)
+send_state(struct server *server, unsigned char state)
 {
 	if (send(server->watch.fd, &state, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		hang_up(server);
@@ -70,8 +70,8 @@ start_when_all_are_there(struct server *server)
 	if (server->step != SERVER_AWAITS_STREAMS || server->cookies < server->stream_count)
 		return;
 	server->step = SERVER_RUNS;
-	say(server, IPERF3_TEST_START);
-	say(server, IPERF3_TEST_RUNNING);
+	send_state(server, IPERF3_TEST_START);
+	send_state(server, IPERF3_TEST_RUNNING);
 }
 
 int
@@ -103,7 +103,7 @@ message_is_there(struct server *server)
 
 	server->used = 0;
 	server->step = was_cookie ? SERVER_AWAITS_PARAMETERS : SERVER_AWAITS_STREAMS;
-	say(server, was_cookie ? IPERF3_PARAM_EXCHANGE : IPERF3_CREATE_STREAMS);
+	send_state(server, was_cookie ? IPERF3_PARAM_EXCHANGE : IPERF3_CREATE_STREAMS);
 	start_when_all_are_there(server);
 }
 
