@@ -20,6 +20,7 @@
 #define OPTION_SACK 5u
 #define SACK_ONE_BLOCK_BYTES 10u
 
+/* A TCP segment in a frame of the address plan. */
 struct tcp {
 	const uint8_t *header;
 	uint32_t header_bytes;
