@@ -15,6 +15,7 @@ from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.host import facts
 from ..machine.paths import CONFIGS
+from ..machine.process.clock import utc_now
 from .console import duration_text, step_display
 from .options import AsJson, answer, new_app, quantity
 
@@ -117,7 +118,7 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
     computed = _compute(plane, names, processes or os.cpu_count() or 1, settled)
     seconds = time.monotonic() - began
     made = {
-        "utc": facts.utc_now(),
+        "utc": utc_now(),
         "seconds": round(seconds, 3),
         "software": facts.software(),
         "git": facts.git(),

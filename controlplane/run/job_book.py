@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from ..contract.errors import HostError, NashbedError, is_repeatable
 from ..contract.trial import FailedAttempt
 from ..contract.units import counted
-from ..machine.host.facts import utc_now
+from ..machine.process.clock import utc_now
 from .snapshot import Running, Snapshot
 from .work import Job, Work
 

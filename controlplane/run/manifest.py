@@ -14,8 +14,8 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..machine.host import facts
-from ..machine.host.facts import utc_now
 from ..machine.kernels.cache import GuestKernel, find_kernel
+from ..machine.process.clock import utc_now
 from ..store.run_directory import RunDirectory
 from ..targets.registry import capabilities_of
 from .standing import after_load

@@ -13,8 +13,8 @@ from ..lane.capture import LiveCapture
 from ..lane.generators import Generators
 from ..lane.lab import Lab
 from ..lane.programmed import ProgrammedLane, programmed
-from ..machine.host.facts import utc_now
 from ..machine.host.layout import Side
+from ..machine.process.clock import utc_now
 from ..plan.attempt import Attempt
 from ..plan.flows import drain_ns
 from ..store.errors import disk_errors

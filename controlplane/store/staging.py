@@ -1,4 +1,4 @@
-"""Files and folders that have their names only once they are complete.
+"""Files and folders that have their names only once they are complete; and locks.
 
 What must never be seen half written is made in a staging folder beside its place and moved there in
 one step, here and nowhere else. A process that is killed leaves its staging folder behind. All have
@@ -105,6 +105,45 @@ def whole_folder(path: Path, *, replace: bool = True, durable: bool = False) -> 
         staging.publish(made, path, replace=replace, durable=durable)
 
 
+def take_lock(path: Path, *, wait: bool = True) -> int | None:
+    """Lock a file, which is made, or a folder; None where another process or thread has it.
+
+    The kernel gives the lock back when the file is closed, or its holder ends, however it ends.
+
+    Args:
+        path: The file or folder.
+        wait: Whether to wait for the lock.
+
+    Returns:
+        The open file that holds it.
+
+    Raises:
+        OSError: It cannot be opened, or its file system has no locks.
+    """
+    kind = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    file = os.open(path, kind | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(file)
+        return None
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock while the block lasts, once nobody else does; see `take_lock`."""
+    file = take_lock(path)
+    try:
+        yield
+    finally:
+        if file is not None:
+            os.close(file)
+
+
 @contextlib.contextmanager
 def scratch_folder(name: str, folder: Path | None = None) -> Iterator[Path]:
     """Yield a folder for what nobody keeps; the next one of its name removes those left by kills.
@@ -206,20 +245,13 @@ def _try_lock(place: Path) -> int | None:
         OSError: There are no locks here, or one may not lock it.
     """
     path = place / _LOCK
-    try:
-        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(lock), path.stat()):
+    lock = None
+    with contextlib.suppress(FileNotFoundError):
+        lock = take_lock(path, wait=False)
+        if lock is not None and os.path.samestat(os.fstat(lock), path.stat()):
             return lock
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except OSError:
+    if lock is not None:
         os.close(lock)
-        raise
-    os.close(lock)
     return None
 
 

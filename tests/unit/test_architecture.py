@@ -26,8 +26,12 @@ ROOMS = (
 MAY_USE_ANALYSIS = {"bench", "study", "cli"}
 ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""
-PROCESSES = {"machine"}
-"""The rooms that start processes."""
+MACHINE_ROOMS = ("process", "kernels", "controls", "host", "guest")
+"""Of the machine, from the bottom to the top."""
+MACHINE_FLOOR = {"log", "paths"}
+"""Modules of the machine that its rooms may import; `sessions` is above them."""
+PROCESSES = "machine.process"
+"""The room that starts processes; others have them started there."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,12 @@ class Module:
         """The folder below controlplane/ or analysis/ that it is in; "" for one beside them."""
         parts = self.path.relative_to(ROOT).parts
         return parts[1] if len(parts) > 2 else ""
+
+    @property
+    def machine_room(self) -> str:
+        """The folder below controlplane/machine/ that it is in; "" for one that is elsewhere."""
+        parts = self.path.relative_to(ROOT).parts
+        return parts[2] if self.room == "machine" and len(parts) > 3 else ""
 
 
 @cache
@@ -126,6 +136,30 @@ def test_rooms_import_only_what_is_below_them() -> None:
     assert upwards == set()
 
 
+def test_every_room_of_the_machine_has_its_place() -> None:
+    rooms = {path.parent.name for path in (ROOT / "controlplane/machine").glob("*/__init__.py")}
+    assert rooms == set(MACHINE_ROOMS)
+
+
+def test_rooms_of_the_machine_import_only_what_is_below_them() -> None:
+    upwards = {
+        (module.name, name)
+        for module in of("controlplane.machine")
+        for name in imported(module)
+        if module.machine_room and _is_above(name, module.machine_room)
+    }
+    assert upwards == set()
+
+
+def _is_above(name: str, machine_room: str) -> bool:
+    """Whether a module of the machine is above one of its rooms."""
+    if not name.startswith("nashbed.controlplane.machine."):
+        return False
+    room = name.split(".")[3]
+    allowed = {*MACHINE_ROOMS[: MACHINE_ROOMS.index(machine_room) + 1], *MACHINE_FLOOR}
+    return room not in allowed
+
+
 def test_only_the_upper_rooms_use_the_analysis() -> None:
     users = {
         module.room
@@ -161,11 +195,11 @@ def test_no_circle_of_the_analysis_rooms() -> None:
     check_no_circle(graph)
 
 
-def test_only_machine_starts_processes() -> None:
+def test_only_one_room_starts_processes() -> None:
     users = {
         module.name
         for module in modules().values()
-        if "subprocess" in imported(module) and module.room not in PROCESSES
+        if "subprocess" in imported(module) and f"{module.room}.{module.machine_room}" != PROCESSES
     }
     assert users == set()
 

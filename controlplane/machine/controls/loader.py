@@ -1,7 +1,7 @@
-"""nashbed-cc: registers congestion controls with this machine's kernel for as long as it runs.
+"""nashbed-cc, which registers congestion controls with this machine's kernel while it runs.
 
 The kernel forgets them when the process ends, however it ends: its standard input closes with the
-program that started it.
+program that started it. What the kernel's verifier refuses is told as a person reads it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,24 @@ from .objects import ControlObject, object_of
 READY_TIMEOUT_S = 60.0
 """The verifier takes seconds for a large control on a busy machine."""
 NAME = "nashbed-cc"
+
+_SOURCE = re.compile(r"^; (?P<text>.*?)(?: @ (?P<file>[^\s@]+):(?P<line>\d+))?$")
+_INSTRUCTION = re.compile(r"^\d+: (?:\([0-9a-f]{2}\) |R\d|.*\bR\d+(?:_\w+)?=)")
+_NOISE = re.compile(
+    r"^(?:processed \d+ insns|verification time|stack depth|from \d+ to \d+|peak_states|libbpf:"
+    r"|-- (?:BEGIN|END) |mark_precise:|last_idx|regs=|parent |func#|func '|Live regs"
+    r"|Global function|arg#|frame\d+:|R\d+(?:_\w+)?=|\s*$)"
+)
+_HINTS = {
+    "or_null'": "the pointer may be NULL: test it before it is used",
+    "no write support": "of a socket a control writes nothing but by cc_set_*",
+    "too large": "it follows every path, a million instructions at most: fewer branches in loops, "
+    "or a function of CC_MATH",
+    "infinite loop": "a loop needs a constant bound",
+    "same insn cannot be used with different pointers": "wrap the read in cc_keep()",
+    "stack": "512 bytes of local variables at most",
+}
+"""Words of the verifier -> what to do."""
 
 
 class ControlsLostError(HostError):
@@ -117,27 +135,7 @@ def try_loading(made: ControlObject) -> None:
             kind = HostError if refused.reason == "not_permitted" else ConfigError
             raise kind(refusal_text(made.name, refused))
     if done.code != 0:
-        words = done.err.strip().splitlines() or [f"exit code {done.code}"]
-        raise HostError(f"{NAME}: {words[-1]}")
-
-
-_SOURCE = re.compile(r"^; (?P<text>.*?)(?: @ (?P<file>[^\s@]+):(?P<line>\d+))?$")
-_INSTRUCTION = re.compile(r"^\d+: (?:\([0-9a-f]{2}\) |R\d|.*\bR\d+(?:_\w+)?=)")
-_NOISE = re.compile(
-    r"^(?:processed \d+ insns|verification time|stack depth|from \d+ to \d+|peak_states|libbpf:"
-    r"|-- (?:BEGIN|END) |mark_precise:|last_idx|regs=|parent |func#|func '|Live regs"
-    r"|Global function|arg#|frame\d+:|R\d+(?:_\w+)?=|\s*$)"
-)
-_HINTS = {
-    "or_null'": "the pointer may be NULL: test it before it is used",
-    "no write support": "of a socket a control writes nothing but by cc_set_*",
-    "too large": "it follows every path, a million instructions at most: fewer branches in loops, "
-    "or a function of CC_MATH",
-    "infinite loop": "a loop needs a constant bound",
-    "same insn cannot be used with different pointers": "wrap the read in cc_keep()",
-    "stack": "512 bytes of local variables at most",
-}
-"""Words of the verifier -> what to do."""
+        raise HostError(f"{NAME}: {done.complaint}")
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from ...contract.control import ControlFile, control_sources
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
-from ...store.staging import Staging, remove_stale
+from ...store.staging import Staging, locked, remove_stale
 from ..kernels.cache import GuestKernel, make_command
 from ..paths import CONTROLS
 from ..process import command
@@ -75,17 +73,14 @@ def _require_means(kernel: GuestKernel) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold a folder against other builds; the lock ends with the process."""
-    try:
-        folder.mkdir(exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise PrerequisiteError(f"{folder}: cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Hold a folder against other builds."""
+    with ExitStack() as held:
+        try:
+            folder.mkdir(exist_ok=True)
+            held.enter_context(locked(folder))
+        except OSError as error:
+            raise PrerequisiteError(f"{folder}: cannot be written: {error.strerror}") from error
         yield
-    finally:
-        os.close(lock)
 
 
 def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:

@@ -113,8 +113,7 @@ def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:
     if done.code < 0:
         raise ConfigError(f"{who}: {_crash(-done.code)}")
     if done.code != 0:
-        words = done.err.strip().splitlines() or [f"exit code {done.code}"]
-        raise HostError(f"{NAME}: {words[-1]}")
+        raise HostError(f"{NAME}: {done.complaint}")
     events = [json.loads(line) for line in done.out.splitlines()]
     reports = [event for event in events if event.get("event") == "flow"]
     ends = [event for event in events if event.get("event") == "end"]

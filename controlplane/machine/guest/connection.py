@@ -1,4 +1,4 @@
-"""Requests to process 1 of a guest, and the virtual time that passes with them.
+"""A guest from outside: requests to its process 1, its clock, and its processes.
 
 A guest is a virtual machine that is one trial. Its time passes only while a request `run` is
 under way, so what happens in it depends on the sequence of requests alone. No request may
@@ -42,6 +42,11 @@ LAST_WORDS_S = 5.0
 
 Answer = TypeVar("Answer", bound=Message)
 TakeEvent = Callable[[GuestEvent], None]
+
+KILL_GRACE_S = 1.0
+LAST_WORDS = 20
+ENDED_WITH_GUEST = -signal.SIGKILL
+"""Exit code of a process whose guest has ended."""
 
 
 class StandstillTimeout(Patience):
@@ -243,12 +248,6 @@ class GuestClock(Clock):
             raise TargetError("guest: none is running")
         while connection.now_ns < end_ns:
             connection.run(end_ns)
-
-
-KILL_GRACE_S = 1.0
-LAST_WORDS = 20
-ENDED_WITH_GUEST = -signal.SIGKILL
-"""Exit code of a process whose guest has ended."""
 
 
 class GuestProcess(ManagedProcess):

@@ -1,4 +1,4 @@
-"""The process on this machine that is a guest: a User-Mode Linux kernel with our library."""
+"""The process that is a guest, a User-Mode Linux kernel with our library, and what it needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..kernels.cache import GuestKernel, find_kernel
 from ..paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY, built
 from ..process import command
 from ..process.managed import Process
-from ..process.table import ProcessRegister, end_descendants
+from ..process.table import ProcessRegister
 from .memory import MEMORY_FOLDER
 
 START_TIME_NS = 10**18
@@ -25,6 +25,18 @@ WRAPPERS = ("setpriv", "env", "prlimit", "choom", "taskset", "setarch")
 KILLED_FIRST = 1000
 """Where memory runs out, the kernel's OOM killer takes a guest before anything else: one attempt at
 one trial is lost with it, and not the run."""
+
+GUEST_MEMORY_BYTES = 300 * 10**6
+"""What a guest really uses of its memory, at 1 Gbit/s."""
+YAMA_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
+NOBODY = "3"
+"""Yama's scope in which nobody may trace."""
+TRACE_ME = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(os.strerror(ctypes.get_errno()) if libc.ptrace(0, 0, 0, 0) else 0)
+"""
+TRACE_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ class KernelProcess(Process):
     def _finish(self, code: int) -> None:
         # One that ends while it boots may leave a program behind that it has stopped.
         if self._child is not None:
-            end_descendants(self._child)
+            self._child.end_descendants()
         super()._finish(code)
 
     def _take_word(self, line: str) -> None:
@@ -95,19 +107,6 @@ def kernel_command(settings: GuestSettings) -> list[str]:
         f"init={built(GUEST_INIT)}",
         f"nashbed={built(VIRTUAL_LIBRARY)}:{settings.config}",
     ]
-
-
-GUEST_MEMORY_BYTES = 300 * 10**6
-"""What a guest really uses of its memory, at 1 Gbit/s."""
-YAMA_SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
-NOBODY = "3"
-"""Yama's scope in which nobody may trace."""
-TRACE_ME = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-sys.exit(os.strerror(ctypes.get_errno()) if libc.ptrace(0, 0, 0, 0) else 0)
-"""
-TRACE_TIMEOUT_S = 20.0
 
 
 def check_guests(testbed: Testbed) -> None:
@@ -175,8 +174,7 @@ def require_tracing(scope: Path) -> None:
     args = [sys.executable, "-I", "-S", "-c", TRACE_ME]
     done = command.attempt(args, timeout_s=TRACE_TIMEOUT_S)
     if done.code != 0:
-        reason = (done.err.strip().splitlines() or [f"exit code {done.code}"])[-1]
         raise PrerequisiteError(
-            f"ptrace: {reason}; guests need it: start the container with `--cap-add=SYS_PTRACE` "
-            "or a seccomp profile that allows ptrace"
+            f"ptrace: {done.complaint}; guests need it: start the container with "
+            "`--cap-add=SYS_PTRACE` or a seccomp profile that allows ptrace"
         )

@@ -15,6 +15,10 @@ MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 - where the kernel maps the guest
 NO_LIMIT_BYTES = 2**60
 """A control group's limit from here on is none: version 1 writes the largest number there is."""
 
+MEMORY_PAUSE_S = 60.0
+"""How long an attempt waits for memory at most once one before it has failed."""
+POLL_S = 0.5
+
 
 @dataclass(frozen=True)
 class MemoryRoom:
@@ -29,11 +33,6 @@ class MemoryRoom:
     free_bytes: int
     total_bytes: int
     place: str
-
-
-MEMORY_PAUSE_S = 60.0
-"""How long an attempt waits for memory at most once one before it has failed."""
-POLL_S = 0.5
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import itertools
 import json
 import shutil
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,15 @@ from ...contract.addresses import (
 from ...contract.errors import HostError, InternalError, TargetError
 from ..controls.modules import module_of
 from ..host import preflight, runs
-from ..host.counters import FILES, StrainCounts, lost, strained
+from ..host.counters import (
+    FILES,
+    SOFTNET,
+    StrainCounts,
+    interface_losses,
+    lost,
+    softnet_losses,
+    strained,
+)
 from ..host.layout import SIDES, Side
 from ..host.runs import StateFile
 from ..host.session import (
@@ -42,6 +50,7 @@ from .memory import peak_memory_bytes
 from .scratch import guests_folder, open_scratch
 
 READY_TIMEOUT_S = 60.0
+INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
 LANE = 0
 """Of a guest, which has no other."""
 MIB = 2**20
@@ -254,12 +263,28 @@ class GuestSession(Session):
         require_running([self._kernel] if self._kernel is not None else [])
 
     def host_losses(self) -> dict[str, int]:
-        """Packets lost by the guest's interfaces and its kernel's receive path so far."""
-        return guest_losses(self._guest.read)
+        """Packets lost by the guest's interfaces and its kernel's receive path so far.
+
+        Its interfaces have no queue (nashbed_kern.c), so there is none that drops.
+        """
+        read = self._guest.read
+        losses = softnet_losses(read("snd", str(SOFTNET)))
+        for side in SIDES:
+            interface = INTERFACES[side]
+            counts = interface_losses(read(side, "/proc/net/dev"), interface)
+            losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
+            losses |= lost(side, self._protocol_counters(side))
+        return losses
 
     def host_strain(self) -> StrainCounts:
         """What ran short in the guest so far; its cores have no load: computing takes no time."""
-        return StrainCounts(guest_pressure(self._guest.read))
+        pressure: dict[str, int] = {}
+        for side in SIDES:
+            pressure |= strained(side, self._protocol_counters(side))
+        return StrainCounts(pressure)
+
+    def _protocol_counters(self, side: Side) -> str:
+        return "".join(self._guest.read(side, path) for path in FILES)
 
     @property
     def path_ends(self) -> PathEnds:
@@ -312,71 +337,3 @@ def guest_memory_bytes(request: SessionRequest) -> int:
         return request.testbed.virtual.memory.bytes
     needed_mib = KERNEL_MIB + -(-WINDOW_COPIES * request.window_bytes // MIB)
     return max(LEAST_MEMORY_MIB, needed_mib) * MIB
-
-
-INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
-_COLUMNS = {
-    "rx_errors": 2,
-    "rx_dropped": 3,
-    "rx_fifo": 4,
-    "tx_errors": 10,
-    "tx_dropped": 11,
-    "tx_fifo": 12,
-}
-"""Losses in a line of /proc/net/dev, by the column that they are in."""
-_DROPPED = 1
-"""The column of /proc/net/softnet_stat that counts lost packets, in hexadecimal."""
-
-ReadFile = Callable[[Side, str], str]
-
-
-def guest_losses(read: ReadFile) -> dict[str, int]:
-    """Packets lost by the hosts' interfaces and the kernel's receive path, IP and TCP so far.
-
-    Args:
-        read: Reads a file as a side has it.
-    """
-    losses = {"softnet_dropped": softnet_dropped(read("snd", "/proc/net/softnet_stat"))}
-    for side in SIDES:
-        interface = INTERFACES[side]
-        counts = interface_losses(read(side, "/proc/net/dev"), interface)
-        losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
-        losses |= lost(side, _protocol_counters(read, side))
-    return losses
-
-
-def guest_pressure(read: ReadFile) -> dict[str, int]:
-    """What ran short in the kernel of the hosts without a loss so far.
-
-    Args:
-        read: Reads a file as a side has it.
-    """
-    pressure: dict[str, int] = {}
-    for side in SIDES:
-        pressure |= strained(side, _protocol_counters(read, side))
-    return pressure
-
-
-def _protocol_counters(read: ReadFile, side: Side) -> str:
-    return "".join(read(side, path) for path in FILES)
-
-
-def interface_losses(text: str, interface: str) -> dict[str, int]:
-    """Losses of an interface by direction and kind.
-
-    Args:
-        text: /proc/net/dev.
-        interface: Its name.
-    """
-    lines = dict(line.strip().split(":", 1) for line in text.splitlines() if ":" in line)
-    columns = [interface, *lines[interface].split()]
-    return {kind: int(columns[column + 1]) for kind, column in _COLUMNS.items()}
-
-
-def softnet_dropped(text: str) -> int:
-    """Packets that the kernel's receive path lost over all cores.
-
-    Args:
-        text: /proc/net/softnet_stat.
-    """
-    return sum(int(line.split()[_DROPPED], 16) for line in text.splitlines())

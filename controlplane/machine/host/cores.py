@@ -1,22 +1,21 @@
-"""Keep everything else off the packet loop's core while a run lasts.
+"""Who runs on which core: the packet loop has one, and what computes beside goes last.
 
-The packet loop must look at its wires every few microseconds. On a machine with two cores
-the flows fill the other core, so the scheduler sends every passing process and the kernel's
-own unbound threads to the loop's core, where each holds it until the next timer tick (4 ms
-at 250 Hz): measured here at 600 Mbit/s, the 99.9th percentile of lateness falls from 2.6 ms to
-0.2 ms when they are kept away. A real-time class does not help: its throttle stops the
-loop for 50 ms in every second.
+A shield keeps everything else off the loop's core while a run lasts. The packet loop must look at
+its wires every few microseconds. On a machine with two cores the flows fill the other core, so the
+scheduler sends every passing process and the kernel's own unbound threads to the loop's core, where
+each holds it until the next timer tick (4 ms at 250 Hz): measured here at 600 Mbit/s, the 99.9th
+percentile of lateness falls from 2.6 ms to 0.2 ms when they are kept away. A real-time class does
+not help: its throttle stops the loop for 50 ms in every second.
 
 Only tasks that may run on every core are moved, and only those are moved back.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...contract.model import ContractModel
@@ -25,6 +24,7 @@ from ..process.table import start_time
 
 WORKQUEUE_MASK = Path("/sys/devices/virtual/workqueue/cpumask")
 ONLINE = Path("/sys/devices/system/cpu/online")
+NICE = 10
 
 
 class Shield(ContractModel):
@@ -88,7 +88,7 @@ def parse_cores(text: str) -> set[int]:
 def _tasks() -> Iterator[int]:
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 yield from (int(task.name) for task in (process / "task").iterdir())
 
 
@@ -105,7 +105,7 @@ def _move(from_cores: set[int], to_cores: set[int], but: set[tuple[int, int]] | 
     for tid in list(_tasks()):
         if _affinity(tid) != from_cores or (but and (tid, start_time(tid) or 0) in but):
             continue
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             os.sched_setaffinity(tid, to_cores)
             moved += 1
     return moved
@@ -114,11 +114,8 @@ def _move(from_cores: set[int], to_cores: set[int], but: set[tuple[int, int]] | 
 def _write_workqueue_mask(shield: Shield, mask: str) -> None:
     if shield.workqueue_mask:
         # Without permission, only the kernel's unbound work is not moved.
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             WORKQUEUE_MASK.write_text(mask)
-
-
-NICE = 10
 
 
 @contextmanager

@@ -1,24 +1,30 @@
-"""What a host's kernel counts of segments that it threw away, and of what ran short in it.
+"""What a kernel counts: packets that it lost, what ran short in it, and its work core by core.
 
-The names are those of /proc/net/netstat and /proc/net/snmp (net/ipv4/proc.c of Linux 6.x). The
-counters are a network namespace's, so of all lanes of a run. A kernel that does not have one of
-them does not lose packets that way, or does not tell.
+Everything is parsed from text or subtracted from an earlier count, so it serves this machine and a
+guest alike. Names of protocol counters are those of /proc/net/netstat and /proc/net/snmp
+(net/ipv4/proc.c of Linux 6.x). They are a network namespace's, so of all lanes of a run. A kernel
+that does not have one of them does not lose packets that way, or does not tell.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import psutil
+
 from ...contract.capacity import CoreShares
 from ...contract.strain import CoreLoad, HostStrain
-from ..process.table import stat_fields, threads_named
 
 FILES = ("/proc/net/netstat", "/proc/net/snmp")
+SOFTNET = Path("/proc/net/softnet_stat")
+STAT = Path("/proc/stat")
+
+Ticks = dict[int, tuple[int, ...]]
+"""Core -> ticks since boot: user, nice, system, idle, iowait, irq, softirq, steal."""
 
 LOSSES = {
     "TcpExt": (
@@ -53,6 +59,18 @@ PRESSURE = {
     ),
 }
 """Nothing was lost, but TCP acts on it: smaller windows, later retransmissions."""
+
+_INTERFACE_COLUMNS = {
+    "rx_errors": 2,
+    "rx_dropped": 3,
+    "rx_fifo": 4,
+    "tx_errors": 10,
+    "tx_dropped": 11,
+    "tx_fifo": 12,
+}
+"""Losses in a line of /proc/net/dev, by the column that they are in."""
+_DROPPED, _SQUEEZED, _WAITING, _CORE = 1, 2, 11, 12
+"""Columns of softnet_stat, in hexadecimal; the last two came with Linux 5.10."""
 
 
 def lost(host: str, text: str) -> dict[str, int]:
@@ -101,9 +119,95 @@ def parse(text: str) -> dict[str, dict[str, int]]:
     return found
 
 
-SOFTNET = Path("/proc/net/softnet_stat")
-_DROPPED, _SQUEEZED, _WAITING, _CORE = 1, 2, 11, 12
-"""Columns of softnet_stat, in hexadecimal; the last two came with Linux 5.10."""
+def interface_losses(text: str, interface: str) -> dict[str, int]:
+    """Losses of an interface by direction and kind.
+
+    Args:
+        text: /proc/net/dev.
+        interface: Its name.
+    """
+    lines = dict(line.strip().split(":", 1) for line in text.splitlines() if ":" in line)
+    columns = lines[interface].split()
+    return {kind: int(columns[column]) for kind, column in _INTERFACE_COLUMNS.items()}
+
+
+def softnet_losses(text: str) -> dict[str, int]:
+    """Packets that the kernel's receive path lost over all cores, as a named counter.
+
+    Args:
+        text: /proc/net/softnet_stat.
+    """
+    return {"softnet_dropped": sum(each.dropped for each in read_backlogs(text).values())}
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Processor time of a process, all its threads together, in steps of 10 ms.
+
+    Attributes:
+        user_ns: In its own code.
+        system_ns: In the kernel, for it; with what interrupted it there.
+    """
+
+    user_ns: int = 0
+    system_ns: int = 0
+
+    @property
+    def total_ns(self) -> int:
+        """Both."""
+        return self.user_ns + self.system_ns
+
+    def __add__(self, other: CpuTime) -> CpuTime:
+        return CpuTime(self.user_ns + other.user_ns, self.system_ns + other.system_ns)
+
+    def __sub__(self, other: CpuTime) -> CpuTime:
+        return CpuTime(self.user_ns - other.user_ns, self.system_ns - other.system_ns)
+
+
+def cpu_time(pid: int) -> CpuTime:
+    """Processor time of a process so far; nothing when there is none."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.NoSuchProcess:
+        return CpuTime()
+    return CpuTime(round(times.user * 1e9), round(times.system * 1e9))
+
+
+def read_ticks(text: str | None = None) -> Ticks:
+    """Ticks of every core that is online.
+
+    Args:
+        text: Content of /proc/stat; None: it is read.
+    """
+    ticks: Ticks = {}
+    for line in (STAT.read_text() if text is None else text).splitlines():
+        name, *values = line.split()
+        if name.startswith("cpu") and name[3:].isdigit():
+            # Guests' time, in the last two fields, is in user and nice already.
+            ticks[int(name[3:])] = tuple(int(value) for value in values[:8])
+    return ticks
+
+
+def shares(before: Ticks, after: Ticks) -> tuple[CoreShares, ...]:
+    """What each core did in between; cores without a tick are left out."""
+    cores = []
+    for core in sorted(before.keys() & after.keys()):
+        ticks = [b - a for a, b in zip(before[core], after[core], strict=True)]
+        whole = sum(ticks)
+        if whole <= 0:
+            continue
+        user, nice, system, idle, iowait, irq, softirq, steal = (tick / whole for tick in ticks)
+        cores.append(
+            CoreShares(
+                core=core,
+                user=user + nice,
+                system=system,
+                softirq=irq + softirq,
+                idle=idle + iowait,
+                steal=steal,
+            )
+        )
+    return tuple(cores)
 
 
 @dataclass(frozen=True)
@@ -140,16 +244,16 @@ def read_kernel_counts() -> KernelCounts:
     """The counts as they are now."""
     return KernelCounts(
         read_backlogs(SOFTNET.read_text()),
-        {core: cpu_time(pid).total_ns for core, pid in _ksoftirqd().items()},
+        {core: cpu_time(pid).total_ns for core, pid in ksoftirqd().items()},
         read_ticks(),
     )
 
 
 @cache
-def _ksoftirqd() -> dict[int, int]:
+def ksoftirqd() -> dict[int, int]:
     """Core -> process id of its ksoftirqd; they live as long as the kernel."""
-    named = threads_named("ksoftirqd/")
-    return {int(name.rpartition("/")[2]): pid for name, pid in named.items()}
+    named = ((each.info["name"] or "", each.pid) for each in psutil.process_iter(["name"]))
+    return {int(name[10:]): pid for name, pid in named if name.startswith("ksoftirqd/")}
 
 
 def read_backlogs(text: str) -> dict[int, Backlog]:
@@ -194,82 +298,6 @@ def load_between(
         for share in shares(before.ticks, after.ticks)
         if (early := before.backlogs.get(share.core)) and (late := after.backlogs.get(share.core))
     )
-
-
-STAT = Path("/proc/stat")
-TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
-
-Ticks = dict[int, tuple[int, ...]]
-"""Core -> ticks since boot: user, nice, system, idle, iowait, irq, softirq, steal."""
-
-
-@dataclass(frozen=True)
-class CpuTime:
-    """Processor time of a process, all its threads together, in steps of 10 ms.
-
-    Attributes:
-        user_ns: In its own code.
-        system_ns: In the kernel, for it; with what interrupted it there.
-    """
-
-    user_ns: int = 0
-    system_ns: int = 0
-
-    @property
-    def total_ns(self) -> int:
-        """Both."""
-        return self.user_ns + self.system_ns
-
-    def __add__(self, other: CpuTime) -> CpuTime:
-        return CpuTime(self.user_ns + other.user_ns, self.system_ns + other.system_ns)
-
-    def __sub__(self, other: CpuTime) -> CpuTime:
-        return CpuTime(self.user_ns - other.user_ns, self.system_ns - other.system_ns)
-
-
-def cpu_time(pid: int) -> CpuTime:
-    """Processor time of a process so far; nothing when there is none."""
-    fields = stat_fields(pid)
-    if fields is None:
-        return CpuTime()
-    return CpuTime(int(fields[11]) * TICK_NS, int(fields[12]) * TICK_NS)
-
-
-def read_ticks(text: str | None = None) -> Ticks:
-    """Ticks of every core that is online.
-
-    Args:
-        text: Content of /proc/stat; None: it is read.
-    """
-    ticks: Ticks = {}
-    for line in (STAT.read_text() if text is None else text).splitlines():
-        name, *values = line.split()
-        if name.startswith("cpu") and name[3:].isdigit():
-            # Guests' time, in the last two fields, is in user and nice already.
-            ticks[int(name[3:])] = tuple(int(value) for value in values[:8])
-    return ticks
-
-
-def shares(before: Ticks, after: Ticks) -> tuple[CoreShares, ...]:
-    """What each core did in between; cores without a tick are left out."""
-    cores = []
-    for core in sorted(before.keys() & after.keys()):
-        ticks = [b - a for a, b in zip(before[core], after[core], strict=True)]
-        whole = sum(ticks)
-        if whole <= 0:
-            continue
-        user, nice, system, idle, iowait, irq, softirq, steal = (tick / whole for tick in ticks)
-        cores.append(
-            CoreShares(
-                core=core,
-                user=user + nice,
-                system=system,
-                softirq=irq + softirq,
-                idle=idle + iowait,
-                steal=steal,
-            )
-        )
-    return tuple(cores)
 
 
 @dataclass(frozen=True)

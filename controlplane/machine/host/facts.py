@@ -1,4 +1,4 @@
-"""Facts about the machine for the manifest."""
+"""Facts about this machine for records and the doctor: hardware, software, PTP, P4 tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import platform
 import re
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ...contract.errors import HostError
@@ -17,12 +16,23 @@ from ..process.command import Completed
 
 _PACKAGES = ("nashbed", "numpy", "pyarrow", "pydantic", "polars", "scipy")
 
+PMC_TIMEOUT_S = 5.0
+_DATA_SETS = ("PORT_DATA_SET", "TIME_STATUS_NP", "CURRENT_DATA_SET")
+_PMC_FIELDS = {
+    "portState": "port_state",
+    "master_offset": "offset_ns",
+    "gmPresent": "grandmaster_present",
+    "gmIdentity": "grandmaster",
+    "meanPathDelay": "path_delay_ns",
+    "stepsRemoved": "steps_removed",
+}
+"""pmc's name -> ours; all values are text."""
 
-def _first_line(path: str) -> str:
-    try:
-        return Path(path).read_text().splitlines()[0].strip()
-    except (OSError, IndexError):
-        return "unknown"
+_RELEASE = re.compile(r"\b\d+(?:\.\d+){2,}\S*")
+_COMMIT = re.compile(r"SHA: (\w+)")
+_STAMP = re.compile(r"sources sha256:\w+ (\S+) (\w+)")
+STAMP_BYTES = 512
+"""An artefact begins with its stamp."""
 
 
 def clocksource() -> str:
@@ -80,63 +90,32 @@ def host() -> dict[str, str]:
     }
 
 
-def softnet() -> dict[str, int]:
-    """Losses of the kernel's receive path over all cores (packets, and budget squeezes)."""
-    rows = [line.split() for line in Path("/proc/net/softnet_stat").read_text().splitlines()]
-    return {"dropped": sum(int(row[1], 16) for row in rows)}
-
-
-def utc_now() -> str:
-    """Wall-clock time (ISO 8601, UTC)."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-TIMEOUT_S = 5.0
-DATA_SETS = ("PORT_DATA_SET", "TIME_STATUS_NP", "CURRENT_DATA_SET")
-WANTED = {
-    "portState": "port_state",
-    "master_offset": "offset_ns",
-    "gmPresent": "grandmaster_present",
-    "gmIdentity": "grandmaster",
-    "meanPathDelay": "path_delay_ns",
-    "stepsRemoved": "steps_removed",
-}
-"""pmc's name -> ours; all values are text."""
-
-
 def ptp_state() -> dict[str, str]:
-    """What ptp4l says about its clock; `state` is synchronised, running or absent.
+    """What ptp4l says about the clock (linuxptp's pmc); `state`: synchronised, running or absent.
 
     Never fails: PTP is optional, and its absence is worth recording.
     """
     if shutil.which("pmc") is None:
         return {"state": "absent", "detail": "pmc (linuxptp) is not installed"}
-    queries = [f"GET {name}" for name in DATA_SETS]
+    queries = [f"GET {name}" for name in _DATA_SETS]
     try:
-        done = command.attempt(["pmc", "-u", "-b", "0", *queries], timeout_s=TIMEOUT_S)
+        done = command.attempt(["pmc", "-u", "-b", "0", *queries], timeout_s=PMC_TIMEOUT_S)
     except HostError as error:
         return {"state": "absent", "detail": error.message}
-    return _read(done)
+    return _read_pmc(done)
 
 
-def _read(done: Completed) -> dict[str, str]:
+def _read_pmc(done: Completed) -> dict[str, str]:
     """Lines of `name value`; without an answer from ptp4l there are none."""
     fields: dict[str, str] = {}
     for line in done.out.splitlines():
         name, _, value = line.strip().partition(" ")
-        if name in WANTED and value.strip():
-            fields[WANTED[name]] = value.strip()
+        if name in _PMC_FIELDS and value.strip():
+            fields[_PMC_FIELDS[name]] = value.strip()
     if not fields:
         return {"state": "absent", "detail": "ptp4l does not answer pmc"}
     synchronised = fields.get("port_state") in ("SLAVE", "MASTER", "GRAND_MASTER")
     return {"state": "synchronised" if synchronised else "running", **fields}
-
-
-_RELEASE = re.compile(r"\b\d+(?:\.\d+){2,}\S*")
-_COMMIT = re.compile(r"SHA: (\w+)")
-_STAMP = re.compile(r"sources sha256:\w+ (\S+) (\w+)")
-STAMP_BYTES = 512
-"""An artefact begins with its stamp."""
 
 
 @dataclass(frozen=True)
@@ -176,3 +155,10 @@ def compiled_by(artefact: Path) -> str:
     except OSError:
         return ""
     return stamp[2] if stamp else ""
+
+
+def _first_line(path: str) -> str:
+    try:
+        return Path(path).read_text().splitlines()[0].strip()
+    except (OSError, IndexError):
+        return "unknown"

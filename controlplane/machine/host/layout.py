@@ -110,6 +110,18 @@ class Layout:
         return CABLES if self.switch else ()
 
     @property
+    def interfaces(self) -> list[tuple[str, str]]:
+        """Every interface between senders and receivers, behind its namespace."""
+        found = []
+        for side in self.sides:
+            found.append((side.namespace, side.interface))
+            if side.peer:
+                found.append((side.peer_namespace, side.peer))
+        for cable in self.cables:
+            found += [(self.dp, cable.dp), (self.switch, cable.switch)]
+        return found
+
+    @property
     def switch_interfaces(self) -> tuple[str, ...]:
         """The switch program's interfaces, in the order of its ports."""
         inlet, telemetry = CABLES

@@ -17,9 +17,9 @@ from ..process import command
 from ..process.clock import SYSTEM_CLOCK, Clock
 from ..process.command import Completed
 from ..process.managed import ManagedProcess, Process, json_event
-from . import facts, namespaces, preflight, runs
+from . import namespaces, preflight, runs
 from .cores import plan_shield, raise_shield
-from .counters import StrainCounts, lost, read_kernel_counts, strained
+from .counters import SOFTNET, StrainCounts, lost, read_kernel_counts, softnet_losses, strained
 from .layout import Layout, Side, make_layout
 from .nics import look_at, plan_backlog, raise_backlog
 from .programs import (
@@ -239,17 +239,10 @@ class LocalSession(Session):
 
     def host_losses(self) -> dict[str, int]:
         """Packets lost by the hosts' interfaces and the kernel's receive path so far."""
-        losses = {f"softnet_{k}": v for k, v in facts.softnet().items()}
-        for side in self.layout.sides:
-            counts = namespaces.link_losses(side.namespace, side.interface)
-            losses |= {f"{side.interface}_{k}": v for k, v in counts.items()}
-            if side.peer:
-                counts = namespaces.link_losses(side.peer_namespace, side.peer)
-                losses |= {f"{side.peer}_{k}": v for k, v in counts.items()}
-        for cable in self.layout.cables:
-            for namespace, end in ((self.layout.dp, cable.dp), (self.layout.switch, cable.switch)):
-                counts = namespaces.link_losses(namespace, end)
-                losses |= {f"{end}_{k}": v for k, v in counts.items()}
+        losses = softnet_losses(SOFTNET.read_text())
+        for namespace, interface in self.layout.interfaces:
+            counts = namespaces.link_losses(namespace, interface)
+            losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
         for name in self.layout.namespaces:
             losses |= namespaces.qdisc_drops(name)
         for side in self.layout.sides:

@@ -1,6 +1,12 @@
-"""NICs of this machine that a run takes: what they were before, and made so again.
+"""NICs that a run takes, and room for the frames that arrive: as they were before, in the end.
 
-The state file has it before anything is changed, so that a run that was killed gives them back too.
+The state file says how everything was before anything is changed, so that a run that was killed
+gives it back too.
+
+The room is the kernel's backlog, the whole machine's setting. Frames for the hosts wait in the
+backlog of the core that the flows run on. When the hypervisor takes that core away, a thousand
+frames (the kernel's default) come together within 20 ms at 600 Mbit/s, and the rest is lost to
+every trial that is running.
 """
 
 from __future__ import annotations
@@ -16,6 +22,10 @@ from ...contract.errors import HostError
 from ...contract.model import ContractModel
 from ..log import LOG
 from ..process import command
+
+MAX_BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
+ROOM_PACKETS = 16384
+"""What comes in 0.2 s at 1 Gbit/s: longer than any pause that a trial passes with."""
 
 
 class NicBefore(ContractModel):
@@ -174,11 +184,6 @@ def _restore(nic: NicBefore, args: Sequence[str], text: str | None = None) -> No
         LOG.warning("interface %s is not as it was: `%s` failed", nic.interface, words)
 
 
-MAX_BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
-ROOM_PACKETS = 16384
-"""What comes in 0.2 s at 1 Gbit/s: longer than any pause that a trial passes with."""
-
-
 class RaisedBacklog(ContractModel):
     """What a raised backlog changes, enough to undo it.
 
@@ -191,30 +196,30 @@ class RaisedBacklog(ContractModel):
 
 def plan_backlog() -> RaisedBacklog | None:
     """What raising the backlog would change; None where it is large enough, or cannot be read."""
-    before = _packets()
+    before = _backlog()
     return RaisedBacklog(before=before) if before is not None and before < ROOM_PACKETS else None
 
 
 def raise_backlog(backlog: RaisedBacklog) -> None:
     """Make room; where that is not allowed, lost frames are counted and trials judged by them."""
-    if _write(ROOM_PACKETS):
+    if _set_backlog(ROOM_PACKETS):
         LOG.info("backlog of each core: %d packets, before %d", ROOM_PACKETS, backlog.before)
 
 
 def lower_backlog(backlog: RaisedBacklog) -> None:
     """Put back what was there, unless somebody else has changed it meanwhile."""
-    if _packets() == ROOM_PACKETS:
-        _write(backlog.before)
+    if _backlog() == ROOM_PACKETS:
+        _set_backlog(backlog.before)
 
 
-def _packets() -> int | None:
+def _backlog() -> int | None:
     try:
         return int(MAX_BACKLOG.read_text())
     except (OSError, ValueError):
         return None
 
 
-def _write(packets: int) -> bool:
+def _set_backlog(packets: int) -> bool:
     try:
         MAX_BACKLOG.write_text(f"{packets}\n")
     except OSError as error:

@@ -1,4 +1,9 @@
-"""A switch program on this machine: bmv2's simple_switch in a namespace of its own."""
+"""Programs that are the bottleneck on this machine, or stand in for it.
+
+bmv2's simple_switch runs in a namespace of its own; the data plane may run once, to its end, as for
+a replay; dpdk-testpmd takes the data plane's place and forwards frames from one port to the other,
+untouched: what it carries is what ports, kernel and cores allow, a ceiling to compare with.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,16 @@ from .layout import Layout
 CLONE_NEWNET = 0x40000000
 NETNS = Path("/run/netns")
 CONNECT_TIMEOUT_S = 1.0
+
+TESTPMD = "dpdk-testpmd"
+DESCRIPTORS = 4096
+BURST = 64
+BUFFERS = 32768
+"""Packet buffers: those that the rings of both ports hold, twice."""
+_FORWARDING = "Press enter to exit"
+
+REPLAY_TIMEOUT_S = 24 * 3600.0
+_ERRORS: dict[int, type[NashbedError]] = {2: ConfigError, 3: TargetError, 4: HostError}
 
 
 def switch_command(
@@ -137,14 +152,6 @@ def _settings(testbed: Testbed) -> SwitchBmv2:
     return testbed.switch
 
 
-TESTPMD = "dpdk-testpmd"
-DESCRIPTORS = 4096
-BURST = 64
-BUFFERS = 32768
-"""Packet buffers: those that the rings of both ports hold, twice."""
-_FORWARDING = "Press enter to exit"
-
-
 def forwarder_command(dataplane: DataPlane, devices: Sequence[str]) -> list[str]:
     """The command line of testpmd, like the data plane as far as a forwarder can be.
 
@@ -176,10 +183,6 @@ def _any_pci(devices: Sequence[str]) -> bool:
 def forwarder_event(line: str) -> dict[str, Any] | None:
     """The event in a line of its output: that it forwards packets."""
     return {"event": "ready"} if line.startswith(_FORWARDING) else None
-
-
-REPLAY_TIMEOUT_S = 24 * 3600.0
-_ERRORS: dict[int, type[NashbedError]] = {2: ConfigError, 3: TargetError, 4: HostError}
 
 
 def run_dataplane(args: Sequence[str]) -> Completed:

@@ -1,22 +1,25 @@
-"""The state file of a live run: what to remove when the run is found dead.
+"""Runs on this machine: who may begin, what each has made, and what the dead have left.
 
-It is written before anything is created and after every change, so that a run killed at
-any moment leaves a complete list behind.
+Runs in real time use the machine one at a time, from their checks to their end. Whoever begins
+looks for others and writes a state file while holding a lock, so that of two that begin at the same
+moment one is refused, or waits. A state file lists what a run makes outside its directory; it is
+written before anything is made and after every change, so that a run that is killed at any moment
+leaves a complete list behind. Whoever comes next removes what the list of a dead run names.
+
+Sessions in virtual time share nothing, so they need no admission; they have state files of their
+own (`guest/scratch.py`).
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import json
 import os
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -24,17 +27,18 @@ from pydantic import ValidationError
 from ...contract.errors import HostError
 from ...contract.model import ContractModel
 from ...store.run_directory import RunDirectory
-from ...store.staging import remove_stale, remove_stale_scratch, write_whole
+from ...store.staging import locked, remove_stale, remove_stale_scratch, write_whole
 from ..controls.objects import control_cache
 from ..kernels.cache import kernel_cache
 from ..log import LOG
-from ..process.clock import poll
-from ..process.table import ChildProcess, end_descendants, start_time
+from ..process.table import ChildProcess, start_time
 from . import namespaces
 from .cores import Shield, lower_shield
 from .nics import NicBefore, RaisedBacklog, give_back, lower_backlog
 
 STATE_DIR = Path("/run/nashbed")
+POLL_S = 0.5
+"""Between two looks at a run that is waited for."""
 
 
 def id_of(place: Path) -> str:
@@ -79,6 +83,25 @@ class RunState(ContractModel):
         return start_time(self.pid) == self.start
 
 
+OnWait = Callable[[RunState], None]
+"""Called again and again with the run that is waited for."""
+
+
+class OtherRunError(HostError):
+    """Another run is using this machine.
+
+    Args:
+        other: Its state.
+    """
+
+    def __init__(self, other: RunState) -> None:
+        self.other = other
+        super().__init__(
+            f"another run (pid {other.pid}, {other.run_dir}) is using this machine; "
+            "wait until it ends, or stop it"
+        )
+
+
 class StateFile:
     """Keeps a RunState on disk, replaced as a whole at each change. Safe between threads."""
 
@@ -117,8 +140,7 @@ class StateFile:
             self.path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             write_whole(self.path, self._state.model_dump_json(indent=1))
         except OSError as error:
-            remedy = "; run as root" if isinstance(error, PermissionError) else ""
-            raise HostError(f"{self.path}: cannot be written ({error.strerror}){remedy}") from error
+            raise _not_allowed(self.path, "written", error) from error
 
 
 def own_state(run_id: str, run_dir: Path | str) -> RunState:
@@ -138,33 +160,21 @@ def read_states(folder: Path = STATE_DIR) -> list[tuple[Path, RunState | None]]:
     return states
 
 
-POLL_S = 0.5
-
-OnWait = Callable[[RunState], None]
-"""Called again and again with the run that is waited for."""
-
-
 @contextmanager
 def admission(folder: Path = STATE_DIR) -> Iterator[None]:
     """Look for other runs and write one's own state file with nobody else doing so.
 
-    The kernel gives the lock back when its holder dies.
-
     Raises:
         HostError: The lock's file cannot be opened.
     """
-    path = folder / "admission.lock"
-    try:
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        remedy = "; run as root" if isinstance(error, PermissionError) else ""
-        raise HostError(f"{path}: cannot be opened ({error.strerror}){remedy}") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        path = folder / "admission.lock"
+        try:
+            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            held.enter_context(locked(path))
+        except OSError as error:
+            raise _not_allowed(path, "opened", error) from error
         yield
-    finally:
-        os.close(file)
 
 
 @contextmanager
@@ -201,55 +211,6 @@ def _reserve(what: str, on_wait: OnWait | None, folder: Path) -> StateFile:
         time.sleep(POLL_S)
 
 
-def remove_run(state: RunState) -> list[str]:
-    """Remove a run's processes, interfaces, namespaces and files; returns what is left.
-
-    NICs of this machine are given back as they were.
-
-    The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
-    free when its process has ended, and no file is left.
-    """
-    left = [f"process {child.pid}" for child in state.processes if not _end(child)]
-    for nic in state.nics:
-        left += give_back(nic)
-    if state.namespaces:
-        left += namespaces.remove(state.namespaces, state.interfaces)
-    if state.shield:
-        lower_shield(state.shield)
-    if state.backlog:
-        lower_backlog(state.backlog)
-    if state.scratch:
-        shutil.rmtree(state.scratch, ignore_errors=True)
-    return left
-
-
-def require_removed(state: RunState) -> None:
-    """Remove what a dead run left, also what is unfinished in its directory.
-
-    Raises:
-        HostError: Something cannot be removed.
-    """
-    left = remove_run(state)
-    if left:
-        raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
-    RunDirectory(Path(state.run_dir)).remove_unfinished()
-
-
-class OtherRunError(HostError):
-    """Another run is using this machine.
-
-    Args:
-        other: Its state.
-    """
-
-    def __init__(self, other: RunState) -> None:
-        self.other = other
-        super().__init__(
-            f"another run (pid {other.pid}, {other.run_dir}) is using this machine; "
-            "wait until it ends, or stop it"
-        )
-
-
 def refuse_live_runs(folder: Path = STATE_DIR) -> None:
     """Raise OtherRunError while another run is alive: two runs would disturb each other."""
     for path, state in read_states(folder):
@@ -282,6 +243,40 @@ def remove_dead_runs(folder: Path = STATE_DIR) -> list[RunState]:
     return dead
 
 
+def remove_run(state: RunState) -> list[str]:
+    """Remove a run's processes, interfaces, namespaces and files; returns what is left.
+
+    NICs of this machine are given back as they were.
+
+    The data plane holds its huge pages in anonymous memory (DPDK's --in-memory): they are
+    free when its process has ended, and no file is left.
+    """
+    for child in state.processes:
+        child.end()
+    left = [what for nic in state.nics for what in give_back(nic)]
+    if state.namespaces:
+        left += namespaces.remove(state.namespaces, state.interfaces)
+    if state.shield:
+        lower_shield(state.shield)
+    if state.backlog:
+        lower_backlog(state.backlog)
+    if state.scratch:
+        shutil.rmtree(state.scratch, ignore_errors=True)
+    return left
+
+
+def require_removed(state: RunState) -> None:
+    """Remove what a dead run left, also what is unfinished in its directory.
+
+    Raises:
+        HostError: Something cannot be removed.
+    """
+    left = remove_run(state)
+    if left:
+        raise HostError(f"cannot remove {', '.join(left)}, left by a run that was killed")
+    RunDirectory(Path(state.run_dir)).remove_unfinished()
+
+
 def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
     """Remove what killed processes left in this user's caches, and of their scratch folders.
 
@@ -296,16 +291,6 @@ def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
     return removed + remove_stale_scratch(dry_run=dry_run)
 
 
-def _end(child: ChildProcess) -> bool:
-    """Kill exactly this process and its descendants; a later one that has its pid is left alone."""
-    end_descendants(child)
-    if not child.is_alive():
-        return True
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child.pid, signal.SIGKILL)
-    poll(
-        lambda: None if child.is_alive() else True,
-        5.0,
-        lambda: HostError(f"process {child.pid} does not end"),
-    )
-    return True
+def _not_allowed(path: Path, what: str, error: OSError) -> HostError:
+    remedy = "; run as root" if isinstance(error, PermissionError) else ""
+    return HostError(f"{path}: cannot be {what} ({error.strerror}){remedy}")

@@ -1,4 +1,7 @@
-"""The kernel for virtual time is built: source, edits, configuration, compiler, cache."""
+"""Builds the kernel for virtual time: source, edits, configuration, compiler, cache.
+
+Of the tree that it was built in, enough is kept to build modules, as distributions keep headers.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ from pathlib import Path
 
 from ...contract.errors import HostError, InternalError
 from ...store.staging import Staging, remove_stale
-from ..host.facts import utc_now
 from ..paths import UML
 from ..process import command
+from ..process.clock import utc_now
 from ..process.command import follow
 from .cache import (
     BINARY,
@@ -55,6 +58,31 @@ _REPRODUCIBLE = {
     "LOCALVERSION": "",
 }
 """Who builds a kernel, when and where is not in it: the same compiler makes the same bytes."""
+
+PATTERNS = (
+    *(".config", "Module.symvers", "Makefile", "Kbuild"),
+    *("arch/um/Makefile*", "arch/um/**/*.h", "arch/x86/Makefile*"),
+    *("arch/x86/include/**/*.h", "arch/x86/um/**/*.h"),
+    *("include/**/*.h", "include/config/auto.conf", "include/config/kernel.release"),
+    "include/generated/rustc_cfg",  # asked for since 6.13, with Rust or without
+    *("scripts/*", "scripts/basic/fixdep", "scripts/mod/modpost"),
+)
+"""Every header that a module may include, and what kbuild reads and runs for a module."""
+
+_DEVICES = (
+    *("drm", "dt-bindings", "media", "pcmcia", "rdma", "scsi", "soc", "sound", "target", "ufs"),
+    *("video", "xen", "linux/iio", "linux/mfd", "linux/mlx4", "linux/mlx5", "linux/mtd"),
+    *("linux/platform_data", "linux/qed", "linux/regulator", "linux/soc", "linux/spi"),
+    *("linux/usb", "uapi/drm", "uapi/misc", "uapi/rdma", "uapi/scsi", "uapi/sound"),
+)
+"""Folders of headers for devices that no guest has."""
+
+EXCLUDED = tuple(f"include/{folder}/" for folder in _DEVICES)
+
+_LINE = re.compile(
+    r"(?P<symbol>CONFIG_\w+)=(?P<value>\S+)"
+    r"(?:\s+#\s*(?P<when>since|until) (?P<release>\d+\.\d+)\b.*|\s+#.*)?"
+)
 
 
 def build_kernel(wanted: str, jobs: int, show: ShowBuild) -> tuple[GuestKernel, bool]:
@@ -236,27 +264,6 @@ class _Build:
         return kernel
 
 
-PATTERNS = (
-    *(".config", "Module.symvers", "Makefile", "Kbuild"),
-    *("arch/um/Makefile*", "arch/um/**/*.h", "arch/x86/Makefile*"),
-    *("arch/x86/include/**/*.h", "arch/x86/um/**/*.h"),
-    *("include/**/*.h", "include/config/auto.conf", "include/config/kernel.release"),
-    "include/generated/rustc_cfg",  # asked for since 6.13, with Rust or without
-    *("scripts/*", "scripts/basic/fixdep", "scripts/mod/modpost"),
-)
-"""Every header that a module may include, and what kbuild reads and runs for a module."""
-
-_DEVICES = (
-    *("drm", "dt-bindings", "media", "pcmcia", "rdma", "scsi", "soc", "sound", "target", "ufs"),
-    *("video", "xen", "linux/iio", "linux/mfd", "linux/mlx4", "linux/mlx5", "linux/mtd"),
-    *("linux/platform_data", "linux/qed", "linux/regulator", "linux/soc", "linux/spi"),
-    *("linux/usb", "uapi/drm", "uapi/misc", "uapi/rdma", "uapi/scsi", "uapi/sound"),
-)
-"""Folders of headers for devices that no guest has."""
-
-EXCLUDED = tuple(f"include/{folder}/" for folder in _DEVICES)
-
-
 def keep_tree(tree: Path, kept: Path) -> None:
     """Copy what modules are built with.
 
@@ -279,12 +286,6 @@ def keep_tree(tree: Path, kept: Path) -> None:
 def _chosen(tree: Path) -> list[Path]:
     found = {path for pattern in PATTERNS for path in tree.glob(pattern) if path.is_file()}
     return [path for path in found if not path.relative_to(tree).as_posix().startswith(EXCLUDED)]
-
-
-_LINE = re.compile(
-    r"(?P<symbol>CONFIG_\w+)=(?P<value>\S+)"
-    r"(?:\s+#\s*(?P<when>since|until) (?P<release>\d+\.\d+)\b.*|\s+#.*)?"
-)
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import subprocess
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ...contract.errors import PrerequisiteError
+from ...contract.errors import HostError, PrerequisiteError
 from ..log import LOG
 from ..paths import UML
+from ..process import command
 
 DEFAULT_KERNEL = "6.1"
 """Debian 12's own; where it is not built, the newest that is."""
@@ -192,14 +192,13 @@ def what_stops(kernel: GuestKernel) -> str:
     Args:
         kernel: The kernel.
     """
-    asked = [str(kernel.binary), "--version"]
     try:
-        done = subprocess.run(asked, check=False, capture_output=True, text=True, timeout=ANSWER_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    if done.returncode:
-        return " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-    return "" if done.stdout.strip() == kernel.release else "it does not say its release"
+        done = command.attempt([str(kernel.binary), "--version"], timeout_s=ANSWER_S)
+    except (OSError, HostError) as error:
+        return str(error.__cause__ or error)
+    if done.code:
+        return " ".join(done.err.split()) or f"exit code {done.code}"
+    return "" if done.out.strip() == kernel.release else "it does not say its release"
 
 
 def _is_current(kernel: GuestKernel) -> bool:

@@ -1,10 +1,11 @@
-"""The clock that a trial goes by: this machine's, or that of a virtual machine."""
+"""The clock that a trial goes by: this machine's, or that of a guest; and waiting by it."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TypeVar
 
 
@@ -63,3 +64,8 @@ def poll(
         if clock.now_ns() >= deadline_ns:
             raise failure()
         clock.sleep(interval_s)
+
+
+def utc_now() -> str:
+    """Wall-clock time (ISO 8601, UTC), for records."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,8 @@
-"""Short commands: argument lists, each logged with its result, each with a time limit."""
+"""Commands: argument lists, each logged with its result.
+
+Short ones (`run`, `attempt`) have a time limit. What takes minutes (`follow`) is seen line by line
+and kept in a file.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +40,11 @@ class Completed:
     code: int
     out: str
     err: str
+
+    @property
+    def complaint(self) -> str:
+        """The last line of its standard error; its exit code where there is none."""
+        return (self.err.strip().splitlines() or [f"exit code {self.code}"])[-1]
 
 
 def run(args: Sequence[str], *, text: str | None = None, timeout_s: float = TIMEOUT_S) -> Completed:
@@ -103,7 +112,6 @@ def follow(
     on_line: Callable[[str], None] = lambda line: None,
     *,
     folder: Path | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> None:
     """Run a command to its end and require success. What ends it early ends all its processes.
 
@@ -112,7 +120,6 @@ def follow(
         log: The file that its output is appended to.
         on_line: Called with each line of its output, standard error included.
         folder: Where it runs.
-        environment: Variables beside those of this process.
 
     Raises:
         HostError: It is missing or fails; the message has its first line about an error.
@@ -127,7 +134,7 @@ def follow(
             text=True,
             errors="replace",
             cwd=folder,
-            env={**os.environ, "LC_ALL": "C", **(environment or {})},
+            env={**os.environ, "LC_ALL": "C"},
             start_new_session=True,
         )
     except FileNotFoundError as error:

@@ -1,4 +1,8 @@
-"""What /proc says about a process: its fields, and enough to recognise it later."""
+"""The process table: which processes are there, and whether one is still the same.
+
+A control group of a run's own could be killed as a whole (cgroup.kill), but guests run without root
+and containers have their groups read-only, so what is here would be needed beside it.
+"""
 
 from __future__ import annotations
 
@@ -8,71 +12,17 @@ import signal
 from pathlib import Path
 from typing import Protocol
 
+import psutil
+
+from ...contract.errors import HostError
 from ...contract.model import ContractModel
+from .clock import poll
 
-
-def start_time(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot, or None when there is none."""
-    fields = stat_fields(pid)
-    return None if fields is None or fields[0] in ("Z", "X") else int(fields[19])
-
-
-def session_members(session: int) -> list[int]:
-    """Processes of a session, its leader included."""
-    pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
-    return [pid for pid in pids if (fields := stat_fields(pid)) and int(fields[3]) == session]
-
-
-def stat_fields(pid: int) -> list[str] | None:
-    """The fields of a process's stat from its state on, or None when there is none."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    # The command name may hold spaces and brackets: fields are counted after its last one.
-    return stat.rpartition(")")[2].split()
-
-
-def executable(pid: int) -> str | None:
-    """Path of a process's executable, or None when it cannot be read."""
-    try:
-        return str(Path(f"/proc/{pid}/exe").readlink())
-    except OSError:
-        return None
-
-
-def threads_named(prefix: str, folder: Path = Path("/proc")) -> dict[str, int]:
-    """Processes and kernel threads whose names begin with a prefix: name -> process id."""
-    found = {}
-    for path in folder.glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):
-            name = path.read_text(errors="replace").strip()
-            if name.startswith(prefix):
-                found[name] = int(path.parent.name)
-    return found
-
-
-def command_lines(folder: Path = Path("/proc")) -> dict[int, list[str]]:
-    """The arguments of every process that this user may see, by its id."""
-    found = {}
-    for path in folder.glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            found[int(path.parent.name)] = path.read_text(errors="replace").split("\0")[:-1]
-    return found
-
-
-def oom_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
-    """Processes that the kernel has ended for want of memory since it booted, where it tells."""
-    try:
-        lines = vmstat.read_text().splitlines()
-    except OSError:
-        return 0
-    words = (line.split() for line in lines)
-    return next((int(count) for name, count in words if name == "oom_kill"), 0)
+END_TIMEOUT_S = 5.0
 
 
 class ChildProcess(ContractModel):
-    """A process that the run started.
+    """A process that a run started, noted so that a later start can end it.
 
     Attributes:
         pid: Its process id.
@@ -88,6 +38,26 @@ class ChildProcess(ContractModel):
         """Whether this very process (not a later one with its pid) is running."""
         return start_time(self.pid) == self.start and self._runs(self.pid)
 
+    def end(self) -> None:
+        """Kill exactly this process and its descendants; a later one with its pid is left alone.
+
+        Raises:
+            HostError: It does not end.
+        """
+        self.end_descendants()
+        if self.is_alive():
+            _kill(self.pid)
+        poll(
+            lambda: None if self.is_alive() else True,
+            END_TIMEOUT_S,
+            lambda: HostError(f"process {self.pid} does not end"),
+        )
+
+    def end_descendants(self) -> None:
+        """Kill what this process has started of its own kind."""
+        for pid in self.descendants():
+            _kill(pid)
+
     def descendants(self) -> list[int]:
         """What this process has started of its own kind, which may outlive it.
 
@@ -96,25 +66,70 @@ class ChildProcess(ContractModel):
         """
         if start_time(self.pid) not in (None, self.start):
             return []
-        return [p for p in session_members(self.pid) if p != self.pid and self._runs(p)]
+        return [p for p in _session_members(self.pid) if p != self.pid and self._runs(p)]
 
     def _runs(self, pid: int) -> bool:
         running = (executable(pid) or "").removesuffix(" (deleted)")
         return running in self.executables
 
 
-def end_descendants(child: ChildProcess) -> None:
-    """Kill what a process has started of its own kind."""
-    for pid in child.descendants():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
 class ProcessRegister(Protocol):
-    """Where the processes that a run has started are noted, for whoever removes a dead run."""
+    """Keeps a list of the processes that a run has started, on disk: see `ChildProcess`."""
 
     def add_process(self, child: ChildProcess) -> None:
         """Note a process that was started."""
 
     def remove_process(self, pid: int) -> None:
         """Forget a process that has ended."""
+
+
+def start_time(pid: int) -> int | None:
+    """Start time of a process in clock ticks since boot, or None when there is none.
+
+    psutil's time of creation moves with the wall clock, so it is no identity in a file.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The command name may hold spaces and brackets: fields are counted after its last one.
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def executable(pid: int) -> str | None:
+    """Path of a process's executable, or None when it cannot be read (psutil would guess one)."""
+    try:
+        return str(Path(f"/proc/{pid}/exe").readlink())
+    except OSError:
+        return None
+
+
+def command_lines() -> dict[int, list[str]]:
+    """The arguments of every process that this user may see, by its id."""
+    return {each.pid: each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])}
+
+
+def oom_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
+    """Processes that the kernel has ended for want of memory since it booted, where it tells."""
+    try:
+        lines = vmstat.read_text().splitlines()
+    except OSError:
+        return 0
+    words = (line.split() for line in lines)
+    return next((int(count) for name, count in words if name == "oom_kill"), 0)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _session_members(session: int) -> list[int]:
+    """Processes of a session, its leader included."""
+    members = []
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError):
+            if os.getsid(pid) == session:
+                members.append(pid)
+    return members

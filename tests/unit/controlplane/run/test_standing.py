@@ -19,8 +19,8 @@ from nashbed.controlplane.contract.messages import Hello
 from nashbed.controlplane.contract.testbed import ASSUMED_CAPACITY, Capacity, Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.host import facts
-from nashbed.controlplane.machine.host.facts import utc_now
 from nashbed.controlplane.machine.paths import CONFIGS, spec
+from nashbed.controlplane.machine.process.clock import utc_now
 from nashbed.controlplane.run.standing import (
     ASSUMED,
     MEASURED,

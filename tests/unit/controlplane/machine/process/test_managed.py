@@ -12,7 +12,6 @@ from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetE
 from nashbed.controlplane.machine.host.runs import (
     RunState,
     StateFile,
-    end_descendants,
     own_state,
     read_states,
 )
@@ -131,7 +130,7 @@ def test_what_a_child_leaves_of_its_own_kind_is_found_by_its_session(tmp_path: P
     process.stop()  # although the one that is left has the pipes open as well
     assert child.descendants() == [left]
     assert child.model_copy(update={"executables": ("/bin/true",)}).descendants() == []
-    end_descendants(child)
+    child.end_descendants()
     poll(lambda: None if child.descendants() else True, 10.0, AssertionError)
 
 

@@ -1,4 +1,4 @@
-"""PTP state for the manifest: read where it is, recorded as absent where it is not."""
+"""Facts about the machine: the checkout of the manifest, and PTP, absent where it is not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.machine.host import facts
+
+
+def test_a_clone_on_a_machine_without_git_has_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert facts.git(tmp_path) == {}
+
 
 ANSWER = """sending: GET PORT_DATA_SET
 \t001122.fffe.334455-1 seq 0 RESPONSE MANAGEMENT PORT_DATA_SET
@@ -52,7 +61,7 @@ def test_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pmc(tmp_path, monkeypatch, "echo 'sending: GET PORT_DATA_SET'\n")
     assert facts.ptp_state() == {"state": "absent", "detail": "ptp4l does not answer pmc"}
     pmc(tmp_path, monkeypatch, "exec sleep 30\n")
-    monkeypatch.setattr(facts, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(facts, "PMC_TIMEOUT_S", 0.2)
     assert "did not end within 0.2 s" in facts.ptp_state()["detail"]
 
 

@@ -30,7 +30,7 @@ from tests.fakes.guest import BOOT_NS
 from tests.support import guests
 
 MakeSession = Callable[..., GuestSession]
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 
 
 def says_hello(session: GuestSession) -> dict[str, object]:
