@@ -1,1 +1,5 @@
-"""The machine: commands, processes, namespaces. The control plane's only user of subprocess."""
+"""This machine, in rooms of which each imports only those before it.
+
+`process`, `kernels`, `controls`, `host` (real time), `guest` (virtual time). `log` and `paths` are
+below all of them; `sessions`, which chooses between host and guest, is above.
+"""

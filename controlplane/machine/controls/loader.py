@@ -54,19 +54,19 @@ class RegisteredControls:
 
     Args:
         controls: Those that its kernel does not have.
-        state: File that lists the process as ours.
+        register: Where the process is noted as ours.
 
     Raises:
         HostError: The kernel refuses one.
     """
 
     def __init__(
-        self, controls: Sequence[ControlFile], state: ProcessRegister | None = None
+        self, controls: Sequence[ControlFile], register: ProcessRegister | None = None
     ) -> None:
         self._names = {str(made.path): made.name for made in map(object_of, controls)}
         self._said: list[dict[str, Any]] = []
         args = [str(built(CONTROL_LOADER)), *self._names]
-        self._process = Process(NAME, args, state, read_event=self._keep)
+        self._process = Process(NAME, args, register, read_event=self._keep)
         try:
             self._process.wait_event("ready", READY_TIMEOUT_S)
         except NashbedError as error:

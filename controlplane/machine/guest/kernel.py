@@ -65,13 +65,13 @@ class KernelProcess(Process):
 
     Args:
         settings: How it is started.
-        state: File that lists it as ours.
+        register: Where it is noted as ours.
         log_path: Where its console goes.
     """
 
-    def __init__(self, settings: GuestSettings, state: ProcessRegister, log_path: Path) -> None:
+    def __init__(self, settings: GuestSettings, register: ProcessRegister, log_path: Path) -> None:
         self._panic = ""
-        super().__init__("guest", kernel_command(settings), state, log_path)
+        super().__init__("guest", kernel_command(settings), register, log_path)
 
     def _finish(self, code: int) -> None:
         # One that ends while it boots may leave a program behind that it has stopped.

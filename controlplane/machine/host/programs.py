@@ -19,7 +19,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ...contract.errors import ConfigError, HostError, InternalError, NashbedError, TargetError
+from ...contract.errors import (
+    EXIT_CONFIG,
+    EXIT_HOST,
+    EXIT_TARGET,
+    ConfigError,
+    HostError,
+    InternalError,
+    NashbedError,
+    TargetError,
+)
 from ...contract.messages import EffectiveConfiguration, ErrorEvent, read_message
 from ...contract.switch_bmv2 import SwitchBmv2
 from ...contract.testbed import DataPlane, Testbed
@@ -42,7 +51,11 @@ BUFFERS = 32768
 _FORWARDING = "Press enter to exit"
 
 REPLAY_TIMEOUT_S = 24 * 3600.0
-_ERRORS: dict[int, type[NashbedError]] = {2: ConfigError, 3: TargetError, 4: HostError}
+_ERRORS: dict[int, type[NashbedError]] = {
+    EXIT_CONFIG: ConfigError,
+    EXIT_TARGET: TargetError,
+    EXIT_HOST: HostError,
+}
 
 
 def switch_command(

@@ -184,7 +184,7 @@ class Process(ManagedProcess):
     Args:
         name: What it is called in errors and in the log.
         args: Its command line.
-        state: File that lists it as ours.
+        register: Where it is noted as ours.
         log_path: Where its standard error goes.
         read_event: Turns a line of its standard output into an event, where that is not JSON.
     """
@@ -193,13 +193,13 @@ class Process(ManagedProcess):
         self,
         name: str,
         args: Sequence[str],
-        state: ProcessRegister | None = None,
+        register: ProcessRegister | None = None,
         log_path: Path | None = None,
         read_event: Callable[[str], dict[str, Any] | None] = json_event,
     ) -> None:
         super().__init__(name, SYSTEM_CLOCK)
         self._read_event = read_event
-        self._state = state
+        self._register = register
         self._oom_kills = oom_kills()
         self._last_words: deque[str] = deque(maxlen=20)
         self._log = log_path.open("a", encoding="utf-8") if log_path else None
@@ -275,11 +275,11 @@ class Process(ManagedProcess):
 
     def _note(self, args: Sequence[str]) -> ChildProcess | None:
         started = start_time(self.pid)
-        if self._state is None or started is None:
+        if self._register is None or started is None:
             return None
         files = tuple(dict.fromkeys(_real(a) for a in args if shutil.which(a)))
         child = ChildProcess(pid=self.pid, start=started, executables=files)
-        self._state.add_process(child)
+        self._register.add_process(child)
         return child
 
     def _finish(self, code: int) -> None:
@@ -289,9 +289,9 @@ class Process(ManagedProcess):
         if self._log is not None:
             self._log.close()
             self._log = None
-        if self._state is not None:
-            self._state.remove_process(self.pid)
-            self._state = None
+        if self._register is not None:
+            self._register.remove_process(self.pid)
+            self._register = None
             LOG.info("end %s (pid %d): %d", self.name, self.pid, code)
 
     def _close_streams(self) -> None:
