@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 import numpy as np
-from nashbed.controlplane.contract.addresses import (
+from nashbed.controlplane.contract.records import KIND_DEPARTED
+from nashbed.controlplane.contract.shared import (
     FIRST_SENDER_PORT,
     RECEIVERS_NETWORK,
     SENDERS_NETWORK,
     SINK_PORT,
     lane_network,
 )
-from nashbed.controlplane.contract.records import KIND_DEPARTED
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from nashbed.controlplane.contract.strain import CoreLoad
-from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.trial import CoreLoad, TrialRecord
 from nashbed.controlplane.contract.units import counted
 
 from ..text import number

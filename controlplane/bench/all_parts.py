@@ -17,7 +17,7 @@ from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
 from ..contract.errors import EXIT_INTERRUPTED, ConfigError, Interrupted
 from ..machine.host import facts
 from ..machine.process import command
-from .own_process import nashbed_command
+from .startup import nashbed_command
 
 PARTS = (
     "startup", "replay", "virtual", "cluster", "forward", "cpu", "lanes", "panel", "analysis",

@@ -1,10 +1,12 @@
-"""What trials on Dask's workers cost: beside this machine's lanes, and without the trials."""
+"""What trials on Dask's workers cost, beside the same trials on this machine's lanes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from ..cluster.connect import connected
@@ -18,8 +20,9 @@ from ..contract.errors import ConfigError
 from ..contract.testbed import Testbed
 from ..machine.log import LOG, ShowStep
 from .cluster_runs import RunTimer, TimedRun, TimedSweep
-from .cluster_spans import TRIAL_S, TrialSpan, gaps_s, per_minute, share_percent
 
+TRIAL_S = 10.0
+"""The trial of which overhead is told as a share, in seconds of a worker's time."""
 MIXES = (1, 3, 5, 7, 9)
 SHORT_S, LONG_S = 10, 80
 """Virtual seconds of the sweep's trials, and of one that takes a core about ten seconds."""
@@ -28,26 +31,6 @@ INTAKE_WORKERS = 4
 INTAKE = {SHORT_S: 15, LONG_S: 2}
 """Trials that take no time for each one that does, by the virtual seconds of the stored one."""
 UNPACKED = 10
-
-
-@dataclass(frozen=True)
-class OnWorkers:
-    """The sweep on workers.
-
-    Attributes:
-        workers: How many.
-        timed: The run.
-        came: What came back.
-    """
-
-    workers: int
-    timed: TimedRun
-    came: tuple[TrialOutcome, ...]
-
-    @property
-    def name(self) -> str:
-        """Of the place, within names of benchmarks."""
-        return f"local_{self.workers}"
 
 
 def bench_cluster(
@@ -87,6 +70,74 @@ def bench_cluster(
         *_intakes(timer, stored, trials),
         *(_unpacking(folder, seconds, each) for seconds, each in stored.items()),
     )
+
+
+@dataclass(frozen=True)
+class TrialSpan:
+    """A trial on a worker.
+
+    Attributes:
+        worker: Address of the worker, which runs one trial at a time.
+        began_s: When it began, by that worker's clock.
+        ended_s: When it was sealed there, before it was packed.
+    """
+
+    worker: str
+    began_s: float
+    ended_s: float
+
+
+def gaps_s(spans: Iterable[TrialSpan]) -> list[float]:
+    """Seconds from the end of each trial to the beginning of the next one of the same worker.
+
+    Packing, sending, Dask's scheduling and the next request are in them.
+
+    Args:
+        spans: Trials of all workers, in any order.
+    """
+    of_worker: dict[str, list[TrialSpan]] = defaultdict(list)
+    for span in spans:
+        of_worker[span.worker].append(span)
+    return [
+        after.began_s - before.ended_s
+        for _, own in sorted(of_worker.items())
+        for before, after in pairwise(sorted(own, key=lambda span: span.began_s))
+    ]
+
+
+def share_percent(seconds: float, trial_s: float = TRIAL_S) -> float:
+    """Seconds as percent of a trial.
+
+    Args:
+        seconds: What it costs.
+        trial_s: How long a trial takes.
+    """
+    return 100.0 * seconds / trial_s
+
+
+def per_minute(trials: int, seconds: float) -> float:
+    """Trials a minute."""
+    return 60.0 * trials / seconds
+
+
+@dataclass(frozen=True)
+class OnWorkers:
+    """The sweep on workers.
+
+    Attributes:
+        workers: How many.
+        timed: The run.
+        came: What came back.
+    """
+
+    workers: int
+    timed: TimedRun
+    came: tuple[TrialOutcome, ...]
+
+    @property
+    def name(self) -> str:
+        """Of the place, within names of benchmarks."""
+        return f"local_{self.workers}"
 
 
 def _local(workers: int) -> Cluster:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
-from distributed import Client
+from distributed import Client, get_worker
 
 from ..cluster.on_cluster import OnCluster
-from ..cluster.request import TrialOutcome
+from ..cluster.parcel import Parcel, pack, unpack
+from ..cluster.request import TrialAssignment, TrialOutcome
+from ..cluster.tasks import tell_start
 from ..config import Loaded, parse_scenario
 from ..contract.errors import InternalError
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
+from ..contract.trial import TrialRecord
 from ..machine.log import LOG, ShowStep
 from ..run.active_run import ActiveRun, new_run
 from ..run.place import TrialPlace
 from ..run.planning import plan_run
 from ..run.runner import execute
 from ..run.snapshot import Snapshot
-from .stored_trial import keep, store, stored_trial
+from ..store.documents import read_document, write_document
+from ..store.staging import scratch_folder
 
 SCENARIO = """\
 name: cluster
@@ -36,6 +41,9 @@ trials: {trials}
 seed: 1
 sweep: {{mixes: [{mixes}]}}
 """
+RECORD = "trial.json"
+_STORED: list[Stored] = []
+"""Of this process: what every trial returns."""
 
 
 @dataclass(frozen=True)
@@ -160,3 +168,60 @@ class RunTimer:
 
 def _no_search(*_: object) -> NoReturn:
     raise InternalError("a sweep to be timed is planned, not searched for")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What workers answer with.
+
+    Attributes:
+        outcome: Of the trial that was run, without its parcel.
+        folder: A parcel for each trial that may be asked for; worker and client both see it.
+    """
+
+    outcome: TrialOutcome
+    folder: Path
+
+
+def store(outcome: TrialOutcome, trials: Iterable[str], folder: Path) -> Stored:
+    """Pack a trial that was run under the names of others: only what was asked for is sealed.
+
+    Args:
+        outcome: The trial's.
+        trials: The others' ids.
+        folder: Where the parcels go; it is made.
+    """
+    folder.mkdir()
+    parcel = Parcel.from_bytes(outcome.parcel)
+    with scratch_folder("bench", folder) as work:
+        place = work / "trial"
+        unpack(parcel, place)
+        record = read_document(place / RECORD, TrialRecord, "run the trial again")
+        for trial in trials:
+            write_document(place / RECORD, record.model_copy(update={"id": trial}))
+            named = place.with_name(trial)
+            named.symlink_to(place)
+            (folder / trial).write_bytes(pack(named).to_bytes())
+    return Stored(replace(outcome, parcel=b""), folder)
+
+
+def keep(stored: Stored) -> None:
+    """On a worker: answer with this from now on.
+
+    Args:
+        stored: What `store` has made.
+    """
+    _STORED[:] = [stored]
+
+
+def stored_trial(text: str) -> TrialOutcome:
+    """Do what `run_trial` does, but for the trial and its packing.
+
+    Args:
+        text: A `TrialAssignment`, as JSON.
+    """
+    worker, (stored,) = get_worker(), _STORED
+    asked = TrialAssignment.model_validate_json(text)
+    tell_start(worker, asked)
+    parcel = (stored.folder / asked.trial.attempt_id(asked.attempt)).read_bytes()
+    return replace(stored.outcome, worker=worker.address, parcel=parcel)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..contract.benchmark import Benchmark
-from ..contract.lane import GroupDelay, LaneProgram
+from ..contract.target import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
 from ..lane.lab import quietly
 from ..lane.losses import difference

@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from ..calibrate.capacity import Capacities, LaneCount, ShowLine, measure_lanes
-from ..calibrate.capacity.measure import FEW
+from ..calibrate.capacity import FEW, Capacities, LaneCount, measure_lanes
+from ..calibrate.level import ShowLine
 from ..config import Loaded
 from ..contract.benchmark import Benchmark
-from ..contract.capacity import LevelAttempt, Stalls
+from ..contract.certificate import LevelAttempt, Stalls
 from ..contract.testbed import Testbed
 from ..machine.host.stalls import watch_machine
 

@@ -18,19 +18,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ..contract.addresses import SINK_PORT, receiver_address, sender_address
 from ..contract.errors import TargetError
-from ..contract.lane import FlowEntry, LaneProgram
-from ..contract.shared import CONSTANTS
-from ..contract.target import BottleneckProgram, Limit
+from ..contract.shared import CONSTANTS, SINK_PORT, receiver_address, sender_address
+from ..contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
 from ..contract.units import PACKET_BYTES
 from ..machine.paths import artefact
 from ..machine.process.clock import poll
 from ..machine.process.managed import Process
 from ..targets.bmv2 import Bmv2Switch, bmv2_capabilities
 from ..targets.bmv2 import program as p4
-from ..targets.bmv2.bindings import load_bindings
-from ..targets.bmv2.runtime import ThriftRuntime
+from ..targets.bmv2.runtime import ThriftRuntime, load_bindings
 
 PROGRAM = "simple_switch"
 MAX_FLOWS = bmv2_capabilities().flows

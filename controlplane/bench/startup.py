@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Sequence
 
 from ..contract.benchmark import Benchmark
 from ..contract.errors import EXIT_OK, InternalError
 from ..machine.log import ShowStep
 from ..machine.paths import CONFIGS
 from ..machine.process import command
-from .own_process import nashbed_command
 
 QUICKSTART = CONFIGS / "scenarios" / "quickstart.yaml"
 COMMANDS = {
@@ -17,6 +18,8 @@ COMMANDS = {
     "startup_validate_s": (("validate", str(QUICKSTART)), 0.8),
 }
 """Benchmark -> words after `nashbed`, and how many seconds they may take."""
+SCRIPT = "from nashbed.controlplane.cli import main; main()"
+"""What the installed script `nashbed` does; it need not be on PATH."""
 
 
 def bench_startup(repetitions: int, show_step: ShowStep) -> tuple[Benchmark, ...]:
@@ -47,6 +50,11 @@ def bench_startup(repetitions: int, show_step: ShowStep) -> tuple[Benchmark, ...
         )
         for name, (words, wanted) in COMMANDS.items()
     )
+
+
+def nashbed_command(words: Sequence[str]) -> list[str]:
+    """The command line of `nashbed` with these words, run by this Python."""
+    return [sys.executable, "-c", SCRIPT, *words]
 
 
 def _seconds(words: tuple[str, ...]) -> float:

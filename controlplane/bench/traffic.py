@@ -11,14 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..contract.capacity import CoreShares
+from ..contract.certificate import CoreShares
 from ..contract.errors import TargetError
-from ..contract.lane import LaneProgram
 from ..contract.messages import SharedCounters
 from ..contract.plan import PlannedTrial
 from ..contract.records import GOODPUT
 from ..contract.scenario import Bottleneck, FlowGroup, Scenario
 from ..contract.shared import CONSTANTS
+from ..contract.target import LaneProgram
 from ..contract.trial import GroupMix
 from ..contract.units import Buffer, Duration, Rate, bytes_in_flight
 from ..lane.generators import Generators
@@ -27,7 +27,7 @@ from ..lane.programmed import programmed
 from ..machine.host.counters import CpuTime, Ticks, cpu_time, read_ticks, shares
 from ..machine.host.session import Session
 from ..plan.attempt import Attempt, make_attempt
-from ..plan.settings import scenario_settings
+from ..plan.sweep import scenario_settings
 
 STRATEGIES = ("cubic", "bbr")
 TAIL_NS = 200_000_000

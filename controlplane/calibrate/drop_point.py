@@ -19,10 +19,9 @@ from ..contract.shared import CONSTANTS
 from ..contract.target import Limit
 from ..contract.units import PACKET_BYTES, Size
 from ..store.postcards import PostcardBatch
-from .lane import LOAD_FLOW
+from .checks import within
 from .load import BurstStep
-from .rig import Observation
-from .verdict import within
+from .rig import LOAD_FLOW, Observation
 
 SMALLEST = CONSTANTS.frame_bytes_min
 STOPPED_BPS = (100, 1_000, 10_000, 100_000, 1_000_000)

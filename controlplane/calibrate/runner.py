@@ -26,13 +26,11 @@ from ..machine.sessions import check_host, local_session
 from ..run.standing import read_certificate
 from ..store.documents import write_document
 from ..targets import artefact_of, capabilities_of, resolve
-from .calibration import calibrate, plan_measurements
+from .calibration import Settings, calibrate, plan_measurements
 from .capacity import Capacities, LaneCount, measure_lanes
-from .lane import Lane
+from .dpdk_loads import MakeLoad
 from .load import Load
-from .load.choose import MakeLoad
-from .rig import CalibrationRig
-from .settings import Settings
+from .rig import CalibrationRig, Lane
 
 WORK_BYTES = 200_000_000
 CountLanes = Callable[[Loaded[Testbed], Capacities, Callable[[str], None]], LaneCount]

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
-from typer.main import get_command
-
-from .lazy import LazyCommand
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
 
 EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
 20 an acceptance bound was missed or a repeated trial differs, 130 stopped by Ctrl-C."""
+root = typer.Typer(
+    name="nashbed",
+    help=f"Congestion controls compete at a P4 bottleneck; who gets what, and where it settles.\n\n"
+    f"{EXIT_CODES}",
+    epilog="Example: nashbed run configs/scenarios/quickstart.yaml",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class LazyCommand(TyperCommand):
+    """Stands for a command, or a group of commands, until it is called.
+
+    Args:
+        name: Its name on the command line.
+        module: The module of this package whose `app` has it.
+        summary: The first line of its help.
+        hidden: Whether `--help` leaves it out.
+    """
+
+    def __init__(self, name: str, module: str, summary: str, hidden: bool = False) -> None:
+        super().__init__(name, help=summary, hidden=hidden, rich_markup_mode=None)
+        self.module = module
+
+    def load(self) -> Any:
+        """Import the command: one of the module's, or all of them where they are a group."""
+        module = import_module(f".{self.module}", __package__)
+        group = get_group(module.app)
+        return group if group.name == self.name else group.commands[str(self.name)]
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Parse the arguments as the command itself does; the context is its own."""
+        return self.load().make_context(info_name, args, parent, **extra)
+
 
 COMMANDS = (
     LazyCommand("run", "run", "Run every trial of a scenario, and show the results."),
@@ -20,11 +56,11 @@ COMMANDS = (
     LazyCommand("plan", "plan", "Show what a run would do, and the time and disk it needs."),
     LazyCommand("report", "results", "Build the report of a run again."),
     LazyCommand("ne", "results", "Show the Nash equilibria of a run."),
-    LazyCommand("replay", "replay", "Put a capture through the bottleneck in virtual time."),
+    LazyCommand("replay", "captures", "Put a capture through the bottleneck in virtual time."),
     LazyCommand("doctor", "doctor", "Show what is installed, what is skipped, and how to get it."),
     LazyCommand("targets", "targets", "Show what each target can do."),
     LazyCommand(
-        "schema", "schema", "Write the JSON schemas of scenario, testbed and cluster files.", True
+        "schema", "plan", "Write the JSON schemas of scenario, testbed and cluster files.", True
     ),
     LazyCommand(
         "model", "model", "Predict throughputs and equilibria by all models, or test the models."
@@ -40,7 +76,7 @@ COMMANDS = (
     LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
     LazyCommand(
         "mixes",
-        "mixes",
+        "results",
         "Write the measured mixes of runs as a table for `nashbed model --against`.",
     ),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
@@ -52,16 +88,6 @@ COMMANDS = (
     LazyCommand("worker", "cluster", "Run trials for others on this machine, until stopped."),
     LazyCommand("scheduler", "cluster", "Run a Dask scheduler on this machine, until stopped."),
     LazyCommand("bench", "bench", "Measure speed and memory of this installation."),
-)
-
-root = typer.Typer(
-    name="nashbed",
-    help=f"Congestion controls compete at a P4 bottleneck; who gets what, and where it settles.\n\n"
-    f"{EXIT_CODES}",
-    epilog="Example: nashbed run configs/scenarios/quickstart.yaml",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
 
 

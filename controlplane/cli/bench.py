@@ -21,7 +21,8 @@ from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
 from ..bench.site import BenchSite
 from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
-from ..calibrate.capacity import Capacities, Lanes, check_machine
+from ..calibrate.capacity import Capacities, check_machine
+from ..calibrate.level import Lanes
 from ..config import load_scenario, load_testbed
 from ..contract.benchmark import Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
@@ -47,7 +48,7 @@ from .options import (
     work_folder,
 )
 from .run import carry_out
-from .waiting import Wait, machine_for
+from .where import Wait, machine_for
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[

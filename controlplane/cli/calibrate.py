@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from ..calibrate.capacity import Capacities, why_not
-from ..calibrate.capacity.measure import PANEL_LANES
-from ..calibrate.load.choose import choose_load
+from ..calibrate.calibration import make_settings
+from ..calibrate.capacity import PANEL_LANES, Capacities
+from ..calibrate.dpdk_loads import choose_load
+from ..calibrate.level import why_not
 from ..calibrate.runner import Calibration, check, execute
-from ..calibrate.settings import make_settings
 from ..config import load_testbed
 from ..contract.certificate import Certificate
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
@@ -23,7 +23,7 @@ from ..run.standing import certificate_path
 from ..targets.registry import capabilities_of
 from .console import as_text, step_display
 from .options import AsJson, answer, find_testbed, new_app, quantity, work_folder
-from .waiting import Wait, machine_for
+from .where import Wait, machine_for
 
 MAX_BASE_RTTS = 16
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit

@@ -1,4 +1,4 @@
-"""`nashbed timestamps` and `nashbed rtt`: what captures say about time."""
+"""`nashbed replay`, `rtt` and `timestamps`: what is done with captures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..config import load_scenario
 from ..contract.errors import EXIT_OK
+from ..run.replay import replay as run_replay
 from .options import AsJson, answer, new_app
+
+app = new_app()
+
 
 if TYPE_CHECKING:
     from nashbed.analysis.captures import Summary
-
-
-app = new_app()
 
 
 @app.command(epilog="Example: nashbed timestamps behind.pcap --against before.pcap --json")
@@ -101,3 +103,21 @@ def _text(summary: Summary) -> str:
         time = exact_text(tuple(packet["time"].values()))
         lines.append(f"{n}: {time} s, {packet['bytes']} bytes {' '.join(packet['marks'])}".rstrip())
     return "\n".join(lines)
+
+
+@app.command(epilog="Example: nashbed replay trace.pcap --scenario s.yaml --out replayed")
+def replay(
+    capture: Annotated[Path, typer.Argument(help="Capture file (pcap, Ethernet).")],
+    scenario: Annotated[Path, typer.Option("--scenario", help="Gives rate and buffer.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for departures and postcards.")],
+    as_json: AsJson = False,
+) -> int:
+    """Put a capture through the bottleneck in virtual time.
+
+    It needs no root and reads no clock: the same capture gives the same result, to the bit.
+    """
+    summary = run_replay(capture, load_scenario(scenario), out)
+    text = f"{summary.packets} packets, {summary.departed} departed, "
+    text += f"{summary.dropped} dropped: {out}"
+    answer({"ok": True, "out": str(out), **summary.model_dump(mode="json")}, as_json, text)
+    return EXIT_OK

@@ -1,28 +1,32 @@
-"""`nashbed validate` and `nashbed plan`: what a run would do; nothing is touched."""
+"""`nashbed validate`, `plan` and `schema`: files, and what a run would do; nothing is touched."""
 
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..config import load_scenario, load_testbed
+from ..config.load import write_schemas
 from ..contract.errors import EXIT_OK
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
-from ..plan.trial_time import speed_ups
+from ..machine.paths import CONFIGS
+from ..plan.estimates import speed_ups
 from ..run.controls import controls_of
 from ..run.planning import plan_run, preview_run
 from ..run.standing import standing
 from ..study import adaptive
 from ..study.length import trial_lengths
 from .console import step_display
-from .on import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
+from .where import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 
 FIRST_WORKER_S = 30.0
 """How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""
+
 
 app = new_app()
 
@@ -149,3 +153,15 @@ def preview_text(preview: dict[str, list[str]]) -> str:
     """The settings that the target would receive; empty where the plan says it all."""
     parts = [f"\n\nTarget, {part}:\n  " + "\n  ".join(lines) for part, lines in preview.items()]
     return "".join(parts)
+
+
+@app.command(epilog="Example: nashbed schema --out configs/schema")
+def schema(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the schemas.")] = CONFIGS
+    / "schema",
+    as_json: AsJson = False,
+) -> int:
+    """Write the JSON schemas of scenario, testbed and cluster files."""
+    paths = [str(path) for path in write_schemas(out)]
+    answer({"ok": True, "schemas": paths}, as_json, "\n".join(paths))
+    return EXIT_OK

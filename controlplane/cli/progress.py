@@ -16,9 +16,7 @@ from rich.text import Text
 
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
-from ..plan.estimates import estimate_seconds, mean_seconds, trials_at_once
-from ..plan.resources import Resources
-from ..plan.trial_time import planned_time
+from ..plan.estimates import Resources, estimate_seconds, mean_seconds, planned_time, trials_at_once
 from ..run.snapshot import Running, Snapshot
 from .console import duration_text
 

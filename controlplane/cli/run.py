@@ -11,7 +11,7 @@ from ..config import load_scenario
 from ..contract.errors import ConfigError
 from ..machine.host.preflight import require_disk
 from ..machine.sessions import check_host
-from ..plan.resources import resources_of
+from ..plan.estimates import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
 from ..run.controls import controls_of, require_strategies
 from ..run.place import TrialPlace
@@ -20,7 +20,6 @@ from ..run.runner import execute
 from ..run.standing import EACH_SEAT
 from ..study import adaptive
 from ..study.results import results_of_run
-from .on import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 from .options import (
     AsJson,
     OptionalTestbed,
@@ -32,7 +31,15 @@ from .options import (
 )
 from .progress import make_display
 from .result_text import result_text
-from .waiting import Wait, machine_for
+from .where import (
+    On,
+    PrivateNetwork,
+    Wait,
+    choose_testbed_for,
+    chosen_cluster,
+    crew_of,
+    machine_for,
+)
 
 app = new_app()
 

@@ -12,9 +12,9 @@ import typer
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.units import counted
 from ..machine.sessions import check_host
-from ..plan.resources import resources_of
+from ..plan.estimates import resources_of
 from ..run.verification import TrialChoice, Verification, prepare
-from ..store.trial_comparison import Difference, RepeatedTrial
+from ..store.comparison import Difference, RepeatedTrial
 from .options import AsJson, RunFolder, answer, new_app, work_folder
 from .progress import Display, make_display
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from distributed import Client
 
-from ..contract.lab_facts import LabFacts
+from ..contract.manifest import LabFacts
 from ..machine.log import LOG
 from ..run.active_run import ActiveRun
 from ..run.controls import with_objects

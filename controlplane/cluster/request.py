@@ -10,12 +10,11 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..contract.lab_facts import LabFacts
-from ..contract.manifest import TestbedFacts
+from ..contract.manifest import LabFacts, TestbedFacts
 from ..contract.model import ContractModel
 from ..contract.plan import PlannedTrial
-from ..contract.ran_on import RanOn
 from ..contract.scenario import Name
+from ..contract.trial import RanOn
 from .identity import Identity
 
 

@@ -19,10 +19,10 @@ from distributed import Client, Future, KilledWorker
 from distributed.client import ClosedClientError
 
 from ..contract.errors import HostError, Interrupted, NashbedError
-from ..contract.lab_facts import LabFacts
+from ..contract.manifest import LabFacts
 from ..contract.trial import TrialRecord
 from ..machine.log import LOG
-from ..plan.resources import UNLIMITED_RESOURCES
+from ..plan.estimates import UNLIMITED_RESOURCES
 from ..run.job_book import JobBook
 from ..run.snapshot import OnProgress, Snapshot
 from ..run.steps import TrialStep

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ..contract.errors import HostError
 from ..contract.trial import Setting, TrialRecord
 from ..machine.log import LOG
-from ..plan.resources import NO_RESOURCES, Resources, demand_of
+from ..plan.estimates import NO_RESOURCES, Resources, demand_of
 from ..run.load_limit import LoadLimit
 
 OnEnd = Callable[[TrialRecord], None]

@@ -16,13 +16,13 @@ from ..config import Loaded, load_testbed, parse_scenario
 from ..contract.control import ControlFile
 from ..contract.errors import HostError
 from ..contract.plan import Plan
-from ..contract.ran_on import RanOn
 from ..contract.testbed import Testbed
+from ..contract.trial import RanOn
 from ..lane.lab import Lab, compiled_program, open_lab
 from ..machine.host.runs import reserved
 from ..machine.host.session import MakeSession, SessionRequest, leave_core
 from ..machine.sessions import check_host, local_session
-from ..plan.resources import resources_of
+from ..plan.estimates import resources_of
 from ..run.manifest import testbed_facts
 from ..run.planning import plan_with
 from ..run.standing import after_load, standing

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from ..config import parse_scenario, parse_testbed
 from ..contract.errors import InternalError
-from ..contract.ran_on import RanOn
 from ..contract.testbed import Testbed
+from ..contract.trial import RanOn
 from ..lane.lab import Lab, compiled_program, open_lab
 from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.guest.scratch import claim_core
 from ..machine.host.session import MakeSession, SessionRequest
 from ..machine.sessions import local_session
-from ..plan.resources import guest_takes_bytes
+from ..plan.estimates import guest_takes_bytes
 from ..store.run_directory import RunDirectory
 from .bundle import unpacked_controls
 from .request import RunBundle, TrialAssignment

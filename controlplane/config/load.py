@@ -1,8 +1,9 @@
-"""Load scenario, testbed and cluster files."""
+"""Load scenario, testbed and cluster files, and export their JSON schemas for editors."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,13 +13,18 @@ from pydantic import ValidationError
 
 from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
+from ..contract.functions import load_function
 from ..contract.model import ContractModel
-from ..contract.scenario import Scenario
+from ..contract.scenario import Scenario, UserUtility
 from ..contract.testbed import Testbed
-from .explain import to_config_error
-from .source import parse
+from .strict_yaml import parse, to_config_error
 
 M = TypeVar("M", bound=ContractModel)
+SCHEMAS: dict[str, type[ContractModel]] = {
+    "scenario.schema.json": Scenario,
+    "testbed.schema.json": Testbed,
+    "cluster.schema.json": Cluster,
+}
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,43 @@ def parse_testbed(text: str, name: str) -> Loaded[Testbed]:
 def parse_cluster(text: str, name: str) -> Loaded[Cluster]:
     """Parse a cluster from text; its paths are as written."""
     return _parse(text, name, Cluster)
+
+
+def check_utility(scenario: Scenario, where: str) -> None:
+    """Refuse a scenario whose own utility could not be called at the end of the run.
+
+    Args:
+        scenario: The scenario.
+        where: File name for messages.
+
+    Raises:
+        ConfigError: The function cannot be imported or takes other arguments.
+    """
+    utility = scenario.equilibrium.utility
+    if not isinstance(utility, UserUtility):
+        return
+    try:
+        load_function(utility.function, arguments=1)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: equilibrium.utility.function: {error.message}") from error
+
+
+def render(model: type[ContractModel]) -> str:
+    """The schema of a model as text, the same on every run."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    schema |= model.model_json_schema()
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+
+
+def write_schemas(folder: Path) -> list[Path]:
+    """Write every schema into a folder; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, model in SCHEMAS.items():
+        path = folder / name
+        path.write_text(render(model), encoding="utf-8")
+        written.append(path)
+    return written
 
 
 def _read(path: Path, kind: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from .certificate import Standing
+from .messages import Hello
 from .model import ContractModel
 
 MANIFEST_FORMAT: Final = 1
@@ -133,3 +134,17 @@ class Manifest(ContractModel):
     certificate: Standing | None = None
     testbeds: dict[str, TestbedFacts] = Field(default_factory=dict)
     status: Literal["running", "interrupted", "failed", "complete"]
+
+
+class LabFacts(ContractModel):
+    """What trials run on.
+
+    Attributes:
+        hello: What the target says about itself.
+        sysctls: Sysctl -> value, as applied in the hosts' namespaces.
+        ports: Port -> driver, interface and MAC address, as far as the session knows.
+    """
+
+    hello: Hello
+    sysctls: dict[str, str]
+    ports: dict[str, dict[str, Any]]

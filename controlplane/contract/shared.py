@@ -10,10 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any, Final, Literal
 
 FILE: Final = Path(__file__).with_name("shared.json")
+_shared = json.loads(FILE.read_bytes())
+FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
+"""The per-flow registers by the names that answers and tables have, in their order."""
+CONTROL_PORT: Final = 5201
+"""Of the control connections of iperf3 processes: iperf3's own."""
+FIRST_CONTROL_SENDER_PORT: Final = 9000
+"""Of process 0; process n dials from this port + n."""
 
 
 @dataclass(frozen=True)
@@ -187,16 +195,48 @@ def _record(values: dict[str, Any]) -> Record:
     return Record(values["byte_order"], tuple(_field(field) for field in values["fields"]))
 
 
-_shared = json.loads(FILE.read_bytes())
-
 CONSTANTS: Final = _constants(_shared["constants"])
-FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
-"""The per-flow registers by the names that answers and tables have, in their order."""
+
+
 PROGRAMS: Final[Mapping[str, Program]] = {
     target: _program(values) for target, values in _shared["programs"].items()
 }
 """Target -> its P4 program."""
+
+
 RECORDS: Final[Mapping[str, Record]] = {
     name: _record(values) for name, values in _shared["records"].items()
 }
 """Name -> binary record; in C it is a struct of this name."""
+
+
+SINK_PORT: Final = CONSTANTS.sink_port
+
+
+FIRST_SENDER_PORT: Final = CONSTANTS.first_sender_port
+"""Of flow 0 of every lane; flow n sends from this port + n."""
+
+
+SENDERS_NETWORK: Final = IPv4Network(CONSTANTS.senders_network)
+
+
+RECEIVERS_NETWORK: Final = IPv4Network(CONSTANTS.receivers_network)
+
+
+def lane_network(network: IPv4Network, lane: int) -> IPv4Network:
+    """The /24 of either network that is a lane's."""
+    return IPv4Network((int(network.network_address) | lane << 8, 24))
+
+
+def sender_address(lane: int, group: int) -> str:
+    """Address of a lane's flow group at the senders."""
+    return _address(SENDERS_NETWORK, lane, group)
+
+
+def receiver_address(lane: int, group: int) -> str:
+    """Address of a lane's flow group at the receivers."""
+    return _address(RECEIVERS_NETWORK, lane, group)
+
+
+def _address(network: IPv4Network, lane: int, group: int) -> str:
+    return str(network.network_address + (lane << 8 | group + 1))

@@ -1,4 +1,4 @@
-"""A testbed file: machine, ports, cores and target; a scenario names none of them."""
+"""A testbed file: machine, ports, cores, target and its switch; a scenario names none of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from .model import ContractModel
 from .scenario import KernelRelease, Name
 from .shared import CONSTANTS
-from .switch_bmv2 import SwitchBmv2
-from .switch_tofino import SwitchTofino
 from .units import Rate, Size
 
+ChipName = Literal["tofino1", "tofino2"]
+DevicePort = Annotated[int, Field(strict=True, ge=0, le=511)]
+LEAST_BURST_BYTES = 4096
 MAX_LANES = CONSTANTS.lanes_max
 MAX_AT_ONCE = 65536
 """Trials at once, where each lane is a machine of its own: on a cluster."""
@@ -27,6 +28,112 @@ LEAST_GUEST_MEMORY_BYTES = 64 * MIB
 """Below this a guest's kernel has no memory left for sockets."""
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 Core = Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.core_max)]
+TargetName = Literal["dpdk", "virtual", "bmv2", "tofino"]
+VIRTUAL: TargetName = "virtual"
+
+
+class SwitchBmv2(ContractModel):
+    """How simple_switch runs; each run starts it on this machine.
+
+    Attributes:
+        program: simple_switch: a name on PATH, or an absolute path.
+        thrift_port: TCP port of its Thrift server, in a network namespace of the run's own.
+        log_level: Its log level; anything but `off` makes it slower.
+    """
+
+    program: Annotated[str, Field(min_length=1)] = "simple_switch"
+    thrift_port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 9090
+    log_level: Literal["off", "error", "warn", "info", "debug", "trace"] = "off"
+
+    @property
+    def local_program(self) -> str | None:
+        """The program that must be installed and is started on this machine."""
+        return self.program
+
+
+class SwitchPort(ContractModel):
+    """A port of the switch.
+
+    Attributes:
+        port: Its D_P number (`ucli: pm show` on the switch).
+        speed: Its speed.
+        fec: Forward error correction; both ends of a cable must agree.
+        auto_negotiation: Whether speed and FEC are negotiated.
+    """
+
+    port: DevicePort
+    speed: Rate
+    fec: Literal["none", "fc", "rs"] = "none"
+    auto_negotiation: Literal["default", "on", "off"] = "default"
+
+
+class SwitchPorts(ContractModel):
+    """The switch's ports.
+
+    Attributes:
+        senders: Cabled to the data plane's `switch` port.
+        receivers: Cabled to the receivers: the bottleneck's queues are here.
+        telemetry: Where postcards leave; in the same pipe as `receivers`.
+    """
+
+    senders: SwitchPort
+    receivers: SwitchPort
+    telemetry: SwitchPort
+
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """D_P numbers of the three."""
+        return self.senders.port, self.receivers.port, self.telemetry.port
+
+
+class SwitchTofino(ContractModel):
+    """How the switch is reached; it is running already.
+
+    Attributes:
+        grpc: Address of its BfRt gRPC server, host:port.
+        device: Device number at that server.
+        chip: Generation of the chip.
+        program: Name under which its P4 program is loaded; by default as p4c names it.
+        ports: Its ports.
+        shaper_overhead: Bytes that its shapers count for each packet in addition to the frame:
+            Ethernet's gap, preamble and FCS (24) and the headers that it carries inside the
+            chip (26). `nashbed calibrate` detects a wrong value.
+        burst: Bytes that a shaper may send at once after an idle time.
+    """
+
+    grpc: Annotated[str, Field(pattern=r"^\S+:[0-9]{1,5}$")]
+    device: Annotated[int, Field(strict=True, ge=0)] = 0
+    chip: ChipName = "tofino1"
+    program: str = ""
+    ports: SwitchPorts
+    shaper_overhead: Size = Size(50)
+    burst: Size = Size(LEAST_BURST_BYTES)
+
+    @model_validator(mode="after")
+    def _check(self) -> SwitchTofino:
+        if len(set(self.ports.numbers)) < 3:
+            raise ValueError("ports: senders, receivers and telemetry must be three ports")
+        if self.ports.receivers.port >> 7 != self.ports.telemetry.port >> 7:
+            raise ValueError(
+                "ports.telemetry: must be in the pipe of ports.receivers (D_P numbers from a "
+                "multiple of 128 on), or dropped packets cannot be reported"
+            )
+        if self.burst.bytes < LEAST_BURST_BYTES:
+            raise ValueError(
+                f"burst: {self.burst} is too small for the shapers' resolution; write at least "
+                f"{LEAST_BURST_BYTES}B"
+            )
+        return self
+
+    @property
+    def p4_name(self) -> str:
+        """Name under which the P4 program is loaded."""
+        return self.program or f"bottleneck_{self.chip}"
+
+    @property
+    def local_program(self) -> str | None:
+        """The program that must be installed on this machine: none."""
+        return None
 
 
 class VirtualPort(ContractModel):
@@ -75,7 +182,11 @@ class KernelPort(ContractModel):
 
 
 Port = Annotated[VirtualPort | PciPort, Field(discriminator="driver")]
-SwitchPort = Annotated[VirtualPort | Nic, Field(discriminator="driver")]
+
+
+SwitchCable = Annotated[VirtualPort | Nic, Field(discriminator="driver")]
+
+
 HostPort = Annotated[VirtualPort | PciPort | KernelPort, Field(discriminator="driver")]
 
 
@@ -92,8 +203,8 @@ class Ports(ContractModel):
 
     senders: Port
     receivers: HostPort | None = None
-    switch: SwitchPort | None = None
-    telemetry: SwitchPort | None = None
+    switch: SwitchCable | None = None
+    telemetry: SwitchCable | None = None
 
     def present(self) -> dict[str, VirtualPort | Nic | KernelPort]:
         """The ports that there are, by name."""
@@ -215,9 +326,9 @@ class TapFiles(ContractModel):
     behind: TapFile
 
 
-TargetName = Literal["dpdk", "virtual", "bmv2", "tofino"]
-VIRTUAL: TargetName = "virtual"
 Switch = SwitchBmv2 | SwitchTofino
+
+
 SWITCHES: dict[str, type[SwitchBmv2] | type[SwitchTofino]] = {
     "bmv2": SwitchBmv2,
     "tofino": SwitchTofino,

@@ -1,24 +1,43 @@
-"""A control is tried: compiled for kernel and simulator, loaded where possible, simulated."""
+"""Whether a congestion control compiles, loads, and behaves: what `nashbed cc check` finds."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ..contract.control import ControlFile, read_control
 from ..contract.errors import ConfigError
+from ..contract.units import NS_PER_S, Buffer, Duration, Rate
 from ..machine.controls.checks import held_controls, kernel_problems, kernels_own_controls
 from ..machine.controls.loader import try_loading
 from ..machine.controls.objects import PACKAGES, find_clang, is_shipped, object_of
-from ..machine.controls.simulator import Simulation, compile_for_simulator, simulate
+from ..machine.controls.simulator import (
+    SimulatedBottleneck,
+    Simulation,
+    compile_for_simulator,
+    simulate,
+)
 from ..machine.log import ShowStep
 from ..machine.paths import CONTROLS
 from ..store.staging import scratch_folder
-from .behaviour import ControlBehaviour, behaviour_on, require_sending
-from .paths import OWN, SimulatedCase, panel
+
+RATES = (Rate(10**7), Rate(5 * 10**7), Rate(2 * 10**8))
+RTTS = (Duration(5 * 10**6), Duration(4 * 10**7), Duration(10**8))
+BUFFER = Buffer.parse("2bdp")
+LOSSES_PPM = (1_000, 10_000)
+"""Random losses of 0.1 and 1 %."""
+ALONE_S, TOGETHER_S = 60, 120
+"""Length of a simulation of one flow, and of two that have to find their shares."""
+WARMUP_ALONE_S, WARMUP_TOGETHER_S = 20, 60
+OWN, CUBIC = "own", "cubic"
+BITS_PER_BYTE = 8
+SILENT_SHARE = 0.001
+"""Of a link that it has to itself: a control that takes less does not send."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,150 @@ def check_control(source: Path, show: ShowStep) -> ControlVerdict:
         found = _simulated(control, shared, show)
     require_sending(control.name, found)
     return ControlVerdict(control, object_from, loads, skipped, tuple(found))
+
+
+@dataclass(frozen=True)
+class SimulatedCase:
+    """One simulation.
+
+    Attributes:
+        name: What it shows: `alone`, `loss 1000 ppm`, `pair`, `cubic`.
+        where: The bottleneck.
+        flows: A control of each flow: OWN or CUBIC.
+    """
+
+    name: str
+    where: SimulatedBottleneck
+    flows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SimulatedPathCases:
+    """All simulations of one path.
+
+    Attributes:
+        rate: The bottleneck's rate.
+        base_rtt: The flows' base RTT.
+        alone: One flow by itself.
+        lossy: The same with each of LOSSES_PPM.
+        pair: Two flows of the control.
+        against_cubic: One flow of it and one of CUBIC.
+    """
+
+    rate: Rate
+    base_rtt: Duration
+    alone: SimulatedCase
+    lossy: tuple[SimulatedCase, ...]
+    pair: SimulatedCase
+    against_cubic: SimulatedCase
+
+    @property
+    def all(self) -> tuple[SimulatedCase, ...]:
+        """Every one of them."""
+        return (self.alone, *self.lossy, self.pair, self.against_cubic)
+
+
+def panel() -> tuple[SimulatedPathCases, ...]:
+    """Every rate at every base RTT."""
+    return tuple(_cases(rate, rtt) for rate, rtt in product(RATES, RTTS))
+
+
+def _cases(rate: Rate, rtt: Duration) -> SimulatedPathCases:
+    size = BUFFER.to_bytes(rate, rtt)
+    alone = SimulatedBottleneck(
+        rate.bps, rtt.ns, size, ALONE_S * NS_PER_S, WARMUP_ALONE_S * NS_PER_S
+    )
+    together = replace(
+        alone, duration_ns=TOGETHER_S * NS_PER_S, warmup_ns=WARMUP_TOGETHER_S * NS_PER_S
+    )
+    lossy = tuple(
+        SimulatedCase(f"loss {ppm} ppm", replace(alone, loss_ppm=ppm), (OWN,)) for ppm in LOSSES_PPM
+    )
+    return SimulatedPathCases(
+        rate,
+        rtt,
+        SimulatedCase("alone", alone, (OWN,)),
+        lossy,
+        SimulatedCase("pair", together, (OWN, OWN)),
+        SimulatedCase("cubic", together, (OWN, CUBIC)),
+    )
+
+
+RunCase = Callable[[SimulatedCase], Simulation]
+"""Runs a simulation."""
+
+
+@dataclass(frozen=True)
+class ControlBehaviour:
+    """What a control does on one path. Shares and ratios are of 1.
+
+    Attributes:
+        rate_bps: The bottleneck's rate.
+        base_rtt_ns: The base RTT.
+        link_share: Share of the link that one flow alone takes.
+        queue_ms: Mean queueing delay with one flow alone.
+        loss: Share of its segments that one flow alone loses.
+        under_loss: Its throughput with each random loss of LOSSES_PPM, divided by that without.
+        pair_ratio: The smaller throughput of two flows of it, divided by the larger.
+        share_against_cubic: Its share of what it and one CUBIC flow get.
+    """
+
+    rate_bps: int
+    base_rtt_ns: int
+    link_share: float
+    queue_ms: float
+    loss: float
+    under_loss: tuple[float, ...]
+    pair_ratio: float
+    share_against_cubic: float
+
+    @property
+    def sends(self) -> bool:
+        """Whether anything to speak of is sent."""
+        return self.link_share >= SILENT_SHARE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        under = {str(ppm): each for ppm, each in zip(LOSSES_PPM, self.under_loss, strict=True)}
+        return asdict(self) | {"under_loss": under}
+
+
+def behaviour_on(path: SimulatedPathCases, run: RunCase) -> ControlBehaviour:
+    """Simulate a control on a path.
+
+    Args:
+        path: The simulations.
+        run: Runs one.
+    """
+    alone = run(path.alone)
+    mine = alone.flows[0]
+    pair = [flow.throughput_bps for flow in run(path.pair).flows]
+    against = [flow.throughput_bps for flow in run(path.against_cubic).flows]
+    return ControlBehaviour(
+        rate_bps=path.rate.bps,
+        base_rtt_ns=path.base_rtt.ns,
+        link_share=mine.throughput_bps / path.rate.bps,
+        queue_ms=alone.path.mean_queue_bytes * BITS_PER_BYTE / path.rate.bps * 1e3,
+        loss=_ratio(mine.lost, mine.sent),
+        under_loss=tuple(
+            _ratio(run(case).flows[0].throughput_bps, mine.throughput_bps) for case in path.lossy
+        ),
+        pair_ratio=_ratio(min(pair), max(pair)),
+        share_against_cubic=_ratio(against[0], sum(against)),
+    )
+
+
+def require_sending(name: str, found: list[ControlBehaviour]) -> None:
+    """Raise ConfigError for a control that never sends."""
+    if not any(each.sends for each in found):
+        raise ConfigError(
+            f"{name}: never sends: on no simulated path it takes {SILENT_SHARE:.1%} of the link; "
+            "does it set a window (cc_set_cwnd) and, if it paces, a rate (cc_set_rate)?"
+        )
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
 
 
 def _loaded(control: ControlFile) -> tuple[str, bool | None, str]:

@@ -25,8 +25,7 @@ from ..contract.trial import Steadiness
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.process.managed import ManagedProcess
-from ..plan.attempt import Attempt
-from ..plan.flows import drain_ns, generator_config, progress_ns, span_ns
+from ..plan.attempt import Attempt, drain_ns, generator_config, progress_ns, span_ns
 from .lab import quietly
 from .settling import Settling
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..contract.lab_facts import LabFacts
+from ..contract.manifest import LabFacts
 from ..contract.messages import Hello
 from ..contract.testbed import Testbed
 from ..machine.host.session import Session

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..contract.errors import HostError
-from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, TelemetryTotals
-from ..contract.strain import HostStrain
-from ..contract.target import Applied
+from ..contract.target import Applied, LaneProgram, TelemetryPlan
+from ..contract.trial import HostStrain
 from ..machine.host.counters import strain_between
 from ..machine.process.clock import poll
 from ..targets import TelemetryStream

@@ -8,8 +8,7 @@ from ..contract.course import SettledDuration
 from ..contract.messages import SinkProgress
 from ..contract.steadiness import SteadinessRules, Watch
 from ..contract.trial import Kind, Steadiness
-from ..plan.attempt import Attempt
-from ..plan.flows import progress_ns
+from ..plan.attempt import Attempt, progress_ns
 
 
 class Settling:

@@ -1,16 +1,69 @@
-"""One attempt at a planned trial: everything about it that is decided before it runs."""
+"""One attempt at a planned trial: its flows, and what target and flow generators are asked to do.
+
+Everything about it is decided before it runs.
+"""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ..contract.lane import LaneProgram, TelemetryPlan
+from ..contract.course import PROBE_RTT_CYCLE_NS, SettledDuration, most_jitter_ns, planned_start_ns
 from ..contract.plan import PlannedTrial
-from ..contract.scenario import BinnedPostcards, SampledPostcards, Scenario
-from .flows import TrialFlow, flow_table, group_delays, trial_flows
+from ..contract.scenario import BinnedPostcards, FlowGroup, SampledPostcards, Scenario
+from ..contract.shared import (
+    CONTROL_PORT,
+    FIRST_CONTROL_SENDER_PORT,
+    FIRST_SENDER_PORT,
+    SINK_PORT,
+    receiver_address,
+    sender_address,
+)
+from ..contract.target import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
+from ..contract.units import bytes_in_flight
 from .seeds import derive
+
+CONNECT_TIMEOUT_NS = 20 * 10**9
+HOUR_NS = 3600 * 10**9
+DRAIN_MARGIN_NS = 500_000_000
+READ_BYTES = (16_384, 65_536)
+"""Least and most that waits at a sink before a flow is read; in between an eighth of its fair share
+of the BDP: rare enough to cost little, and a small part of any receive window."""
+END_NS = 400_000
+"""Of one flow: a last look at its socket, and its reset; measured 0.13 ms with 5,000 flows."""
+
+
+@dataclass(frozen=True)
+class TrialFlow:
+    """One flow.
+
+    Attributes:
+        index: Its number in the lane, over all groups.
+        group: Index of its flow group.
+        group_name: Name of the group.
+        cc: Requested congestion control.
+        base_rtt_ns: Base RTT of the group.
+        src: Sender's address.
+        dst: Receiver's address.
+        sport: Sender's port.
+        start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
+        process: The iperf3 process that it would belong to.
+    """
+
+    index: int
+    group: int
+    group_name: str
+    cc: str
+    base_rtt_ns: int
+    src: str
+    dst: str
+    sport: int
+    start_ns: int
+    process: int = 0
 
 
 @dataclass(frozen=True)
@@ -89,3 +142,197 @@ def make_attempt(
     seed = derive(scenario.seed, trial.attempt_id(number))
     flows = trial_flows(scenario, trial, seed, lane)
     return Attempt(scenario, trial, number, lane, folder, seed, flows)
+
+
+def trial_flows(
+    scenario: Scenario, trial: PlannedTrial, seed: int, lane: int
+) -> tuple[TrialFlow, ...]:
+    """The flows of a trial on a lane; group by group, strategy by strategy.
+
+    Args:
+        scenario: Says how flows start.
+        trial: Says the mix.
+        seed: The attempt's seed; each flow's jitter has a seed of its own.
+        lane: The lane, for addresses.
+    """
+    kinds = [
+        (mix, cc)
+        for mix in trial.mix
+        for cc in (name for name, count in mix.counts.items() for _ in range(count))
+    ]
+    process_of = processes([(mix.group, cc) for mix, cc in kinds])
+    return tuple(
+        TrialFlow(
+            index=index,
+            group=mix.group,
+            group_name=mix.name,
+            cc=cc,
+            base_rtt_ns=trial.setting.base_rtt_ns[mix.group],
+            src=sender_address(lane, mix.group),
+            dst=receiver_address(lane, mix.group),
+            sport=FIRST_SENDER_PORT + index,
+            start_ns=start_ns(
+                scenario, scenario.flows[mix.group], cc, index, trial.repetition, seed
+            ),
+            process=process_of[index],
+        )
+        for index, (mix, cc) in enumerate(kinds)
+    )
+
+
+def start_ns(
+    scenario: Scenario, group: FlowGroup, strategy: str, index: int, repetition: int, seed: int
+) -> int:
+    """When a flow starts after the common start t0.
+
+    An iperf3 process decides by itself when its flows start: 0.
+
+    Args:
+        scenario: Says how flows start.
+        group: The flow's group.
+        strategy: Its strategy.
+        index: Its number in the trial.
+        repetition: Of the trial.
+        seed: The attempt's; each flow's jitter has a seed of its own.
+    """
+    if scenario.start == "iperf3":
+        return 0
+    settles = isinstance(scenario.duration, SettledDuration)
+    most = most_jitter_ns(scenario.start, scenario.start_jitter, settles, repetition)
+    jitter = random.Random(derive(seed, "start", index)).randint(0, most)  # noqa: S311 - no secret
+    return group.start_offset.ns + planned_start_ns(scenario.start, strategy, index) + jitter
+
+
+def processes(flows: Sequence[tuple[int, str]]) -> list[int]:
+    """The iperf3 process of each flow: one for each strategy and group, in order of appearance.
+
+    Args:
+        flows: Group and strategy of each flow.
+    """
+    numbers: dict[tuple[int, str], int] = {}
+    return [numbers.setdefault(flow, len(numbers)) for flow in flows]
+
+
+def flow_table(flows: tuple[TrialFlow, ...], first: int) -> tuple[FlowEntry, ...]:
+    """Flow table entries; ids count from the lane's first one."""
+    return tuple(
+        FlowEntry(flow=first + f.index, src=f.src, dst=f.dst, sport=f.sport, dport=SINK_PORT)
+        for f in flows
+    )
+
+
+def group_delays(scenario: Scenario, trial: PlannedTrial, seed: int) -> tuple[GroupDelay, ...]:
+    """The delay line of each group: the base RTT split over both directions, random loss."""
+    swept = trial.setting.random_loss_ppb
+    return tuple(
+        GroupDelay(
+            forward_ns=rtt // 2,
+            reverse_ns=rtt - rtt // 2,
+            loss_ppb=group.random_loss.ppb if swept is None else swept,
+            seed=derive(seed, "loss", index),
+        )
+        for index, (rtt, group) in enumerate(
+            zip(trial.setting.base_rtt_ns, scenario.flows, strict=True)
+        )
+    )
+
+
+def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
+    """Configuration file of nashbed-flows.
+
+    Args:
+        role: `sender` or `sink`.
+        attempt: Flows, lane, duration and where the binary files go.
+    """
+    scenario = attempt.scenario
+    return {
+        "role": role,
+        "lane": attempt.lane,
+        "t0_ns": None,
+        "duration_ns": scenario.longest.ns,
+        "span_ns": span_ns(scenario, attempt.trial),
+        "sample_ns": scenario.telemetry.tcp_info.ns,
+        "interval_ns": scenario.telemetry.goodput.ns,
+        "drain_ns": drain_ns(attempt.trial),
+        "read_bytes": read_bytes(attempt.trial),
+        "read_interval_ns": scenario.hosts.read_interval.ns,
+        "progress_ns": progress_ns(scenario, attempt.trial),
+        "connect_timeout_ns": connect_timeout_ns(scenario, attempt.trial),
+        "out": str(attempt.folder),
+        "controls": _controls(attempt) if scenario.start == "iperf3" else [],
+        "flows": [_generator_flow(flow) for flow in attempt.flows],
+    }
+
+
+def _generator_flow(flow: TrialFlow) -> dict[str, Any]:
+    return {
+        "flow": flow.index,
+        "group": flow.group,
+        "cc": flow.cc,
+        "src": flow.src,
+        "sport": flow.sport,
+        "dst": flow.dst,
+        "dport": SINK_PORT,
+        "start_ns": flow.start_ns,
+        "process": flow.process,
+    }
+
+
+def _controls(attempt: Attempt) -> list[dict[str, Any]]:
+    """The control connection of each iperf3 process, between the hosts of its flows."""
+    first_flows = {flow.process: flow for flow in reversed(attempt.flows)}
+    return [
+        {
+            "src": first_flows[process].src,
+            "sport": FIRST_CONTROL_SENDER_PORT + process,
+            "dst": first_flows[process].dst,
+            "dport": CONTROL_PORT,
+        }
+        for process in sorted(first_flows)
+    ]
+
+
+def drain_ns(trial: PlannedTrial) -> int:
+    """How long after the senders' end the last byte may reach a sink: queue, RTT, margin.
+
+    Flows are ended one after the other: thousands of them take the sender a while.
+    """
+    setting = trial.setting
+    queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    return queue_ns + 2 * max(setting.base_rtt_ns) + DRAIN_MARGIN_NS + flows * END_NS
+
+
+def read_bytes(trial: PlannedTrial) -> int:
+    """How much of a flow waits at a sink before it is read."""
+    setting = trial.setting
+    flows = sum(sum(group.counts.values()) for group in trial.mix)
+    share = bytes_in_flight(setting.rate_bps, min(setting.base_rtt_ns)) // flows
+    least, most = READ_BYTES
+    return min(most, max(least, share // 8))
+
+
+def connect_timeout_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """How long connecting may take: with iperf3 every stream may have to wait for a full queue."""
+    if scenario.start != "iperf3":
+        return CONNECT_TIMEOUT_NS
+    setting = trial.setting
+    queue_ns = setting.buffer_bytes * 8 * 10**9 // setting.rate_bps
+    a_stream_ns = max(setting.base_rtt_ns) + queue_ns
+    return min(HOUR_NS, CONNECT_TIMEOUT_NS + scenario.total_flows * a_stream_ns)
+
+
+def span_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """The most that can pass from t0 to the end of the last flow."""
+    late_ns = connect_timeout_ns(scenario, trial) if scenario.start == "iperf3" else 0
+    return scenario.longest.ns + late_ns
+
+
+def probe_rtt_cycle_ns(trial: PlannedTrial) -> int:
+    """From one ProbeRTT phase to the next: the phase itself lasts a round trip longer."""
+    return PROBE_RTT_CYCLE_NS + max(trial.setting.base_rtt_ns)
+
+
+def progress_ns(scenario: Scenario, trial: PlannedTrial) -> int:
+    """How often a sink tells what has arrived; 0: never. Whole ProbeRTT cycles are compared."""
+    return probe_rtt_cycle_ns(trial) if isinstance(scenario.duration, SettledDuration) else 0

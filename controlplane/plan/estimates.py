@@ -1,17 +1,17 @@
-"""How long trials take and how much disk they need, before any of them has run."""
+"""What trials take: time, disk, and of a testbed's rate and memory, before any of them has run."""
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
-from ..contract.plan import PlannedTrial
+from ..contract.plan import Plan, PlannedTrial
 from ..contract.scenario import BinnedPostcards, SampledPostcards, Scenario
+from ..contract.testbed import SMALL_PAGE_BYTES, Testbed
 from ..contract.trial import Setting
-from ..contract.units import PACKET_BYTES, bytes_in_flight
-from .resources import NO_RESOURCES, Resources, demand_of
-from .trial_time import TrialTime
+from ..contract.units import PACKET_BYTES, Duration, bytes_in_flight
 
 RAW_BYTES_PER_PACKET = 40
 TABLE_BYTES_PER_PACKET = 24
@@ -23,6 +23,160 @@ FIXED_BYTES = 100_000
 """Of a trial's record and the small tables."""
 PACKETS_PER_FULL_PACKET = 1.25
 """Packets for each full-sized packet of the rate: drops and short packets are extra."""
+UNLIMITED = 2**62
+LEAST_GUEST_PACKETS = 8192
+"""Packet buffers of a guest whose queue and delay lines hold next to nothing."""
+GUEST_BASE_BYTES = 110 * 10**6
+"""What a guest takes whatever it carries: its kernel, its programs, and the data plane's tables;
+measured: 72 MB, and 0.3 MB for each flow."""
+GUEST_WINDOW_COPIES = 4
+"""What is in flight is in the senders' buffers, and what waits for it at the receivers, with the
+kernel's own overhead; measured: 0.6 (85 MB in flight) to 4.2 (15 MB)."""
+REAL_OVERHEAD_S = 3.0
+"""Wall-clock seconds of a trial besides its duration: connecting, draining, converting."""
+# In virtual time, on one core (`nashbed bench virtual`, 10 to 100 flows, 50 Mbit/s to 1 Gbit/s).
+BOOT_S = 0.8
+"""Starting and ending the guest and its processes, converting and sealing."""
+IDLE_S = 0.04
+"""Of each virtual second, whatever happens in it."""
+PACKET_S = 8.5e-6
+"""Of each packet through the bottleneck, with its ACK and its postcard."""
+FLOW_S = 1.1e-3
+"""Of each flow in each virtual second: its timers, and sampling its state."""
+
+
+TrialTime = Callable[[Setting], float]
+"""Wall-clock seconds of a trial at a setting."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a testbed has, or a trial takes.
+
+    Attributes:
+        rate_bps: Sum of bottleneck rates.
+        packets: Packets in queues and delay lines.
+        memory_bytes: Memory of guests, where each trial has a machine of its own.
+    """
+
+    rate_bps: int
+    packets: int
+    memory_bytes: int = UNLIMITED
+
+    def covers(self, demand: Resources) -> bool:
+        """Whether this is enough for a demand."""
+        return (
+            demand.rate_bps <= self.rate_bps
+            and demand.packets <= self.packets
+            and demand.memory_bytes <= self.memory_bytes
+        )
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.rate_bps + other.rate_bps,
+            self.packets + other.packets,
+            self.memory_bytes + other.memory_bytes,
+        )
+
+    def __sub__(self, other: Resources) -> Resources:
+        return Resources(
+            self.rate_bps - other.rate_bps,
+            self.packets - other.packets,
+            self.memory_bytes - other.memory_bytes,
+        )
+
+
+NO_RESOURCES = Resources(0, 0, 0)
+
+
+UNLIMITED_RESOURCES = Resources(UNLIMITED, UNLIMITED)
+"""Where lanes share nothing: what one takes is not missing elsewhere."""
+
+
+def resources_of(testbed: Testbed, plan: Plan | None = None) -> Resources:
+    """What a testbed has; with a plan, the capacity that the plan was made for."""
+    if plan is not None and plan.isolated:
+        return UNLIMITED_RESOURCES
+    capacity = plan.capacity if plan is not None and plan.capacity else testbed.capacity
+    return Resources(capacity.rate.bps, testbed.dataplane.queue_packets)
+
+
+def demand_of(setting: Setting) -> Resources:
+    """What a trial takes."""
+    return Resources(setting.rate_bps, held_packets(setting), guest_takes_bytes(setting))
+
+
+def held_packets(setting: Setting) -> int:
+    """Packets that a lane's queue and delay lines may hold: data, and an ACK for each."""
+    return 2 * setting.largest_window_bytes // PACKET_BYTES + 64
+
+
+def guest_packets(held_bytes: int) -> int:
+    """Packet buffers of a guest: twice the full-sized packets that are held, and an ACK for each.
+
+    Args:
+        held_bytes: What queue and delay lines hold at most.
+    """
+    return max(LEAST_GUEST_PACKETS, 2 * 2 * held_bytes // PACKET_BYTES)
+
+
+def guest_takes_bytes(setting: Setting) -> int:
+    """The most memory that a guest is expected to take of this machine for a trial."""
+    window_bytes = setting.largest_window_bytes
+    buffers = guest_packets(window_bytes) * SMALL_PAGE_BYTES
+    return GUEST_BASE_BYTES + buffers + GUEST_WINDOW_COPIES * window_bytes
+
+
+def trial_time(virtual_time: bool, trial_ns: int, flows: int) -> TrialTime:
+    """How long the trials of a plan take.
+
+    Args:
+        virtual_time: Whether they are computed as fast as that goes.
+        trial_ns: Length of each.
+        flows: Flows of each.
+    """
+
+    def takes(setting: Setting) -> float:
+        if virtual_time:
+            return virtual_seconds(trial_ns, setting.rate_bps, flows)
+        return real_seconds(trial_ns)
+
+    return takes
+
+
+def planned_time(plan: Plan) -> TrialTime:
+    """How long the trials of a plan take."""
+    return trial_time(plan.virtual_time, plan.trial_ns, plan.flows_per_trial)
+
+
+def real_seconds(trial_ns: int) -> float:
+    """Wall-clock seconds of a trial in real time.
+
+    Args:
+        trial_ns: Length of the trial.
+    """
+    return Duration(trial_ns).seconds + REAL_OVERHEAD_S
+
+
+def virtual_seconds(trial_ns: int, rate_bps: int, flows: int) -> float:
+    """Wall-clock seconds of a trial in virtual time, on one core.
+
+    Args:
+        trial_ns: Length of the trial.
+        rate_bps: Rate of its bottleneck, which is taken to be busy.
+        flows: Its flows.
+    """
+    packets = rate_bps / (8 * PACKET_BYTES)
+    a_second = IDLE_S + packets * PACKET_S + flows * FLOW_S
+    return BOOT_S + Duration(trial_ns).seconds * a_second
+
+
+def speed_ups(plan: Plan) -> tuple[float, float]:
+    """How many times faster than the clock a trial is computed: the slowest and the fastest."""
+    takes = planned_time(plan)
+    seconds = Duration(plan.trial_ns).seconds
+    ratios = [seconds / takes(trial.setting) for trial in plan.trials]
+    return min(ratios), max(ratios)
 
 
 def estimate_seconds(

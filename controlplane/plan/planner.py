@@ -13,18 +13,20 @@ from ..contract.testbed import Testbed
 from ..contract.trial import Mix, Setting
 from ..contract.units import Rate, Size
 from .estimates import (
+    UNLIMITED,
+    UNLIMITED_RESOURCES,
     estimate_seconds,
+    held_packets,
     mean_seconds,
     most_at_once,
     raw_bytes,
+    resources_of,
     trial_table_bytes,
+    trial_time,
     trials_at_once,
 )
-from .mixes import mix_label, scenario_mixes
-from .resources import UNLIMITED, UNLIMITED_RESOURCES, held_packets, resources_of
 from .seeds import derive
-from .settings import scenario_settings
-from .trial_time import trial_time
+from .sweep import mix_label, scenario_mixes, scenario_settings
 
 Resolve = Callable[[BottleneckProgram], Applied]
 """Says what the target would really do."""

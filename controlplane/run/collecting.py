@@ -17,21 +17,28 @@ from ..contract.steadiness import (
 )
 from ..contract.trial import Steadiness
 from ..machine.host.cores import lower_priority
-from ..plan.attempt import Attempt
-from ..plan.flows import probe_rtt_cycle_ns
-from ..store.bins import BinBatch, read_bins, write_bins
-from ..store.counters import write_counters
-from ..store.disturbances import (
+from ..plan.attempt import Attempt, probe_rtt_cycle_ns
+from ..store.postcards import (
+    BinBatch,
+    PostcardBatch,
+    read_bins,
+    read_postcards,
+    write_bins,
+    write_postcards,
+)
+from ..store.raw_files import LaneClock
+from ..store.tables import (
     read_disturbances,
+    read_flow_samples,
+    read_goodput,
     read_pauses,
+    write_counters,
     write_disturbances,
+    write_flow_samples,
+    write_flows,
+    write_goodput,
     write_pauses,
 )
-from ..store.flow_samples import read_flow_samples, write_flow_samples
-from ..store.flows import write_flows
-from ..store.goodput import read_goodput, write_goodput
-from ..store.postcards import PostcardBatch, read_postcards, write_postcards
-from ..store.raw_files import LaneClock
 from ..validity.measurement import Evidence, TrialMeasurement
 
 SETTLED_WITHIN = 0.03

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..contract.testbed import MIB
 from ..contract.trial import Setting
 from ..machine.guest.memory import MemoryRoom, memory_room
-from ..plan.resources import guest_takes_bytes
+from ..plan.estimates import guest_takes_bytes
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from ..config import Loaded
 from ..contract.certificate import Standing
 from ..contract.errors import ConfigError, HostError
-from ..contract.lab_facts import LabFacts
-from ..contract.manifest import ControlFacts, GuestKernelFacts, Manifest, TestbedFacts
+from ..contract.manifest import ControlFacts, GuestKernelFacts, LabFacts, Manifest, TestbedFacts
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed

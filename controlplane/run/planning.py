@@ -12,8 +12,8 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import MIB, Testbed
 from ..machine.guest.memory import MemoryRoom, memory_room
 from ..machine.kernels.cache import find_kernel
+from ..plan.estimates import UNLIMITED, guest_takes_bytes
 from ..plan.planner import ExpectedRounds, make_plan
-from ..plan.resources import UNLIMITED, guest_takes_bytes
 from ..targets.registry import capabilities_of, preview, resolve
 from .controls import controls_of, require_strategies
 from .standing import EACH_SEAT, standing, with_capacity, with_seats

@@ -9,13 +9,9 @@ from ..contract.trial import Steadiness, TrialRecord
 from ..machine.host.cores import lower_priority
 from ..machine.log import LOG
 from ..store.digests import digest_trial
-from ..validity.course import spans
-from ..validity.disturbance import disturbance_of
+from ..validity.findings import disturbance_of, marks_of, repeated_payload, window_limited
 from ..validity.gates import judge
-from ..validity.marks import marks_of
-from ..validity.measurement import TrialMeasurement
-from ..validity.repaired_loss import repeated_payload
-from ..validity.window_limited import window_limited
+from ..validity.measurement import TrialMeasurement, spans
 
 
 def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> TrialRecord:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..contract.plan import Plan
 from ..contract.trial import TrialRecord
-from ..store.trial_comparison import RepeatedTrial, compare_trials
+from ..store.comparison import RepeatedTrial, compare_trials
 from .work import Job
 
 MOST_FAILURES = 3

@@ -13,12 +13,12 @@ from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
 from ..machine.host.programs import run_dataplane
 from ..machine.paths import REPLAY, built, spec
-from ..plan.settings import scenario_settings
-from ..store.counters import write_counters
+from ..plan.sweep import scenario_settings
 from ..store.errors import disk_errors
 from ..store.postcards import read_postcards, write_postcards
 from ..store.raw_files import LaneClock
 from ..store.staging import whole_folder
+from ..store.tables import write_counters
 from ..targets.dpdk import replay_config
 
 RAW = CONSTANTS.postcards_file

@@ -10,7 +10,7 @@ from ..contract.errors import Interrupted
 from ..contract.trial import TrialRecord
 from ..machine.guest.memory import MEMORY_PAUSE_S, MemoryRoom
 from ..machine.log import LOG
-from ..plan.resources import (
+from ..plan.estimates import (
     NO_RESOURCES,
     UNLIMITED_RESOURCES,
     Resources,

@@ -14,7 +14,7 @@ from ..lane.labs import Labs, opened_labs
 from ..machine.host.session import MakeSession, SessionRequest
 from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
-from ..plan.resources import resources_of
+from ..plan.estimates import resources_of
 from .active_run import ActiveRun
 from .controls import with_objects
 from .guest_memory import GuestMemory

@@ -15,12 +15,10 @@ from ..lane.lab import Lab
 from ..lane.programmed import ProgrammedLane, programmed
 from ..machine.host.layout import Side
 from ..machine.process.clock import utc_now
-from ..plan.attempt import Attempt
-from ..plan.flows import drain_ns
+from ..plan.attempt import Attempt, drain_ns
 from ..store.errors import disk_errors
 from ..store.run_directory import RunDirectory
-from ..validity.course import measured_window
-from ..validity.measurement import Evidence, TrialMeasurement
+from ..validity.measurement import Evidence, TrialMeasurement, measured_window
 from .collecting import collect
 from .record import make_record
 from .steps import OnStep, Steps, TrialStep

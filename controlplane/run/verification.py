@@ -14,13 +14,13 @@ from ..contract.manifest import Manifest
 from ..contract.plan import Plan
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
-from ..store.trial_comparison import (
+from ..store.comparison import (
     Difference,
     RepeatedTrial,
     digests_of,
     environment_differences,
 )
+from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
 from .controls import keep_controls, kept_controls

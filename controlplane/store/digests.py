@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..contract.trial import TrialDigests
-from .errors import TRIAL_REMEDY, damaged
-from .linked_files import check_links
+from .errors import TRIAL_REMEDY, check_links, damaged
 from .parquet import BATCH_ROWS
 from .tables import TABLES
 

@@ -14,6 +14,10 @@ from ..contract.errors import ConfigError, HostError, NashbedError
 
 TRIAL_REMEDY = "the trial is left out; delete its directory and run `nashbed resume`"
 """What to do about a sealed trial that cannot be read."""
+REMEDY = (
+    "large tables of runs on a cluster stay in its shared folder: mount that at the same place, or "
+    "copy the run with `cp -rL` where it is seen"
+)
 
 
 class RunError(ConfigError):
@@ -71,3 +75,22 @@ def _first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}" if where else str(first["msg"])
+
+
+def check_links(folder: Path) -> None:
+    """Raise RunError when a file of a trial is a link to what is not seen here.
+
+    Args:
+        folder: The trial's folder.
+    """
+    for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if path.is_symlink() and not _seen(path):
+            raise damaged(path, f"is kept as {path.readlink()}, which is not seen here", REMEDY)
+
+
+def _seen(path: Path) -> bool:
+    """Whether a link leads to a file; a network folder that fails to answer has none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False

@@ -10,8 +10,7 @@ import polars as pl
 
 from ..contract.trial import Setting, TrialRecord
 from .documents import read_document
-from .errors import TRIAL_REMEDY, damaged
-from .linked_files import check_links
+from .errors import TRIAL_REMEDY, check_links, damaged
 from .parquet import BATCH_ROWS, Arrays, check_table, read_columns, stream_columns
 from .tables import LATER, TABLES
 

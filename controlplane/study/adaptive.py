@@ -14,8 +14,7 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
 from ..machine.host.cores import lower_priority
-from ..plan.estimates import trials_at_once
-from ..plan.resources import resources_of
+from ..plan.estimates import resources_of, trials_at_once
 
 if TYPE_CHECKING:
     from nashbed.analysis.campaign.campaign import Campaign

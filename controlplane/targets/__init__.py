@@ -1,8 +1,7 @@
 """Targets: a few operations, intent in, truth out; which one, the testbed says."""
 
-from .base import Target, TelemetryStream
+from .base import Switch, SwitchRegisters, Target, TelemetryStream
 from .registry import artefact_of, capabilities_of, make_target, preview, resolve
-from .switch import Switch, SwitchRegisters
 
 __all__ = [
     "Switch",

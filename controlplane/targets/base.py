@@ -1,13 +1,27 @@
-"""What every target does: a few operations, and nothing that a target may silently skip."""
+"""What every target and every switch does, and what they need of the machine.
+
+A target has a few operations, and nothing that it may silently skip.
+"""
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
-from ..contract.lane import LaneProgram, TelemetryPlan
-from ..contract.messages import Counters, DisturbanceTotals, Hello, TelemetryTotals
-from ..contract.target import Applied, Capabilities
+from ..contract.messages import (
+    Counters,
+    DisturbanceTotals,
+    FlowRegisters,
+    Hello,
+    QueueState,
+    SwitchHello,
+    TelemetryTotals,
+)
+from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 
 
 class TelemetryStream(ABC):
@@ -63,3 +77,146 @@ class Target(ABC):
     @abstractmethod
     def close(self) -> None:
         """Bring the target down. Safe to call twice, and after a failed load."""
+
+
+@dataclass(frozen=True)
+class SwitchRegisters:
+    """What a switch counted.
+
+    Attributes:
+        flows: Registers of the lane's flows.
+        queue_packets: Packets in the lane's queue now; 0 means that it has drained.
+        queue: What else it knows of the queue, for the trial's record.
+        unshaped: Packets by the reason why they bypassed the lanes' queues
+            (`reverse_packets`, `unknown_packets`, `malformed_packets`); names with
+            `malformed`, `drop`, `err` and the like count as losses, see lane/losses.py.
+        losses: Everything else that it lost, telemetry included: each is a loss.
+    """
+
+    flows: FlowRegisters
+    queue_packets: int
+    queue: QueueState = field(default_factory=QueueState)
+    unshaped: dict[str, int] = field(default_factory=dict)
+    losses: dict[str, int] = field(default_factory=dict)
+
+
+class Switch(ABC):
+    """A programmable switch with lanes side by side. Safe between threads.
+
+    Delay lines and the collector of postcards are the hosts' (`with_hosts.py` puts both
+    together to a Target). Every operation raises TargetError when the switch refuses or
+    cannot do it.
+
+    Its postcards arrive at the data plane's `telemetry` port (layout: p4src/README.md). Their
+    times are on the switch clock: enqueue is the arrival at the queue, dequeue the end of
+    serialisation.
+    """
+
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What the switch can do; needs no running switch."""
+
+    @abstractmethod
+    def load(self, artefact: Path) -> SwitchHello:
+        """Bring the switch up with a compiled program; returns what it says about itself."""
+
+    @abstractmethod
+    def program(self, lane: LaneProgram) -> Applied:
+        """Set rate, limit and flow entries of a lane; the hosts keep its delay lines.
+
+        Returns:
+            What the switch really does.
+        """
+
+    def correct(self, lane: int, plan: TelemetryPlan) -> None:  # noqa: B027 - most have nothing to do
+        """Correct a lane's raw postcards, once all are written, by what only all of them show."""
+
+    @abstractmethod
+    def read_registers(self, lane: int, first_flow: int, flows: int) -> SwitchRegisters:
+        """Read a lane's registers and what all lanes share."""
+
+    @abstractmethod
+    def reset(self, lane: int, first_flow: int, flows: int) -> None:
+        """Remove the lane's flow entries, zero its registers, forget what it has queued."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Bring the switch down, or leave it as it was found.
+
+        Safe to call twice, and after a failed load.
+        """
+
+
+class TargetProcess(Protocol):
+    """A running program of the target, as much of it as an adapter needs."""
+
+    def poll(self) -> int | None:
+        """Exit code, or None while it runs."""
+
+    def wait_event(self, event: str, timeout_s: float) -> dict[str, Any]:
+        """Wait for a JSON line on its standard output."""
+
+    def wait_exit(self, timeout_s: float) -> int:
+        """Wait for its end."""
+
+    def stop(self) -> None:
+        """End it."""
+
+    def failure(self, problem: str) -> Exception:
+        """An error that quotes its last words."""
+
+
+class DataPlaneSite(Protocol):
+    """Where the data plane runs, and how it is connected."""
+
+    @property
+    def scratch(self) -> Path:
+        """Where its configuration file and control socket go."""
+
+    def ports(self) -> dict[str, dict[str, Any]]:
+        """Its ports, as its configuration file has them."""
+
+
+class DataPlaneHost(DataPlaneSite, Protocol):
+    """The machine that the data plane runs on."""
+
+    def start_dataplane(self, config: Path) -> TargetProcess:
+        """Start it with a configuration file."""
+
+
+class GuestHost(DataPlaneSite, Protocol):
+    """The machine that boots guests, one at a time, each with the data plane inside."""
+
+    def boot(self, config: Path, seed: int, kernel: str) -> TargetProcess:
+        """End the guest before, boot another one; it serves its control socket on return.
+
+        Args:
+            config: The data plane's configuration file.
+            seed: Of everything random in the guest.
+            kernel: Which kernel, by the beginning of its release; empty: the testbed's.
+        """
+
+
+class SwitchHost(Protocol):
+    """The machine that a switch program runs on."""
+
+    @property
+    def scratch(self) -> Path:
+        """Where generated files may go."""
+
+    def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> TargetProcess:
+        """Start the testbed's switch program with a compiled program.
+
+        Its ports are 0 (from the data plane), 1 (to the receivers) and 2 (postcards).
+
+        Args:
+            artefact: The compiled program.
+            options: Options of the switch's own target, after `--`.
+        """
+
+    def connect_switch(self, timeout_s: float) -> socket.socket:
+        """A TCP connection to the switch program's control port, as soon as it answers."""
+
+
+class TargetHost(DataPlaneHost, SwitchHost, Protocol):
+    """A machine for either."""

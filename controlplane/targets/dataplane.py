@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..contract.errors import TargetError
-from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import (
     BottleneckCounters,
     Counters,
@@ -25,12 +24,11 @@ from ..contract.messages import (
     read_message,
 )
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied
+from ..contract.target import Applied, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
 from ..machine.process.clock import poll
 from ..machine.process.control_client import ControlClient
-from .base import TelemetryStream
-from .host import DataPlaneHost, DataPlaneSite, TargetProcess
+from .base import DataPlaneHost, DataPlaneSite, TargetProcess, TelemetryStream
 
 READY_TIMEOUT_S = 60.0
 WRITTEN_TIMEOUT_S = 120.0

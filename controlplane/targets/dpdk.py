@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, Done, Hello
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, BottleneckProgram, Capabilities
+from ..contract.target import Applied, BottleneckProgram, Capabilities, LaneProgram, TelemetryPlan
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
-from .base import Target, TelemetryStream
+from .base import DataPlaneHost, Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config, launcher
-from .host import DataPlaneHost
 
 MIN_REPLAY_PACKETS = 8192
 MAX_REPLAY_PACKETS = 2**20

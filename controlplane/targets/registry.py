@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ..contract.errors import ConfigError
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
-from .base import Target
-from .host import TargetHost
+from .base import Target, TargetHost
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import TypeGuard
 
 from ..contract.errors import InternalError, TargetError
-from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import Counters, DisturbanceTotals, Hello
 from ..contract.shared import CONSTANTS
-from ..contract.target import Applied, Capabilities, TimeBounds
+from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan, TimeBounds
 from ..contract.testbed import (
     BASE_MEMORY_BYTES,
     MAX_LANES,
@@ -23,10 +22,9 @@ from ..contract.testbed import (
     DataPlane,
 )
 from ..contract.units import Size, bytes_in_flight
-from ..plan.resources import guest_packets
-from .base import Target, TelemetryStream
+from ..plan.estimates import guest_packets
+from .base import DataPlaneSite, GuestHost, Target, TargetHost, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config
-from .host import DataPlaneSite, GuestHost, TargetHost
 
 TCP = 6
 MAX_BUFFER_BYTES = 512 * MIB

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..contract.lane import LaneProgram, TelemetryPlan
 from ..contract.messages import (
     Counters,
     DelayCounters,
@@ -22,12 +21,10 @@ from ..contract.messages import (
     TelemetryTotals,
     read_message,
 )
-from ..contract.target import Applied, Capabilities
+from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
-from .base import Target, TelemetryStream
+from .base import DataPlaneHost, Switch, SwitchRegisters, Target, TelemetryStream
 from .dataplane import RunningDataPlane, dataplane_config, launcher
-from .host import DataPlaneHost
-from .switch import Switch, SwitchRegisters
 
 LAST_POSTCARDS_S = 2.0
 """How long the last postcards may take from the switch to the collector."""

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from ..contract.messages import FlowRegisters
 from ..contract.trial import Gate, Kind
-from .course import spans
-from .disturbance import round_trip_ns
-from .measurement import TrialMeasurement
+from .findings import repeated_payload, round_trip_ns
+from .measurement import TrialMeasurement, spans
 from .postcard_evidence import PostcardEvidence
-from .repaired_loss import no_repaired_loss
 
 MIN_HEADER_BYTES = 54
 MAX_HEADER_BYTES = 14 + 60 + 60
@@ -47,6 +45,27 @@ def no_other_loss(trial: TrialMeasurement) -> Gate:
     total = sum(lost.values())
     detail = _listed([f"{name} {count}" for name, count in lost.items()]) or "none lost"
     return _gate("no_other_loss", total == 0, total, 0, "packets", detail)
+
+
+def no_repaired_loss(trial: TrialMeasurement) -> Gate:
+    """Nothing was sent again because it was lost before or behind the bottleneck.
+
+    Copies that were sent without need are none of it: they come sooner than the news could.
+    """
+    flows = repeated_payload(trial)
+    if flows is None:
+        return _unknown("no_repaired_loss", "flows", "needs all postcards")
+    if trial.counters.lane.random_loss_packets:
+        return _unknown("no_repaired_loss", "flows", "the scenario has packets lost at random")
+    wrong = [flow for flow in flows if flow.late or flow.missing_bytes]
+    detail = "; ".join(
+        f"flow {flow.flow}: {flow.late} packets lost behind the bottleneck, "
+        f"{flow.missing_bytes} bytes before it"
+        for flow in wrong[:3]
+    )
+    packets = sum(flow.packets for flow in flows)
+    detail = detail or f"{packets} packets sent again without need"
+    return _gate("no_repaired_loss", not wrong, len(wrong), 0, "flows", detail)
 
 
 def postcards_complete(trial: TrialMeasurement) -> Gate:
@@ -330,7 +349,7 @@ def sampling(trial: TrialMeasurement) -> Gate:
     """The flow generator sampled TCP's state when it was due, where times are exact.
 
     In real time a sample that is missing is a gap in a table and changes no throughput: the trial
-    is marked instead (`validity/marks.py`).
+    is marked instead (`validity/findings.py`).
     """
     timer, bounds = trial.sender.lateness, trial.capabilities.time_bounds
     late, missed, due = timer.mean_ns, timer.missed, timer.count

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram
 from nashbed.controlplane.contract.records import POSTCARD
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
 from nashbed.controlplane.targets.bmv2 import Bmv2Switch
 from nashbed.controlplane.targets.bmv2 import program as p4
 from numpy.typing import NDArray

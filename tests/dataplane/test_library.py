@@ -15,10 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram
 from nashbed.controlplane.contract.messages import Hello, read_message
 from nashbed.controlplane.contract.records import POSTCARD
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import (
+    BottleneckProgram,
+    FlowEntry,
+    GroupDelay,
+    LaneProgram,
+    Limit,
+)
 from nashbed.controlplane.targets.dataplane import dataplane_config
 from nashbed.controlplane.targets.virtual import guest_dataplane
 from tests.conformance.packets import tcp, tcp_key

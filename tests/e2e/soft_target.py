@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.messages import FlowRegisters, SwitchHello
-from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Capabilities
+from nashbed.controlplane.contract.target import (
+    Applied,
+    BottleneckProgram,
+    Capabilities,
+    LaneProgram,
+)
 from nashbed.controlplane.targets import Switch, SwitchRegisters
+from nashbed.controlplane.targets.base import SwitchHost, TargetProcess
 from nashbed.controlplane.targets.dpdk import dpdk_resolve
-from nashbed.controlplane.targets.host import SwitchHost, TargetProcess
 
 PROGRAM = Path(__file__).resolve().parents[1] / "fakes" / "soft_switch.py"
 

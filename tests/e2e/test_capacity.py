@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.calibrate.capacity import Capacities, Lanes, measure_lanes
+from nashbed.controlplane.calibrate.capacity import Capacities, measure_lanes
+from nashbed.controlplane.calibrate.level import Lanes
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.units import Rate
 from tests.e2e.conftest import STATE, TESTBEDS, WIDE_GATES

@@ -11,8 +11,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import (
+    BottleneckProgram,
+    FlowEntry,
+    GroupDelay,
+    LaneProgram,
+    Limit,
+)
 from nashbed.controlplane.lane.lab import Lab, open_lab
 from nashbed.controlplane.machine.host.local_session import LocalSession
 from nashbed.controlplane.machine.host.session import SessionRequest

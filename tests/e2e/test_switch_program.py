@@ -20,8 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import NashbedError, TargetError
-from nashbed.controlplane.contract.lane import LaneProgram
-from nashbed.controlplane.contract.target import Applied
+from nashbed.controlplane.contract.target import Applied, LaneProgram
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.local_session import LocalSession
 from nashbed.controlplane.machine.host.session import SessionRequest
@@ -31,7 +30,7 @@ from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.study import adaptive
 from nashbed.controlplane.targets import registry
-from nashbed.controlplane.targets.host import TargetHost
+from nashbed.controlplane.targets.base import TargetHost
 from nashbed.controlplane.targets.with_hosts import SwitchWithHosts
 from tests.e2e.conftest import SCENARIO, USUAL, WIDE_GATES, leftovers
 from tests.e2e.soft_target import PROGRAM, SoftSwitch

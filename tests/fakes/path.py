@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from nashbed.controlplane.contract.addresses import FIRST_SENDER_PORT
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.lane import LaneProgram, TelemetryPlan
 from nashbed.controlplane.contract.messages import (
     Counters,
     DepartureLateness,
@@ -25,8 +23,8 @@ from nashbed.controlplane.contract.messages import (
     TelemetryTotals,
 )
 from nashbed.controlplane.contract.records import POSTCARD, PROBE_ECHO, PROBE_SCHEDULE, PROBED, SEEN
-from nashbed.controlplane.contract.shared import FLOW_REGISTERS
-from nashbed.controlplane.contract.target import Applied, Capabilities
+from nashbed.controlplane.contract.shared import FIRST_SENDER_PORT, FLOW_REGISTERS
+from nashbed.controlplane.contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 from nashbed.controlplane.machine.host.layout import Side
 from nashbed.controlplane.machine.host.session import PathEnds
 from nashbed.controlplane.machine.process.clock import Clock

@@ -7,9 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.lane import LaneProgram
 from nashbed.controlplane.contract.messages import FlowRegisters, QueueState, SwitchHello
-from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Capabilities
+from nashbed.controlplane.contract.target import (
+    Applied,
+    BottleneckProgram,
+    Capabilities,
+    LaneProgram,
+)
 from nashbed.controlplane.targets import Switch, SwitchRegisters
 from tests.fakes.traffic import registers
 

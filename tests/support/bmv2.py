@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import NashbedError, TargetError
-from nashbed.controlplane.targets.bmv2.bindings import load_bindings
-from nashbed.controlplane.targets.bmv2.runtime import ThriftRuntime
+from nashbed.controlplane.targets.bmv2.runtime import ThriftRuntime, load_bindings
 from tests.support.live import run
 from tests.support.netns import inside
 from tests.support.programs import why_missing

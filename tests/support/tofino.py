@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nashbed.controlplane.contract.switch_tofino import SwitchTofino
+from nashbed.controlplane.contract.testbed import SwitchTofino
 
 ROOT = Path(__file__).resolve().parents[2]
 CHIPS = ("tofino1", "tofino2")

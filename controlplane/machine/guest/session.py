@@ -10,13 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...contract.addresses import (
-    RECEIVERS_NETWORK,
-    SENDERS_NETWORK,
-    receiver_address,
-    sender_address,
-)
 from ...contract.errors import HostError, InternalError, TargetError
+from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
 from ..controls.modules import module_of
 from ..host import preflight, runs
 from ..host.counters import (

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import psutil
 
-from ...contract.capacity import CoreShares
-from ...contract.strain import CoreLoad, HostStrain
+from ...contract.certificate import CoreShares
+from ...contract.trial import CoreLoad, HostStrain
 
 FILES = ("/proc/net/netstat", "/proc/net/snmp")
 SOFTNET = Path("/proc/net/softnet_stat")

@@ -6,13 +6,8 @@ import json
 from collections import Counter
 from typing import Any
 
-from ...contract.addresses import (
-    RECEIVERS_NETWORK,
-    SENDERS_NETWORK,
-    receiver_address,
-    sender_address,
-)
 from ...contract.errors import HostError
+from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
 from ..process import command
 from ..process.clock import poll
 from .counters import FILES

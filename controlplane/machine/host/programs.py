@@ -30,8 +30,7 @@ from ...contract.errors import (
     TargetError,
 )
 from ...contract.messages import EffectiveConfiguration, ErrorEvent, read_message
-from ...contract.switch_bmv2 import SwitchBmv2
-from ...contract.testbed import DataPlane, Testbed
+from ...contract.testbed import DataPlane, SwitchBmv2, Testbed
 from ...store.staging import scratch_folder
 from ..process import command
 from ..process.clock import poll

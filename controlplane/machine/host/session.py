@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...contract.addresses import SENDERS_NETWORK, lane_network
 from ...contract.control import ControlFile
 from ...contract.scenario import Hosts
+from ...contract.shared import SENDERS_NETWORK, lane_network
 from ...contract.testbed import Testbed
 from ..process.clock import Clock
 from ..process.command import Completed

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ...contract.capacity import Stalls
+from ...contract.certificate import Stalls
 from ..process import command
 
 HIGHEST_PRIORITY = -20

@@ -1,10 +1,20 @@
-"""simple_switch's Thrift services, as much of them as is needed. Safe between threads."""
+"""simple_switch's Thrift services, as much of them as is needed, and the client for them.
+
+The client is generated from bmv2's own service description and is of the release that runs; so it
+is imported from where simple_switch is installed, and none is kept here.
+"""
 
 from __future__ import annotations
 
+import importlib
+import shutil
 import socket
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
@@ -13,14 +23,19 @@ from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
-from ...contract.errors import TargetError
-from .bindings import Bindings
+from ...contract.errors import HostError, TargetError
 
 CONTEXT = 0
 """The only one: simple_switch runs one program."""
 TIMEOUT_S = 20.0
-
 Answer = TypeVar("Answer")
+MODULES = (
+    "bm_runtime.standard.Standard",
+    "bm_runtime.standard.ttypes",
+    "sswitch_runtime.SimpleSwitch",
+    "sswitch_runtime.ttypes",
+)
+PACKAGE_FOLDERS = ("lib/python3*/site-packages", "lib/python3*/dist-packages")
 
 
 class Runtime(Protocol):
@@ -167,3 +182,62 @@ class ThriftRuntime:
         codes = getattr(self._types, kind, None) or getattr(self._sswitch_types, kind, None)
         names: dict[int, str] = getattr(codes, "_VALUES_TO_NAMES", {})
         return names.get(getattr(error, "code", 0), repr(error))
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """bmv2's generated modules.
+
+    Attributes:
+        standard: Client of every bmv2 target: tables, registers.
+        standard_types: Its types.
+        sswitch: Client of simple_switch: queues, clone sessions, clock.
+        sswitch_types: Its types.
+    """
+
+    standard: ModuleType
+    standard_types: ModuleType
+    sswitch: ModuleType
+    sswitch_types: ModuleType
+
+
+def load_bindings(program: str) -> Bindings:
+    """Import the client, from PYTHONPATH or from beside simple_switch.
+
+    Args:
+        program: simple_switch: a name on PATH or a path.
+
+    Raises:
+        HostError: It is not there.
+    """
+    for folder in ("", *package_folders(program)):
+        try:
+            return _imported(folder)
+        except ImportError:
+            continue
+    raise HostError(
+        f"bmv2's Python client (bm_runtime, sswitch_runtime) is neither beside {program} nor on "
+        "PYTHONPATH; it comes with bmv2 (package p4lang-bmv2): name its folder in PYTHONPATH"
+    )
+
+
+def package_folders(program: str) -> Iterator[str]:
+    """Folders of Python packages in the prefix that a program is installed in."""
+    place = shutil.which(program)
+    if place is None:
+        return
+    prefix = Path(place).resolve().parents[1]
+    for pattern in PACKAGE_FOLDERS:
+        yield from map(str, sorted(prefix.glob(pattern)))
+
+
+def _imported(folder: str) -> Bindings:
+    """Behind all other folders, so that nothing of ours is replaced by what is in there."""
+    if not folder:
+        return Bindings(*map(importlib.import_module, MODULES))
+    sys.path.append(folder)
+    try:
+        importlib.invalidate_caches()
+        return Bindings(*map(importlib.import_module, MODULES))
+    finally:
+        sys.path.remove(folder)

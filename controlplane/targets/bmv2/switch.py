@@ -1,4 +1,4 @@
-"""simple_switch as a Switch."""
+"""simple_switch as a Switch, and the target that it makes with the hosts."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TypeVar
 
-from ...contract.errors import TargetError
-from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
+import numpy as np
+
+from ...contract.errors import InternalError, TargetError
 from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
-from ...contract.target import Applied, Capabilities
-from ..host import SwitchHost, TargetProcess
-from ..switch import Switch, SwitchRegisters
+from ...contract.records import CLOCK_WRAP_NS, KIND_DEPARTED, POSTCARD, join_u48
+from ...contract.target import Applied, Capabilities, FlowEntry, LaneProgram, TelemetryPlan
+from ...contract.testbed import SwitchBmv2, Testbed
+from ..base import Switch, SwitchHost, SwitchRegisters, Target, TargetHost, TargetProcess
+from ..with_hosts import SwitchWithHosts
 from . import program as p4
-from .bindings import load_bindings
 from .conversion import bmv2_capabilities, bmv2_resolve, pace_of
-from .runtime import Runtime, ThriftRuntime
-from .settle import settle_departures
+from .runtime import Runtime, ThriftRuntime, load_bindings
 
 READY_TIMEOUT_S = 30.0
 DRAIN_TIMEOUT_S = 60.0
@@ -29,7 +30,6 @@ DRAIN_INTERVAL_S = 0.02
 DEPTH_PACKETS = 2**30
 """Beyond reach: what is dropped, P4 drops."""
 CLOCK_READINGS = 20
-
 Answer = TypeVar("Answer")
 Connect = Callable[[socket.socket], Runtime]
 
@@ -168,6 +168,14 @@ class Bmv2Switch(Switch):
             raise
 
 
+def bmv2_target(host: TargetHost, testbed: Testbed) -> Target:
+    """The target on a machine; it comes up with `load`."""
+    if not isinstance(testbed.switch, SwitchBmv2):
+        raise InternalError(f"testbed {testbed.name!r}: its switch is not a bmv2")
+    switch = Bmv2Switch(host, testbed.switch.program)
+    return SwitchWithHosts(switch, host, testbed.dataplane, testbed.stamps_arrivals)
+
+
 def entry_key(entry: FlowEntry) -> tuple[bytes, ...]:
     """The flow table's key: addresses, ports, protocol, as they are on the wire."""
     addresses = (IPv4Address(entry.src).packed, IPv4Address(entry.dst).packed)
@@ -211,3 +219,32 @@ def _wire(value: int, size: int) -> bytes:
 def _require_lane(lane: int) -> None:
     if lane != 0:
         raise TargetError(f"lane {lane}: simple_switch has one bottleneck, lane 0")
+
+
+def settle_departures(path: Path, slot_ns: int) -> int:
+    """Correct departures that the next packet cut short, in a file of one lane's raw postcards.
+
+    simple_switch's threads are late by turns: a packet let go late, and the next on time, are less
+    than a slot apart. P4 then has the first off the link when the second is let go, but its
+    postcard was written before. Only the next postcard shows it.
+
+    Args:
+        path: The file; a record that is cut off at its end is left for its reader to refuse.
+        slot_ns: A packet's time on the link.
+
+    Returns:
+        How many were corrected.
+    """
+    count = path.stat().st_size // POSTCARD.itemsize
+    if count == 0:
+        return 0
+    cards = np.memmap(path, dtype=POSTCARD, mode="r+", shape=(count,))
+    departed = np.flatnonzero(cards["kind"] == KIND_DEPARTED)
+    ends = join_u48(cards["dequeue_high"][departed], cards["dequeue_low"][departed])
+    short = (ends[:-1] + slot_ns - ends[1:]) % CLOCK_WRAP_NS
+    cut = np.flatnonzero((short > 0) & (short <= slot_ns))
+    settled = (ends[cut] - short[cut]) % CLOCK_WRAP_NS
+    cards["dequeue_high"][departed[cut]] = settled >> 32
+    cards["dequeue_low"][departed[cut]] = settled & 0xFFFFFFFF
+    cards.flush()
+    return len(cut)

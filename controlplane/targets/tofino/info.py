@@ -1,4 +1,4 @@
-"""What a bf-rt.json says: tables, keys, actions and data fields, found by name.
+"""What a bf-rt.json says: tables, keys, actions and data fields, by name; and changes.
 
 The chip's fixed tables and the program's tables are described alike, and a request on the
 wire carries their numbers. Names are ours; numbers and widths are looked up here.
@@ -7,14 +7,16 @@ wire carries their numbers. Names are ours; numbers and widths are looked up her
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ...contract.errors import TargetError
 from . import bfruntime_pb2 as pb
 
 Value = int | str | bool
 _WHOLE_BITS = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
+Verb = Literal["add", "modify", "set", "delete", "clear"]
+ALL_PIPES = 0xFFFF
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,11 @@ class Table:
         own = next(iter(chosen.values())).fields if chosen else {}
         names = {f.id: f.name for f in (*self.data.values(), *own.values())}
         values: dict[str, Any] = {}
-        for field in data.fields:
-            name = names.get(field.field_id)
+        for each in data.fields:
+            name = names.get(each.field_id)
             if name is None:
-                raise TargetError(f"{self.name}: answer has unknown data field {field.field_id}")
-            values[name] = _joined(values.get(name), _value(field))
+                raise TargetError(f"{self.name}: answer has unknown data field {each.field_id}")
+            values[name] = _joined(values.get(name), _value(each))
         return Entry(next(iter(chosen), ""), values)
 
     def written_fields(self, action: str) -> set[str]:
@@ -243,3 +245,52 @@ def _value(field: pb.DataField) -> Any:
     if form == "int_arr_val":
         return list(field.int_arr_val.val)
     return field.bool_val if form == "bool_val" else field.str_val
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change.
+
+    Attributes:
+        verb: `add` a new entry, `modify` one that is there, `set` either way, `delete`; `clear`
+            deletes all entries of the table and has no key.
+        table: Its table; the P4 pipeline's name may be left out.
+        key: Key field -> value.
+        data: Data field -> value.
+        action: The entry's action; empty for a table without.
+        pipe: The pipe that it is for. Fixed tables of the traffic manager need one.
+    """
+
+    verb: Verb
+    table: str
+    key: dict[str, Value] = field(default_factory=dict)
+    data: dict[str, Value] = field(default_factory=dict)
+    action: str = ""
+    pipe: int = ALL_PIPES
+
+    def __str__(self) -> str:
+        """One line for a person."""
+        where = "" if self.pipe == ALL_PIPES else f" on pipe {self.pipe}"
+        action = f" {self.action}" if self.action else ""
+        return f"{self.verb} {self.table}{where} [{_listed(self.key)}]{action} {_listed(self.data)}"
+
+
+@dataclass(frozen=True)
+class Query:
+    """One entry to read.
+
+    Attributes:
+        table: Its table.
+        key: Key field -> value.
+        pipe: The pipe that it is read from.
+        from_hardware: Read the chip, not what the driver remembers.
+    """
+
+    table: str
+    key: dict[str, Value] = field(default_factory=dict)
+    pipe: int = ALL_PIPES
+    from_hardware: bool = True
+
+
+def _listed(values: dict[str, Value]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

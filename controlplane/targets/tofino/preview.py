@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...contract.target import BottleneckProgram
 from ...contract.testbed import Testbed
 from . import capabilities, programming
-from .chip import CHIPS, pipe_of
+from .capabilities import CHIPS, pipe_of
 from .programming import QueueAddress
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-from ...contract.lane import FlowEntry
 from ...contract.shared import PROGRAMS
-from ...contract.switch_tofino import SwitchPort, SwitchTofino
-from .change import Change
-from .chip import CHIPS, Chip, Shaper, pipe_of
-from .info import Value
+from ...contract.target import FlowEntry
+from ...contract.testbed import SwitchPort, SwitchTofino
+from .capabilities import CHIPS, Chip, Shaper, pipe_of
+from .info import Change, Value
 
 _TOFINO = PROGRAMS["tofino"]
 MIRROR_SESSION = _TOFINO.constants["MIRROR_SESSION"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...contract.errors import TargetError
 from ...contract.shared import CONSTANTS, PROGRAMS
-from .change import Change, Query
+from .info import Change, Query
 
 _TOFINO = PROGRAMS["tofino"]
 BYTE_COUNT_WRAP = _TOFINO.constants["BYTE_COUNT_WRAP"]

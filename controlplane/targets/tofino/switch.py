@@ -9,21 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from ...contract.errors import TargetError
-from ...contract.lane import FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
-from ...contract.switch_tofino import SwitchPort, SwitchTofino
-from ...contract.target import Applied, Capabilities
-from ..switch import Switch, SwitchRegisters
+from ...contract.target import Applied, Capabilities, FlowEntry, LaneProgram, TelemetryPlan
+from ...contract.testbed import SwitchPort, SwitchTofino
+from ..base import Switch, SwitchRegisters
 from . import capabilities, programming, registers
-from .change import Query
-from .chip import CHIPS, Shaper, full_packet_cells, pipe_of
-from .client import BfRtClient, MissingEntryError
-from .clock import READINGS, ClockReading, epoch_ns, switch_ns
-from .info import Info
+from .capabilities import CHIPS, Shaper, full_packet_cells, pipe_of
+from .client import BfRtClient, MissingEntryError, UndoLog
+from .info import Info, Query
 from .programming import QueueAddress
 from .registers import whole
-from .serialisation import add_serialisation
-from .undo import UndoLog
+from .times import READINGS, ClockReading, add_serialisation, epoch_ns, switch_ns
 
 PORT_UP_S = 30.0
 POLL_S = 0.2

@@ -12,8 +12,7 @@ from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import GroupMix, Setting, TrialRecord
-from nashbed.controlplane.plan.mixes import scenario_mixes
-from nashbed.controlplane.plan.settings import scenario_settings
+from nashbed.controlplane.plan.sweep import scenario_mixes, scenario_settings
 from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 

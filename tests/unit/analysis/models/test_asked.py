@@ -16,7 +16,7 @@ from nashbed.analysis.models.measured import (
 from nashbed.controlplane.contract.scenario import Hosts, Scenario
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.contract.units import Size
-from nashbed.controlplane.plan.settings import scenario_settings
+from nashbed.controlplane.plan.sweep import scenario_settings
 from tests.unit.analysis.made_measures import BASE, made
 
 MIX = ((1, 1),)

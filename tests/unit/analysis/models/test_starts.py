@@ -8,7 +8,7 @@ import pytest
 from nashbed.analysis.models.starts import BUSY_CONNECT_RTTS, Starts, iperf3_starts, starts_of
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FlowSpan, TrialRecord
-from nashbed.controlplane.plan.settings import scenario_settings
+from nashbed.controlplane.plan.sweep import scenario_settings
 from tests.unit.analysis.made_measures import BASE
 
 MIX = ((2, 3),)

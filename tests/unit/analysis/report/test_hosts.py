@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.analysis.report import build_report
 from nashbed.analysis.report.hosts import hosts_context
-from nashbed.controlplane.contract.strain import CoreLoad, Repeated, WindowLimited
-from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.trial import CoreLoad, Repeated, TrialRecord, WindowLimited
 from nashbed.controlplane.store.finished_run import open_run
 from tests.support.synthetic_run import edit_json
 from tests.unit.analysis.report.test_report import PAGE, text_of

@@ -15,7 +15,7 @@ from nashbed.analysis.results.conformance import (
     overlap,
     window_points,
 )
-from nashbed.controlplane.cli.cc_text import conformance_text
+from nashbed.controlplane.cli.cc import conformance_text
 from nashbed.controlplane.contract.errors import ConfigError
 
 NS = 10**9

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
-from nashbed.controlplane.contract.ran_on import RanOn
+from nashbed.controlplane.contract.trial import RanOn
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from tests.unit.analysis.made_measures import made
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nashbed.controlplane.bench import all_parts, own_process
+from nashbed.controlplane.bench import all_parts, startup
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.benchmark import Benchmark
 from nashbed.controlplane.contract.errors import ConfigError, Interrupted
@@ -107,6 +107,6 @@ def test_a_part_is_a_process_of_its_own() -> None:
 
 
 def test_ctrl_c_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_process, "SCRIPT", "raise SystemExit(130)")
+    monkeypatch.setattr(startup, "SCRIPT", "raise SystemExit(130)")
     with pytest.raises(Interrupted):
         all_parts.call(["replay"])

@@ -8,13 +8,15 @@ import pytest
 from nashbed.controlplane.bench.cluster import (
     MIXES,
     OnWorkers,
+    TrialSpan,
     bench_cluster,
     gap_benchmark,
+    gaps_s,
     intake_benchmarks,
     rates,
+    share_percent,
 )
 from nashbed.controlplane.bench.cluster_runs import TimedRun, TimedSweep
-from nashbed.controlplane.bench.cluster_spans import TrialSpan, gaps_s, share_percent
 from nashbed.controlplane.cluster.request import TrialOutcome
 from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError

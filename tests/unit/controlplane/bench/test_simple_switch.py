@@ -8,8 +8,8 @@ import pytest
 from nashbed.controlplane.bench import simple_switch
 from nashbed.controlplane.bench.simple_switch import Progress, lane_program, speed, write_capture
 from nashbed.controlplane.cli.main import run as cli
-from nashbed.controlplane.contract.addresses import SINK_PORT
 from nashbed.controlplane.contract.errors import TargetError
+from nashbed.controlplane.contract.shared import SINK_PORT
 from scapy.layers.inet import IP, TCP
 from scapy.utils import rdpcap
 from tests.support.programs import needs_program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from nashbed.controlplane.bench import own_process
+from nashbed.controlplane.bench import startup
 from nashbed.controlplane.bench.startup import COMMANDS, bench_startup
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.errors import InternalError
@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.errors import InternalError
 
 @pytest.mark.slow
 def test_help_and_validate_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_process, "SCRIPT", "import time; time.sleep(0.05)")
+    monkeypatch.setattr(startup, "SCRIPT", "import time; time.sleep(0.05)")
     steps: list[tuple[str, int, int]] = []
     benchmarks = bench_startup(2, lambda *step: steps.append(step))
     assert [each.name for each in benchmarks] == list(COMMANDS)
@@ -28,7 +28,7 @@ def test_help_and_validate_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_process, "SCRIPT", "raise SystemExit('no scenario')")
+    monkeypatch.setattr(startup, "SCRIPT", "raise SystemExit('no scenario')")
     with pytest.raises(InternalError, match=r"`nashbed --help` failed: no scenario"):
         bench_startup(1, lambda *_: None)
 

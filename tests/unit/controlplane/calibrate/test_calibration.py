@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.calibrate import rig as rig_module
+from nashbed.controlplane.calibrate.calibration import Settings, limits_of, make_settings
 from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount
+from nashbed.controlplane.calibrate.dpdk_loads import choose_load
 from nashbed.controlplane.calibrate.drop_point import STOPPED_BPS, burst_steps
-from nashbed.controlplane.calibrate.load.choose import choose_load
 from nashbed.controlplane.calibrate.runner import Calibration, execute
-from nashbed.controlplane.calibrate.settings import Settings, limits_of, make_settings
 from nashbed.controlplane.config import Loaded, parse_testbed
 from nashbed.controlplane.contract.certificate import Certificate
 from nashbed.controlplane.contract.errors import ConfigError, TargetError

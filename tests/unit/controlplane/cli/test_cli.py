@@ -10,9 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli.app import COMMANDS, command_line
+from nashbed.controlplane.cli.app import COMMANDS, LazyCommand, command_line
 from nashbed.controlplane.cli.console import duration_text
-from nashbed.controlplane.cli.lazy import LazyCommand
 from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
@@ -198,7 +197,7 @@ def test_a_core_that_is_not_there(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     path = tmp_path / "t.yaml"
     path.write_text(TESTBED + "dataplane: {core: 1000}\n")
-    monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
+    monkeypatch.setattr("nashbed.controlplane.cli.where.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--testbed", str(path), "--out", str(tmp_path / "r")]) == 4
     assert "dataplane.core is 1000, but this machine has cores 0 to" in capsys.readouterr().err
 
@@ -212,7 +211,7 @@ def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.Mo
         "nashbed.controlplane.machine.host.preflight.require_huge_pages", lambda testbed: None
     )
     monkeypatch.setattr("nashbed.controlplane.machine.host.runs.refuse_live_runs", lambda: None)
-    monkeypatch.setattr("nashbed.controlplane.cli.waiting.reserved", lambda *_: nullcontext())
+    monkeypatch.setattr("nashbed.controlplane.cli.where.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--out", str(tmp_path / "r")]) == 4
     assert re.search(r"GB free, about .* GB needed; free some", capsys.readouterr().err)
     assert list(tmp_path.iterdir()) == []

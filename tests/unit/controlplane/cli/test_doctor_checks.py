@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli.doctor_checks import compiler, simple_switch
+from nashbed.controlplane.cli.doctor import compiler, simple_switch
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.host.facts import compiled_by
 from nashbed.controlplane.machine.paths import P4SRC
-from nashbed.controlplane.targets.bmv2 import bindings
+from nashbed.controlplane.targets.bmv2 import runtime
 
 SPEC = "dpdk/bottleneck.spec"
 
@@ -67,13 +67,13 @@ def test_a_compiler_that_does_not_say_what_it_is(path: Path, script: str) -> Non
 
 
 def test_simple_switch_without_its_client(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings, "MODULES", ("bm_runtime_that_is_nowhere",))
+    monkeypatch.setattr(runtime, "MODULES", ("bm_runtime_that_is_nowhere",))
     put(path, "simple_switch", "echo 1.15.0-abcdef")
     check = simple_switch()
     assert not check.ok
     assert "bm_runtime" in check.remedy
     with pytest.raises(HostError, match="name its folder in PYTHONPATH"):
-        bindings.load_bindings("simple_switch")
+        runtime.load_bindings("simple_switch")
 
 
 def test_the_client_is_found_beside_simple_switch(
@@ -87,8 +87,8 @@ def test_the_client_is_found_beside_simple_switch(
     (prefix / "bin").mkdir()
     put(prefix / "bin", "simple_switch", "echo 1.15.0-abcdef")
     (path / "simple_switch").symlink_to(prefix / "bin" / "simple_switch")
-    monkeypatch.setattr(bindings, "MODULES", ("bm_runtime_here",) * 4)
-    assert bindings.load_bindings("simple_switch").standard.Client == 1
+    monkeypatch.setattr(runtime, "MODULES", ("bm_runtime_here",) * 4)
+    assert runtime.load_bindings("simple_switch").standard.Client == 1
     assert simple_switch().detail == f"{path}/simple_switch, release 1.15.0-abcdef"
 
 

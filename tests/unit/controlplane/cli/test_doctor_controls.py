@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.cli import doctor_controls
-from nashbed.controlplane.cli.doctor_controls import ebpf_checks
+from nashbed.controlplane.cli import doctor
+from nashbed.controlplane.cli.doctor import ebpf_checks
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.controls import checks as control_checks
 from nashbed.controlplane.machine.controls.objects import ControlObject
@@ -29,7 +29,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for name in ("release", "btf", "jit", "capabilities", "optmem"):
         monkeypatch.setattr(control_checks, name, lambda: "fine")
-    monkeypatch.setattr(doctor_controls, "try_loading", take)
+    monkeypatch.setattr(doctor, "try_loading", take)
     return names
 
 
@@ -48,7 +48,7 @@ def test_what_is_missing_says_what_is_skipped(
     monkeypatch: pytest.MonkeyPatch, loaded: list[str]
 ) -> None:
     monkeypatch.setattr(control_checks, "jit", lacks)
-    monkeypatch.setattr(doctor_controls, "find_clang", lambda: None)
+    monkeypatch.setattr(doctor, "find_clang", lambda: None)
     checks = by_name()
     said = "strategies such as bbr3 are refused in real time: the BPF JIT is off; turn it on"
     assert checks["BPF JIT"] == (False, f"not usable{said}")
@@ -62,7 +62,7 @@ def test_a_kernel_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> Non
     def refuse(made: ControlObject) -> None:
         raise HostError(f"{made.name}: the verifier refuses it: too large")
 
-    monkeypatch.setattr(doctor_controls, "try_loading", refuse)
+    monkeypatch.setattr(doctor, "try_loading", refuse)
     ok, said = by_name()["trial load"]
     assert not ok
     assert "mine: the verifier refuses it: too large" in said

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli import doctor, doctor_checks, doctor_virtual
-from nashbed.controlplane.cli.doctor_checks import examine
-from nashbed.controlplane.cli.doctor_virtual import virtual_time_checks
+from nashbed.controlplane.cli import doctor
+from nashbed.controlplane.cli.doctor import examine, virtual_time_checks
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.machine.guest.scratch import open_scratch
 from nashbed.controlplane.machine.host.runs import RunState
@@ -32,10 +31,10 @@ def fails(message: str) -> Callable[..., None]:
 @pytest.fixture
 def ready(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """A machine with everything that guests need."""
-    monkeypatch.setattr(doctor_virtual, "built_kernels", lambda: KERNELS)
-    monkeypatch.setattr(doctor_virtual, "built", lambda path: path)
+    monkeypatch.setattr(doctor, "built_kernels", lambda: KERNELS)
+    monkeypatch.setattr(doctor, "built", lambda path: path)
     for name in ("find_kernel", "require_memory", "require_tracing"):
-        monkeypatch.setattr(doctor_virtual, name, lambda _: None)
+        monkeypatch.setattr(doctor, name, lambda _: None)
     return monkeypatch
 
 
@@ -54,14 +53,14 @@ def test_all_is_here(ready: pytest.MonkeyPatch) -> None:
 def test_what_is_missing_is_named_with_its_remedy(
     ready: pytest.MonkeyPatch, number: int, name: str
 ) -> None:
-    ready.setattr(doctor_virtual, name, fails("x: odd; run y"))
+    ready.setattr(doctor, name, fails("x: odd; run y"))
     checks = virtual_time_checks()
     assert [check.ok for check in checks] == [at != number for at in range(4)]
     assert checks[number].remedy == "testbed virtual cannot be used: x: odd; run y"
 
 
 def test_no_kernel_is_built(ready: pytest.MonkeyPatch) -> None:
-    ready.setattr(doctor_virtual, "built_kernels", list)
+    ready.setattr(doctor, "built_kernels", list)
     assert "run `make virtual`" in virtual_time_checks()[0].remedy
 
 
@@ -72,7 +71,7 @@ def test_root_is_needed_where_time_cannot_be_virtual(ready: pytest.MonkeyPatch) 
         return next(check.needed for check in examine() if check.name == "root")
 
     assert not root_is_needed()
-    ready.setattr(doctor_virtual, "built_kernels", list)
+    ready.setattr(doctor, "built_kernels", list)
     assert root_is_needed()
 
 
@@ -97,11 +96,8 @@ def test_what_killed_processes_were_writing_is_told_and_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "guests_folder", lambda: tmp_path / "sessions")
-    monkeypatch.setattr(doctor_checks, "guests_folder", lambda: tmp_path / "sessions")
     monkeypatch.setattr(doctor, "STATE_DIR", tmp_path / "run")
-    monkeypatch.setattr(doctor_checks, "STATE_DIR", tmp_path / "run")
-    monkeypatch.setattr(doctor, "read_states", list)
-    monkeypatch.setattr(doctor_checks, "read_states", lambda folder=None: [])
+    monkeypatch.setattr(doctor, "read_states", lambda folder=None: [])
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kernels = tmp_path / "cache" / "nashbed" / "kernels"

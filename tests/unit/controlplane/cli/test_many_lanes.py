@@ -20,7 +20,7 @@ from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.host import facts
 from nashbed.controlplane.machine.paths import spec
 from nashbed.controlplane.machine.process.clock import utc_now
-from nashbed.controlplane.plan.resources import resources_of
+from nashbed.controlplane.plan.estimates import resources_of
 from nashbed.controlplane.run.active_run import new_run, resumed_run
 from nashbed.controlplane.run.planning import plan_run
 from nashbed.controlplane.run.snapshot import Running, Snapshot

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cli import waiting
+from nashbed.controlplane.cli import where
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.runs import OnWait, StateFile, own_state, read_states
 
@@ -27,13 +27,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             on_wait(own_state("ab12", "/results/other"))
         yield
 
-    monkeypatch.setattr(waiting, "reserved", reserved)
-    monkeypatch.setattr(waiting, "require_root", lambda: None)
+    monkeypatch.setattr(where, "reserved", reserved)
+    monkeypatch.setattr(where, "require_root", lambda: None)
     return asked
 
 
 def test_who_waits_says_for_whom_once(asked: list[str], testbed: Testbed, capsys: Capture) -> None:
-    with waiting.machine_for(testbed, Path("/results"), wait=True):
+    with where.machine_for(testbed, Path("/results"), wait=True):
         assert asked == ["/results"]
     said = capsys.readouterr().err.splitlines()
     pid = own_state("", "").pid
@@ -43,7 +43,7 @@ def test_who_waits_says_for_whom_once(asked: list[str], testbed: Testbed, capsys
 def test_who_does_not_wait_says_nothing(
     asked: list[str], testbed: Testbed, capsys: Capture
 ) -> None:
-    with waiting.machine_for(testbed, "nashbed bench cpu", wait=False):
+    with where.machine_for(testbed, "nashbed bench cpu", wait=False):
         assert asked == ["nashbed bench cpu"]
     assert capsys.readouterr().err == ""
 
@@ -51,9 +51,9 @@ def test_who_does_not_wait_says_nothing(
 def test_virtual_time_excludes_nobody_and_clears_up(
     asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "guests_folder", lambda: tmp_path)
+    monkeypatch.setattr(where, "guests_folder", lambda: tmp_path)
     dead = own_state("ab12-1-0", "/results/gone").model_copy(update={"pid": 2**22 + 1})
     StateFile(dead, tmp_path)
-    with waiting.machine_for(Testbed(name="v", target="virtual"), "x", wait=False):
+    with where.machine_for(Testbed(name="v", target="virtual"), "x", wait=False):
         assert asked == []
         assert read_states(tmp_path) == []

@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import Setting
-from nashbed.controlplane.plan.resources import Resources, demand_of
+from nashbed.controlplane.plan.estimates import Resources, demand_of
 from tests.unit.controlplane.conftest import plan_of
 
 PATIENCE_S = 30.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
 from nashbed.controlplane.config.controls import written_files
-from nashbed.controlplane.config.schemas import SCHEMAS, render
+from nashbed.controlplane.config.load import SCHEMAS, render
 from nashbed.controlplane.contract.control import SHIPPED_CONTROLS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan

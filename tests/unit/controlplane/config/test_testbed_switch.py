@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from nashbed.controlplane.config import parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.switch_bmv2 import SwitchBmv2
-from nashbed.controlplane.contract.switch_tofino import SwitchTofino
+from nashbed.controlplane.contract.testbed import SwitchBmv2, SwitchTofino
 
 VETHS = "{senders: {driver: af_packet}, switch: {driver: af_xdp}, telemetry: {driver: af_packet}}"
 EMBEDDED = "{senders: {driver: af_xdp}, receivers: {driver: af_xdp}}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.messages import SimulatedFlow, SimulatedPath
-from nashbed.controlplane.controls.behaviour import (
+from nashbed.controlplane.controls.check import (
+    CUBIC,
+    OWN,
     ControlBehaviour,
+    SimulatedCase,
     behaviour_on,
+    panel,
     require_sending,
 )
-from nashbed.controlplane.controls.paths import CUBIC, OWN, SimulatedCase, panel
 from nashbed.controlplane.machine.controls.simulator import Simulation
 
 THROUGHPUTS = {

@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError, TargetError
-from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram, TelemetryPlan
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import (
+    BottleneckProgram,
+    FlowEntry,
+    LaneProgram,
+    Limit,
+    TelemetryPlan,
+)
 from nashbed.controlplane.lane import programmed as module
 from nashbed.controlplane.lane.lab import Lab
 from nashbed.controlplane.lane.programmed import programmed

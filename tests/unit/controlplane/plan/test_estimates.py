@@ -6,14 +6,15 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.plan.estimates import (
+    Resources,
     estimate_seconds,
+    held_packets,
     most_at_once,
     trial_table_bytes,
+    trial_time,
     trials_at_once,
 )
-from nashbed.controlplane.plan.resources import Resources, held_packets
-from nashbed.controlplane.plan.settings import scenario_settings
-from nashbed.controlplane.plan.trial_time import trial_time
+from nashbed.controlplane.plan.sweep import scenario_settings
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.plan.flows import group_delays, trial_flows
+from nashbed.controlplane.plan.attempt import group_delays, trial_flows
 from tests.unit.controlplane.conftest import plan_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from nashbed.controlplane.config import parse_scenario
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.plan.mixes import mix_label, scenario_mixes
+from nashbed.controlplane.plan.sweep import mix_label, scenario_mixes
 from tests.unit.controlplane.conftest import SCENARIO, scenario_with
 
 

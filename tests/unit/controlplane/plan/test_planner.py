@@ -9,8 +9,8 @@ from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Rate
 from nashbed.controlplane.machine.paths import CONFIGS
+from nashbed.controlplane.plan.estimates import held_packets
 from nashbed.controlplane.plan.planner import make_plan
-from nashbed.controlplane.plan.resources import held_packets
 from nashbed.controlplane.targets import capabilities_of
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED, plan_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import SMALL_PAGE_BYTES, Capacity, Testbed
 from nashbed.controlplane.contract.units import Rate
-from nashbed.controlplane.plan.resources import (
+from nashbed.controlplane.plan.estimates import (
     GUEST_BASE_BYTES,
     NO_RESOURCES,
     Resources,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.plan.settings import scenario_settings
+from nashbed.controlplane.plan.sweep import scenario_settings
 from tests.unit.controlplane.conftest import scenario_with
 
 

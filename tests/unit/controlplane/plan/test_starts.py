@@ -10,9 +10,13 @@ from nashbed.controlplane.contract.course import WIDE_JITTER_NS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.plan.attempt import Attempt, make_attempt
-from nashbed.controlplane.plan.flows import generator_config, span_ns
-from nashbed.controlplane.plan.starts import processes
+from nashbed.controlplane.plan.attempt import (
+    Attempt,
+    generator_config,
+    make_attempt,
+    processes,
+    span_ns,
+)
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
 MS = 10**6

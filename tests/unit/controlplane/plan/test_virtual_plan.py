@@ -11,9 +11,10 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import MAX_LANES, Testbed
-from nashbed.controlplane.plan.resources import UNLIMITED_RESOURCES, resources_of
-from nashbed.controlplane.plan.trial_time import (
+from nashbed.controlplane.plan.estimates import (
+    UNLIMITED_RESOURCES,
     planned_time,
+    resources_of,
     speed_ups,
     trial_time,
     virtual_seconds,

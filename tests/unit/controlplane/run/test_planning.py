@@ -7,7 +7,7 @@ from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import MIB, Testbed
 from nashbed.controlplane.machine.guest.memory import MemoryRoom
-from nashbed.controlplane.plan.resources import guest_takes_bytes
+from nashbed.controlplane.plan.estimates import guest_takes_bytes
 from nashbed.controlplane.run import planning
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.unit.controlplane.conftest import SCENARIO, plan_of, scenario_with

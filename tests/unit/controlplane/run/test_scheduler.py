@@ -26,7 +26,7 @@ from nashbed.controlplane.machine.controls.loader import ControlsLostError
 from nashbed.controlplane.machine.guest.memory import MemoryRoom
 from nashbed.controlplane.machine.kernels.cache import NoKernelError
 from nashbed.controlplane.machine.process.command import CommandTimeoutError
-from nashbed.controlplane.plan.resources import (
+from nashbed.controlplane.plan.estimates import (
     UNLIMITED_RESOURCES,
     Resources,
     guest_takes_bytes,

@@ -25,9 +25,9 @@ from nashbed.controlplane.run.active_run import new_run
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.run.verification import TrialChoice, Verification, prepare
+from nashbed.controlplane.store.comparison import Difference
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import RunDirectory
-from nashbed.controlplane.store.trial_comparison import Difference
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
 from tests.fakes.session import FakeSession

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.records import BIN
-from nashbed.controlplane.store.bins import read_bins, write_bins
+from nashbed.controlplane.store.postcards import read_bins, write_bins
 from nashbed.controlplane.store.raw_files import LaneClock
 from tests.unit.controlplane.store.random_records import random_records, read_back
 

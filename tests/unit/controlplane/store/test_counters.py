@@ -6,8 +6,7 @@ import random
 from pathlib import Path
 
 from nashbed.controlplane.contract.messages import FlowRegisters
-from nashbed.controlplane.store.counters import write_counters
-from nashbed.controlplane.store.tables import TABLES
+from nashbed.controlplane.store.tables import TABLES, write_counters
 from tests.unit.controlplane.store.random_records import read_back
 
 FLOWS = 50

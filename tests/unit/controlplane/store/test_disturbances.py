@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.records import DISTURBANCE, PAUSE
-from nashbed.controlplane.store.disturbances import (
+from nashbed.controlplane.store.tables import (
     DISTURBANCES,
     PAUSES,
     read_disturbances,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.records import FLOW_SAMPLE
-from nashbed.controlplane.store.flow_samples import read_flow_samples, write_flow_samples
+from nashbed.controlplane.store.tables import read_flow_samples, write_flow_samples
 from tests.unit.controlplane.store.random_records import random_records, read_back
 
 GOLDEN = Path(__file__).resolve().parents[3] / "flows" / "golden"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.messages import SenderFlowReport, SinkFlowReport
-from nashbed.controlplane.plan.flows import TrialFlow
-from nashbed.controlplane.store.flows import write_flows
+from nashbed.controlplane.plan.attempt import TrialFlow
+from nashbed.controlplane.store.tables import write_flows
 from tests.unit.controlplane.store.random_records import read_back
 
 FLOWS = 50

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.records import GOODPUT
-from nashbed.controlplane.store.goodput import read_goodput, write_goodput
+from nashbed.controlplane.store.tables import read_goodput, write_goodput
 from tests.unit.controlplane.store.random_records import random_records, read_back
 
 GOLDEN = Path(__file__).resolve().parents[3] / "flows" / "golden"

@@ -9,13 +9,12 @@ import pytest
 from nashbed.analysis.report import build_report
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.cluster.parcel import pack, unpack
-from nashbed.controlplane.contract.ran_on import RanOn
-from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.contract.trial import RanOn, TrialRecord
+from nashbed.controlplane.store.comparison import compare_trials
 from nashbed.controlplane.store.digests import digest_tables, digest_trial
 from nashbed.controlplane.store.documents import read_document, write_document
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import open_run
-from nashbed.controlplane.store.trial_comparison import compare_trials
 from tests.unit.analysis.report.test_report import PAGE, text_of
 
 RAN_ON = RanOn(host="far", testbed="lab", testbed_digest="1" * 64, certificate="none")

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from nashbed.controlplane.store.comparison import TableDifference, first_difference
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.parquet import BATCH_ROWS
-from nashbed.controlplane.store.table_difference import TableDifference, first_difference
 
 ROWS = BATCH_ROWS + 1000
 LAST = ROWS - 1

@@ -14,10 +14,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
 from nashbed.controlplane.contract.messages import TelemetryTotals
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
-from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import (
+    Applied,
+    BottleneckProgram,
+    FlowEntry,
+    GroupDelay,
+    LaneProgram,
+    Limit,
+    TelemetryPlan,
+)
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.machine.process.control_client import ControlClient, FixedTimeout
 from nashbed.controlplane.targets import dataplane

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import InternalError, TargetError
-from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
-from nashbed.controlplane.contract.target import Applied, BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import (
+    Applied,
+    BottleneckProgram,
+    FlowEntry,
+    GroupDelay,
+    LaneProgram,
+    Limit,
+    TelemetryPlan,
+)
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.plan.resources import LEAST_GUEST_PACKETS
+from nashbed.controlplane.plan.estimates import LEAST_GUEST_PACKETS
 from nashbed.controlplane.targets.registry import make_target
 from nashbed.controlplane.targets.virtual import (
     PROBE_PACKETS,

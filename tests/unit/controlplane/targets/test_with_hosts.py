@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.lane import FlowEntry, GroupDelay, LaneProgram, TelemetryPlan
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import (
+    BottleneckProgram,
+    FlowEntry,
+    GroupDelay,
+    LaneProgram,
+    Limit,
+    TelemetryPlan,
+)
 from nashbed.controlplane.contract.testbed import DataPlane
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.run.active_run import ActiveRun, new_run

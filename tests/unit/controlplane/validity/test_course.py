@@ -14,7 +14,7 @@ from nashbed.controlplane.contract.messages import (
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import FlowSpan, Steadiness
 from nashbed.controlplane.plan.attempt import make_attempt
-from nashbed.controlplane.validity.course import measured_window, spans
+from nashbed.controlplane.validity.measurement import measured_window, spans
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
 NEVER = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)

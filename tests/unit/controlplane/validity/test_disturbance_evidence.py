@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from nashbed.controlplane.contract.records import DISTURBANCE, PAUSE
-from nashbed.controlplane.validity.disturbance_evidence import (
+from nashbed.controlplane.validity.hold_ups import (
     DisturbanceEvidence,
     HoldUps,
     QueueingDelay,

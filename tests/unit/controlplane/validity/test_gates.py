@@ -27,22 +27,20 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.plan import PlannedTrial
-from nashbed.controlplane.contract.strain import HostStrain
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
-from nashbed.controlplane.contract.trial import Gate, Setting
+from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
 from nashbed.controlplane.lane.losses import difference, loss_counters
-from nashbed.controlplane.plan.attempt import Attempt
-from nashbed.controlplane.plan.flows import TrialFlow
+from nashbed.controlplane.plan.attempt import Attempt, TrialFlow
 from nashbed.controlplane.validity import gates
-from nashbed.controlplane.validity.disturbance_evidence import (
+from nashbed.controlplane.validity.findings import marks_of
+from nashbed.controlplane.validity.hold_ups import (
     DisturbanceEvidence,
     HoldUps,
     QueueingDelay,
+    WindowLimits,
 )
-from nashbed.controlplane.validity.marks import marks_of
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges
-from nashbed.controlplane.validity.window_limits import WindowLimits
 from tests.unit.controlplane.conftest import SCENARIO
 
 MS = 10**6

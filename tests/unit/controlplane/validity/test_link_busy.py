@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.store.postcards import PostcardBatch
-from nashbed.controlplane.validity.link_busy import LinkBusy
-from nashbed.controlplane.validity.postcard_evidence import QueueDepth
+from nashbed.controlplane.validity.postcard_evidence import LinkBusy, QueueDepth
 
 RATE = 8 * 10**6
 """One byte in a microsecond."""

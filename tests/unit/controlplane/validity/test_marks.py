@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from nashbed.controlplane.config import parse_scenario
-from nashbed.controlplane.contract.strain import HostStrain, SocketLimit, WindowLimited
-from nashbed.controlplane.validity.marks import marks_of
+from nashbed.controlplane.contract.trial import HostStrain, SocketLimit, WindowLimited
+from nashbed.controlplane.validity.findings import marks_of, window_limited
 from nashbed.controlplane.validity.measurement import TrialMeasurement
-from nashbed.controlplane.validity.window_limited import window_limited
 from tests.unit.controlplane.conftest import SCENARIO
 from tests.unit.controlplane.validity import test_gates as base
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nashbed.controlplane.store.postcards import read_postcards
 from nashbed.controlplane.store.raw_files import LaneClock
 from nashbed.controlplane.validity.postcard_evidence import Edges, PostcardEvidence
-from nashbed.controlplane.validity.stream_coverage import StreamCoverage, merge
+from nashbed.controlplane.validity.streams import StreamCoverage, merge
 from tests.fakes.traffic import postcards, registers, stream_bytes
 
 RATE = 10**7

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from nashbed.controlplane.contract.strain import Repeated
+from nashbed.controlplane.contract.trial import Repeated
 from nashbed.controlplane.store.postcards import PostcardBatch
+from nashbed.controlplane.validity.findings import repeated_payload
+from nashbed.controlplane.validity.gates import no_repaired_loss
 from nashbed.controlplane.validity.measurement import TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import HOSTS_RESPONSE_NS, PostcardEvidence
-from nashbed.controlplane.validity.repaired_loss import no_repaired_loss, repeated_payload
 from tests.unit.controlplane.validity import test_gates as base
 
 MS = 10**6

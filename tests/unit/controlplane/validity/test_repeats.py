@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.controlplane.validity import repeats as module
-from nashbed.controlplane.validity.repeats import Repeats
+from nashbed.controlplane.validity import streams as module
+from nashbed.controlplane.validity.streams import Repeats
 
 MS = 10**6
 ROUND_TRIP_NS = 20 * MS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import FLOW_SAMPLE
-from nashbed.controlplane.validity.window_limits import WindowLimits
+from nashbed.controlplane.validity.hold_ups import WindowLimits
 
 MS = 10**6
 

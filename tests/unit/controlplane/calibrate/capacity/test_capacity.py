@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.bench.lanes import bench_lanes
-from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount, Lanes, measure_lanes
-from nashbed.controlplane.calibrate.capacity import measure as measure_module
-from nashbed.controlplane.calibrate.capacity.bed import measuring_bed, why_not
-from nashbed.controlplane.calibrate.capacity.search import Search
+from nashbed.controlplane.calibrate import capacity as measure_module
+from nashbed.controlplane.calibrate.capacity import (
+    Capacities,
+    LaneCount,
+    Search,
+    measure_lanes,
+)
+from nashbed.controlplane.calibrate.level import Lanes, measuring_bed, why_not
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
-from nashbed.controlplane.contract.capacity import Lateness, LevelAttempt, RoundTripError, Stalls
+from nashbed.controlplane.contract.certificate import Lateness, LevelAttempt, RoundTripError, Stalls
 from nashbed.controlplane.contract.errors import ConfigError, HostError, Interrupted
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
@@ -158,7 +162,7 @@ def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         if next(presses, False):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("nashbed.controlplane.calibrate.capacity.level.AllRunning.see", pressed)
+    monkeypatch.setattr("nashbed.controlplane.calibrate.level.AllRunning.see", pressed)
     with pytest.raises(Interrupted):
         count_lanes(Capacities(SHORT, start=1))
 

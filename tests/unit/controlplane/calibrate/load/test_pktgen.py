@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from nashbed.controlplane.calibrate.dpdk_loads import PktgenLoad, choose_load
 from nashbed.controlplane.calibrate.load import Burst, BurstStep
-from nashbed.controlplane.calibrate.load.choose import choose_load
-from nashbed.controlplane.calibrate.load.pktgen import PktgenLoad
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.session import PathEnds

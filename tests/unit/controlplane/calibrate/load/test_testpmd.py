@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from nashbed.controlplane.calibrate import dpdk_loads as choose_module
+from nashbed.controlplane.calibrate.dpdk_loads import TestpmdLoad, arguments, choose_load, commands
 from nashbed.controlplane.calibrate.load import Burst, BurstStep
-from nashbed.controlplane.calibrate.load import choose as choose_module
-from nashbed.controlplane.calibrate.load.choose import choose_load
-from nashbed.controlplane.calibrate.load.testpmd import TestpmdLoad, arguments, commands
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.process.command import Completed

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.strain import CoreLoad
+from nashbed.controlplane.contract.trial import CoreLoad
 from nashbed.controlplane.machine.host import counters, namespaces
 from nashbed.controlplane.machine.host import local_session as session_module
 from nashbed.controlplane.machine.host.counters import (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.addresses import receiver_address, sender_address
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Hosts
+from nashbed.controlplane.contract.shared import receiver_address, sender_address
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.host import local_session as session_module

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.targets.bmv2.bindings import Bindings
-from nashbed.controlplane.targets.bmv2.runtime import ThriftRuntime
+from nashbed.controlplane.targets.bmv2.runtime import Bindings, ThriftRuntime
 from thrift.Thrift import TApplicationException, TException
 from thrift.transport.TTransport import TTransportException
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from nashbed.controlplane.contract.records import CLOCK_WRAP_NS, POSTCARD
-from nashbed.controlplane.targets.bmv2.settle import settle_departures
+from nashbed.controlplane.targets.bmv2.switch import settle_departures
 from tests.support.postcards import Card, postcards
 from tests.support.replay import time_of
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
-from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram
 from nashbed.controlplane.contract.messages import QueueState
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
 from nashbed.controlplane.contract.units import PACKET_BYTES
 from nashbed.controlplane.machine.paths import P4SRC
 from nashbed.controlplane.targets.bmv2 import Bmv2Switch, bmv2_resolve

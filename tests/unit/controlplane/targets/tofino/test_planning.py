@@ -16,9 +16,9 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.target import BottleneckProgram, Limit
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.targets import capabilities_of, preview, resolve
-from nashbed.controlplane.targets.tofino.chip import BRIDGED_BYTES, CHIPS, Chip
-from nashbed.controlplane.targets.tofino.clock import ClockReading, epoch_ns
+from nashbed.controlplane.targets.tofino.capabilities import BRIDGED_BYTES, CHIPS, Chip
 from nashbed.controlplane.targets.tofino.programming import MIRROR_BYTES
+from nashbed.controlplane.targets.tofino.times import ClockReading, epoch_ns
 
 ROOT = Path(__file__).resolve().parents[5]
 EXAMPLE = ROOT / "configs" / "testbeds" / "tofino.example.yaml"

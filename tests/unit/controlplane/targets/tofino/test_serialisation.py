@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from nashbed.controlplane.contract.records import CLOCK_WRAP_NS, POSTCARD
 from nashbed.controlplane.contract.target import Applied, Limit
-from nashbed.controlplane.targets.tofino.serialisation import add_serialisation
+from nashbed.controlplane.targets.tofino.times import add_serialisation
 from tests.support.postcards import Card, postcards
 from tests.support.replay import time_of
 

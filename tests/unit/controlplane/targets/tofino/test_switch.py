@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.lane import FlowEntry, LaneProgram
 from nashbed.controlplane.contract.messages import SwitchHello
-from nashbed.controlplane.contract.target import BottleneckProgram, Limit
+from nashbed.controlplane.contract.target import BottleneckProgram, FlowEntry, LaneProgram, Limit
 from nashbed.controlplane.machine.process.clock import poll
 from nashbed.controlplane.targets.tofino import TofinoSwitch
 from nashbed.controlplane.targets.tofino.client import BfRtClient

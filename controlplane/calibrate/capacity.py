@@ -1,0 +1,196 @@
+"""The largest level that passes, where passing is partly chance."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from ..config import Loaded
+from ..contract.certificate import LevelAttempt
+from ..contract.errors import ConfigError, HostError
+from ..contract.testbed import Testbed
+from ..lane.lab import compiled_program
+from ..machine.host.session import MakeSession
+from ..machine.sessions import check_host, local_session
+from ..run.active_run import needed_disk_bytes
+from ..targets import capabilities_of
+from .level import Lanes, LevelRunner, ShowLine, measuring_bed, why_not
+
+Measure = Callable[[int], LevelAttempt]
+PANEL_LANES = Lanes()
+FEW = 2
+"""Lanes of the first level: what lateness is without load."""
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """What is looked for.
+
+    Attributes:
+        lanes: What each lane is like.
+        start: Number of lanes that the search begins with.
+        most: No more lanes than this; None: as many as the testbed has.
+        attempts: How often a level may be tried before it counts as failed.
+    """
+
+    lanes: Lanes = PANEL_LANES
+    start: int = 12
+    most: int | None = None
+    attempts: int = 2
+
+
+@dataclass(frozen=True)
+class LaneCount:
+    """How many lanes a testbed carries.
+
+    Attributes:
+        lanes: The largest number of lanes that passed and was confirmed; 0: not even one.
+        rate_bps: Sum of their rates.
+        levels: Every attempt at every level, in order.
+    """
+
+    lanes: int
+    rate_bps: int
+    levels: tuple[LevelAttempt, ...]
+
+    def passed_at(self, lanes: int) -> tuple[LevelAttempt, ...]:
+        """The attempts at a level that passed."""
+        return tuple(level for level in self.levels if level.lanes == lanes and level.passed)
+
+
+def measure_lanes(
+    testbed: Loaded[Testbed],
+    what: Capacities,
+    show_line: ShowLine,
+    make_session: MakeSession = local_session,
+    find_artefact: Callable[[Testbed], Path] = compiled_program,
+) -> LaneCount:
+    """Count the lanes that a testbed carries; nothing is left behind, Ctrl-C included.
+
+    Args:
+        testbed: The testbed; what capacity it states does not matter.
+        what: What is looked for.
+        show_line: Called with a line for each attempt.
+        make_session: Makes the session; tests give one without a real machine.
+        find_artefact: Finds the compiled P4 program.
+
+    Raises:
+        ConfigError: Lanes cannot be counted on this testbed; the reason.
+        NashbedError: The machine cannot run anything, the disk is full, or the person stopped it.
+    """
+    reason = why_not(testbed.model, capabilities_of(testbed.model), what.lanes.rate)
+    if reason:
+        raise ConfigError(f"{testbed.name}: {reason}")
+    bed = measuring_bed(testbed, what.lanes.rate)
+    runner = LevelRunner(bed, what.lanes, make_session, find_artefact)
+    largest = _largest(runner, what)
+    seeds = count(1)
+
+    def measure(lanes: int) -> LevelAttempt:
+        made = runner.once(lanes, next(seeds))
+        show_line(as_line(made))
+        return made
+
+    search = Search(measure, what.attempts)
+    if not search.passes(min(FEW, largest)) and all(m.lateness is None for m in search.made):
+        raise HostError(f"{testbed.name}: no lane finished: {search.made[-1].reason}")
+    lanes = search.most(what.start, largest)
+    return LaneCount(lanes, lanes * what.lanes.rate.bps, tuple(search.made))
+
+
+def check_machine(testbed: Loaded[Testbed], what: Capacities) -> None:
+    """Everything about the machine that is checked before anything is touched."""
+    runner = LevelRunner(measuring_bed(testbed, what.lanes.rate), what.lanes)
+    _, plan = runner.plan(_largest(runner, what))
+    check_host(testbed.model, Path(tempfile.gettempdir()), needed_disk_bytes(plan))
+
+
+class Search:
+    """Grows from a level that may be known, bisects, then confirms what it found.
+
+    A level passes when one of its attempts does: on a machine that others use as well, a
+    single failure says little. Whatever is found passed twice, in two tries of its own.
+
+    Args:
+        measure: Tries a level once.
+        attempts: How often a level may be tried before it counts as failed.
+    """
+
+    def __init__(self, measure: Measure, attempts: int) -> None:
+        self._measure = measure
+        self._attempts = attempts
+        self.made: list[LevelAttempt] = []
+
+    def most(self, start: int, largest: int) -> int:
+        """The largest level that passes and is confirmed; 0 when not even 1 does.
+
+        Args:
+            start: Where to begin.
+            largest: No level above this is tried.
+        """
+        passed, failed = self._bracket(max(1, min(start, largest)), largest)
+        while failed - passed > 1:
+            middle = (passed + failed) // 2
+            passed, failed = (middle, failed) if self.passes(middle) else (passed, middle)
+        return self._confirmed(passed)
+
+    def passes(self, level: int) -> bool:
+        """Whether one of a level's attempts passes."""
+        return any(self._once(level) for _ in range(self._attempts))
+
+    def _once(self, level: int) -> bool:
+        self.made.append(self._measure(level))
+        return self.made[-1].passed
+
+    def _bracket(self, start: int, largest: int) -> tuple[int, int]:
+        """A level that passes (or 0) and one above that does not."""
+        if not self.passes(start):
+            below = (made.lanes for made in self.made if made.passed and made.lanes < start)
+            return max(below, default=0), start
+        level = start
+        while level < largest:
+            # By half: far above what a machine carries, a level takes long to fail.
+            above = min(level + (level + 1) // 2, largest)
+            if not self.passes(above):
+                return level, above
+            level = above
+        return level, largest + 1
+
+    def _confirmed(self, level: int) -> int:
+        """The level, or the next one below that passes now."""
+        return next(each for each in count(level, -1) if each == 0 or self._again(each))
+
+    def _again(self, level: int) -> bool:
+        """A level that passed before must pass once more; one that was not tried, twice."""
+        known = any(made.passed for made in self.made if made.lanes == level)
+        return (known or self.passes(level)) and self.passes(level)
+
+
+def _largest(runner: LevelRunner, what: Capacities) -> int:
+    """How many lanes fit, by number, flow table and packet memory, and are wanted."""
+    _, plan = runner.plan(runner.testbed.model.dataplane.lanes)
+    return plan.lanes if what.most is None else min(plan.lanes, what.most)
+
+
+def as_line(made: LevelAttempt) -> str:
+    """An attempt for a person."""
+    parts = [f"{made.lanes} lanes, {made.rate_bps / 1e6:g} Mbit/s"]
+    if made.passed:
+        parts.append("every gate passed")
+    else:
+        gates = ", ".join(f"{gate} of {lanes}" for gate, lanes in made.failed.items())
+        parts.append(f"failed ({gates or made.reason})")
+    if made.lateness is not None:
+        parts.append(f"p99.9 lateness {made.lateness.p999_ns / 1000:.0f} us")
+    if (error := made.round_trip_error) is not None:
+        mean_us, max_ms = error.mean_ns / 1000, error.max_ns / 1e6
+        parts.append(f"round trips {mean_us:.1f} us too long on average, {max_ms:.2g} ms at most")
+    parts += [
+        f"core {core.core}: {core.user:.0%} user, {core.system:.0%} system, "
+        f"{core.softirq:.0%} softirq, {core.idle:.0%} idle"
+        for core in made.cores
+    ]
+    return "; ".join(parts)

@@ -1,0 +1,273 @@
+"""Lanes side by side, once: an ordinary run in a folder that is removed."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..config import Loaded, parse_scenario
+from ..contract.certificate import CoreShares, Lateness, LevelAttempt, RoundTripError
+from ..contract.errors import ConfigError, HostError, InternalError, TargetError
+from ..contract.plan import Plan
+from ..contract.scenario import Scenario
+from ..contract.target import Capabilities
+from ..contract.testbed import Capacity, Testbed
+from ..contract.trial import TrialRecord
+from ..contract.units import Buffer, Duration, Rate
+from ..lane.lab import compiled_program
+from ..machine.host.counters import Ticks, read_ticks, shares
+from ..machine.host.session import MakeSession
+from ..machine.sessions import local_session
+from ..run.active_run import new_run
+from ..run.planning import plan_run
+from ..run.runner import execute
+from ..run.snapshot import Snapshot
+from ..run.steps import TrialStep
+from ..run.this_machine import ThisMachine
+from ..run.work import Chooser
+from ..store.errors import DiskFullError
+from ..store.staging import scratch_folder
+
+RATE = Rate(50_000_000)
+BUFFER = Buffer.parse("2bdp")
+BASE_RTT = Duration(40_000_000)
+MOST_WARMUP_S = 5.0
+SCENARIO = """\
+name: capacity
+title: Lanes side by side
+bottleneck: {{rate: {rate}, buffer: {buffer}}}
+flows: [{{name: main, count: {flows}, base_rtt: {base_rtt}}}]
+strategies: [cubic, bbr]
+duration: {duration_ms}ms
+warmup: {warmup_ms}ms
+start_jitter: {jitter_ms}ms
+trials: {lanes}
+seed: {seed}
+max_attempts: 1
+sweep: {{mixes: [{bbr}]}}
+{more}"""
+ShowLine = Callable[[str], None]
+"""Shows a line to the person."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """What every lane is like.
+
+    Attributes:
+        rate: Its bottleneck's rate.
+        buffer: Its buffer.
+        base_rtt: Its flows' base RTT.
+        flows: Its flows; half of them run BBR, the others CUBIC.
+        seconds: How long it is measured.
+        more: Further lines of the scenario; tests widen bounds by them.
+    """
+
+    rate: Rate = RATE
+    buffer: Buffer = BUFFER
+    base_rtt: Duration = BASE_RTT
+    flows: int = 10
+    seconds: float = 30.0
+    more: str = ""
+
+    def scenario(self, lanes: int, seed: int) -> Loaded[Scenario]:
+        """So many lanes as trials of one scenario, each tried once.
+
+        Args:
+            lanes: How many.
+            seed: No two attempts have the same.
+
+        Raises:
+            ConfigError: There is no such lane (a rate of 0, no second for the flows).
+        """
+        warmup_ms = int(1000 * min(self.seconds / 4, MOST_WARMUP_S))
+        text = SCENARIO.format(
+            rate=self.rate,
+            buffer=self.buffer,
+            flows=self.flows,
+            base_rtt=self.base_rtt,
+            duration_ms=int(1000 * self.seconds),
+            warmup_ms=warmup_ms,
+            jitter_ms=min(100, warmup_ms),
+            lanes=lanes,
+            seed=seed,
+            bbr=self.flows // 2,
+            more=self.more,
+        )
+        return parse_scenario(text, "capacity")
+
+
+def measuring_bed(testbed: Loaded[Testbed], rate: Rate) -> Loaded[Testbed]:
+    """The testbed with room for every lane it has, whatever it is said to carry.
+
+    Args:
+        testbed: The testbed.
+        rate: Of a lane.
+    """
+    lanes = testbed.model.dataplane.lanes
+    capacity = Capacity(rate=Rate(rate.bps * lanes), lanes=lanes)
+    model = testbed.model.model_copy(update={"capacity": capacity})
+    return Loaded(model, testbed.text, f"{testbed.name} (its capacity is being measured)")
+
+
+def why_not(testbed: Testbed, can: Capabilities, rate: Rate) -> str:
+    """Why lanes of a rate cannot be counted on a testbed; empty: they can.
+
+    Args:
+        testbed: The testbed.
+        can: What its target can do.
+        rate: Of a lane.
+    """
+    if testbed.switch is not None:
+        return (
+            f"target {can.target}: the testbed file states the capacity of its switch, and it is "
+            "not measured"
+        )
+    if can.isolated:
+        return (
+            f"target {can.target}: each lane is a machine of its own; there is one for each core, "
+            "whatever its rate"
+        )
+    if can.lanes < 2:
+        return f"target {can.target} has one lane only: there is nothing to count"
+    if can.max_rate_bps < rate.bps:
+        most = Rate(can.max_rate_bps)
+        return f"target {can.target} supports at most {most}, and each lane has {rate}"
+    return ""
+
+
+@dataclass(frozen=True)
+class LevelRunner:
+    """Tries levels on a testbed.
+
+    Attributes:
+        testbed: The testbed, its capacity set aside.
+        lanes: What each lane is like.
+        make_session: Makes the session; tests give one without a real machine.
+        find_artefact: Finds the compiled P4 program.
+    """
+
+    testbed: Loaded[Testbed]
+    lanes: Lanes
+    make_session: MakeSession = local_session
+    find_artefact: Callable[[Testbed], Path] = compiled_program
+
+    def plan(self, lanes: int, seed: int = 1) -> tuple[Loaded[Scenario], Plan]:
+        """The plan of a level; raises ConfigError where it does not fit on the testbed."""
+        scenario = self.lanes.scenario(lanes, seed)
+        return scenario, plan_run(scenario, self.testbed, _all_of_them)
+
+    def once(self, lanes: int, seed: int) -> LevelAttempt:
+        """Try a level once; nothing of it stays.
+
+        Args:
+            lanes: The level.
+            seed: The attempt's seed.
+
+        Raises:
+            NashbedError: Stopped by the person, the disk is full, or the level does not fit.
+        """
+        scenario, plan = self.plan(lanes, seed)
+        if plan.lanes < lanes:
+            raise ConfigError(f"{self.testbed.name}: {lanes} lanes do not fit at the same time")
+        watch = AllRunning(lanes)
+        with scratch_folder("capacity") as folder:
+            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
+            early = ""
+            try:
+                execute(run, watch.see, ThisMachine(self.make_session, self.find_artefact))
+            except DiskFullError:
+                raise
+            except (HostError, TargetError) as error:  # more than this machine can do
+                early = error.message
+            return self._summed_up(run.directory.sealed(), lanes, early, watch.cores)
+
+    def _summed_up(
+        self,
+        records: Sequence[TrialRecord],
+        lanes: int,
+        early: str,
+        cores: tuple[CoreShares, ...],
+    ) -> LevelAttempt:
+        failed = Counter(g.name for r in records for g in r.gates if not g.passed)
+        reasons = [early, *(reason for record in records for reason in record.invalid_reasons)]
+        valid = sum(record.valid for record in records)
+        return LevelAttempt(
+            lanes=lanes,
+            rate_bps=lanes * self.lanes.rate.bps,
+            passed=not early and valid == lanes,
+            valid_lanes=valid,
+            failed=dict(failed.most_common()),
+            reason=next((reason for reason in reasons if reason), ""),
+            lateness=lateness_of(records) if records else None,
+            round_trip_error=round_trip_error_of(records),
+            together_s=together_s(records) if len(records) == lanes else 0.0,
+            cores=cores,
+        )
+
+
+@dataclass
+class AllRunning:
+    """Watches the cores from when all lanes run until the first one does no more.
+
+    Attributes:
+        lanes: How many there are.
+        before: The cores when all were running.
+        after: The cores when all were still running.
+    """
+
+    lanes: int
+    before: Ticks = field(default_factory=dict)
+    after: Ticks = field(default_factory=dict)
+
+    def see(self, snapshot: Snapshot) -> None:
+        """Shown where the run stands, again and again."""
+        running = [each for each in snapshot.running if each.step is TrialStep.RUN]
+        if len(running) == self.lanes:
+            self.after = read_ticks()
+            self.before = self.before or self.after
+
+    @property
+    def cores(self) -> tuple[CoreShares, ...]:
+        """What they did in that time; empty where there was none."""
+        return shares(self.before, self.after)
+
+
+def lateness_of(records: Sequence[TrialRecord]) -> Lateness:
+    """Lateness over lanes, at least one, which all had as many departures."""
+    lanes = [record.lateness for record in records]
+    return Lateness(
+        p50_ns=statistics.median(each.p50_ns for each in lanes),
+        p999_ns=max(each.p999_ns for each in lanes),
+        max_ns=max(each.max_ns for each in lanes),
+        max_gap_ns=max(each.max_gap_ns for each in lanes),
+    )
+
+
+def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError | None:
+    """By how much round trips were too long over lanes; None where no lane says it."""
+    lanes = [record.disturbance for record in records if record.disturbance is not None]
+    if not lanes:
+        return None
+    return RoundTripError(
+        mean_ns=max(each.error_mean_ns for each in lanes),
+        max_ns=max(each.error_max_ns for each in lanes),
+    )
+
+
+def together_s(records: Sequence[TrialRecord]) -> float:
+    """Seconds for which all of them were sending."""
+    begin = max(record.t0_ns for record in records)
+    end = min(record.t0_ns + record.duration_ns for record in records)
+    return max(0, end - begin) / 1e9
+
+
+def _all_of_them(*_: object) -> Sequence[int]:
+    raise InternalError("lanes are counted by an exhaustive plan")
+
+
+def _no_chooser(*_: object) -> Chooser:
+    raise InternalError("lanes are counted by an exhaustive plan")

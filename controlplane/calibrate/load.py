@@ -1,0 +1,118 @@
+"""What a load generator does, and our own: nashbed-probe beside the senders."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contract.records import PROBE_SCHEDULE
+from .probe import Prober, Socket
+
+NS = 10**9
+
+
+@dataclass(frozen=True)
+class BurstStep:
+    """Frames of one size.
+
+    Attributes:
+        frame_bytes: Ethernet frame without FCS.
+        count: How many.
+    """
+
+    frame_bytes: int
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Burst:
+    """UDP frames of one flow, in order.
+
+    Attributes:
+        src: Sender's address.
+        sport: Sender's port.
+        dst: Receiver's address.
+        dport: Receiver's port.
+        steps: The frames.
+        pps: Frames per second; what a generator cannot pace it sends as fast as it can.
+    """
+
+    src: str
+    sport: int
+    dst: str
+    dport: int
+    steps: tuple[BurstStep, ...]
+    pps: int
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return sum(step.count for step in self.steps)
+
+    @property
+    def seconds(self) -> float:
+        """How long sending takes."""
+        return self.frames / self.pps
+
+
+class Load(ABC):
+    """A load generator on the senders' side of the path."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, str]:
+        """Its name and version, for the certificate."""
+
+    @abstractmethod
+    def send(self, burst: Burst) -> int:
+        """Send a burst to its end; returns the number of frames sent.
+
+        Raises:
+            HostError: The generator failed.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give up what it holds. Safe to call twice."""
+
+
+class OwnLoad(Load):
+    """nashbed-probe without echoes.
+
+    Args:
+        make_prober: Makes a prober with these sockets and this schedule.
+    """
+
+    def __init__(self, make_prober: Callable[[list[Socket], NDArray[np.void]], Prober]) -> None:
+        self._make_prober = make_prober
+
+    def describe(self) -> dict[str, str]:
+        """Its name; its version is the checkout's."""
+        return {"generator": "nashbed-probe"}
+
+    def send(self, burst: Burst) -> int:
+        """Send a burst."""
+        sockets = [Socket(burst.src, burst.sport, burst.dst, burst.dport)]
+        prober = self._make_prober(sockets, schedule_of(burst))
+        try:
+            prober.start()
+            prober.finish()
+        finally:
+            prober.stop()
+        return burst.frames
+
+    def close(self) -> None:
+        """Nothing is held between bursts."""
+
+
+def schedule_of(burst: Burst) -> NDArray[np.void]:
+    """A burst as evenly paced frames."""
+    schedule = np.zeros(burst.frames, PROBE_SCHEDULE)
+    schedule["at_ns"] = np.arange(burst.frames, dtype=np.int64) * NS // burst.pps
+    schedule["frame_bytes"] = np.repeat(
+        [step.frame_bytes for step in burst.steps], [step.count for step in burst.steps]
+    )
+    return schedule

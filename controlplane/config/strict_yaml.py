@@ -1,0 +1,319 @@
+"""Strict YAML with the line of every key, and pydantic's errors as one line each."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from ..contract.errors import ConfigError
+
+MAX_BYTES = 1_000_000
+Path = tuple[str | int, ...]
+_RELATIVE = re.compile(r"^([a-z_]+(?:\.[a-z0-9_]+)*): (.*)$", re.DOTALL)
+_PRIORITY = ("value_error", "extra_forbidden", "missing")
+_SHADOWED = ("too_short", "literal_error")
+"""Findings about a whole that only repeat a finding about one of its parts."""
+_NOTHING = object()
+
+
+@dataclass
+class Source:
+    """A parsed YAML file.
+
+    Attributes:
+        name: File name for messages.
+        text: The file's text, verbatim.
+        data: Plain dicts, lists and scalars.
+        lines: Path of keys and indices -> line (from 1).
+    """
+
+    name: str
+    text: str
+    data: Any = None
+    lines: dict[Path, int] = field(default_factory=dict)
+
+    def where(self, path: Path) -> str:
+        """`file:line` of the closest place to a path that is in the file."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.name}:{self.lines.get(path, 1)}"
+
+
+def parse(text: str, name: str) -> Source:
+    """Parse YAML text.
+
+    Args:
+        text: The file's content.
+        name: The file's name for messages.
+
+    Raises:
+        ConfigError: Not YAML, a duplicate key, an alias or a tag; one line with its place.
+    """
+    if len(text) > MAX_BYTES:
+        raise ConfigError(
+            f"{name}: larger than {MAX_BYTES} bytes; this is not a configuration file"
+        )
+    source = Source(name, text)
+    try:
+        root = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        raise ConfigError(_yaml_message(name, error)) from error
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: not YAML: {str(error).splitlines()[0]}") from error
+    if root is None:
+        raise ConfigError(f"{name}: is empty")
+    source.data = _convert(root, (), source, set())
+    return source
+
+
+def _yaml_message(name: str, error: MarkedYAMLError) -> str:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark is not None else 1
+    problem = " ".join(str(error.problem or error.context or "syntax error").split())
+    return f"{name}:{line}: not YAML: {problem}"
+
+
+def _convert(node: Node, path: Path, source: Source, seen: set[int]) -> Any:
+    source.lines.setdefault(path, node.start_mark.line + 1)
+    if id(node) in seen:
+        raise ConfigError(
+            f"{source.where(path)}: YAML aliases are not supported; write the value out"
+        )
+    if isinstance(node, ScalarNode):
+        return _scalar(node, path, source)
+    seen.add(id(node))
+    if isinstance(node, SequenceNode):
+        return [_convert(item, (*path, i), source, seen) for i, item in enumerate(node.value)]
+    assert isinstance(node, MappingNode)
+    return _mapping(node, path, source, seen)
+
+
+def _mapping(node: MappingNode, path: Path, source: Source, seen: set[int]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        line = key_node.start_mark.line + 1
+        if not isinstance(key_node, ScalarNode):
+            raise ConfigError(f"{source.name}:{line}: a key must be a plain word")
+        key = str(key_node.value)
+        if key in result:
+            first = source.lines[(*path, key)]
+            raise ConfigError(
+                f"{source.name}:{line}: key {key!r} is repeated (first on line {first}); "
+                "remove one of them"
+            )
+        source.lines[(*path, key)] = line
+        result[key] = _convert(value_node, (*path, key), source, seen)
+    return result
+
+
+def _scalar(node: ScalarNode, path: Path, source: Source) -> Any:
+    """A scalar by its YAML 1.2 core type; dates and other tags stay text."""
+    kind = str(node.tag).rsplit(":", 1)[-1]
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return str(node.value).lower() == "true"
+    if kind in ("int", "float"):
+        return _number(node, kind, path, source)
+    if str(node.tag).startswith("!"):
+        raise ConfigError(f"{source.where(path)}: YAML tags are not supported: {node.tag}")
+    return str(node.value)
+
+
+def _number(node: ScalarNode, kind: str, path: Path, source: Source) -> int | float:
+    text = str(node.value)
+    try:
+        if kind == "float":
+            return float(text)
+        return int(text, 0 if text.lstrip("+-").startswith(("0x", "0o")) else 10)
+    except (ValueError, OverflowError) as error:
+        raise ConfigError(f"{source.where(path)}: {text!r} is not a supported number") from error
+
+
+def to_config_error(error: ValidationError, source: Source, schema: dict[str, Any]) -> ConfigError:
+    """Turn a validation error into a ConfigError with one line for each finding.
+
+    Args:
+        error: pydantic's error.
+        source: The file that was validated.
+        schema: JSON schema of the model, for the allowed keys.
+    """
+    findings: dict[Path, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        findings.setdefault(_group(details, source.data), []).append(details)
+    chosen = {path: min(group, key=_rank) for path, group in findings.items()}
+    lines = [
+        _line(details, source, schema)
+        for path, details in chosen.items()
+        if not (details["type"] in _SHADOWED and _has_deeper(path, chosen))
+        and not (details["type"] == "missing" and _is_misspelt(path, chosen))
+    ]
+    return ConfigError("\n".join(dict.fromkeys(lines)))
+
+
+def _has_deeper(path: Path, findings: Iterable[Path]) -> bool:
+    return any(len(other) > len(path) and other[: len(path)] == path for other in findings)
+
+
+def _is_misspelt(path: Path, findings: dict[Path, ErrorDetails]) -> bool:
+    """Whether the missing key stands beside it under a name much like it."""
+    beside = [
+        str(other[-1])
+        for other, details in findings.items()
+        if details["type"] == "extra_forbidden" and other[:-1] == path[:-1]
+    ]
+    return bool(difflib.get_close_matches(str(path[-1]), beside, n=1))
+
+
+def _rank(details: ErrorDetails) -> int:
+    kind = details["type"]
+    return _PRIORITY.index(kind) if kind in _PRIORITY else len(_PRIORITY)
+
+
+def _group(details: ErrorDetails, data: Any) -> Path:
+    """Where a finding is counted: the alternatives of a union are one finding.
+
+    pydantic reports every alternative of a union by itself, with the alternative's name in
+    the location. Such findings are gathered at the value that the union stands for.
+    """
+    path: Path = ()
+    for part in details["loc"]:
+        inside = _child(data, part)
+        if inside is _NOTHING:
+            is_key = details["type"] == "missing" and part == details["loc"][-1]
+            return (*path, part) if is_key and len(details["loc"]) == len(path) + 1 else path
+        data, path = inside, (*path, part)
+    return path
+
+
+def _child(data: Any, part: str | int) -> Any:
+    if isinstance(data, dict) and isinstance(part, str):
+        return data.get(part, _NOTHING)
+    if isinstance(data, list) and isinstance(part, int) and part < len(data):
+        return data[part]
+    return _NOTHING
+
+
+def _data_path(details: ErrorDetails, data: Any) -> Path:
+    """The location without the names of union alternatives."""
+    path: Path = ()
+    for part in details["loc"]:
+        inside = _child(data, part)
+        if inside is not _NOTHING:
+            data, path = inside, (*path, part)
+    return path
+
+
+def _line(details: ErrorDetails, source: Source, schema: dict[str, Any]) -> str:
+    path, message = _data_path(details, source.data), _message(details, source, schema)
+    relative = _RELATIVE.match(message)
+    if details["type"] == "value_error" and relative:
+        path = path + tuple(int(p) if p.isdigit() else p for p in relative[1].split("."))
+        message = relative[2]
+    place = f"{source.where(path)}: "
+    return place + (f"{_show(path)}: " if path else "") + " ".join(message.split())
+
+
+def _show(path: Path) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".")
+
+
+def _message(details: ErrorDetails, source: Source, schema: dict[str, Any]) -> str:
+    if details["type"] == "extra_forbidden":
+        return _unknown_key(str(details["loc"][-1]), _keys(schema, details, source.data))
+    write = _WORDING.get(details["type"], _other)
+    return write(details, details.get("ctx", {}))
+
+
+def _other(details: ErrorDetails, context: dict[str, Any]) -> str:
+    return f"{details['input']!r}: {details['msg'][0].lower()}{details['msg'][1:]}"
+
+
+def _own(details: ErrorDetails, context: dict[str, Any]) -> str:
+    return str(context["error"])
+
+
+def _missing(details: ErrorDetails, context: dict[str, Any]) -> str:
+    key = context.get("discriminator") or repr(details["loc"][-1])
+    return f"key {key} is missing; add it"
+
+
+def _not_a_choice(details: ErrorDetails, context: dict[str, Any]) -> str:
+    allowed = str(context.get("expected") or context.get("expected_tags"))
+    key = str(context["discriminator"]).strip("'") + " " if "discriminator" in context else ""
+    return f"{key}{context.get('tag', details['input'])!r} is unknown; write {allowed}"
+
+
+def _not_a_mapping(details: ErrorDetails, context: dict[str, Any]) -> str:
+    return f"{details['input']!r} is not allowed here; write keys and values"
+
+
+def _bad_pattern(details: ErrorDetails, context: dict[str, Any]) -> str:
+    return f"{details['input']!r} is not allowed; it must match {context['pattern']}"
+
+
+_WORDING: dict[str, Callable[[ErrorDetails, dict[str, Any]], str]] = {
+    "value_error": _own,
+    "missing": _missing,
+    "union_tag_not_found": _missing,
+    "literal_error": _not_a_choice,
+    "union_tag_invalid": _not_a_choice,
+    "model_type": _not_a_mapping,
+    "dict_type": _not_a_mapping,
+    "model_attributes_type": _not_a_mapping,
+    "string_pattern_mismatch": _bad_pattern,
+}
+
+
+def _unknown_key(key: str, allowed: list[str]) -> str:
+    close = difflib.get_close_matches(key, allowed, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"unknown key{hint} allowed here: {', '.join(allowed)}"
+
+
+def _keys(schema: dict[str, Any], details: ErrorDetails, data: Any) -> list[str]:
+    """Keys that the schema allows beside the unknown one."""
+    nodes = [schema]
+    for part in _data_path(details, data)[:-1]:
+        nodes = [
+            child
+            for node in nodes
+            for flat in _alternatives(node, schema)
+            for child in _step(flat, part)
+        ]
+    keys = [
+        key
+        for node in nodes
+        for flat in _alternatives(node, schema)
+        for key in flat.get("properties", {})
+    ]
+    return list(dict.fromkeys(keys))
+
+
+def _alternatives(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    if "$ref" in node:
+        name = str(node["$ref"]).rsplit("/", 1)[-1]
+        return _alternatives(schema["$defs"][name], schema)
+    branches = node.get("anyOf", []) + node.get("oneOf", []) + node.get("allOf", [])
+    if branches:
+        return [flat for branch in branches for flat in _alternatives(branch, schema)]
+    return [node]
+
+
+def _step(node: dict[str, Any], part: str | int) -> list[dict[str, Any]]:
+    if isinstance(part, int):
+        return [node["items"]] if isinstance(node.get("items"), dict) else []
+    child = node.get("properties", {}).get(part)
+    return [child] if child is not None else []
