@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -18,8 +19,10 @@ from ..contract.benchmark import Benchmark
 from ..contract.cluster import Cluster, LocalWorkers
 from ..contract.errors import ConfigError
 from ..contract.testbed import Testbed
-from ..machine.log import LOG, ShowStep
+from ..machine.log import ShowStep
 from .cluster_runs import RunTimer, TimedRun, TimedSweep
+
+LOG = logging.getLogger(__name__)
 
 TRIAL_S = 10.0
 """The trial of which overhead is told as a share, in seconds of a worker's time."""

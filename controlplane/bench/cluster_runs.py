@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from ..contract.errors import InternalError
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..machine.log import LOG, ShowStep
+from ..machine.log import ShowStep
 from ..run.active_run import ActiveRun, new_run
 from ..run.place import TrialPlace
 from ..run.planning import plan_run
@@ -28,6 +29,8 @@ from ..run.runner import execute
 from ..run.snapshot import Snapshot
 from ..store.documents import read_document, write_document
 from ..store.staging import scratch_folder
+
+LOG = logging.getLogger(__name__)
 
 SCENARIO = """\
 name: cluster

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -15,8 +16,10 @@ from ..contract.testbed import Testbed
 from ..lane.lab import Lab, compiled_program, opened_lab
 from ..machine.host.runs import id_of
 from ..machine.host.session import MakeSession, Session, SessionRequest
-from ..machine.log import LOG, close_log, log_to
+from ..machine.log import close_log, log_to
 from ..machine.sessions import local_session
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

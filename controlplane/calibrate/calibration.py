@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,7 +11,6 @@ from ..contract.errors import ConfigError, NashbedError
 from ..contract.target import Applied, BottleneckProgram, Capabilities, Limit
 from ..contract.testbed import Testbed
 from ..contract.units import PACKET_BYTES, Duration, Rate
-from ..machine.log import LOG
 from .checks import (
     judge_base_rtts,
     judge_clock,
@@ -24,6 +24,8 @@ from .checks import (
 from .drop_point import BURST_PPS, STOPPED_BPS, burst_steps, judge_drop_point, limit_name
 from .load import BurstStep
 from .rig import CalibrationRig, Observation, Stimulus
+
+LOG = logging.getLogger(__name__)
 
 LIMITS_BYTES = (30_000, 100_000, 1_000_000)
 LIMIT_PACKETS = 64

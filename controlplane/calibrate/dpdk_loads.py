@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import re
 import shutil
 import socket
@@ -25,10 +26,11 @@ from ..contract.errors import ConfigError, HostError
 from ..contract.testbed import Testbed
 from ..machine.host.programs import TESTPMD
 from ..machine.host.session import PathEnds, Session
-from ..machine.log import LOG
 from ..machine.paths import PKTGEN_SCRIPT
 from .load import Burst, BurstStep, Load, OwnLoad
 from .probe import Prober
+
+LOG = logging.getLogger(__name__)
 
 START_S = 30.0
 TESTPMD_STEP_S = 0.1

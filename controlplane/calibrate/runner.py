@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from ..lane.lab import Lab, opened_lab, quietly
 from ..machine.host import facts
 from ..machine.host.runs import id_of
 from ..machine.host.session import MakeSession, SessionRequest
-from ..machine.log import LOG, ShowStep, close_log, log_to
+from ..machine.log import ShowStep, close_log, log_to
 from ..machine.paths import PROBE, artefact, built
 from ..machine.process.clock import utc_now
 from ..machine.sessions import check_host, local_session
@@ -31,6 +32,8 @@ from .capacity import Capacities, LaneCount, measure_lanes
 from .dpdk_loads import MakeLoad
 from .load import Load
 from .rig import CalibrationRig, Lane
+
+LOG = logging.getLogger(__name__)
 
 WORK_BYTES = 200_000_000
 CountLanes = Callable[[Loaded[Testbed], Capacities, Callable[[str], None]], LaneCount]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
+from ..contract.errors import ConfigError
+
+LOG_VARIABLE = "NASHBED_LOG"
+"""Environment variable with the level of the log on standard error."""
 EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
 20 an acceptance bound was missed or a repeated trial differs, 130 stopped by Ctrl-C."""
 root = typer.Typer(
@@ -92,8 +98,29 @@ COMMANDS = (
 
 
 @root.callback()
-def _no_options() -> None:
-    """Every option belongs to a command."""
+def _log(
+    context: typer.Context,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            show_default=False,
+            help="Show the log on standard error; twice: every command and its answer, too.",
+        ),
+    ] = 0,
+) -> None:
+    """Show the log as far as --verbose or NASHBED_LOG say; all other options are a command's."""
+    asked = os.environ.get(LOG_VARIABLE, "").lower()
+    level = ("", "info", "debug")[min(verbose, 2)] or asked
+    if not level:
+        return
+    from ..machine.log import LEVELS, close_log, show_log  # noqa: PLC0415 - `--help` needs none
+
+    if level not in LEVELS:
+        raise ConfigError(f"{LOG_VARIABLE}: {asked!r} is no level; write {', '.join(LEVELS)}")
+    context.call_on_close(partial(close_log, show_log(level)))
 
 
 def command_line() -> TyperGroup:

@@ -1,4 +1,9 @@
-"""What a person follows meanwhile: the one logger and its file, and the callback for steps."""
+"""What a person follows meanwhile: the log, in a file or on standard error, and steps.
+
+Each module logs by a logger of its own name, below `nashbed`. Importing configures nothing: a
+command says where the log goes (`log_to`, `show_log`), and so may a program that uses these
+packages as a library.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,10 @@ ShowStep = Callable[[str, int, int], None]
 """Called before each step of something long: title, steps done, steps in all."""
 
 LOG = logging.getLogger("nashbed")
+"""Above the loggers of all modules: what is attached to it hears all of them."""
+
+LEVELS = ("debug", "info", "warning", "error")
+"""What can be shown, from everything to next to nothing."""
 
 _FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)-7s %(threadName)s: %(message)s"
 
@@ -42,7 +51,31 @@ def log_to(path: Path) -> logging.Handler:
     return handler
 
 
+class _StandardError(logging.Handler):
+    """Writes to what standard error is now: a display that is drawn anew stands in for it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+        except Exception:
+            self.handleError(record)
+
+
+def show_log(level: str) -> logging.Handler:
+    """Show the log on standard error as well; returns the handler for `close_log`.
+
+    Args:
+        level: The least that is shown, one of `LEVELS`.
+    """
+    handler = _StandardError(level.upper())
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    LOG.setLevel(min(handler.level, LOG.level or handler.level))
+    LOG.addHandler(handler)
+    return handler
+
+
 def close_log(handler: logging.Handler) -> None:
-    """Stop writing to the handler's file."""
+    """Stop writing to the handler's place."""
     LOG.removeHandler(handler)
     handler.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import queue
 import shlex
 import signal
@@ -28,10 +29,11 @@ from ...contract.messages import (
     read_message,
 )
 from ..host.layout import Side
-from ..log import LOG
 from ..process.clock import Clock
 from ..process.control_client import ControlClient, Patience
 from ..process.managed import STOP_GRACE_S, ManagedProcess, json_event
+
+LOG = logging.getLogger(__name__)
 
 NS = 10**9
 STEP_NS = NS

@@ -8,6 +8,7 @@ left behind. Guests are faster on a core of their own: a claim is a lock on a fi
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import stat
 import tempfile
@@ -18,7 +19,8 @@ from ...contract.errors import PrerequisiteError
 from ...store.staging import remove_stale, take_lock
 from ..host import runs
 from ..host.runs import RunState, StateFile, own_state, read_states
-from ..log import LOG
+
+LOG = logging.getLogger(__name__)
 
 SOCKET_PATH_BYTES = 107
 """The longest path of a UNIX socket."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import shutil
 import socket
 from collections.abc import Sequence
@@ -34,7 +35,6 @@ from ..host.session import (
     require_running,
 )
 from ..kernels.cache import GuestKernel, find_kernel
-from ..log import LOG
 from ..paths import FLOWS, PROBE, built
 from ..process.clock import Clock
 from ..process.command import Completed
@@ -43,6 +43,8 @@ from .connection import STANDSTILL_S, GuestClock, GuestConnection, GuestProcess,
 from .kernel import GuestSettings, KernelProcess, check_guests
 from .memory import peak_memory_bytes
 from .scratch import guests_folder, open_scratch
+
+LOG = logging.getLogger(__name__)
 
 READY_TIMEOUT_S = 60.0
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}

@@ -12,6 +12,7 @@ Only tasks that may run on every core are moved, and only those are moved back.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -19,8 +20,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...contract.model import ContractModel
-from ..log import LOG
 from ..process.table import start_time
+
+LOG = logging.getLogger(__name__)
 
 WORKQUEUE_MASK = Path("/sys/devices/virtual/workqueue/cpumask")
 ONLINE = Path("/sys/devices/system/cpu/online")

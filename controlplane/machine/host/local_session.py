@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,6 @@ from typing import Any
 from ...contract.errors import HostError, TargetError
 from ...contract.testbed import Nic
 from ..controls.loader import RegisteredControls
-from ..log import LOG
 from ..paths import DATAPLANE, FLOWS, PROBE, built
 from ..process import command
 from ..process.clock import SYSTEM_CLOCK, Clock
@@ -39,6 +39,8 @@ from .session import (
     leave_core,
     require_running,
 )
+
+LOG = logging.getLogger(__name__)
 
 
 class LocalSession(Session):

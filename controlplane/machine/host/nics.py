@@ -12,6 +12,7 @@ every trial that is running.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +21,9 @@ from typing import Any
 
 from ...contract.errors import HostError
 from ...contract.model import ContractModel
-from ..log import LOG
 from ..process import command
+
+LOG = logging.getLogger(__name__)
 
 MAX_BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
 ROOM_PACKETS = 16384

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import threading
@@ -30,11 +31,12 @@ from ...store.run_directory import RunDirectory
 from ...store.staging import locked, remove_stale, remove_stale_scratch, write_whole
 from ..controls.objects import control_cache
 from ..kernels.cache import kernel_cache
-from ..log import LOG
 from ..process.table import ChildProcess, start_time
 from . import namespaces
 from .cores import Shield, lower_shield
 from .nics import NicBefore, RaisedBacklog, give_back, lower_backlog
+
+LOG = logging.getLogger(__name__)
 
 STATE_DIR = Path("/run/nashbed")
 POLL_S = 0.5

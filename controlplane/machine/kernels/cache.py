@@ -7,6 +7,7 @@ configuration (hosts/uml). Its folder is named after both, `<release>-<digest>`.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...contract.errors import HostError, PrerequisiteError
-from ..log import LOG
 from ..paths import UML
 from ..process import command
+
+LOG = logging.getLogger(__name__)
 
 DEFAULT_KERNEL = "6.1"
 """Debian 12's own; where it is not built, the newest that is."""

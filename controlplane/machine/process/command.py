@@ -6,6 +6,7 @@ and kept in a file.
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.errors import HostError, PrerequisiteError
-from ..log import LOG
+
+LOG = logging.getLogger(__name__)
 
 TIMEOUT_S = 20.0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import logging
 import queue
 import shlex
 import shutil
@@ -31,9 +32,10 @@ from ...contract.errors import (
     PrerequisiteError,
     TargetError,
 )
-from ..log import LOG
 from .clock import SYSTEM_CLOCK, Clock
 from .table import ChildProcess, ProcessRegister, oom_kills, start_time
+
+LOG = logging.getLogger(__name__)
 
 STOP_GRACE_S = 3.0
 _ERRORS: dict[int, type[NashbedError]] = {EXIT_TARGET: TargetError, EXIT_HOST: HostError}

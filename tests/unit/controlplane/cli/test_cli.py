@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sys
 from contextlib import nullcontext
@@ -13,7 +14,7 @@ import pytest
 from nashbed.controlplane.cli.app import COMMANDS, LazyCommand, command_line
 from nashbed.controlplane.cli.console import duration_text
 from nashbed.controlplane.cli.main import run
-from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.errors import EXIT_CONFIG, EXIT_OK, HostError
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.machine.process import command
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
@@ -281,3 +282,34 @@ def test_schema(tmp_path: Path, capsys: Capture) -> None:
 )
 def test_durations_as_people_say_them(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("words", "level", "shown"),
+    [(["-v"], "", "INFO"), (["-vv"], "", "DEBUG"), ([], "Debug", "DEBUG"), ([], "", None)],
+)
+def test_the_log_is_shown_as_asked(
+    words: list[str],
+    level: str,
+    shown: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    def logs(*_: object) -> list[Path]:
+        for each in (logging.DEBUG, logging.INFO):
+            logging.getLogger("nashbed.here").log(each, "said")
+        return []
+
+    monkeypatch.setenv("NASHBED_LOG", level)
+    monkeypatch.setattr(logging.getLogger("nashbed"), "level", logging.NOTSET)
+    monkeypatch.setattr("nashbed.controlplane.cli.plan.write_schemas", logs)
+    assert run([*words, "schema"]) == EXIT_OK
+    lines = capsys.readouterr().err.splitlines()
+    everything = ["DEBUG nashbed.here: said", "INFO nashbed.here: said"]
+    assert lines == (everything if shown == "DEBUG" else everything[1:] if shown else [])
+
+
+def test_a_level_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setenv("NASHBED_LOG", "loud")
+    assert run(["schema"]) == EXIT_CONFIG
+    assert "NASHBED_LOG: 'loud' is no level; write debug" in capsys.readouterr().err
