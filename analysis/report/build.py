@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from nashbed.controlplane.contract.model import JsonAnswer
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.staging import whole_folder, write_whole
@@ -90,7 +91,8 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
         for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
             path.unlink()
     write_mismatches(findings.taps.compared, folder)
-    write_whole(folder / "summary.json", json.dumps(findings.to_dict(), indent=1) + "\n")
+    summary = JsonAnswer().model_dump() | findings.to_dict()
+    write_whole(folder / "summary.json", json.dumps(summary, indent=1) + "\n")
     if context is None:
         return folder
     page = _environment().get_template("report.html.j2").render(context)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
 from ..contract.errors import EXIT_INTERRUPTED, ConfigError, Interrupted
+from ..contract.model import ContractModel
 from ..machine.host import facts
 from ..machine.process import command
 from .startup import nashbed_command
@@ -26,8 +23,23 @@ PARTS = (
 
 IN_REAL_TIME = ("forward", "cpu", "lanes", "panel")
 
-Call = Callable[[Sequence[str]], dict[str, Any]]
-"""Runs `nashbed bench` with these words; returns its JSON answer."""
+
+class PartAnswer(ContractModel, extra="ignore"):
+    """The JSON answer of a part, or of its failure.
+
+    Attributes:
+        ok: Whether all that was measured reached its bounds.
+        figures: What was measured.
+        error: Why nothing was; empty otherwise.
+    """
+
+    ok: bool
+    figures: tuple[Benchmark, ...] = ()
+    error: str = ""
+
+
+Call = Callable[[Sequence[str]], PartAnswer]
+"""Runs `nashbed bench` with these words."""
 
 
 def words_of(parts: Sequence[str], full: bool, wait: bool = False) -> list[tuple[str, ...]]:
@@ -82,9 +94,9 @@ def measure_parts(parts: Sequence[Sequence[str]], run: Call) -> Iterator[Measure
             words=tuple(words),
             begun_utc=begun,
             commit=at,
-            ok=answer["ok"],
-            figures=tuple(Benchmark.from_dict(each) for each in answer.get("figures", ())),
-            error=answer.get("error", ""),
+            ok=answer.ok,
+            figures=answer.figures,
+            error=answer.error,
         )
 
 
@@ -101,10 +113,10 @@ def read_machine(path: Path) -> MeasuredMachine:
         ConfigError: The file cannot be read, or was not written by `nashbed bench all`.
     """
     try:
-        return MeasuredMachine.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        return MeasuredMachine.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError, ValidationError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path}: is no file of `nashbed bench all`") from error
 
 
@@ -127,7 +139,7 @@ def measured_before(path: Path, machine: MeasuredMachine) -> MeasuredMachine:
     return before
 
 
-def call(part: Sequence[str]) -> dict[str, Any]:
+def call(part: Sequence[str]) -> PartAnswer:
     """One part in a process of its own, whose peak memory and signals are then its own.
 
     Raises:
@@ -139,7 +151,6 @@ def call(part: Sequence[str]) -> dict[str, Any]:
     if done.code == EXIT_INTERRUPTED:
         raise Interrupted("stopped")
     try:
-        answer: dict[str, Any] = json.loads(done.out)
+        return PartAnswer.model_validate_json(done.out)
     except ValueError:
-        return {"ok": False, "error": f"exit code {done.code}"}
-    return answer
+        return PartAnswer(ok=False, error=f"exit code {done.code}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from typing import Any
 
 from ..config import available_congestion_controls, check_strategies
 from ..contract.benchmark import Benchmark
+from ..contract.certificate import CoreShares
 from ..contract.errors import ConfigError, HostError
 from ..contract.messages import SharedCounters
+from ..contract.model import ContractModel, JsonObject
 from ..contract.units import Buffer, Duration, Rate
 from ..lane.lab import Lab
 from ..machine.host.counters import CpuTime
@@ -99,6 +100,36 @@ def _once(
         shutil.rmtree(folder, ignore_errors=True)
 
 
+class CostFigures(ContractModel):
+    """What a repetition says in JSON; times are for each frame at a host.
+
+    Attributes:
+        goodput_gbps: Goodput in Gbit/s.
+        frames_through_dataplane: Frames that the data plane took in.
+        frames_at_hosts: Frames that a host sent or received.
+        loop_busy_share: Share of its time that the packet loop had work.
+        senders_user_ns: The senders' own time.
+        senders_system_ns: The kernel's, on their behalf.
+        sinks_user_ns: The sinks' own time.
+        sinks_system_ns: The kernel's, on their behalf.
+        all_but_the_loops_core_ns: Time of all cores but the loop's, whoever used them.
+        others_share: What everybody else used of the other cores, in cores.
+        cores: What each core did.
+    """
+
+    goodput_gbps: float
+    frames_through_dataplane: int
+    frames_at_hosts: int
+    loop_busy_share: float
+    senders_user_ns: float
+    senders_system_ns: float
+    sinks_user_ns: float
+    sinks_system_ns: float
+    all_but_the_loops_core_ns: float
+    others_share: float
+    cores: tuple[CoreShares, ...]
+
+
 class Cost:
     """What one repetition cost.
 
@@ -157,21 +188,21 @@ class Cost:
         """What everybody else used of the other cores."""
         return self._crossed.others_share(self._core)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything behind the benchmarks."""
-        return {
-            "goodput_gbps": self._crossed.goodput_bps / 1e9,
-            "frames_through_dataplane": self.taken_in,
-            "frames_at_hosts": self.at_hosts,
-            "loop_busy_share": round(self.loop_ns / self._crossed.ns, 4),
-            "senders_user_ns": self.senders.user_ns / self.at_hosts,
-            "senders_system_ns": self.senders.system_ns / self.at_hosts,
-            "sinks_user_ns": self.sinks.user_ns / self.at_hosts,
-            "sinks_system_ns": self.sinks.system_ns / self.at_hosts,
-            "all_but_the_loops_core_ns": self.elsewhere_ns,
-            "others_share": round(self.others_share, 4),
-            "cores": [each.model_dump() for each in self._crossed.cores],
-        }
+    def figures(self) -> JsonObject:
+        """Everything behind the benchmarks: `CostFigures` as plain data."""
+        return CostFigures(
+            goodput_gbps=self._crossed.goodput_bps / 1e9,
+            frames_through_dataplane=self.taken_in,
+            frames_at_hosts=self.at_hosts,
+            loop_busy_share=round(self.loop_ns / self._crossed.ns, 4),
+            senders_user_ns=self.senders.user_ns / self.at_hosts,
+            senders_system_ns=self.senders.system_ns / self.at_hosts,
+            sinks_user_ns=self.sinks.user_ns / self.at_hosts,
+            sinks_system_ns=self.sinks.system_ns / self.at_hosts,
+            all_but_the_loops_core_ns=self.elsewhere_ns,
+            others_share=round(self.others_share, 4),
+            cores=tuple(self._crossed.cores),
+        ).model_dump(mode="json")
 
 
 def _received(shared: SharedCounters) -> int:
@@ -191,7 +222,7 @@ def _benchmarks(traffic: Traffic, costs: list[Cost]) -> tuple[Benchmark, ...]:
         "flows": dict(traffic.counts),
         "seconds": traffic.seconds,
         "warmup_s": traffic.warmup_s,
-        "repetitions": [cost.to_dict() for cost in costs],
+        "repetitions": [cost.figures() for cost in costs],
     }
     return (
         Benchmark(

@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..contract.benchmark import Benchmark
+from ..contract.certificate import CoreShares
+from ..contract.model import ContractModel, JsonObject
 from ..contract.target import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
 from ..lane.lab import quietly
@@ -38,6 +39,26 @@ FASTEST_BPS = 10**10
 """For the disk space of postcards: more than kernel TCP reaches through one core."""
 
 
+class TurnFigures(ContractModel):
+    """What a turn says in JSON.
+
+    Attributes:
+        gbps: Goodput in Gbit/s.
+        retransmitted_share: Bytes sent again by all bytes sent.
+        losses: Packets lost by the hosts' interfaces and the kernel, by site.
+        loop_busy_share: Share of its time that the data plane's loop had work; null: not known.
+        others_share: What everybody else used of the other cores, in cores.
+        cores: What each core did.
+    """
+
+    gbps: float
+    retransmitted_share: float
+    losses: dict[str, int]
+    loop_busy_share: float | None
+    others_share: float
+    cores: tuple[CoreShares, ...]
+
+
 @dataclass(frozen=True)
 class Turn:
     """One turn of one of the two.
@@ -59,17 +80,17 @@ class Turn:
         """Goodput in Gbit/s."""
         return self.crossed.goodput_bps / 1e9
 
-    def to_dict(self) -> dict[str, Any]:
-        """What is worth keeping beside the goodput."""
+    def figures(self) -> JsonObject:
+        """What is worth keeping beside the goodput: `TurnFigures` as plain data."""
         crossed = self.crossed
-        return {
-            "gbps": self.gbps,
-            "retransmitted_share": crossed.retransmitted_bytes / max(1, crossed.sent_bytes),
-            "losses": {name: count for name, count in self.losses.items() if count},
-            "loop_busy_share": self.busy_share,
-            "others_share": round(self.others_share, 4),
-            "cores": [each.model_dump() for each in crossed.cores],
-        }
+        return TurnFigures(
+            gbps=self.gbps,
+            retransmitted_share=crossed.retransmitted_bytes / max(1, crossed.sent_bytes),
+            losses={name: count for name, count in self.losses.items() if count},
+            loop_busy_share=self.busy_share,
+            others_share=round(self.others_share, 4),
+            cores=tuple(crossed.cores),
+        ).model_dump(mode="json")
 
 
 def bench_forward(
@@ -211,7 +232,7 @@ def _benchmarks(
         "warmup_s": traffic.warmup_s,
         "base_rtt_ns": 0,
         "turns": [
-            {"bottleneck": ours.to_dict(), "testpmd": other.to_dict()}
+            {"bottleneck": ours.figures(), "testpmd": other.figures()}
             for ours, other in zip(bottleneck, testpmd, strict=True)
         ],
     }

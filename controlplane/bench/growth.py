@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..contract.benchmark import Benchmark
 from ..contract.units import Rate
@@ -47,10 +46,6 @@ class Series:
     y_label: str
     x: tuple[int, ...]
     y: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def by_lanes(site: BenchSite, show_step: ShowStep, sizes: Sequence[int] = LANES) -> list[Series]:

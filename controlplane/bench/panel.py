@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..contract.benchmark import Benchmark
+from ..contract.model import ContractModel, JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..machine.paths import CONFIGS
@@ -45,6 +45,26 @@ class Settled:
             abs(each - self.published) for each in self.equilibria or self.epsilon_equilibria
         ]
         return min(distances, default=None)
+
+
+class PanelRow(ContractModel):
+    """A row of the panel in JSON; counts are of CUBIC flows.
+
+    Attributes:
+        buffer_bdp: The buffer.
+        cubic_at_equilibrium: At each equilibrium.
+        cubic_within_epsilon: Where nobody gains more than the scenario's epsilon.
+        published: At the published equilibrium.
+        off: Flows from there to the nearest measured one; null: none was found.
+        mixes: Mixes that were run.
+    """
+
+    buffer_bdp: float
+    cubic_at_equilibrium: tuple[int, ...]
+    cubic_within_epsilon: tuple[int, ...]
+    published: int
+    off: int | None
+    mixes: int
 
 
 def projected(plan: Plan) -> Benchmark:
@@ -91,16 +111,16 @@ def measured(seconds: float, trials: int, settled: Sequence[Settled]) -> tuple[B
     return minutes, worst
 
 
-def _row(settled: Settled) -> dict[str, Any]:
-    """A row of the table, for JSON."""
-    return {
-        "buffer_bdp": settled.buffer_bdp,
-        "cubic_at_equilibrium": list(settled.equilibria),
-        "cubic_within_epsilon": list(settled.epsilon_equilibria),
-        "published": settled.published,
-        "off": settled.off,
-        "mixes": settled.mixes,
-    }
+def _row(settled: Settled) -> JsonObject:
+    """The row of a buffer, as plain data."""
+    return PanelRow(
+        buffer_bdp=settled.buffer_bdp,
+        cubic_at_equilibrium=settled.equilibria,
+        cubic_within_epsilon=settled.epsilon_equilibria,
+        published=settled.published,
+        off=settled.off,
+        mixes=settled.mixes,
+    ).model_dump(mode="json")
 
 
 def _line(settled: Settled) -> str:

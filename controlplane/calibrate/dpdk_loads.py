@@ -31,7 +31,6 @@ from .load import Burst, BurstStep, Load, OwnLoad
 from .probe import Prober
 
 LOG = logging.getLogger(__name__)
-
 START_S = 30.0
 TESTPMD_STEP_S = 0.1
 """More than testpmd needs to stop and to start again."""
@@ -77,6 +76,30 @@ def choose_load(asked: str, testbed: Testbed) -> MakeLoad:
     if kind == "testpmd" and not there:
         raise HostError(f"{TESTPMD}: not installed; run `apt install dpdk-dev`, or use --load own")
     return _testpmd if kind == "testpmd" or (kind == "auto" and fast and there) else _own
+
+
+def _address(place: str) -> tuple[str, int]:
+    host, _, port = place.partition(":")
+    if port and not (port.isdecimal() and 0 < int(port) < 2**16):
+        raise ConfigError(f"--load pktgen:{place}: {port!r} is not a port number")
+    return host or "localhost", int(port or DEFAULT_PORT)
+
+
+def _own(session: Session, folder: Path) -> Load:
+    numbers = itertools.count(1)
+    return OwnLoad(
+        lambda sockets, schedule: Prober(
+            session, folder / f"load-{next(numbers):02d}", sockets, schedule
+        )
+    )
+
+
+def _testpmd(session: Session, folder: Path) -> Load:
+    return TestpmdLoad(session)
+
+
+def _pktgen(address: tuple[str, int], session: Session, folder: Path) -> Load:
+    return PktgenLoad(address, session.path_ends)
 
 
 class TestpmdLoad(Load):
@@ -271,27 +294,3 @@ def _lua(value: str | int) -> str:
     if not re.fullmatch(r"[\w.:/-]+", value):
         raise HostError(f"pktgen: {value!r} cannot be sent")
     return f'"{value}"'
-
-
-def _address(place: str) -> tuple[str, int]:
-    host, _, port = place.partition(":")
-    if port and not (port.isdecimal() and 0 < int(port) < 2**16):
-        raise ConfigError(f"--load pktgen:{place}: {port!r} is not a port number")
-    return host or "localhost", int(port or DEFAULT_PORT)
-
-
-def _own(session: Session, folder: Path) -> Load:
-    numbers = itertools.count(1)
-    return OwnLoad(
-        lambda sockets, schedule: Prober(
-            session, folder / f"load-{next(numbers):02d}", sockets, schedule
-        )
-    )
-
-
-def _testpmd(session: Session, folder: Path) -> Load:
-    return TestpmdLoad(session)
-
-
-def _pktgen(address: tuple[str, int], session: Session, folder: Path) -> Load:
-    return PktgenLoad(address, session.path_ends)

@@ -7,11 +7,12 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.model import JsonObject
 from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.host import facts
 from ..machine.paths import CONFIGS
@@ -129,7 +130,7 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
     return EXIT_OK
 
 
-def _course(duration: str, start: str, window: str | None) -> dict[str, Any]:
+def _course(duration: str, start: str, window: str | None) -> JsonObject:
     """How long flows compete, how they start, and what limits their windows, in base units."""
     from nashbed.analysis.atlas.plane import STARTS  # noqa: PLC0415 - slow to import
 
@@ -143,7 +144,7 @@ def _course(duration: str, start: str, window: str | None) -> dict[str, Any]:
     }
 
 
-def _plane(axes: tuple[str, str], given: dict[str, Any]) -> MapPlane:
+def _plane(axes: tuple[str, str], given: JsonObject) -> MapPlane:
     """What the map is over, in base units; a ConfigError says which option is wrong."""
     from nashbed.analysis.atlas.axes import read_axis  # noqa: PLC0415 - slow to import
     from nashbed.analysis.atlas.plane import plane_of  # noqa: PLC0415

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ import typer
 from ..bench import all_parts, simple_switch
 from ..bench.cpu import bench_cpu, cpu_traffic
 from ..bench.forward import bench_forward
-from ..bench.growth import by_flows, by_lanes, by_postcards
+from ..bench.growth import Series, by_flows, by_lanes, by_postcards
 from ..bench.lanes import bench_lanes
 from ..bench.panel import PANEL, of_run, projected
 from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
@@ -24,8 +25,9 @@ from ..bench.virtual import bench_virtual
 from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
 from ..config import load_scenario, load_testbed
-from ..contract.benchmark import Benchmark
+from ..contract.benchmark import BenchAnswer, Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
+from ..contract.model import JsonAnswer
 from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from ..machine.paths import MEASURED
@@ -305,6 +307,20 @@ def panel(
     return _answer("panel", benchmarks, as_json)
 
 
+class GrowthAnswer(JsonAnswer):
+    """What `nashbed bench growth` answers.
+
+    Attributes:
+        ok: True.
+        part: Which part of `nashbed bench` it is.
+        series: Each cost against its size.
+    """
+
+    ok: bool = True
+    part: str = "growth"
+    series: tuple[Series, ...]
+
+
 @app.command(epilog="Example: nashbed bench growth --plot growth.png")
 def growth(
     testbed: TestbedName = "embedded",
@@ -325,12 +341,11 @@ def growth(
         series = by_lanes(BenchSite(bed, work), show_step)
         series += by_flows(show_step)
         series += by_postcards(bench_analysis, folder, show_step)
-    rows = [each.to_dict() for each in series]
     if plot is not None:
         from nashbed.analysis.figures.growth import draw_growth  # noqa: PLC0415 - slow to import
 
-        draw_growth(rows, plot)
-    answer({"ok": True, "part": "growth", "series": rows}, as_json, growth_text(series))
+        draw_growth([asdict(each) for each in series], plot)
+    answer(GrowthAnswer(series=tuple(series)), as_json, growth_text(series))
     return EXIT_OK
 
 
@@ -362,10 +377,10 @@ def every_part(
     for part in all_parts.measure_parts(words, all_parts.call):
         measured, kept = measured.with_parts([part]), kept.with_parts([part])
         if out is not None:
-            _write(out, json.dumps(kept.to_dict(), indent=1) + "\n")
+            _write(out, json.dumps(kept.model_dump(mode="json"), indent=1) + "\n")
     text = benchmarks_text([each for part in measured.parts for each in part.figures])
     text += "".join(f"{p.part}: not measured: {p.error}\n" for p in measured.parts if p.error)
-    answer(measured.to_dict(), as_json, text)
+    answer(measured, as_json, text)
     return EXIT_OK if measured.ok else EXIT_ACCEPTANCE
 
 
@@ -394,8 +409,8 @@ def table(
 def _answer(part: str, benchmarks: Sequence[Benchmark], as_json: bool) -> int:
     """Show a part's benchmarks; the exit code says whether all reached their bounds."""
     met = all(each.met for each in benchmarks)
-    data = {"ok": met, "part": part, "figures": [each.to_dict() for each in benchmarks]}
-    answer(data, as_json, benchmarks_text(benchmarks))
+    said = BenchAnswer(ok=met, part=part, figures=tuple(benchmarks))
+    answer(said, as_json, benchmarks_text(benchmarks))
     return EXIT_OK if met else EXIT_ACCEPTANCE
 
 

@@ -17,6 +17,7 @@ from ..calibrate.runner import Calibration, check, execute
 from ..config import load_testbed
 from ..contract.certificate import Certificate
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
+from ..contract.model import ContractModel
 from ..contract.testbed import Testbed
 from ..contract.units import Duration, Rate
 from ..run.standing import certificate_path
@@ -28,9 +29,23 @@ from .where import Wait, machine_for
 MAX_BASE_RTTS = 16
 EPILOG = """Examples: nashbed calibrate embedded --json; nashbed calibrate mine.yaml --rate 50mbit
 --rtt 40ms; nashbed calibrate lab.yaml --load pktgen:loadhost:22022"""
-
-
 app = new_app()
+
+
+class _WrittenCertificate(ContractModel):
+    """The beginning of what `nashbed calibrate` answers.
+
+    Attributes:
+        ok: Whether all checks passed.
+        certificate: The file.
+    """
+
+    ok: bool
+    certificate: str
+
+
+class CalibrateAnswer(Certificate, _WrittenCertificate):
+    """What `nashbed calibrate` answers: the certificate, and where it is."""
 
 
 @app.command(epilog=EPILOG)
@@ -90,9 +105,8 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
         what = Calibration(bed, settings, place, work, make_load, capacities)
         check(what)
         certificate = execute(what, show_step)
-    data = {"ok": certificate.passed, "certificate": str(place)}
-    data |= certificate.model_dump(mode="json")
-    answer(data, as_json, certificate_text(certificate, place))
+    said = CalibrateAnswer(ok=certificate.passed, certificate=str(place), **dict(certificate))
+    answer(said, as_json, certificate_text(certificate, place))
     return EXIT_OK if certificate.passed else EXIT_ACCEPTANCE
 
 

@@ -9,14 +9,16 @@ import typer
 
 from ..config import load_scenario
 from ..contract.errors import EXIT_OK
+from ..contract.messages import ReplaySummary
+from ..contract.model import JsonAnswer
 from ..run.replay import replay as run_replay
 from .options import AsJson, answer, new_app
 
-app = new_app()
-
-
 if TYPE_CHECKING:
     from nashbed.analysis.captures import Summary
+
+
+app = new_app()
 
 
 @app.command(epilog="Example: nashbed timestamps behind.pcap --against before.pcap --json")
@@ -105,6 +107,22 @@ def _text(summary: Summary) -> str:
     return "\n".join(lines)
 
 
+class _ReplayedTo(JsonAnswer):
+    """The beginning of what `nashbed replay` answers.
+
+    Attributes:
+        ok: True.
+        out: The folder with departures and postcards.
+    """
+
+    ok: bool = True
+    out: str
+
+
+class ReplayAnswer(ReplaySummary, _ReplayedTo):
+    """What `nashbed replay` answers: where it is, and what became of the packets."""
+
+
 @app.command(epilog="Example: nashbed replay trace.pcap --scenario s.yaml --out replayed")
 def replay(
     capture: Annotated[Path, typer.Argument(help="Capture file (pcap, Ethernet).")],
@@ -119,5 +137,6 @@ def replay(
     summary = run_replay(capture, load_scenario(scenario), out)
     text = f"{summary.packets} packets, {summary.departed} departed, "
     text += f"{summary.dropped} dropped: {out}"
-    answer({"ok": True, "out": str(out), **summary.model_dump(mode="json")}, as_json, text)
+    said = ReplayAnswer(out=str(out), **summary.model_dump())
+    answer(said, as_json, text)
     return EXIT_OK

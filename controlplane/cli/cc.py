@@ -11,6 +11,7 @@ from rich.table import Table
 
 from ..contract.control import SUFFIX, control_name
 from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
 from ..controls.check import LOSSES_PPM, ControlBehaviour, ControlVerdict, check_control
 from ..controls.shipped import ShippedControl, shipped_controls
@@ -18,6 +19,10 @@ from ..machine.controls.checks import kernels_own_controls
 from ..machine.paths import CONTROL_TEMPLATE
 from .console import as_text, step_display
 from .options import AsJson, RunFolder, answer, new_app
+
+if TYPE_CHECKING:
+    from nashbed.analysis.results.conformance import Conformance
+
 
 EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
 ./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
@@ -33,8 +38,6 @@ LEGEND = (
     "relative\nto none; two of it: the smaller throughput divided by the larger; against CUBIC: "
     "its share of both\n(50 % is fair). Simulated, 2 BDP of drop-tail buffer."
 )
-
-
 app = new_app(
     "cc",
     help="Congestion controls in one C file: list, write, check and compare them.",
@@ -48,12 +51,58 @@ def _commands() -> None:
     """Congestion controls in one C file: list, write, check and compare them."""
 
 
+class ControlsAnswer(JsonAnswer):
+    """What `nashbed cc list` answers.
+
+    Attributes:
+        ok: True.
+        controls: The controls that nashbed brings along.
+    """
+
+    ok: bool = True
+    controls: tuple[ShippedControl, ...]
+
+
+class WrittenControl(JsonAnswer):
+    """What `nashbed cc new` answers.
+
+    Attributes:
+        ok: True.
+        file: The file that was written.
+    """
+
+    ok: bool = True
+    file: str
+
+
+class CheckedControl(JsonAnswer):
+    """What `nashbed cc check` answers: `ControlVerdict` says what each is.
+
+    Attributes:
+        ok: True: it compiles, and sends.
+        name: The control's name.
+        digest: SHA-256 of its sources.
+        object_from: What made its eBPF object.
+        loads: Whether this machine's kernel takes it; null: that was not tried.
+        skipped: Why something was not tried.
+        paths: What it does on each path.
+    """
+
+    ok: bool = True
+    name: str
+    digest: str
+    object_from: str
+    loads: bool | None
+    skipped: str
+    paths: tuple[ControlBehaviour, ...]
+
+
 @app.command("list", epilog="Example: nashbed cc list --json")
 def list_controls(as_json: AsJson = False) -> int:
     """List the congestion controls that nashbed brings along, and how they are had here."""
     controls = shipped_controls()
-    data = {"ok": True, "controls": [control.to_dict() for control in controls]}
-    answer(data, as_json, "" if as_json else list_text(controls))
+    said = ControlsAnswer(controls=tuple(controls))
+    answer(said, as_json, "" if as_json else list_text(controls))
     return EXIT_OK
 
 
@@ -66,7 +115,7 @@ def new(
     path = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
     write_template(path)
     text = f"wrote {path}; it includes {CONTROL_TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
-    answer({"ok": True, "file": str(path)}, as_json, text)
+    answer(WrittenControl(file=str(path)), as_json, text)
     return EXIT_OK
 
 
@@ -80,7 +129,15 @@ def check(source: ControlSource, as_json: AsJson = False) -> int:
     """
     with step_display() as show:
         verdict = check_control(source, show)
-    answer(verdict.to_dict(), as_json, "" if as_json else verdict_text(verdict))
+    said = CheckedControl(
+        name=verdict.control.name,
+        digest=verdict.control.digest,
+        object_from=verdict.object_from,
+        loads=verdict.loads,
+        skipped=verdict.skipped,
+        paths=verdict.behaviour,
+    )
+    answer(said, as_json, "" if as_json else verdict_text(verdict))
     return EXIT_OK
 
 
@@ -130,10 +187,6 @@ def write_template(path: Path) -> None:
         raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-if TYPE_CHECKING:
-    from nashbed.analysis.results.conformance import Conformance
 
 
 def list_text(controls: Sequence[ShippedControl]) -> str:
@@ -187,7 +240,7 @@ def _cells(behaviour: ControlBehaviour) -> list[str]:
         f"{behaviour.link_share:.1%}",
         f"{behaviour.queue_ms:.1f} ms",
         f"{behaviour.loss:.2%}",
-        *(f"{each:.0%}" for each in behaviour.under_loss),
+        *(f"{each:.0%}" for each in behaviour.under_loss.values()),
         f"{behaviour.pair_ratio:.2f}",
         f"{behaviour.share_against_cubic:.0%}",
     ]

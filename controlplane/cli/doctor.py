@@ -7,15 +7,16 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..config import available_congestion_controls, load_testbed
 from ..contract.control import read_control
 from ..contract.errors import EXIT_HOST, EXIT_OK, HostError, NashbedError
+from ..contract.model import JsonAnswer
 from ..machine.controls import checks as control_checks
 from ..machine.controls.loader import try_loading
 from ..machine.controls.objects import PACKAGES, find_clang, object_of
@@ -88,9 +89,19 @@ class DoctorCheck:
     needed: bool
     remedy: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
+
+class DoctorAnswer(JsonAnswer):
+    """What `nashbed doctor` answers.
+
+    Attributes:
+        ok: Whether a run is possible.
+        checks: Everything that was looked for.
+        removed: What was cleaned up.
+    """
+
+    ok: bool
+    checks: tuple[DoctorCheck, ...]
+    removed: tuple[str, ...]
 
 
 app = new_app()
@@ -107,8 +118,8 @@ def doctor(
     removed = clean_up() if clean else []
     checks = examine()
     ready = all(check.ok or not check.needed for check in checks)
-    data = {"ok": ready, "checks": [check.to_dict() for check in checks], "removed": removed}
-    answer(data, as_json, doctor_text(checks, removed))
+    said = DoctorAnswer(ok=ready, checks=tuple(checks), removed=tuple(removed))
+    answer(said, as_json, doctor_text(checks, removed))
     return EXIT_OK if ready else EXIT_HOST
 
 

@@ -6,13 +6,14 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Self
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..contract.errors import EXIT_OK
+from ..contract.model import ContractModel, JsonAnswer
 from ..machine.kernels.build import ShowBuild, build_kernel, kernel_at_hand
 from ..machine.kernels.cache import GuestKernel, built_kernels, kernel_cache
 from .console import duration_text
@@ -26,6 +27,66 @@ app = new_app(
     epilog="Example: nashbed kernel build 6.12",
     no_args_is_help=True,
 )
+
+
+class BuiltKernel(ContractModel):
+    """A kernel for virtual time.
+
+    Attributes:
+        release: Its release.
+        package: The source package that it was built from.
+        digest: SHA-256 of what it was built from.
+        binary: Its file.
+        binary_digest: SHA-256 of that.
+    """
+
+    release: str
+    package: str
+    digest: str
+    binary: str
+    binary_digest: str
+
+    @classmethod
+    def of(cls, kernel: GuestKernel) -> Self:
+        """What is said of a kernel."""
+        return cls(
+            release=kernel.release,
+            package=kernel.package,
+            digest=kernel.digest,
+            binary=str(kernel.binary),
+            binary_digest=kernel.binary_digest,
+        )
+
+
+class KernelAnswer(JsonAnswer):
+    """What `nashbed kernel build` answers.
+
+    Attributes:
+        ok: True.
+        built_now: Whether it was not there before.
+        kernel: The kernel.
+    """
+
+    ok: bool = True
+    built_now: bool
+    kernel: BuiltKernel
+
+    @classmethod
+    def of(cls, kernel: GuestKernel, *, built_now: bool) -> Self:
+        """The answer about a kernel."""
+        return cls(built_now=built_now, kernel=BuiltKernel.of(kernel))
+
+
+class KernelsAnswer(JsonAnswer):
+    """What `nashbed kernel list` answers.
+
+    Attributes:
+        ok: True.
+        kernels: The kernels that are built.
+    """
+
+    ok: bool = True
+    kernels: tuple[BuiltKernel, ...]
 
 
 @app.callback()
@@ -53,14 +114,18 @@ def build(
     """Build a kernel, unless it is built already."""
     kernel = None if update else kernel_at_hand(source)
     if kernel is not None:
-        answer(_data(kernel, False), as_json, f"kernel {kernel.release} is built: {kernel.binary}")
+        answer(
+            KernelAnswer.of(kernel, built_now=False),
+            as_json,
+            f"kernel {kernel.release} is built: {kernel.binary}",
+        )
         return EXIT_OK
     started = time.monotonic()
     with build_display() as show:
         kernel, is_new = build_kernel(source, jobs or len(os.sched_getaffinity(0)), show)
     taken = f" (in {duration_text(time.monotonic() - started)})" if is_new else ""
     text = f"kernel {kernel.release} is built{taken}: {kernel.binary}"
-    answer(_data(kernel, is_new), as_json, text)
+    answer(KernelAnswer.of(kernel, built_now=is_new), as_json, text)
     return EXIT_OK
 
 
@@ -70,22 +135,8 @@ def list_kernels(as_json: AsJson = False) -> int:
     kernels = built_kernels()
     lines = [f"{k.release}  {k.package}  {k.digest[:12]}  {k.binary}" for k in kernels]
     text = "\n".join(lines) or f"none in {kernel_cache()}; run `make virtual`"
-    answer({"ok": True, "kernels": [_fields(kernel) for kernel in kernels]}, as_json, text)
+    answer(KernelsAnswer(kernels=tuple(map(BuiltKernel.of, kernels))), as_json, text)
     return EXIT_OK
-
-
-def _fields(kernel: GuestKernel) -> dict[str, str]:
-    return {
-        "release": kernel.release,
-        "package": kernel.package,
-        "digest": kernel.digest,
-        "binary": str(kernel.binary),
-        "binary_digest": kernel.binary_digest,
-    }
-
-
-def _data(kernel: GuestKernel, is_new: bool) -> dict[str, Any]:
-    return {"ok": True, "built_now": is_new, "kernel": _fields(kernel)}
 
 
 @contextmanager

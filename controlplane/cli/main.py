@@ -53,7 +53,10 @@ def _fail(args: Sequence[str], message: str, code: int) -> int:
     for line in message.splitlines():
         print(f"nashbed: {line}", file=sys.stderr)  # noqa: T201 - this is the command line
     if "--json" in args:
-        print(json.dumps({"ok": False, "error": message, "exit_code": code}))  # noqa: T201
+        from ..contract.model import Failed  # noqa: PLC0415 - slow to import
+
+        answer = Failed(error=message, exit_code=code).model_dump(mode="json")
+        print(json.dumps(answer))  # noqa: T201
     return code
 
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from ..contract.errors import EXIT_OK, ConfigError
+from ..contract.model import JsonObject
 from ..contract.units import Buffer, Duration, Rate, counted
 from .console import as_text
 from .options import AsJson, answer, new_app, quantity
+
+if TYPE_CHECKING:
+    from nashbed.analysis.models import Question
+
 
 EXAMPLES = """Examples:
 
@@ -35,7 +40,6 @@ COURSE = {
     "--bbr-start": "bbr_start_s",
 }
 """Option -> what it is in a question."""
-Json = dict[str, Any]
 NONE = "-"
 WIDE = 120
 """Of tables that have a column for each model."""
@@ -45,8 +49,6 @@ INNER = (
     (("loss_bbr", "loss_cubic"), "loss %\nBBR/CUBIC", 100.0),
 )
 """Quantities inside a model, shown where any model says them: names, heading, factor."""
-
-
 app = new_app()
 
 
@@ -113,11 +115,7 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     return _predict(question, model or [], beside, every_mix=bbr is None, as_json=as_json)
 
 
-if TYPE_CHECKING:
-    from nashbed.analysis.models import Question
-
-
-def _only_against(others: dict[str, Any]) -> None:
+def _only_against(others: JsonObject) -> None:
     given = [name for name, value in others.items() if value is not None]
     if given:
         raise ConfigError(f"{', '.join(given)}: --against takes its settings from what it reads")
@@ -189,7 +187,7 @@ def _hold_against(path: Path, names: list[str], as_json: bool) -> int:
     return EXIT_OK
 
 
-def mix_text(answers: Json) -> str:
+def mix_text(answers: JsonObject) -> str:
     """One mix: a row for each model, its reasons, and where the mix settles."""
     (mix,) = answers["mixes"]
     said = [q for q in INNER if any(q[0][0] in p["inner"] for p in mix["predictions"])]
@@ -209,7 +207,7 @@ def mix_text(answers: Json) -> str:
     return as_text(table) + _reasons(answers, [mix]) + "\n" + _equilibria(answers)
 
 
-def mixes_text(answers: Json) -> str:
+def mixes_text(answers: JsonObject) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
     table = Table(
         title=f"Mbit/s per flow, {_setting(answers)}\n"
@@ -231,7 +229,7 @@ def mixes_text(answers: Json) -> str:
     return shown + _reasons(answers, answers["mixes"]) + "\n" + _equilibria(answers)
 
 
-def errors_text(answers: Json) -> str:
+def errors_text(answers: JsonObject) -> str:
     """The errors: a row for each buffer, a column for each model; then those of equilibria."""
     table = Table(
         title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
@@ -256,12 +254,12 @@ def errors_text(answers: Json) -> str:
     return text + _equilibrium_errors(answers)
 
 
-def _second(answers: Json) -> str:
+def _second(answers: JsonObject) -> str:
     """The congestion control beside CUBIC, as a heading."""
     return "BBR" if answers["second"] == "bbr" else str(answers["second"])
 
 
-def _setting(answers: Json) -> str:
+def _setting(answers: JsonObject) -> str:
     asked = answers["question"]
     names = {"cubic": "cubic", "bbr": answers["second"]}
     starts = [f"{name} starts at {asked[f'{n}_start_s']:g} s" for n, name in names.items()
@@ -274,13 +272,13 @@ def _setting(answers: Json) -> str:
     return ", ".join([text, *starts])
 
 
-def _answers(answers: Json, model: int) -> bool:
+def _answers(answers: JsonObject, model: int) -> bool:
     """Whether a model has a number for a mix of both congestion controls."""
     mixed = (mix for mix in answers["mixes"] if mix["bbr"] and mix["cubic"])
     return any(mix["predictions"][model]["bbr_share"] is not None for mix in mixed)
 
 
-def _reasons(answers: Json, mixes: list[Json]) -> str:
+def _reasons(answers: JsonObject, mixes: list[JsonObject]) -> str:
     """Each model's first caveat or refusal, and how many mixes have one."""
     text = ""
     for i, about in enumerate(answers["models"]):
@@ -292,7 +290,7 @@ def _reasons(answers: Json, mixes: list[Json]) -> str:
     return text
 
 
-def _equilibria(answers: Json) -> str:
+def _equilibria(answers: JsonObject) -> str:
     """Where each model expects the mix to settle, and Mishra's band in words."""
     table = Table(title="Where the mix settles")
     table.add_column("model")
@@ -305,7 +303,7 @@ def _equilibria(answers: Json) -> str:
     return (as_text(table) if known else "") + _band(answers)
 
 
-def _band(answers: Json) -> str:
+def _band(answers: JsonObject) -> str:
     band = answers["equilibrium"]
     if band is None:
         return ""
@@ -320,7 +318,7 @@ def _band(answers: Json) -> str:
     )
 
 
-def _refusals(answers: Json) -> str:
+def _refusals(answers: JsonObject) -> str:
     """One line for each model that refused something: how much, and why."""
     text, everything = "", answers["buffers"][-1]["models"]
     for about, each in zip(answers["models"], everything, strict=True):
@@ -330,7 +328,7 @@ def _refusals(answers: Json) -> str:
     return text
 
 
-def _equilibrium_errors(answers: Json) -> str:
+def _equilibrium_errors(answers: JsonObject) -> str:
     """How far each model's equilibria are from the nearest measured ones."""
     errors = [(about, each) for about, each in zip(answers["models"], answers["equilibria"],
               strict=bool(answers["equilibria"])) if each["answered"]]  # fmt: skip
@@ -350,14 +348,14 @@ def _equilibrium_errors(answers: Json) -> str:
     return "\n" + as_text(table)
 
 
-def _error(each: Json) -> str:
+def _error(each: JsonObject) -> str:
     if each["median_abs"] is None:
         return "refused"
     off = round(100 * each["median"], 1) + 0.0  # never -0.0
     return f"{100 * each['median_abs']:.1f} ({off:+.1f})"
 
 
-def _bbr_each(prediction: Json) -> str:
+def _bbr_each(prediction: JsonObject) -> str:
     """Mbit/s of a BBR flow, with half of its range over the seeds."""
     bps, within = prediction["per_flow_bps"]["bbr"], prediction["share_range"]
     share = prediction["bbr_share"]
@@ -367,7 +365,7 @@ def _bbr_each(prediction: Json) -> str:
     return f"{_mbit(bps)} ± {_mbit(half)}"
 
 
-def _share(prediction: Json) -> str:
+def _share(prediction: JsonObject) -> str:
     """BBR's share in per cent, with its range over the seeds."""
     share, within = prediction["bbr_share"], prediction["share_range"]
     if share is None:
@@ -375,7 +373,7 @@ def _share(prediction: Json) -> str:
     return f"{100 * share:.1f}" + _range(within, 100.0)
 
 
-def _with_range(each: Json, name: str, factor: float) -> str:
+def _with_range(each: JsonObject, name: str, factor: float) -> str:
     """A number with its range, where it has one."""
     within = each[f"{name}_range"]
     spread = within if within is not None and within[0] < within[1] else None
@@ -389,7 +387,7 @@ def _range(within: Sequence[float] | None, factor: float) -> str:
     return f" ({factor * low:.1f} to {factor * high:.1f})"
 
 
-def _inner(prediction: Json, names: Sequence[str], factor: float) -> str:
+def _inner(prediction: JsonObject, names: Sequence[str], factor: float) -> str:
     """Quantities inside a model; a dash for what it does not say."""
     values = [prediction["inner"].get(name) for name in names]
     if all(value is None for value in values):

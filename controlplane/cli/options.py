@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from ..contract.errors import ConfigError, HostError
+from ..contract.model import ContractModel, JsonAnswer, JsonObject
 from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
 from ..store.staging import scratch_folder
@@ -41,9 +42,21 @@ def new_app(name: str | None = None, **settings: Any) -> typer.Typer:
     return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, **settings)
 
 
-def answer(data: Any, as_json: bool, text: str) -> None:
-    """Write the answer on standard output: for a script, or for a person."""
-    sys.stdout.write((json.dumps(data, indent=1) if as_json else text.rstrip("\n")) + "\n")
+def answer(
+    data: ContractModel | Sequence[JsonObject] | JsonObject, as_json: bool, text: str
+) -> None:
+    """Write the answer on standard output: for a script, or for a person.
+
+    Args:
+        data: The answer; plain data, where the analysis makes it, gets the number of its format.
+        as_json: Whether it is for a script.
+        text: What a person reads.
+    """
+    if isinstance(data, dict):
+        plain: object = JsonAnswer().model_dump() | data
+    else:
+        plain = data.model_dump(mode="json") if isinstance(data, ContractModel) else data
+    sys.stdout.write((json.dumps(plain, indent=1) if as_json else text.rstrip("\n")) + "\n")
 
 
 def quantity(kind: type[Q], option: str, text: str) -> Q:

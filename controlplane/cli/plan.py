@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..config import load_scenario, load_testbed
 from ..config.load import write_schemas
+from ..contract.certificate import Standing
 from ..contract.errors import EXIT_OK
+from ..contract.model import ContractModel, JsonAnswer, JsonObject
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
 from ..machine.paths import CONFIGS
@@ -19,16 +22,77 @@ from ..run.controls import controls_of
 from ..run.planning import plan_run, preview_run
 from ..run.standing import standing
 from ..study import adaptive
-from ..study.length import trial_lengths
+from ..study.length import LengthAnswer, trial_lengths
 from .console import step_display
 from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
 from .where import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
 
 FIRST_WORKER_S = 30.0
 """How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""
-
-
 app = new_app()
+
+
+class Validated(JsonAnswer):
+    """What `nashbed validate` answers.
+
+    Attributes:
+        ok: True.
+        scenario: Name of the scenario.
+        testbed: Name of the testbed.
+        trials: Trials that a run has.
+    """
+
+    ok: bool = True
+    scenario: str
+    testbed: str
+    trials: int
+
+
+class WrittenSchemas(JsonAnswer):
+    """What `nashbed schema` answers.
+
+    Attributes:
+        ok: True.
+        schemas: The files that were written.
+    """
+
+    ok: bool = True
+    schemas: tuple[str, ...]
+
+
+class ClusterSeats(ContractModel):
+    """A cluster that a plan is for.
+
+    Attributes:
+        workers: Its workers.
+        seats: Trials that it runs at once.
+    """
+
+    workers: int
+    seats: int
+
+
+class PlanAnswer(Plan):
+    """What `nashbed plan` answers: the plan, and what follows from it here.
+
+    Attributes:
+        certificate: What the testbed's certificate is worth.
+        cluster: The cluster that it is for; left out on this machine.
+        target: What the target would be sent, by part; left out where the plan says it all.
+        controls: Congestion control -> its file; left out where the kernel has all of them.
+        trial_lengths: Whether trials are long enough; left out where that was not asked.
+    """
+
+    certificate: Standing
+    cluster: ClusterSeats | None = None
+    target: dict[str, list[str]] | None = None
+    controls: dict[str, str] | None = None
+    trial_lengths: LengthAnswer | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_left_out(self, dump: SerializerFunctionWrapHandler) -> JsonObject:
+        optional = ("cluster", "target", "controls", "trial_lengths")
+        return {k: v for k, v in dump(self).items() if k not in optional or v is not None}
 
 
 @app.command(epilog="Example: nashbed validate configs/scenarios/quickstart.yaml --json")
@@ -38,9 +102,9 @@ def validate(
     """Check a scenario and a testbed file; touches nothing."""
     loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
     trials = plan_run(loaded, bed, adaptive.expect).expected_trials
-    names = {"scenario": loaded.model.name, "testbed": bed.model.name}
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
-    answer({"ok": True, **names, "trials": trials}, as_json, text)
+    said = Validated(scenario=loaded.model.name, testbed=bed.model.name, trials=trials)
+    answer(said, as_json, text)
     return EXIT_OK
 
 
@@ -63,29 +127,31 @@ def plan(
     loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
     cluster = chosen_cluster(on, private_network, bed)
     seats: int | None = None
-    crew_facts: dict[str, object] = {}
+    cluster_seats: ClusterSeats | None = None
     crew_line = ""
     if cluster is not None:
         with crew_of(cluster, FIRST_WORKER_S) as crew:
             seats = crew.seats
-            crew_facts = {"cluster": {"workers": crew.workers, "seats": crew.seats}}
+            cluster_seats = ClusterSeats(workers=crew.workers, seats=crew.seats)
             crew_line = f"cluster: workers: {crew.workers}, seats (trials at once): {crew.seats}\n"
     planned = plan_run(loaded, bed, adaptive.expect, seats)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
-    data = planned.model_dump(mode="json")
-    data |= {"certificate": certificate.model_dump(mode="json")}
-    data |= crew_facts
-    data |= {"target": preview} if preview else {}
     controls = {control.name: str(control.source) for control in controls_of(loaded, bed)}
-    data |= {"controls": controls} if controls else {}
     files = "".join(f"{name}: {source}\n" for name, source in controls.items())
     text = f"{plan_table(planned)}\n{crew_line}{files}{certificate.detail}{preview_text(preview)}"
+    said = PlanAnswer(
+        **dict(planned),
+        certificate=certificate,
+        cluster=cluster_seats,
+        target=preview or None,
+        controls=controls or None,
+    )
     if not no_model:
         with step_display() as show:
             lengths = trial_lengths(loaded.model, planned, show)
-        data |= {"trial_lengths": lengths.to_dict()}
+        said = said.model_copy(update={"trial_lengths": lengths.answer()})
         text += f"\n\n{lengths.text}" if lengths.text else ""
-    answer(data, as_json, text)
+    answer(said, as_json, text)
     return EXIT_OK
 
 
@@ -163,5 +229,5 @@ def schema(
 ) -> int:
     """Write the JSON schemas of scenario, testbed and cluster files."""
     paths = [str(path) for path in write_schemas(out)]
-    answer({"ok": True, "schemas": paths}, as_json, "\n".join(paths))
+    answer(WrittenSchemas(schemas=tuple(paths)), as_json, "\n".join(paths))
     return EXIT_OK

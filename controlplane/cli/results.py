@@ -11,11 +11,18 @@ import typer
 from rich.table import Table
 
 from ..contract.errors import EXIT_OK
+from ..contract.model import ContractModel, JsonAnswer
 from ..contract.units import counted
 from ..store.errors import RunError
 from .console import as_text
 from .options import AsJson, RunFolder, answer, new_app
 from .result_text import headline_lines, left_out_text
+
+if TYPE_CHECKING:
+    from nashbed.analysis.nash.of_run import SettingEquilibria
+    from nashbed.analysis.results.compare import Comparison, RunComparison
+    from nashbed.analysis.results.shares import ShareComparison, ShareSummary, Spread
+
 
 DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
 MOST_ROWS = 40
@@ -29,13 +36,33 @@ UNVARIED = "no spread"
 """Stands for p where neither run varies."""
 Row = TypeVar("Row", "Comparison", "ShareComparison")
 RunFolders = Annotated[list[Path], typer.Argument(help="Run directories (results/...).")]
-
-
 app = new_app()
 
 
-if TYPE_CHECKING:
-    from nashbed.analysis.nash.of_run import SettingEquilibria
+class LeftOut(ContractModel):
+    """A trial that a report leaves out.
+
+    Attributes:
+        trial: Its id.
+        problem: What is wrong with it.
+    """
+
+    trial: str
+    problem: str
+
+
+class ReportAnswer(JsonAnswer):
+    """What `nashbed report` answers.
+
+    Attributes:
+        ok: True.
+        report: The page.
+        damaged: Trials that are left out.
+    """
+
+    ok: bool = True
+    report: str
+    damaged: tuple[LeftOut, ...]
 
 
 @app.command(epilog="Example: nashbed report results/20260101T120000Z-quickstart --format html")
@@ -59,8 +86,8 @@ def report(
     summary = summarise(run_dir)
     path = report_of(summary, run_dir / "report", wanted)
     damaged = summary.measures.damaged
-    left_out = [{"trial": each.id, "problem": each.problem} for each in damaged]
-    said = {"ok": True, "report": str(path), "damaged": left_out}
+    left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
+    said = ReportAnswer(report=str(path), damaged=left_out)
     answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
     return EXIT_OK
 
@@ -158,11 +185,6 @@ def _trials_text(setting: SettingEquilibria) -> list[str]:
         + (", ".join(map(setting.text, trial.states)) or "none decided")
         for trial in setting.by_trial
     ]
-
-
-if TYPE_CHECKING:
-    from nashbed.analysis.results.compare import Comparison, RunComparison
-    from nashbed.analysis.results.shares import ShareComparison, ShareSummary, Spread
 
 
 def comparison_text(runs: RunComparison, everything: bool) -> str:

@@ -44,8 +44,6 @@ from .where import (
 app = new_app()
 
 NoReport = Annotated[bool, typer.Option("--no-report", help="Do not build the report page.")]
-
-
 EXAMPLES = """Examples: nashbed run configs/scenarios/quickstart.yaml --out results;
 nashbed run next.yaml --wait;
 nashbed run sweep.yaml --on local:4"""
@@ -153,5 +151,5 @@ def _finish(
     """Run all jobs, then show the results; returns the exit code."""
     carry_out(active, place)
     results = results_of_run(active.directory.path, with_report=not no_report)
-    answer(results.to_dict(), as_json, "" if as_json else result_text(results))
+    answer(results.answer(), as_json, "" if as_json else result_text(results))
     return results.exit_code

@@ -9,6 +9,7 @@ import typer
 
 from ..config import load_testbed
 from ..contract.errors import EXIT_OK
+from ..contract.model import JsonAnswer
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
 from ..machine.paths import CONFIGS
@@ -19,6 +20,18 @@ from .options import AsJson, answer, new_app
 app = new_app()
 
 MARKERS = Markers("<!-- targets: `make targets` writes this -->", "<!-- end of targets -->")
+
+
+class TargetsAnswer(JsonAnswer):
+    """What `nashbed targets` answers.
+
+    Attributes:
+        ok: True.
+        targets: What each target can do.
+    """
+
+    ok: bool = True
+    targets: tuple[Capabilities, ...]
 
 
 @app.command(epilog="Example: nashbed targets --json")
@@ -33,7 +46,7 @@ def targets(
     table = capability_table(shipped)
     if into is not None:
         write_tables(into, MARKERS, lambda _: table)
-    answer({"ok": True, "targets": [each.model_dump() for each in shipped]}, as_json, table)
+    answer(TargetsAnswer(targets=tuple(shipped)), as_json, table)
     return EXIT_OK
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 import typer
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
+from ..contract.model import ContractModel, JsonAnswer
 from ..contract.units import counted
 from ..machine.sessions import check_host
 from ..plan.estimates import resources_of
@@ -19,6 +20,60 @@ from .options import AsJson, RunFolder, answer, new_app, work_folder
 from .progress import Display, make_display
 
 app = new_app()
+
+
+class TrialAgain(ContractModel):
+    """A trial that was run again.
+
+    Attributes:
+        trial: Its id.
+        equal: Whether it measured the same.
+        digest: The digest that was sealed with it.
+        differences: Everything that differs; of a table the first place.
+    """
+
+    trial: str
+    equal: bool
+    digest: str
+    differences: tuple[Difference, ...]
+
+
+class VerifyAnswer(JsonAnswer):
+    """What `nashbed verify` answers.
+
+    Attributes:
+        ok: Whether every trial measured the same again.
+        run: Name of the run.
+        environment: What is not as it was when the run was made.
+        trials: The trials that were run again.
+        seed: Seed of the draw.
+    """
+
+    ok: bool
+    run: str
+    environment: tuple[Difference, ...]
+    trials: tuple[TrialAgain, ...]
+    seed: int
+
+    @classmethod
+    def of(cls, found: Verification, seed: int) -> Self:
+        """The answer about a verification."""
+        return cls(
+            ok=found.equal,
+            run=found.manifest.run,
+            environment=found.environment,
+            trials=tuple(
+                TrialAgain(
+                    trial=each.id,
+                    equal=each.equal,
+                    digest=each.digest,
+                    differences=each.differences,
+                )
+                for each in found.trials
+            ),
+            seed=seed,
+        )
+
 
 DIGITS = 16
 """Of a digest, for a person."""
@@ -59,9 +114,8 @@ def verify(
         run = verification.run
         check_host(run.testbed.model, folder, verification.needed_disk_bytes)
         _carry_out(verification, choice)
-    answer(
-        {**verification.to_dict(), "seed": choice.seed}, as_json, verification_text(verification)
-    )
+    said = VerifyAnswer.of(verification, choice.seed)
+    answer(said, as_json, verification_text(verification))
     return EXIT_OK if verification.equal else EXIT_ACCEPTANCE
 
 

@@ -26,6 +26,10 @@ from ..machine.paths import VIRTUAL_TESTBED
 from .console import duration_text
 from .options import choose_testbed
 
+if TYPE_CHECKING:
+    from ..run.place import TrialPlace
+
+
 On = Annotated[
     str | None,
     typer.Option(
@@ -45,10 +49,6 @@ PrivateNetwork = Annotated[
 Wait = Annotated[
     bool, typer.Option("--wait", help="Wait for another run on this machine, instead of failing.")
 ]
-
-
-if TYPE_CHECKING:
-    from ..run.place import TrialPlace
 
 
 @dataclass(frozen=True)

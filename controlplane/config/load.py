@@ -7,14 +7,14 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
 from ..contract.cluster import Cluster
 from ..contract.errors import ConfigError
 from ..contract.functions import load_function
-from ..contract.model import ContractModel
+from ..contract.model import ContractModel, JsonObject
 from ..contract.scenario import Scenario, UserUtility
 from ..contract.testbed import Testbed
 from .strict_yaml import parse, to_config_error
@@ -136,5 +136,5 @@ def _parse(text: str, name: str, model: type[M]) -> Loaded[M]:
 
 
 @cache
-def _schema(model: type[ContractModel]) -> dict[str, Any]:
+def _schema(model: type[ContractModel]) -> JsonObject:
     return model.model_json_schema()

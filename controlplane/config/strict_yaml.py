@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,10 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ..contract.errors import ConfigError
+from ..contract.model import JsonObject
 
+Context = Mapping[str, object]
+"""What an error of pydantic's says beside its message."""
 MAX_BYTES = 1_000_000
 Path = tuple[str | int, ...]
 _RELATIVE = re.compile(r"^([a-z_]+(?:\.[a-z0-9_]+)*): (.*)$", re.DOTALL)
@@ -97,8 +100,8 @@ def _convert(node: Node, path: Path, source: Source, seen: set[int]) -> Any:
     return _mapping(node, path, source, seen)
 
 
-def _mapping(node: MappingNode, path: Path, source: Source, seen: set[int]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
+def _mapping(node: MappingNode, path: Path, source: Source, seen: set[int]) -> JsonObject:
+    result: JsonObject = {}
     for key_node, value_node in node.value:
         line = key_node.start_mark.line + 1
         if not isinstance(key_node, ScalarNode):
@@ -139,7 +142,7 @@ def _number(node: ScalarNode, kind: str, path: Path, source: Source) -> int | fl
         raise ConfigError(f"{source.where(path)}: {text!r} is not a supported number") from error
 
 
-def to_config_error(error: ValidationError, source: Source, schema: dict[str, Any]) -> ConfigError:
+def to_config_error(error: ValidationError, source: Source, schema: JsonObject) -> ConfigError:
     """Turn a validation error into a ConfigError with one line for each finding.
 
     Args:
@@ -213,7 +216,7 @@ def _data_path(details: ErrorDetails, data: Any) -> Path:
     return path
 
 
-def _line(details: ErrorDetails, source: Source, schema: dict[str, Any]) -> str:
+def _line(details: ErrorDetails, source: Source, schema: JsonObject) -> str:
     path, message = _data_path(details, source.data), _message(details, source, schema)
     relative = _RELATIVE.match(message)
     if details["type"] == "value_error" and relative:
@@ -230,41 +233,41 @@ def _show(path: Path) -> str:
     return text.lstrip(".")
 
 
-def _message(details: ErrorDetails, source: Source, schema: dict[str, Any]) -> str:
+def _message(details: ErrorDetails, source: Source, schema: JsonObject) -> str:
     if details["type"] == "extra_forbidden":
         return _unknown_key(str(details["loc"][-1]), _keys(schema, details, source.data))
     write = _WORDING.get(details["type"], _other)
     return write(details, details.get("ctx", {}))
 
 
-def _other(details: ErrorDetails, context: dict[str, Any]) -> str:
+def _other(details: ErrorDetails, context: Context) -> str:
     return f"{details['input']!r}: {details['msg'][0].lower()}{details['msg'][1:]}"
 
 
-def _own(details: ErrorDetails, context: dict[str, Any]) -> str:
+def _own(details: ErrorDetails, context: Context) -> str:
     return str(context["error"])
 
 
-def _missing(details: ErrorDetails, context: dict[str, Any]) -> str:
+def _missing(details: ErrorDetails, context: Context) -> str:
     key = context.get("discriminator") or repr(details["loc"][-1])
     return f"key {key} is missing; add it"
 
 
-def _not_a_choice(details: ErrorDetails, context: dict[str, Any]) -> str:
+def _not_a_choice(details: ErrorDetails, context: Context) -> str:
     allowed = str(context.get("expected") or context.get("expected_tags"))
     key = str(context["discriminator"]).strip("'") + " " if "discriminator" in context else ""
     return f"{key}{context.get('tag', details['input'])!r} is unknown; write {allowed}"
 
 
-def _not_a_mapping(details: ErrorDetails, context: dict[str, Any]) -> str:
+def _not_a_mapping(details: ErrorDetails, context: Context) -> str:
     return f"{details['input']!r} is not allowed here; write keys and values"
 
 
-def _bad_pattern(details: ErrorDetails, context: dict[str, Any]) -> str:
+def _bad_pattern(details: ErrorDetails, context: Context) -> str:
     return f"{details['input']!r} is not allowed; it must match {context['pattern']}"
 
 
-_WORDING: dict[str, Callable[[ErrorDetails, dict[str, Any]], str]] = {
+_WORDING: dict[str, Callable[[ErrorDetails, Context], str]] = {
     "value_error": _own,
     "missing": _missing,
     "union_tag_not_found": _missing,
@@ -283,7 +286,7 @@ def _unknown_key(key: str, allowed: list[str]) -> str:
     return f"unknown key{hint} allowed here: {', '.join(allowed)}"
 
 
-def _keys(schema: dict[str, Any], details: ErrorDetails, data: Any) -> list[str]:
+def _keys(schema: JsonObject, details: ErrorDetails, data: Any) -> list[str]:
     """Keys that the schema allows beside the unknown one."""
     nodes = [schema]
     for part in _data_path(details, data)[:-1]:
@@ -302,7 +305,7 @@ def _keys(schema: dict[str, Any], details: ErrorDetails, data: Any) -> list[str]
     return list(dict.fromkeys(keys))
 
 
-def _alternatives(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+def _alternatives(node: JsonObject, schema: JsonObject) -> list[JsonObject]:
     if "$ref" in node:
         name = str(node["$ref"]).rsplit("/", 1)[-1]
         return _alternatives(schema["$defs"][name], schema)
@@ -312,7 +315,7 @@ def _alternatives(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str
     return [node]
 
 
-def _step(node: dict[str, Any], part: str | int) -> list[dict[str, Any]]:
+def _step(node: JsonObject, part: str | int) -> list[JsonObject]:
     if isinstance(part, int):
         return [node["items"]] if isinstance(node.get("items"), dict) else []
     child = node.get("properties", {}).get(part)

@@ -6,12 +6,12 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from .model import ContractModel
+from .model import ContractModel, JsonAnswer, JsonObject
 
 DERIVED = ("median", "low", "high", "met")
-"""What `Benchmark.to_dict` adds to the model's own fields."""
+"""What follows from the values, and stands in JSON beside them."""
 
 
 class Benchmark(ContractModel):
@@ -33,7 +33,7 @@ class Benchmark(ContractModel):
     wanted: float | None = None
     sense: Literal["at least", "at most"] = "at least"
     detail: str = ""
-    data: dict[str, Any] = Field(default_factory=dict)
+    data: JsonObject = Field(default_factory=dict)
 
     @property
     def median(self) -> float:
@@ -59,14 +59,31 @@ class Benchmark(ContractModel):
             self.median >= self.wanted if self.sense == "at least" else self.median <= self.wanted
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, with what follows from the values."""
-        return self.model_dump(mode="json") | {name: getattr(self, name) for name in DERIVED}
+    @model_serializer(mode="wrap")
+    def _with_what_follows(self, dump: SerializerFunctionWrapHandler) -> JsonObject:
+        whole: JsonObject = dump(self)
+        return whole | {name: getattr(self, name) for name in DERIVED}
 
+    @model_validator(mode="before")
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """A benchmark from what `to_dict` made."""
-        return cls.model_validate({k: v for k, v in data.items() if k not in DERIVED})
+    def _without_what_follows(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if key not in DERIVED}
+
+
+class BenchAnswer(JsonAnswer):
+    """What a part of `nashbed bench` answers.
+
+    Attributes:
+        ok: Whether all that was measured reached its bounds.
+        part: Which part.
+        figures: What was measured.
+    """
+
+    ok: bool
+    part: str
+    figures: tuple[Benchmark, ...]
 
 
 class MeasuredPart(ContractModel):
@@ -91,7 +108,7 @@ class MeasuredPart(ContractModel):
     error: str = ""
 
 
-class MeasuredMachine(ContractModel):
+class MeasuredMachine(JsonAnswer):
     """How fast nashbed is on one machine: what `nashbed bench all` writes.
 
     Attributes:
@@ -119,19 +136,14 @@ class MeasuredMachine(ContractModel):
         kept = (new.pop(part.part, part) for part in self.parts)
         return self.model_copy(update={"parts": (*kept, *new.values())})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, with what follows from the values."""
-        parts = [
-            part.model_dump(mode="json") | {"figures": [each.to_dict() for each in part.figures]}
-            for part in self.parts
-        ]
-        return {"ok": self.ok} | self.model_dump(mode="json") | {"parts": parts}
+    @model_serializer(mode="wrap")
+    def _with_what_follows(self, dump: SerializerFunctionWrapHandler) -> JsonObject:
+        whole: JsonObject = dump(self)
+        return {"format": whole["format"], "ok": self.ok} | whole
 
+    @model_validator(mode="before")
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """What `to_dict` made, read again."""
-        parts = [
-            part | {"figures": [Benchmark.from_dict(each) for each in part["figures"]]}
-            for part in data["parts"]
-        ]
-        return cls.model_validate({k: v for k, v in data.items() if k != "ok"} | {"parts": parts})
+    def _without_what_follows(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {key: value for key, value in data.items() if key != "ok"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
-from .model import ContractModel
+from .model import ContractModel, JsonObject
 from .testbed import Capacity
 from .trial import CertificateState, Gate
 
@@ -157,7 +157,7 @@ class Certificate(ContractModel):
     git: dict[str, str]
     kernel: str
     cpu: str
-    host: dict[str, Any]
+    host: JsonObject
     capacity: Capacity | None = None
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from .certificate import Standing
 from .messages import Hello
-from .model import ContractModel
+from .model import ContractModel, JsonObject
 
 MANIFEST_FORMAT: Final = 1
 
@@ -73,11 +73,11 @@ class TestbedFacts(ContractModel):
     testbed_digest: str
     certificate: Standing
     artefact_digest: str
-    dataplane: dict[str, Any]
+    dataplane: JsonObject
     hosts: tuple[str, ...] = ()
     kernel: str
     cpu: str
-    ports: dict[str, dict[str, Any]]
+    ports: dict[str, JsonObject]
     sysctls: dict[str, str]
 
 
@@ -119,7 +119,7 @@ class Manifest(ContractModel):
     scenario_digest: str
     testbed_digest: str
     artefact_digest: str
-    applied: dict[str, dict[str, Any]]
+    applied: dict[str, JsonObject]
     software: dict[str, str]
     git: dict[str, str]
     kernel: str
@@ -129,8 +129,8 @@ class Manifest(ContractModel):
     cpu: str
     clocksource: str
     sysctls: dict[str, str]
-    ports: dict[str, dict[str, Any]]
-    host: dict[str, Any]
+    ports: dict[str, JsonObject]
+    host: JsonObject
     certificate: Standing | None = None
     testbeds: dict[str, TestbedFacts] = Field(default_factory=dict)
     status: Literal["running", "interrupted", "failed", "complete"]
@@ -147,4 +147,4 @@ class LabFacts(ContractModel):
 
     hello: Hello
     sysctls: dict[str, str]
-    ports: dict[str, dict[str, Any]]
+    ports: dict[str, JsonObject]

@@ -8,7 +8,7 @@ protocol, or a counter that could be a loss which nobody counts.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from .errors import NashbedError, TargetError
+from .model import JsonObject
 from .shared import FLOW_REGISTERS
 from .target import Arrivals, Limit
 
@@ -43,8 +44,8 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     @model_serializer(mode="wrap")
-    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = handler(self)
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> JsonObject:
+        written: JsonObject = handler(self)
         return {key: value for key, value in written.items() if key in self.model_fields_set}
 
 

@@ -1,9 +1,38 @@
-"""The base of every contract model: frozen, and an unknown key is an error."""
+"""The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
+
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
+JsonObject = dict[str, Any]
+"""A JSON object whose keys are not ours to decide: another program's, a file's, a schema's."""
 
 
 class ContractModel(BaseModel):
     """A frozen model that refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class JsonAnswer(ContractModel):
+    """What a command answers with `--json`, or writes for a user to read.
+
+    Attributes:
+        format: Version of the layout: a key that goes or changes its meaning makes a new one.
+    """
+
+    format: Literal[1] = 1
+
+
+class Failed(JsonAnswer):
+    """The answer of a command that failed.
+
+    Attributes:
+        ok: False.
+        error: What went wrong, and what to do.
+        exit_code: The exit code of the command.
+    """
+
+    ok: Literal[False] = False
+    error: str
+    exit_code: int

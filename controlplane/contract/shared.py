@@ -182,44 +182,32 @@ def _value(value: int | str) -> Any:
     return int(value, 16) if isinstance(value, str) and value.startswith("0x") else value
 
 
-def _program(values: dict[str, Any]) -> Program:
-    return Program(**values | {"unshaped": tuple(values["unshaped"])})
+def _program(values: Mapping[str, Any]) -> Program:
+    return Program(**{**values, "unshaped": tuple(values["unshaped"])})
 
 
-def _field(values: dict[str, Any]) -> RecordField:
+def _field(values: Mapping[str, Any]) -> RecordField:
     kind, count = values["type"], values.get("count", 1)
     return RecordField(values["name"], signed=kind[0] == "i", bits=int(kind[1:]), count=count)
 
 
-def _record(values: dict[str, Any]) -> Record:
+def _record(values: Mapping[str, Any]) -> Record:
     return Record(values["byte_order"], tuple(_field(field) for field in values["fields"]))
 
 
 CONSTANTS: Final = _constants(_shared["constants"])
-
-
 PROGRAMS: Final[Mapping[str, Program]] = {
     target: _program(values) for target, values in _shared["programs"].items()
 }
 """Target -> its P4 program."""
-
-
 RECORDS: Final[Mapping[str, Record]] = {
     name: _record(values) for name, values in _shared["records"].items()
 }
 """Name -> binary record; in C it is a struct of this name."""
-
-
 SINK_PORT: Final = CONSTANTS.sink_port
-
-
 FIRST_SENDER_PORT: Final = CONSTANTS.first_sender_port
 """Of flow 0 of every lane; flow n sends from this port + n."""
-
-
 SENDERS_NETWORK: Final = IPv4Network(CONSTANTS.senders_network)
-
-
 RECEIVERS_NETWORK: Final = IPv4Network(CONSTANTS.receivers_network)
 
 

@@ -182,11 +182,7 @@ class KernelPort(ContractModel):
 
 
 Port = Annotated[VirtualPort | PciPort, Field(discriminator="driver")]
-
-
 SwitchCable = Annotated[VirtualPort | Nic, Field(discriminator="driver")]
-
-
 HostPort = Annotated[VirtualPort | PciPort | KernelPort, Field(discriminator="driver")]
 
 
@@ -327,8 +323,6 @@ class TapFiles(ContractModel):
 
 
 Switch = SwitchBmv2 | SwitchTofino
-
-
 SWITCHES: dict[str, type[SwitchBmv2] | type[SwitchTofino]] = {
     "bmv2": SwitchBmv2,
     "tofino": SwitchTofino,

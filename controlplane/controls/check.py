@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from ..contract.control import ControlFile, read_control
 from ..contract.errors import ConfigError
@@ -57,18 +56,6 @@ class ControlVerdict:
     loads: bool | None
     skipped: str
     behaviour: tuple[ControlBehaviour, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "ok": True,
-            "name": self.control.name,
-            "digest": self.control.digest,
-            "object_from": self.object_from,
-            "loads": self.loads,
-            "skipped": self.skipped,
-            "paths": [each.to_dict() for each in self.behaviour],
-        }
 
 
 def check_control(source: Path, show: ShowStep) -> ControlVerdict:
@@ -177,7 +164,7 @@ class ControlBehaviour:
         link_share: Share of the link that one flow alone takes.
         queue_ms: Mean queueing delay with one flow alone.
         loss: Share of its segments that one flow alone loses.
-        under_loss: Its throughput with each random loss of LOSSES_PPM, divided by that without.
+        under_loss: Random loss in ppm -> its throughput with it, divided by that without.
         pair_ratio: The smaller throughput of two flows of it, divided by the larger.
         share_against_cubic: Its share of what it and one CUBIC flow get.
     """
@@ -187,7 +174,7 @@ class ControlBehaviour:
     link_share: float
     queue_ms: float
     loss: float
-    under_loss: tuple[float, ...]
+    under_loss: dict[int, float]
     pair_ratio: float
     share_against_cubic: float
 
@@ -195,11 +182,6 @@ class ControlBehaviour:
     def sends(self) -> bool:
         """Whether anything to speak of is sent."""
         return self.link_share >= SILENT_SHARE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        under = {str(ppm): each for ppm, each in zip(LOSSES_PPM, self.under_loss, strict=True)}
-        return asdict(self) | {"under_loss": under}
 
 
 def behaviour_on(path: SimulatedPathCases, run: RunCase) -> ControlBehaviour:
@@ -219,9 +201,10 @@ def behaviour_on(path: SimulatedPathCases, run: RunCase) -> ControlBehaviour:
         link_share=mine.throughput_bps / path.rate.bps,
         queue_ms=alone.path.mean_queue_bytes * BITS_PER_BYTE / path.rate.bps * 1e3,
         loss=_ratio(mine.lost, mine.sent),
-        under_loss=tuple(
-            _ratio(run(case).flows[0].throughput_bps, mine.throughput_bps) for case in path.lossy
-        ),
+        under_loss={
+            case.where.loss_ppm: _ratio(run(case).flows[0].throughput_bps, mine.throughput_bps)
+            for case in path.lossy
+        },
         pair_ratio=_ratio(min(pair), max(pair)),
         share_against_cubic=_ratio(against[0], sum(against)),
     )

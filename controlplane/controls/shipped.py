@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..config import takes_modules
 from ..contract.control import SHIPPED_CONTROLS, SUFFIX, ControlFile, read_control
@@ -37,10 +36,6 @@ class ShippedControl:
     digest: str
     real_time: str
     virtual_time: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def shipped_controls(folder: Path = CONTROLS) -> list[ShippedControl]:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..contract.course import PROBE_RTT_CYCLE_NS, SettledDuration, most_jitter_ns, planned_start_ns
+from ..contract.model import JsonObject
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import BinnedPostcards, FlowGroup, SampledPostcards, Scenario
 from ..contract.shared import (
@@ -237,7 +237,7 @@ def group_delays(scenario: Scenario, trial: PlannedTrial, seed: int) -> tuple[Gr
     )
 
 
-def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
+def generator_config(role: str, attempt: Attempt) -> JsonObject:
     """Configuration file of nashbed-flows.
 
     Args:
@@ -264,7 +264,7 @@ def generator_config(role: str, attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _generator_flow(flow: TrialFlow) -> dict[str, Any]:
+def _generator_flow(flow: TrialFlow) -> JsonObject:
     return {
         "flow": flow.index,
         "group": flow.group,
@@ -278,7 +278,7 @@ def _generator_flow(flow: TrialFlow) -> dict[str, Any]:
     }
 
 
-def _controls(attempt: Attempt) -> list[dict[str, Any]]:
+def _controls(attempt: Attempt) -> list[JsonObject]:
     """The control connection of each iperf3 process, between the hosts of its flows."""
     first_flows = {flow.process: flow for flow in reversed(attempt.flows)}
     return [

@@ -43,8 +43,6 @@ PACKET_S = 8.5e-6
 """Of each packet through the bottleneck, with its ACK and its postcard."""
 FLOW_S = 1.1e-3
 """Of each flow in each virtual second: its timers, and sampling its state."""
-
-
 TrialTime = Callable[[Setting], float]
 """Wall-clock seconds of a trial at a setting."""
 
@@ -87,8 +85,6 @@ class Resources:
 
 
 NO_RESOURCES = Resources(0, 0, 0)
-
-
 UNLIMITED_RESOURCES = Resources(UNLIMITED, UNLIMITED)
 """Where lanes share nothing: what one takes is not missing elsewhere."""
 

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ..config import load_scenario, load_testbed
 from ..contract.errors import ConfigError, HostError
@@ -139,15 +138,6 @@ class Verification:
                 f"{self.work.total - self.work.finished} of {self.work.total} trials failed "
                 f"whenever they were tried, at last {failures[-1].trial}: {failures[-1].reason}"
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "ok": self.equal,
-            "run": self.manifest.run,
-            "environment": [each.to_dict() for each in self.environment],
-            "trials": [trial.to_dict() for trial in self.trials],
-        }
 
 
 def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -> Verification:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..contract.manifest import Manifest
+from ..contract.model import JsonObject
 from ..contract.trial import TrialDigests, TrialRecord
 from .digests import digest_captures, digest_tables, plain_values
 from .documents import read_document
@@ -53,10 +54,6 @@ class Difference:
         column = f", {self.column}" if self.column else ""
         return f"{name}{row}{column}: {self.recorded} recorded, {self.repeated} repeated"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class RepeatedTrial:
@@ -76,15 +73,6 @@ class RepeatedTrial:
     def equal(self) -> bool:
         """Whether it measured the same again."""
         return not self.differences
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "trial": self.id,
-            "equal": self.equal,
-            "digest": self.digest,
-            "differences": [each.to_dict() for each in self.differences],
-        }
 
 
 def compare_trials(sealed: Path, repeated: Path) -> RepeatedTrial:
@@ -199,7 +187,7 @@ def _of_facts(
         yield next(iter(_of_values("fact", each.name, one, other)), each)
 
 
-def _facts(record: TrialRecord) -> dict[str, dict[str, Any]]:
+def _facts(record: TrialRecord) -> dict[str, JsonObject]:
     return {
         "applied": record.applied.model_dump(mode="json"),
         "lane": record.lane_counters.model_dump(mode="json", exclude={"lateness"}),
@@ -207,7 +195,7 @@ def _facts(record: TrialRecord) -> dict[str, dict[str, Any]]:
     }
 
 
-def _environment(manifest: Manifest) -> dict[str, Any]:
+def _environment(manifest: Manifest) -> JsonObject:
     kernels = {
         f"guest kernel {name}".rstrip(): f"{kernel.release} (binary {kernel.binary_digest})"
         for name, kernel in manifest.guest_kernels.items()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..contract.course import SettledDuration
+from ..contract.model import ContractModel, JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.units import NS_PER_S, Duration
@@ -20,6 +21,22 @@ BUDGET_S = 8.0
 """No mix is begun after so many seconds; one takes 0.1 to 2, from shallow to deep buffers."""
 ROUND_S = 60
 """Durations that are proposed are multiples of it."""
+
+
+class LengthAnswer(ContractModel):
+    """Whether trials are long enough, as `nashbed plan` answers it.
+
+    Attributes:
+        problem: Why the model does not speak at all; null if it does.
+        settings: Settings that it speaks of.
+        looked_at: What it says of those that were looked at.
+        advice: What to write so that all settings are measured once settled; null: no need.
+    """
+
+    problem: str | None
+    settings: int
+    looked_at: tuple[JsonObject, ...]
+    advice: str | None
 
 
 @dataclass(frozen=True)
@@ -38,14 +55,14 @@ class TrialLengths:
     settings: int
     problem: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "problem": self.problem,
-            "settings": self.settings,
-            "looked_at": [each.to_dict() for each in self.found],
-            "advice": self.advice,
-        }
+    def answer(self) -> LengthAnswer:
+        """What is said of it in JSON."""
+        return LengthAnswer(
+            problem=self.problem,
+            settings=self.settings,
+            looked_at=tuple(each.to_dict() for each in self.found),
+            advice=self.advice,
+        )
 
     @property
     def too_short(self) -> list[SettingSettling]:
@@ -108,7 +125,7 @@ def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLength
     from nashbed.analysis.models.transients import settle_plan  # noqa: PLC0415
     from nashbed.analysis.state import mix_state  # noqa: PLC0415
 
-    planned: dict[str, Any] = {}
+    planned: JsonObject = {}
     for trial in plan.trials:
         _, states = planned.setdefault(trial.setting.label, (trial.setting, []))
         states.append(mix_state(trial.mix, scenario.strategies))

@@ -4,15 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
+from ..contract.model import JsonAnswer, JsonObject
 from ..contract.scenario import Scenario
 from ..contract.trial import FailedAttempt
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import RunSummary, SummaryRow
+
+
+class RunAnswer(JsonAnswer):
+    """What `nashbed run` and `resume` answer. Rows, bounds and testbeds are those of summary.json.
+
+    Attributes:
+        ok: Whether every acceptance bound was met.
+        run_dir: The run directory.
+        exit_code: The exit code of the command.
+        rows: One for each setting and mix.
+        headlines: Label of a setting -> where its mix settles.
+        acceptance: The verdict on each acceptance bound.
+        failed_attempts: Attempts that their host or guest ended.
+        testbeds: How testbeds of one run agree; null: it had one.
+        report: The report page; null: it was not built.
+    """
+
+    ok: bool
+    run_dir: str
+    exit_code: int
+    rows: tuple[JsonObject, ...]
+    headlines: dict[str, str]
+    acceptance: tuple[JsonObject, ...]
+    failed_attempts: tuple[FailedAttempt, ...]
+    testbeds: JsonObject | None
+    report: str | None
 
 
 @dataclass(frozen=True)
@@ -66,19 +93,20 @@ class RunResults:
         """The exit code of the command that ran it."""
         return EXIT_OK if self.passed else EXIT_ACCEPTANCE
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "ok": self.passed,
-            "run_dir": str(self.run_dir),
-            "exit_code": self.exit_code,
-            "rows": [row.to_dict() for row in self.rows],
-            "headlines": self.headlines,
-            "acceptance": [result.to_dict() for result in self.acceptance],
-            "failed_attempts": [failure.model_dump() for failure in self.failures],
-            "testbeds": self.summary.testbeds and self.summary.testbeds.to_dict(),
-            "report": str(self.report) if self.report else None,
-        }
+    def answer(self) -> RunAnswer:
+        """What is said of it in JSON."""
+        testbeds = self.summary.testbeds
+        return RunAnswer(
+            ok=self.passed,
+            run_dir=str(self.run_dir),
+            exit_code=self.exit_code,
+            rows=tuple(row.to_dict() for row in self.rows),
+            headlines=self.headlines,
+            acceptance=tuple(result.to_dict() for result in self.acceptance),
+            failed_attempts=self.failures,
+            testbeds=testbeds and testbeds.to_dict(),
+            report=str(self.report) if self.report else None,
+        )
 
 
 def results_of_run(run_dir: Path, with_report: bool) -> RunResults:

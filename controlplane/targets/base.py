@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..contract.messages import (
     Counters,
@@ -21,6 +21,7 @@ from ..contract.messages import (
     SwitchHello,
     TelemetryTotals,
 )
+from ..contract.model import JsonObject
 from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 
 
@@ -153,7 +154,7 @@ class TargetProcess(Protocol):
     def poll(self) -> int | None:
         """Exit code, or None while it runs."""
 
-    def wait_event(self, event: str, timeout_s: float) -> dict[str, Any]:
+    def wait_event(self, event: str, timeout_s: float) -> JsonObject:
         """Wait for a JSON line on its standard output."""
 
     def wait_exit(self, timeout_s: float) -> int:
@@ -173,7 +174,7 @@ class DataPlaneSite(Protocol):
     def scratch(self) -> Path:
         """Where its configuration file and control socket go."""
 
-    def ports(self) -> dict[str, dict[str, Any]]:
+    def ports(self) -> dict[str, JsonObject]:
         """Its ports, as its configuration file has them."""
 
 

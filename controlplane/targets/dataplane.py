@@ -23,6 +23,7 @@ from ..contract.messages import (
     TelemetryTotals,
     read_message,
 )
+from ..contract.model import JsonObject
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, LaneProgram, TelemetryPlan
 from ..contract.testbed import DataPlane
@@ -35,8 +36,6 @@ WRITTEN_TIMEOUT_S = 120.0
 """How long a disk may take for what of a lane's postcards is in memory: 30 MB at most."""
 
 Answer = TypeVar("Answer", bound=Message)
-
-
 Launch = Callable[[Path], TargetProcess]
 """Starts a data plane with a configuration file; its control socket answers on return."""
 
@@ -70,7 +69,7 @@ class RunningDataPlane:
         self._process: TargetProcess | None = None
         self._client: ControlClient | None = None
 
-    def start(self, content: dict[str, Any]) -> Hello:
+    def start(self, content: JsonObject) -> Hello:
         """Start it with a configuration, wait until its socket answers; returns its hello.
 
         Args:
@@ -216,7 +215,7 @@ class _Stream(TelemetryStream):
         )
 
 
-def dataplane_config(dataplane: DataPlane) -> dict[str, Any]:
+def dataplane_config(dataplane: DataPlane) -> JsonObject:
     """What a testbed says of the data plane, as its configuration file has it."""
     return {
         "core": dataplane.core,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ..contract.messages import Counters, DisturbanceTotals, Done, Hello
+from ..contract.model import JsonObject
 from ..contract.shared import CONSTANTS
 from ..contract.target import Applied, BottleneckProgram, Capabilities, LaneProgram, TelemetryPlan
 from ..contract.testbed import BASE_MEMORY_BYTES, SMALL_PAGE_BYTES, DataPlane
@@ -100,7 +100,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
     )
 
 
-def replay_config(spec: Path, bottleneck: BottleneckProgram) -> dict[str, Any]:
+def replay_config(spec: Path, bottleneck: BottleneckProgram) -> JsonObject:
     """The data plane's configuration file for a replay: no ports, no socket.
 
     It has buffers for a queue full of the smallest packets, within reason.

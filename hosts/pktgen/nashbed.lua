@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What nashbed needs of Pktgen-DPDK, for its Lua socket (port 22022): one table of functions.
--- controlplane/calibrate/load/pktgen.py sends this file and then calls them, one line each; every
+-- controlplane/calibrate/dpdk_loads.py sends this file and then calls them, one line each; every
 -- answer is one line, "nashbed: NUMBER ok TEXT" or "nashbed: NUMBER error TEXT".
 --
 -- One statement from here to the end: the socket runs each statement as a chunk of its own.

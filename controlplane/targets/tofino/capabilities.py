@@ -140,8 +140,6 @@ TOFINO1 = Chip(
         100 * GIGABIT: "BF_SPEED_100G",
     },
 )
-
-
 TOFINO2 = Chip(
     name="tofino2",
     prefix="tf2",
@@ -162,8 +160,6 @@ TOFINO2 = Chip(
         400 * GIGABIT: "BF_SPEED_400G",
     },
 )
-
-
 CHIPS: dict[ChipName, Chip] = {chip.name: chip for chip in (TOFINO1, TOFINO2)}
 
 

@@ -11,6 +11,7 @@ import grpc
 from grpc.experimental import ChannelOptions
 
 from ...contract.errors import TargetError
+from ...contract.model import JsonObject
 from . import bfruntime_pb2 as pb
 from .info import Change, Entry, Info, Query, Table, Value
 
@@ -98,14 +99,14 @@ class BfRtClient:
             with self._lock:
                 self._unary("Write", request, pb.WriteResponse, batch)
 
-    def read(self, queries: Sequence[Query]) -> list[dict[str, Any]]:
+    def read(self, queries: Sequence[Query]) -> list[JsonObject]:
         """Read entries; one dictionary of data fields each, in their order.
 
         Raises:
             MissingEntryError: One is not there.
             TargetError: The switch refuses, or answers something else than was asked.
         """
-        rows: list[dict[str, Any]] = []
+        rows: list[JsonObject] = []
         for first in range(0, len(queries), BATCH):
             batch = queries[first : first + BATCH]
             rows += [entry.data for entry in self._read_batch(batch)]
@@ -274,7 +275,7 @@ def _follow(stream: Iterator[pb.StreamMessageResponse], answers: Any) -> None:
 
 def _details(error: grpc.RpcError) -> list[pb.Error]:
     """What was wrong with each update, where the server says so: BfRt puts it in the trailer."""
-    trailer: dict[str, Any] = dict(error.trailing_metadata() or ())  # type: ignore[arg-type]
+    trailer: JsonObject = dict(error.trailing_metadata() or ())  # type: ignore[arg-type]
     status = pb.Status()
     status.ParseFromString(bytes(trailer.get("grpc-status-details-bin", b"")))
     return [pb.Error.FromString(detail.value) for detail in status.details]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...contract.errors import TargetError
+from ...contract.model import JsonObject
 from . import bfruntime_pb2 as pb
 
 Value = int | str | bool
@@ -86,7 +87,7 @@ class Entry:
     """
 
     action: str
-    data: dict[str, Any]
+    data: JsonObject
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Table:
         chosen = {name: a for name, a in self.actions.items() if a.id == data.action_id}
         own = next(iter(chosen.values())).fields if chosen else {}
         names = {f.id: f.name for f in (*self.data.values(), *own.values())}
-        values: dict[str, Any] = {}
+        values: JsonObject = {}
         for each in data.fields:
             name = names.get(each.field_id)
             if name is None:
@@ -184,7 +185,7 @@ def _ends_with(full: str, name: str) -> bool:
     return full == name or full.endswith(f".{name}")
 
 
-def _described(text: bytes | str) -> list[dict[str, Any]]:
+def _described(text: bytes | str) -> list[JsonObject]:
     try:
         tables = json.loads(text)["tables"]
     except (ValueError, KeyError, TypeError) as error:
@@ -192,7 +193,7 @@ def _described(text: bytes | str) -> list[dict[str, Any]]:
     return list(tables)
 
 
-def _table(described: dict[str, Any]) -> Table:
+def _table(described: JsonObject) -> Table:
     keys = [_field(key) for key in described.get("key", [])]
     actions = {
         action["name"]: Action(action["id"], _fields(action.get("data", [])))
@@ -207,7 +208,7 @@ def _table(described: dict[str, Any]) -> Table:
     )
 
 
-def _fields(described: list[dict[str, Any]]) -> dict[str, Field]:
+def _fields(described: list[JsonObject]) -> dict[str, Field]:
     """Plain data fields; containers and alternatives are left out, no table of ours has them."""
     fields: dict[str, Field] = {}
     for item in described:
@@ -218,7 +219,7 @@ def _fields(described: list[dict[str, Any]]) -> dict[str, Field]:
     return fields
 
 
-def _field(described: dict[str, Any]) -> Field:
+def _field(described: JsonObject) -> Field:
     form = described["type"]
     kind = {"bool": "bool", "string": "text"}.get(form["type"], "whole")
     return Field(

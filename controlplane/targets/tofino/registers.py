@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...contract.errors import TargetError
+from ...contract.model import JsonObject
 from ...contract.shared import CONSTANTS, PROGRAMS
 from .info import Change, Query
 
@@ -49,7 +50,7 @@ class FlowCount:
             Query(self.register, {"$REGISTER_INDEX": flow}) for flow in flows
         ]
 
-    def values(self, entries: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
+    def values(self, entries: Sequence[JsonObject]) -> dict[str, list[int]]:
         """Packets and bytes of each flow, from the answers to `queries`."""
         half = len(entries) // 2
         return {
@@ -86,12 +87,12 @@ def histogram_indices(lane: int) -> range:
     return range(lane * HISTOGRAM_BINS, (lane + 1) * HISTOGRAM_BINS)
 
 
-def packets(entry: dict[str, Any]) -> int:
+def packets(entry: JsonObject) -> int:
     """Packets of a counter, of all pipes."""
     return _sum(entry, _PACKETS)
 
 
-def byte_count(entry: dict[str, Any], register: str) -> int:
+def byte_count(entry: JsonObject, register: str) -> int:
     """Bytes of a register of two words, of all pipes."""
     high, low = _sum(entry, f"{register}.high"), _sum(entry, f"{register}.low")
     return high * BYTE_COUNT_WRAP + low
@@ -107,7 +108,7 @@ def in_queue_bytes(flows: dict[str, list[int]]) -> list[int]:
     return [max(0, a - d - x) for a, d, x in zip(*parts, strict=True)]
 
 
-def whole(entry: dict[str, Any], name: str) -> int:
+def whole(entry: JsonObject, name: str) -> int:
     """A whole number out of an entry."""
     value = entry.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -115,6 +116,6 @@ def whole(entry: dict[str, Any], name: str) -> int:
     return value
 
 
-def _sum(entry: dict[str, Any], name: str) -> int:
+def _sum(entry: JsonObject, name: str) -> int:
     values: Iterable[Any] = entry[name] if isinstance(entry.get(name), list) else [entry.get(name)]
     return sum(whole({name: value}, name) for value in values)

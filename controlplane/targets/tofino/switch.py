@@ -6,10 +6,10 @@ import hashlib
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 from ...contract.errors import TargetError
 from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_message
+from ...contract.model import JsonObject
 from ...contract.target import Applied, Capabilities, FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.testbed import SwitchPort, SwitchTofino
 from ..base import Switch, SwitchRegisters
@@ -187,7 +187,7 @@ class TofinoSwitch(Switch):
                 )
             time.sleep(POLL_S)
 
-    def _check_port(self, port: SwitchPort, entry: dict[str, Any]) -> None:
+    def _check_port(self, port: SwitchPort, entry: JsonObject) -> None:
         speed = self._chip.speeds[port.speed.bps]
         if entry.get("$SPEED") != speed:
             raise TargetError(
@@ -263,7 +263,7 @@ class TofinoSwitch(Switch):
             "histogram": [registers.packets(entry) for entry in self._client.read(queries)],
         }
 
-    def _queue_counters(self, lane: int) -> dict[str, Any]:
+    def _queue_counters(self, lane: int) -> JsonObject:
         queue = self._queues.get(lane)
         if queue is None:
             raise TargetError(f"switch: lane {lane} is not programmed")

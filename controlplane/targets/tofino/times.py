@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ...contract.model import JsonObject
 from ...contract.records import CLOCK_WRAP_NS, KIND_DEPARTED, POSTCARD, join_u48
 from ...contract.target import Applied
 
@@ -57,7 +58,7 @@ def _since(switch_ns: int, earlier_ns: int) -> int:
     return (switch_ns - earlier_ns + half) % CLOCK_WRAP_NS - half
 
 
-def switch_ns(entry: dict[str, Any], register: str) -> int:
+def switch_ns(entry: JsonObject, register: str) -> int:
     """The time in a register entry; of all pipes, the one whose generator runs."""
     high, low = (_listed(entry[f"{register}.{word}"]) for word in ("high", "low"))
     return max((h << 32) | w for h, w in zip(high, low, strict=True))

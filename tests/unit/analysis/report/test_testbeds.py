@@ -64,7 +64,7 @@ def test_the_terminal_and_the_results_say_it_in_a_line(two_labs: Path) -> None:
     results = results_of_run(two_labs, with_report=False)
     lines = result_text(results).splitlines()
     assert "testbeds east, west DISAGREE at b2bdp (2 comparisons)" in lines
-    assert results.to_dict()["testbeds"]["disagreeing_settings"] == ["b2bdp"]
+    assert results.answer().model_dump()["testbeds"]["disagreeing_settings"] == ["b2bdp"]
     assert "testbeds east and west disagree" in results.summary.equilibria[0].notes()
 
 
@@ -79,4 +79,4 @@ def test_the_export_says_where_each_trial_ran(two_labs: Path, tmp_path: Path) ->
 def test_a_run_on_one_testbed_has_no_such_section(whole_run: Path, tmp_path: Path) -> None:
     page = build_report(whole_run, PAGE, tmp_path / "report")
     assert 'id="testbeds"' not in page.read_text()
-    assert results_of_run(whole_run, with_report=False).to_dict()["testbeds"] is None
+    assert results_of_run(whole_run, with_report=False).answer().testbeds is None

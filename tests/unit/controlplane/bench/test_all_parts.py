@@ -6,10 +6,10 @@ import json
 import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from nashbed.controlplane.bench import all_parts, startup
+from nashbed.controlplane.bench.all_parts import PartAnswer
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.benchmark import Benchmark
 from nashbed.controlplane.contract.errors import ConfigError, Interrupted
@@ -19,10 +19,10 @@ BENCHMARK = Benchmark(
 )
 
 
-def answers(part: Sequence[str]) -> dict[str, Any]:
+def answers(part: Sequence[str]) -> PartAnswer:
     if part[0] == "cpu":
-        return {"ok": False, "error": "not root", "exit_code": 4}
-    return {"ok": True, "part": part[0], "figures": [BENCHMARK.to_dict()]}
+        return PartAnswer(ok=False, error="not root")
+    return PartAnswer(ok=True, figures=(BENCHMARK,))
 
 
 def test_a_part_that_fails_is_told(
@@ -58,7 +58,7 @@ def test_parts_are_measured_again_one_by_one(
     assert [part.part for part in first.parts] == ["replay", "virtual"]
 
     faster = BENCHMARK.model_copy(update={"values": (9.0,)})
-    again = {"ok": True, "part": "replay", "figures": [faster.to_dict()]}
+    again = PartAnswer(ok=True, figures=(faster,))
     monkeypatch.setattr(all_parts, "call", lambda part: again)
     assert cli([*ask, "--part", "replay"]) == 0
     second = all_parts.read_machine(out)
@@ -77,7 +77,7 @@ def test_parts_are_measured_again_one_by_one(
 def test_what_was_measured_before_an_interrupt_is_kept(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def stopped(part: Sequence[str]) -> dict[str, Any]:
+    def stopped(part: Sequence[str]) -> PartAnswer:
         if part[0] == "virtual":
             raise Interrupted("stopped")
         return answers(part)
@@ -100,10 +100,11 @@ def test_what_bench_did_not_write_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_part_is_a_process_of_its_own() -> None:
     answer = all_parts.call(["analysis", "--postcards", "2000", "--repetitions", "1"])
-    assert {each["name"] for each in answer["figures"]} == {
+    assert {each.name for each in answer.figures} == {
         "analysis_mpostcards_per_s", "analysis_peak_mib",
     }  # fmt: skip
-    assert all_parts.call(["analysis", "--postcards", "1"])["exit_code"] == 2
+    refused = all_parts.call(["analysis", "--postcards", "1"])
+    assert (refused.ok, "--postcards" in refused.error) == (False, True)
 
 
 def test_ctrl_c_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:

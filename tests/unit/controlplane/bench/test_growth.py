@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -49,5 +50,5 @@ def test_series(series: list[growth.Series]) -> None:
 @pytest.mark.slow
 def test_text_and_plot(series: list[growth.Series], tmp_path: Path) -> None:
     assert "  10: 10   50: 50" in growth_text(series).splitlines()
-    draw_growth([each.to_dict() for each in series], tmp_path / "growth.png")
+    draw_growth([asdict(each) for each in series], tmp_path / "growth.png")
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")

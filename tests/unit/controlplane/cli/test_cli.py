@@ -95,7 +95,7 @@ def test_validate(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"{QUICKSTART}: ok, 20 trials on embedded\n"
     assert run(["validate", QUICKSTART, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "ok": True, "scenario": "quickstart", "testbed": "embedded", "trials": 20,
+        "format": 1, "ok": True, "scenario": "quickstart", "testbed": "embedded", "trials": 20,
     }  # fmt: skip
 
 
@@ -243,7 +243,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     assert capsys.readouterr().err == "nashbed: stopped\n"
     assert run(["plan", QUICKSTART, "--json"]) == 130
     told = json.loads(capsys.readouterr().out)
-    assert told == {"ok": False, "error": "stopped", "exit_code": 130}
+    assert told == {"format": 1, "ok": False, "error": "stopped", "exit_code": 130}
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_the_command_writes_into_documents(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measured, path = tmp_path / "bench.json", tmp_path / "README.md"
-    measured.write_text(json.dumps(MEASURED_HERE.to_dict()))
+    measured.write_text(json.dumps(MEASURED_HERE.model_dump(mode="json")))
     path.write_text(f"<!-- speed: fast_2; `make speed` writes this -->\n{SPEED.end}\n")
     assert cli(["bench", "table", "--from", str(measured), str(path)]) == 0
     assert "| `fast_2` | 2 | " in path.read_text()

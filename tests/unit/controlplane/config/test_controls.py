@@ -1,14 +1,24 @@
-"""Where the controls of a scenario come from, and what is refused."""
+"""Congestion controls: where they come from, and which a kernel has."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.config import Loaded, find_controls, parse_scenario, parse_testbed
-from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.cli.main import run
+from nashbed.controlplane.config import (
+    Loaded,
+    check_strategies,
+    check_utility,
+    configured_congestion_controls,
+    find_controls,
+    parse_scenario,
+    parse_testbed,
+)
+from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.contract.scenario import DelayUtility, Scenario, UserUtility
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.paths import GUEST_CONFIGURATION
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 
 KERNELS = ("reno", "cubic", "bbr")
@@ -105,3 +115,71 @@ def test_what_cannot_be_a_strategy(tmp_path: Path, strategies: str, said: str) -
     with pytest.raises(ConfigError, match=r"s\.yaml:6: strategies") as caught:
         scenario(tmp_path, strategies)
     assert said in caught.value.message
+
+
+def scenario_with(utility: str) -> str:
+    return f"{SCENARIO.rstrip()}\nequilibrium: {{utility: {utility}}}\n"
+
+
+def utility_of(text: str) -> object:
+    return parse_scenario(scenario_with(text), "s.yaml").model.equilibrium.utility
+
+
+def test_what_can_be_written() -> None:
+    assert utility_of("throughput") == "throughput"
+    delay = utility_of("{delay_cost: 100kbit}")
+    assert isinstance(delay, DelayUtility)
+    assert delay.delay_cost.bps == 100_000
+    own = utility_of('{function: "a.b:c"}')
+    assert isinstance(own, UserUtility)
+    assert own.function == "a.b:c"
+
+
+@pytest.mark.parametrize(
+    "text", ["thruput", "{delay_cost: 3}", '{function: "import os"}', '{function: "lambda x: x"}',
+             "{delay: 100kbit}", '{function: "a:b()"}'],
+)  # fmt: skip
+def test_anything_else_is_refused_with_its_line(text: str) -> None:
+    line = len(SCENARIO.rstrip().splitlines()) + 1
+    with pytest.raises(ConfigError, match=rf"s.yaml:{line}: equilibrium.utility"):
+        utility_of(text)
+
+
+def test_a_function_is_tried_while_validating(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(scenario_with('{function: "no_such_module_here:f"}'))
+    assert run(["validate", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert f"{path}: equilibrium.utility.function: no_such_module_here:f: no module" in err
+
+
+def test_a_configuration_says_which_congestion_controls_are_built_in(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.config"
+    path.write_text(
+        "CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_BBR=y  # paced by TCP\n"
+        "CONFIG_TCP_CONG_HSTCP=y\nCONFIG_TCP_CONG_CDG=m\n# CONFIG_TCP_CONG_NV is not set\n"
+        "CONFIG_DEFAULT_CUBIC=y\nCONFIG_TCP_CONG_CUBIC=y\n"
+    )
+    built_in = configured_congestion_controls(path)
+    assert built_in == ("bbr", "cubic", "highspeed", "reno")
+    check_strategies(("bbr", "reno"), "s", built_in, loadable=False)
+    with pytest.raises(ConfigError, match=r"^s: strategies: the guests' kernel has no 'cdg' \(av"):
+        check_strategies(("bbr", "cdg"), "s", built_in, loadable=False)
+    with pytest.raises(ConfigError, match=r"did you mean 'bbr'\?"):
+        check_strategies(("bbrr",), "s", built_in, loadable=False)
+    with pytest.raises(HostError, match="nowhere: cannot be read"):
+        configured_congestion_controls(tmp_path / "nowhere")
+
+
+def test_guests_have_every_congestion_control_of_the_kernel_that_makes_sense() -> None:
+    assert set(configured_congestion_controls(GUEST_CONFIGURATION)) >= {
+        "bbr", "bic", "cdg", "cubic", "dctcp", "htcp", "hybla", "illinois", "lp", "nv", "reno",
+        "scalable", "vegas", "veno", "westwood", "yeah",
+    }  # fmt: skip
+
+
+def test_a_good_function_passes() -> None:
+    check_utility(parse_scenario(scenario_with('{function: "math:sqrt"}'), "s.yaml").model, "s")
+    check_utility(parse_scenario(SCENARIO, "s.yaml").model, "s")

@@ -20,7 +20,7 @@ from nashbed.controlplane.contract.benchmark import Benchmark
 def test_the_median_is_judged(sense: str, wanted: float | None, met: bool) -> None:
     benchmark = Benchmark(name="x", unit="s", values=(9.0, 2.0, 1.0), wanted=wanted, sense=sense)
     assert benchmark.met is met
-    told = benchmark.to_dict()
+    told = benchmark.model_dump(mode="json")
     assert (told["low"], told["median"], told["high"]) == (1.0, 2.0, 9.0)
     assert told["met"] is met
 

@@ -47,7 +47,7 @@ def test_numbers_by_hand() -> None:
         link_share=0.8,
         queue_ms=10.0,  # 12500 B at 10 Mbit/s
         loss=0.0025,
-        under_loss=(0.75, 0.25),
+        under_loss={1_000: 0.75, 10_000: 0.25},
         pair_ratio=0.5,
         share_against_cubic=0.125,
     )

@@ -1,4 +1,4 @@
-"""Postcards: from raw records to the table, exactly; records that are not this lane's."""
+"""Postcards and bins: raw records in, Parquet out."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.errors import TargetError
-from nashbed.controlplane.contract.records import POSTCARD, join_u48
-from nashbed.controlplane.store.postcards import read_postcards, write_postcards
+from nashbed.controlplane.contract.records import BIN, POSTCARD, join_u48
+from nashbed.controlplane.store.postcards import (
+    read_bins,
+    read_postcards,
+    write_bins,
+    write_postcards,
+)
 from nashbed.controlplane.store.raw_files import LaneClock
 from numpy.typing import NDArray
 from tests.unit.controlplane.store.random_records import random_records, read_back
 
 CLOCK = LaneClock(lane=3, first_flow=100, flows=4, t0_switch_ns=10**9)
 SAME = ("packet_bytes", "payload_bytes", "tcp_seq", "tcp_flags", "queue_bytes")
+BIN_NS = 10**7
+BIN_CLOCK = LaneClock(lane=0, first_flow=4, flows=2, t0_switch_ns=50_000_000)
 
 
 @pytest.fixture
@@ -79,3 +86,65 @@ def test_a_cut_off_file_is_refused(tmp_path: Path, raw: NDArray[np.void]) -> Non
         list(read_postcards(tmp_path / "raw", CLOCK))
     with pytest.raises(TargetError, match="the data plane did not write this file"):
         list(read_postcards(tmp_path / "none", CLOCK))
+
+
+def test_bins_by_hand(tmp_path: Path) -> None:
+    # 10 ms bins; flow 5 of lane base 4 is the lane's flow 1. Bin 7 begins at 70 ms.
+    raw = np.array([(7, 5, 3000, 2, 1, 1500, 20_000_000_000, 30_000_000),
+                    (8, 4, 0, 0, 3, 4500, 0, 0)], BIN)  # fmt: skip
+    raw.tofile(tmp_path / "raw")
+    assert write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS)) == 2
+    table = read_back(tmp_path, "bins")
+    assert {name: column[0] for name, column in table.items()} == {
+        "bin_start_ns": 20_000_000, "flow": 1, "departed_bytes": 3000, "departed_packets": 2,
+        "dropped_packets": 1, "dropped_bytes": 1500,
+        "occupancy_bytes_mean": 2000.0,  # 2e10 byte ns over 1e7 ns
+        "qdelay_mean_ns": 15_000_000.0,
+    }  # fmt: skip
+    assert (table["flow"][1], table["qdelay_mean_ns"][1]) == (0, None)
+
+
+@pytest.mark.parametrize("batch", [7, 10**6])
+def test_random_bins_are_written_exactly(tmp_path: Path, batch: int) -> None:
+    raw = random_records(BIN)
+    raw["flow"] = 4 + raw["flow"] % 2
+    raw["bin"] >>= 1  # of a clock that began less than half of its bins ago
+    raw["departed_packets"] %= 5  # some bins are without departures
+    raw.tofile(tmp_path / "raw")
+    assert write_bins(tmp_path, read_bins(tmp_path / "raw", BIN_CLOCK, BIN_NS, batch)) == len(raw)
+    table = read_back(tmp_path, "bins")
+    assert table["bin_start_ns"] == [n * BIN_NS - 50_000_000 for n in raw["bin"].tolist()]
+    assert table["flow"] == [flow - 4 for flow in raw["flow"].tolist()]
+    for name in ("departed_bytes", "departed_packets", "dropped_packets", "dropped_bytes"):
+        assert table[name] == raw[name].tolist()
+    assert table["occupancy_bytes_mean"] == (raw["occupancy_byte_ns"] / float(BIN_NS)).tolist()
+    assert table["qdelay_mean_ns"] == [
+        np.float64(total) / packets if packets else None
+        for total, packets in zip(
+            raw["qdelay_sum_ns"].tolist(), raw["departed_packets"].tolist(), strict=True
+        )
+    ]
+
+
+@pytest.mark.parametrize("bin_ns", [10**6, 10**7, 999_999_999])
+@pytest.mark.parametrize("t0", [2**48 + 3_000_000, 2**32 * 10**6 - 5, 2**60 + 1, 12])
+def test_numbers_of_bins_wrap(tmp_path: Path, bin_ns: int, t0: int) -> None:
+    numbers = [n for n in range(t0 // bin_ns - 3, t0 // bin_ns + 4) if n >= 0]
+    raw = np.zeros(len(numbers), BIN)
+    raw["bin"], raw["flow"] = [n % 2**32 for n in numbers], 4
+    raw.tofile(tmp_path / "raw")
+    clock = LaneClock(lane=0, first_flow=4, flows=2, t0_switch_ns=t0)
+    [batch] = read_bins(tmp_path / "raw", clock, bin_ns)
+    assert batch.bin_start_ns.tolist() == [n * bin_ns - t0 for n in numbers]
+
+
+def test_missing_cut_off_and_foreign_files(tmp_path: Path) -> None:
+    path = tmp_path / "raw"
+    with pytest.raises(TargetError, match="the data plane did not write this file"):
+        list(read_bins(path, BIN_CLOCK, BIN_NS))
+    path.write_bytes(b"\x00" * 49)
+    with pytest.raises(TargetError, match="ends in the middle of a record"):
+        list(read_bins(path, BIN_CLOCK, BIN_NS))
+    path.write_bytes(b"\x00" * 48)
+    with pytest.raises(TargetError, match="has a record of a flow that is not in lane 0"):
+        list(read_bins(path, BIN_CLOCK, BIN_NS))

@@ -75,7 +75,12 @@ def test_a_trial_that_may_not_settle_in_time(testbed: Testbed) -> None:
 def test_nothing_where_trials_are_long_enough(scenario: Scenario, testbed: Testbed) -> None:
     said = lengths(scenario, testbed)
     assert (said.text, said.advice) == ("", None)
-    assert said.to_dict() == {"problem": None, "settings": 0, "looked_at": [], "advice": None}
+    assert said.answer().model_dump() == {
+        "problem": None,
+        "settings": 0,
+        "looked_at": (),
+        "advice": None,
+    }
 
 
 def test_a_model_that_is_not_built_says_so(

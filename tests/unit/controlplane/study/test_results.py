@@ -48,7 +48,7 @@ def results(run_dir: Path) -> RunResults:
 def test_report_and_answer_have_the_same_rows(results: RunResults, run_dir: Path) -> None:
     assert results.report == run_dir / "report" / "index.html"
     assert results.report.is_file()
-    answer = json.loads(json.dumps(results.to_dict(), allow_nan=False))
+    answer = json.loads(json.dumps(results.answer().model_dump(mode="json"), allow_nan=False))
     written = json.loads((run_dir / "report" / "summary.json").read_text())
     assert answer["rows"] == written["rows"]
     assert answer["acceptance"] == written["acceptance"]
@@ -78,7 +78,7 @@ def test_the_text_for_a_person(results: RunResults, run_dir: Path) -> None:
     assert f"{throughput.mean / 1e6:.2f}" in text
     assert "met    b2bdp: mean queueing delay" in text
     (headline,) = results.headlines.values()
-    assert results.to_dict()["headlines"] == {"b2bdp": headline}
+    assert results.answer().model_dump(mode="json")["headlines"] == {"b2bdp": headline}
     (setting,) = results.summary.equilibria
     told = setting.headline()
     assert told.facts()

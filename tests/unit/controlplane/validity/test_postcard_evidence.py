@@ -1,4 +1,4 @@
-"""What postcards prove, against plain models, whole and in batches."""
+"""What postcards prove."""
 
 from __future__ import annotations
 
@@ -8,15 +8,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.controlplane.store.postcards import read_postcards
+from nashbed.controlplane.store.postcards import PostcardBatch, read_postcards
 from nashbed.controlplane.store.raw_files import LaneClock
-from nashbed.controlplane.validity.postcard_evidence import Edges, PostcardEvidence
+from nashbed.controlplane.validity.postcard_evidence import (
+    Edges,
+    LinkBusy,
+    PostcardEvidence,
+    QueueDepth,
+)
 from nashbed.controlplane.validity.streams import StreamCoverage, merge
 from tests.fakes.traffic import postcards, registers, stream_bytes
 
 RATE = 10**7
 FLOWS = 4
 CLOCK = LaneClock(lane=3, first_flow=100, flows=FLOWS, t0_switch_ns=10**9)
+segments = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=60)
+LINK_RATE = 8 * 10**6
+"""One byte in a microsecond."""
+US = 1000
+TOLERANCE_NS = 50 * US
+PACKETS = st.lists(st.tuples(st.integers(0, 3000 * US), st.integers(60, 1514)), min_size=1)
 
 
 @pytest.fixture
@@ -78,9 +89,6 @@ def test_the_sequence_of_postcards_wraps(tmp_path: Path, raw: np.ndarray) -> Non
     assert evidence_of(tmp_path, raw, 16).gaps.missing == 0
 
 
-segments = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), max_size=60)
-
-
 @given(segments, st.integers(0, 2**32 - 1), st.integers(1, 10))
 def test_coverage_is_that_of_a_set_of_bytes(
     sent: list[tuple[int, int]], isn: int, piece: int
@@ -122,3 +130,75 @@ def test_edges_of_the_window() -> None:
     edges.feed(np.array([0, 0, 1, 2, 2]), np.array([100, 175, 126, 99, 201]))
     assert edges.first.tolist() == [True, False, False]
     assert edges.last.tolist() == [True, False, False]
+
+
+def batch(rows: list[tuple[int, int, int]], queue_bytes: int = 0) -> PostcardBatch:
+    """Departures of (enqueue, bytes, dequeue)."""
+    enqueue, size, dequeue = np.array(rows, np.int64).T
+    zeros = np.zeros(len(rows), np.int64)
+    return PostcardBatch(
+        dropped=zeros.astype(bool), flow=zeros, packet_bytes=size, payload_bytes=zeros,
+        tcp_seq=zeros, tcp_flags=zeros.astype(np.uint8), queue_bytes=zeros + queue_bytes,
+        enqueue_ns=enqueue, dequeue_ns=dequeue, seq=np.arange(len(rows)),
+    )  # fmt: skip
+
+
+def scheduled(
+    arrivals: list[tuple[int, int]], late_ns: list[int], slot: int
+) -> list[tuple[int, int, int]]:
+    """A link that keeps its schedule, and is seen to do so late."""
+    free, rows = 0, []
+    for (gap, size), late in zip(arrivals, late_ns, strict=True):
+        now = (rows[-1][0] if rows else 0) + gap
+        free = max(now, free) + (slot or size) * US
+        rows.append((now, size, free + late))
+    return rows
+
+
+def fed(link: LinkBusy, rows: list[tuple[int, int, int]], at_once: int) -> LinkBusy:
+    for first in range(0, len(rows), at_once):
+        link.feed(batch(rows[first : first + at_once]))
+    return link
+
+
+@given(PACKETS, st.data(), st.sampled_from([0, 1514]), st.integers(1, 20))
+def test_late_sight_of_a_schedule_is_within_the_tolerance(
+    arrivals: list[tuple[int, int]], data: st.DataObject, slot: int, at_once: int
+) -> None:
+    bound = st.integers(0, TOLERANCE_NS)
+    late = data.draw(st.lists(bound, min_size=len(arrivals), max_size=len(arrivals)))
+    rows = scheduled(arrivals, late, slot)
+    link = fed(LinkBusy(LINK_RATE, 0, slot, TOLERANCE_NS), rows, at_once)
+    assert (link.checked, link.wrong, link.worst_ns) == (len(rows), 0, max(late))
+
+
+@given(PACKETS, st.integers(1, 20))
+def test_both_ways_agree_where_departures_are_scheduled(
+    arrivals: list[tuple[int, int]], at_once: int
+) -> None:
+    rows = scheduled(arrivals, [0] * len(arrivals), 0)
+    for tolerance_ns in (1, TOLERANCE_NS):
+        link = fed(LinkBusy(LINK_RATE, 0, 0, tolerance_ns), rows, at_once)
+        assert (link.wrong, link.worst_ns) == (0, 0)
+
+
+def test_one_late_departure_is_one_wrong_departure() -> None:
+    """Those behind it keep their schedule; they are not early."""
+    rows = scheduled([(0, 1000)] * 5, [0, 0, TOLERANCE_NS + 1, 0, 0], 0)
+    assert fed(LinkBusy(LINK_RATE, 0, 0, TOLERANCE_NS), rows, 2).wrong == 1
+
+
+@pytest.mark.parametrize("percent", [-1, 1])
+def test_a_wrong_rate_is_seen_however_much_tolerance(percent: int) -> None:
+    """A queue that never empties for 100 packets: 1 % of 100 ms is 1 ms."""
+    rows = scheduled([(0, 1000)] * 100, [0] * 100, 0)
+    link = fed(LinkBusy(LINK_RATE * (100 + percent) // 100, 0, 0, TOLERANCE_NS), rows, 7)
+    assert link.wrong > 90
+
+
+@pytest.mark.parametrize(("tolerance", "wrong"), [(0, 2), (999, 2), (1000, 0), (None, 0)])
+def test_the_queue_may_differ_by_the_targets_tolerance(tolerance: int | None, wrong: int) -> None:
+    """Two packets that met an empty queue say that it held 1000 bytes."""
+    depth = QueueDepth(tolerance)
+    depth.feed(batch([(0, 500, 10), (20, 500, 30)], queue_bytes=1000))
+    assert (depth.checked, depth.wrong) == (2, wrong)

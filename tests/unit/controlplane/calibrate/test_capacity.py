@@ -12,12 +12,7 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.bench.lanes import bench_lanes
 from nashbed.controlplane.calibrate import capacity as measure_module
-from nashbed.controlplane.calibrate.capacity import (
-    Capacities,
-    LaneCount,
-    Search,
-    measure_lanes,
-)
+from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount, Search, measure_lanes
 from nashbed.controlplane.calibrate.level import Lanes, measuring_bed, why_not
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
@@ -272,7 +267,7 @@ def test_the_figures() -> None:
     assert figures["round_trip_error_us_100mbit"].values == (50, 50)
     assert figures["machine_late_permille_alone"].values == (0, 0)
     assert figures["machine_late_permille_busy"].median == pytest.approx(2 * 4.6 / 15)
-    json.dumps([each.to_dict() for each in figures.values()])
+    json.dumps([each.model_dump(mode="json") for each in figures.values()])
 
 
 def test_nothing_passed() -> None:

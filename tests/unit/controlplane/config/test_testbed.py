@@ -1,11 +1,14 @@
-"""Testbeds whose bottleneck is a switch: what they take, and what each mistake is told."""
+"""Testbed files: switches, virtual time, taps."""
 
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.config import parse_testbed
+from nashbed.controlplane.config import load_testbed, parse_testbed
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.testbed import SwitchBmv2, SwitchTofino
+from nashbed.controlplane.contract.testbed import Guest, SwitchBmv2, SwitchTofino
+from nashbed.controlplane.contract.units import Size
+from nashbed.controlplane.machine.paths import VIRTUAL_TESTBED
+from tests.unit.controlplane.conftest import TESTBED
 
 VETHS = "{senders: {driver: af_packet}, switch: {driver: af_xdp}, telemetry: {driver: af_packet}}"
 EMBEDDED = "{senders: {driver: af_xdp}, receivers: {driver: af_xdp}}"
@@ -13,6 +16,14 @@ SPEED = "speed: 25gbit"
 CABLES = f"senders: {{port: 1, {SPEED}}}, receivers: {{port: 2, {SPEED}}}"
 TOFINO = f"switch: {{grpc: 'lab:50052', ports: {{{CABLES}, telemetry: {{port: 3, {SPEED}}}}}}}"
 NICS = VETHS.replace("}}", "}, receivers: {driver: kernel, host_iface: enp4s0}}")
+NEEDS_NOTHING = "name: v\ntarget: virtual\n"
+REAL = "name: r\nports: {senders: {driver: tap}, receivers: {driver: tap}}\n"
+NONE = "target virtual has none, for every trial has a machine of its own; remove it"
+TAPS = """\
+capture:
+  before: {file: "a-{trial}.pcap", clock: card}
+  behind: {file: "b-{trial}.pcap", format: %s}
+"""
 
 
 def written(target: str, switch: str, ports: str) -> str:
@@ -69,3 +80,61 @@ def test_a_mistake_is_one_line_with_its_place(
         parse_testbed(written(target, switch, ports), "t")
     assert "\n" not in caught.value.message
     assert caught.value.message.startswith(line)
+
+
+def test_a_virtual_testbed_needs_nothing_but_its_target() -> None:
+    bed = parse_testbed(NEEDS_NOTHING, "t").model
+    assert bed.is_virtual
+    assert bed.virtual == Guest(kernel="", memory=None)
+    assert not bed.states_capacity
+    assert not parse_testbed(REAL, "t").model.is_virtual
+
+
+def test_its_guests_may_be_chosen() -> None:
+    bed = parse_testbed(f'{NEEDS_NOTHING}virtual: {{kernel: "6.12", memory: 256MiB}}\n', "t").model
+    assert bed.virtual == Guest(kernel="6.12", memory=Size(256 * 2**20))
+
+
+def test_the_shipped_one_is_virtual() -> None:
+    assert load_testbed(VIRTUAL_TESTBED).model.is_virtual
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (NEEDS_NOTHING + "virtual: {kernel: 6.12}", "t:3: virtual.kernel: 6.12 is a number; write"),
+        (NEEDS_NOTHING + 'virtual: {kernel: "6.x"}', "t:3: virtual.kernel: '6.x' is not allowed"),
+        (NEEDS_NOTHING + "virtual: {kernal: a}", "t:3: virtual.kernal: unknown key; did you mean"),
+        (NEEDS_NOTHING + "virtual: 3", "t:3: virtual: 3 is not allowed here; write keys and valu"),
+        (NEEDS_NOTHING + "virtual: {memory: 65MB}", "t:3: virtual.memory: 65MB must be whole MiB"),
+        (NEEDS_NOTHING + "virtual: {memory: 1MiB}", "t:3: virtual.memory: 1.048576MB must be"),
+        (NEEDS_NOTHING + "ports: {senders: {driver: tap}}", f"t:3: ports: {NONE}"),
+        (NEEDS_NOTHING + "dataplane: {core: 1}", f"t:3: dataplane: {NONE}"),
+        (NEEDS_NOTHING + "switch: {}", f"t:3: switch: {NONE}"),
+        (
+            NEEDS_NOTHING + "capture: {before: {file: a}, behind: {file: b}}",
+            f"t:3: capture: {NONE}",
+        ),
+        (REAL + "virtual: {}", "t:3: virtual: target dpdk runs in real time; remove it"),
+        ("name: r", "t:1: key 'ports' is missing; add it: target dpdk has ports senders, recei"),
+    ],
+)
+def test_a_mistake_about_virtual_time_is_one_line_with_its_place(text: str, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_testbed(text + "\n", "t")
+    assert "\n" not in caught.value.message
+    assert caught.value.message.startswith(line)
+
+
+def test_taps() -> None:
+    bed = parse_testbed(TESTBED + TAPS % "exablaze", "lab.yaml").model
+    assert bed.capture is not None
+    assert (bed.capture.before.format, bed.capture.before.clock) == ("auto", "card")
+    assert (bed.capture.behind.format, bed.capture.behind.clock) == ("exablaze", "")
+    assert parse_testbed(TESTBED, "lab.yaml").model.capture is None
+
+
+def test_an_unknown_format_has_its_place() -> None:
+    with pytest.raises(ConfigError, match=r"lab\.yaml:8: capture\.behind\.format") as raised:
+        parse_testbed(TESTBED + TAPS % "hpt", "lab.yaml")
+    assert len(raised.value.message.splitlines()) == 1

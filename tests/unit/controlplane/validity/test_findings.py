@@ -1,16 +1,18 @@
-"""Losses that no counter tells of: copies that came late, and copies that never came."""
+"""Findings of a trial: copies that came late or never came, with their gate, and marks."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import numpy as np
-from nashbed.controlplane.contract.trial import Repeated
+from nashbed.controlplane.config import parse_scenario
+from nashbed.controlplane.contract.trial import HostStrain, Repeated, SocketLimit, WindowLimited
 from nashbed.controlplane.store.postcards import PostcardBatch
-from nashbed.controlplane.validity.findings import repeated_payload
+from nashbed.controlplane.validity.findings import marks_of, repeated_payload, window_limited
 from nashbed.controlplane.validity.gates import no_repaired_loss
 from nashbed.controlplane.validity.measurement import TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import HOSTS_RESPONSE_NS, PostcardEvidence
+from tests.unit.controlplane.conftest import SCENARIO
 from tests.unit.controlplane.validity import test_gates as base
 
 MS = 10**6
@@ -18,9 +20,9 @@ RTT_NS = 10 * MS
 ISN = 2**32 - 1500
 trial = base.trial
 """Of one flow, without postcards."""
-
 Row = tuple[int, int, bool, int, int]
 """Begin in the stream, payload, dropped, arrival and departure in ns."""
+FIRST: list[Row] = [(0, 1000, False, 0, 5 * MS), (1000, 1000, False, 1, 6 * MS)]
 
 
 def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> TrialMeasurement:
@@ -45,9 +47,6 @@ def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> Tr
     postcards.feed(batch)
     evidence = replace(trial.evidence, postcards=postcards)
     return base.with_sender(replace(trial, evidence=evidence), bytes_retrans=retrans)
-
-
-FIRST: list[Row] = [(0, 1000, False, 0, 5 * MS), (1000, 1000, False, 1, 6 * MS)]
 
 
 def copy(wait_ns: int) -> Row:
@@ -102,3 +101,45 @@ def test_what_cannot_be_judged(trial: TrialMeasurement) -> None:
     counters = made.counters.model_copy(update={"lane": lane})
     gate = no_repaired_loss(replace(made, counters=counters))
     assert (gate.passed, gate.value) == (True, None)
+
+
+def limited(trial: TrialMeasurement, by: SocketLimit, share: float) -> TrialMeasurement:
+    trial.evidence.limits.shares[by][0] = share
+    return trial
+
+
+def test_a_good_trial_has_no_mark(trial: TrialMeasurement) -> None:
+    assert marks_of(trial) == ()
+    assert window_limited(limited(trial, "send buffer", 0.01)) == ()
+
+
+def test_a_flow_that_its_socket_held_back(trial: TrialMeasurement) -> None:
+    assert window_limited(limited(trial, "receive window", 0.0101)) == (
+        WindowLimited(
+            flow=0, group=0, strategy="cubic", by="receive window", share=0.0101, stated=False
+        ),
+    )
+    assert marks_of(trial) == (
+        "flow 0 (cubic) was limited by its receive window for 1.0% of the window",
+    )
+
+
+def test_what_the_scenario_states_is_told_without_a_mark(trial: TrialMeasurement) -> None:
+    scenario = parse_scenario(SCENARIO + "hosts: {rmem_max: 4MiB}\n", "s.yaml").model
+    stated = replace(trial, attempt=replace(trial.attempt, scenario=scenario))
+    assert [flow.stated for flow in window_limited(limited(stated, "receive window", 0.9))] == [
+        True
+    ]
+    assert marks_of(stated) == ()
+    limited(stated, "send buffer", 0.5)
+    assert marks_of(stated) == (
+        "flow 0 (cubic) was limited by its send buffer for 50.0% of the window",
+    )
+
+
+def test_what_ran_short_in_the_hosts(trial: TrialMeasurement) -> None:
+    strain = HostStrain(
+        pressure={"snd PruneCalled": 0, "rcv PruneCalled": 3, "rcv TCPRcvCollapsed": 9}
+    )
+    short = replace(trial, strain=strain)
+    assert marks_of(short) == ("the hosts ran short: rcv PruneCalled 3, rcv TCPRcvCollapsed 9",)
