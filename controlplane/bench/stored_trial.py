@@ -10,7 +10,7 @@ from distributed import get_worker
 
 from ..cluster.parcel import Parcel, pack, unpack
 from ..cluster.request import TrialAssignment, TrialOutcome
-from ..cluster.tasks import tell_start
+from ..cluster.worker import tell_start
 from ..contract.trial import TrialRecord
 from ..store.documents import read_document, write_document
 from ..store.staging import scratch_folder

@@ -15,17 +15,13 @@ from ..run.controls import with_objects
 from ..run.manifest import with_guest_kernels, with_lab, with_testbed
 from ..run.work import Job
 from ..store.run_directory import keep_testbed
-from .bundle import bundle_of
-from .crew import address_of, scheduler_is_gone
-from .hearing import hearing
-from .leftovers import remove_leftovers
+from .parcel import remove_leftovers
 from .plugin import RunOnWorker
 from .presence import client_is_there
-from .request import TestbedOffer, TrialOutcome
-from .roster import Say
+from .request import TestbedOffer, TrialOutcome, bundle_of, topic_of
+from .roster import Say, address_of, hearing, scheduler_is_gone
 from .scheduler import ClusterScheduler, Notes, Task
-from .tasks import run_trial
-from .topics import topic_of
+from .worker import run_trial
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from typing import Any
 from distributed import Client
 from distributed.worker import Worker
 
-from .crew import address_of, scheduler_is_gone
+from .roster import address_of, scheduler_is_gone
 
 NOBODY = "nashbed-nobody"
 """A Dask resource that no worker declares."""

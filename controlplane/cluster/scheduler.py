@@ -30,14 +30,12 @@ from ..run.work import Job, Work
 from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import RunDirectory
-from .crew import address_of, scheduler_is_gone, workers_there
-from .failures import error_of
-from .kernel_giver import KernelGiver
+from .kernels import KernelGiver
 from .parcel import Parcel, ParcelError, unpack
-from .request import Failure, RunBundle, Sent, TestbedOffer, TrialAssignment, TrialOutcome
-from .roster import Roster, Say
-from .spread import idle_testbed, most_handed, own_testbed_of
-from .tasks import answer_offer, run_trial
+from .plugin import answer_offer
+from .request import Failure, RunBundle, Sent, TestbedOffer, TrialAssignment, TrialOutcome, error_of
+from .roster import Roster, Say, address_of, scheduler_is_gone, workers_there
+from .worker import run_trial
 
 LOOK_EVERY_S = 1.0
 """How often the client asks which workers there are."""
@@ -354,3 +352,49 @@ def _require_asked(asked: str, came: str, worker: str) -> None:
     """Raise ParcelError when a worker has sent another trial than it was asked for."""
     if came != asked:
         raise ParcelError(f"worker {worker} was asked for trial {asked} and sent {came}")
+
+
+AHEAD = 0.25
+"""Trials that are handed out beyond the seats, so that no worker waits for the client."""
+
+
+def most_handed(seats: int) -> int:
+    """How many trials workers with some seats are given at once; a few wait there.
+
+    Args:
+        seats: Trials that they run at once.
+    """
+    return seats + max(1, int(seats * AHEAD)) if seats else 0
+
+
+def own_testbed_of(
+    repetition: int, seats: Mapping[str, int], handed: Mapping[str, int]
+) -> str | None:
+    """The testbed that a repetition belongs to, if there is room for a trial; else None.
+
+    Each repetition of a mix has its own, so that testbeds can be compared.
+
+    Args:
+        repetition: Which repetition of its mix the trial is.
+        seats: Testbed -> trials that it runs at once. Of virtual time there is one, "".
+        handed: Testbed -> trials that it has been given and that have not come back.
+    """
+    names = sorted(name for name, number in seats.items() if number)
+    if not names:
+        return None
+    own = names[repetition % len(names)]
+    return own if handed.get(own, 0) < most_handed(seats[own]) else None
+
+
+def idle_testbed(
+    repetition: int, seats: Mapping[str, int], handed: Mapping[str, int]
+) -> str | None:
+    """Any testbed with a free seat, the freest first: for when nothing of its own waits.
+
+    Args:
+        repetition: Does not matter.
+        seats: As above.
+        handed: As above.
+    """
+    idle = [name for name, number in seats.items() if handed.get(name, 0) < number]
+    return max(sorted(idle), key=lambda name: seats[name] - handed.get(name, 0), default=None)

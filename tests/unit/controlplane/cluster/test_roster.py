@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 from distributed import Client
 from nashbed.controlplane.cluster import roster as roster_module
-from nashbed.controlplane.cluster.crew import await_seats, workers_there
-from nashbed.controlplane.cluster.roster import Roster
-from nashbed.controlplane.cluster.topics import (
+from nashbed.controlplane.cluster.request import (
     JOINED,
     LOGGED,
     OFFERS,
@@ -18,6 +18,7 @@ from nashbed.controlplane.cluster.topics import (
     STARTED,
     WANTS_KERNELS,
 )
+from nashbed.controlplane.cluster.roster import Roster, await_seats, hearing, workers_there
 from nashbed.controlplane.contract.errors import HostError
 
 
@@ -188,3 +189,59 @@ def test_nobody_comes() -> None:
     line = "tcp://there:8786: no worker has come within 0 s; start some with `nashbed worker tcp:"
     with pytest.raises(HostError, match=line):
         seats(FakeClient(0), [], first_worker_s=0.0)
+
+
+TOPIC = "nashbed-run"
+
+
+class Scheduler:
+    """Passes words on once it knows of a subscription, which comes with the third of them."""
+
+    def __init__(self) -> None:
+        self.address = "tcp://a:1"
+        self.handler: Callable[[Any], None] | None = None
+        self.words = 0
+
+    def log_event(self, topic: str, said: dict[str, Any]) -> None:
+        self.words += 1
+        if self.words >= 3 and self.handler is not None:
+            threading.Thread(target=self.handler, args=((0.0, said),)).start()
+
+
+class ListeningClient:
+    def __init__(self, scheduler: Any) -> None:
+        self.scheduler = scheduler
+
+    def subscribe_topic(self, topic: str, handler: Callable[[Any], None]) -> None:
+        assert topic == TOPIC
+        self.scheduler.handler = handler
+
+    def unsubscribe_topic(self, topic: str) -> None:
+        self.scheduler.handler = None
+
+    def log_event(self, topic: str, said: dict[str, Any]) -> None:
+        self.scheduler.log_event(topic, said)
+
+
+def test_nothing_is_said_before_it_is_heard() -> None:
+    scheduler, heard = Scheduler(), []
+    client = cast(Client, ListeningClient(scheduler))
+    with hearing(client, TOPIC, heard.append):
+        assert scheduler.words >= 3
+        assert scheduler.handler is not None
+        scheduler.handler((1.0, {"what": "joined"}))
+    assert heard == [(1.0, {"what": "joined"})], "the client's own words are for nobody else"
+    assert scheduler.handler is None
+
+
+def test_a_scheduler_that_is_gone_is_one_line() -> None:
+    class Gone(Scheduler):
+        def log_event(self, topic: str, said: dict[str, Any]) -> None:
+            raise OSError("the connection is closed")
+
+    client = cast(Client, ListeningClient(Gone()))
+    with (
+        pytest.raises(HostError, match="tcp://a:1: the cluster's scheduler is gone"),
+        hearing(client, TOPIC, lambda event: None),
+    ):
+        pytest.fail("nobody hears")

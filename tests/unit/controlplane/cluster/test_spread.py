@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nashbed.controlplane.cluster.spread import idle_testbed, most_handed, own_testbed_of
+from nashbed.controlplane.cluster.scheduler import idle_testbed, most_handed, own_testbed_of
 
 
 def test_repetitions_of_a_mix_go_to_different_testbeds() -> None:
