@@ -17,9 +17,8 @@ from ..run.work import Job
 from ..store.run_directory import keep_testbed
 from .parcel import remove_leftovers
 from .plugin import RunOnWorker
-from .presence import client_is_there
-from .request import TestbedOffer, TrialOutcome, bundle_of, topic_of
-from .roster import Say, address_of, hearing, scheduler_is_gone
+from .request import TestbedOffer, TrialOutcome, bundle_of
+from .roster import Say, address_of, in_touch, scheduler_is_gone
 from .scheduler import ClusterScheduler, Notes, Task
 from .worker import run_trial
 
@@ -66,17 +65,15 @@ class OnCluster:
             self.client, bundle, run.directory, first, run.work, notes, self.say
         )
         scheduler.task = self.task
-        topic = topic_of(bundle.run)
-        with client_is_there(self.client, bundle.run) as key:
+        with in_touch(self.client, bundle.run, scheduler.roster.on_event) as key:
             plugin = RunOnWorker(bundle.model_dump_json(), key)
-            with hearing(self.client, topic, scheduler.roster.on_event):
-                try:
-                    self._register(plugin)
-                    yield scheduler
-                finally:
-                    self._leave(plugin.name)
-                    if bundle.shared_folder is not None:
-                        remove_leftovers(bundle.shared_folder, run.directory.trials)
+            try:
+                self._register(plugin)
+                yield scheduler
+            finally:
+                self._leave(plugin.name)
+                if bundle.shared_folder is not None:
+                    remove_leftovers(bundle.shared_folder, run.directory.trials)
 
     def _register(self, plugin: RunOnWorker) -> None:
         address = address_of(self.client)

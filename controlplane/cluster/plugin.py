@@ -22,7 +22,6 @@ from ..contract.errors import NashbedError
 from ..contract.testbed import Testbed
 from ..machine.log import LOG
 from .identity import Identity, differences, identity_here, lacking
-from .presence import is_gone
 from .request import JOINED, OFFERS, REFUSED, WANTS_KERNELS, RunBundle, topic_of
 from .workplace import TestbedWorkplace, VirtualWorkplace, Workplace
 
@@ -80,7 +79,7 @@ class RunOnWorker(WorkerPlugin):
 
     Args:
         bundle: The run, as JSON.
-        client: What `client_is_there` has yielded for it.
+        client: What `in_touch` has yielded for it.
     """
 
     def __init__(self, bundle: str, client: str) -> None:
@@ -147,7 +146,7 @@ class RunOnWorker(WorkerPlugin):
         `resume` brings a plugin of the same name, so that only this very one is forgotten.
         """
         try:
-            abandoned = await is_gone(worker, self._client)
+            abandoned = await client_is_gone(worker, self._client)
         except OSError:
             return  # when the scheduler is gone, Dask ends the worker
         if abandoned and worker.plugins.get(self.name) is self:
@@ -246,6 +245,21 @@ class RunOnWorker(WorkerPlugin):
             workplace, self._workplace = self._workplace, None
         if workplace is not None:
             await asyncio.to_thread(workplace.close)
+
+
+async def client_is_gone(worker: Worker, key: str) -> bool:
+    """Whether a run's client is gone.
+
+    Args:
+        worker: A worker of the cluster, to ask for.
+        key: What `in_touch` has yielded to the client.
+
+    Raises:
+        OSError: The scheduler does not answer.
+    """
+    scheduler: Any = worker.scheduler  # Dask has no types
+    known = await scheduler.get_task_status(keys=[key])
+    return known[key] is None
 
 
 async def drop_abandoned(worker: Worker) -> None:

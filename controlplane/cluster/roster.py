@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,13 +14,14 @@ from distributed import Client
 
 from ..contract.errors import HostError
 from ..machine.log import LOG
-from .request import JOINED, LOGGED, OFFERS, REFUSED, STARTED, WANTS_KERNELS
+from .request import JOINED, LOGGED, OFFERS, REFUSED, STARTED, WANTS_KERNELS, topic_of
 
 Say = Callable[[str], None]
 """Called with a line for the user."""
 Event = tuple[float, Mapping[str, Any]]
-HELLO = "hello"
-AGAIN_S = 0.05
+NOBODY = "nashbed-nobody"
+"""A Dask resource that no worker declares."""
+AGAIN_S = 0.02
 FIRST_WORKER_S = 900.0
 """How long the first worker is waited for: a batch system may let it queue."""
 SETTLE_S = 1.0
@@ -63,6 +65,18 @@ def workers_there(client: Client) -> dict[str, Any]:
         if len(workers) >= told.get("n_workers", 0):
             return workers
     raise ConnectionError("the client has given up")
+
+
+def task_states(client: Client, keys: Iterable[str]) -> dict[str, str | None]:
+    """What the scheduler makes of tasks: key -> Dask's name of its state; None: it has none.
+
+    Raises:
+        OSError: The scheduler is gone.
+    """
+    scheduler: Any = client.scheduler  # Dask has no types
+    ask: Any = client.sync
+    states: dict[str, str | None] = ask(scheduler.get_task_status, keys=list(keys))
+    return states
 
 
 def await_seats(
@@ -220,41 +234,43 @@ class Roster:
 
 
 @contextmanager
-def hearing(client: Client, topic: str, on_event: Callable[[Event], None]) -> Iterator[None]:
-    """Hear a topic until the block ends.
+def in_touch(client: Client, run: str, on_event: Callable[[Event], None]) -> Iterator[str]:
+    """Hear the workers of a run, and let them know that its client is there, until the block ends.
 
-    A subscription takes another way to the scheduler than what the client asks for, and may be
-    later than the first words of a worker, which nobody would hear. So the client speaks to itself
-    until it hears that.
+    The client wants one task as long as it is there, which no worker may run. When its connection
+    ends, however that comes, the scheduler lets go of what it wanted, and forgets that task. So
+    workers ask for the task's state (`client_is_gone`): one word to each who asks, without code of
+    ours at the scheduler. Dask tells the same by the client's events, but among one for each trial
+    that it has submitted, and by the lease of a Semaphore, but half a minute later.
+
+    Subscription and task take another way to the scheduler than plugins do, one after the other:
+    once it knows the task, it passes on whatever a worker says, from the first word on, and no
+    worker takes the client for gone.
 
     Args:
         client: The client.
-        topic: The topic.
-        on_event: Called with each event, in a thread of the client's.
+        run: The run's name, as in `RunBundle`.
+        on_event: Called with each event of the run's topic, in a thread of the client's.
+
+    Yields:
+        What workers ask for: the task's key.
 
     Raises:
         HostError: The scheduler is gone.
     """
-    heard = threading.Event()
-
-    def take(event: Event) -> None:
-        if event[1]["what"] == HELLO:
-            heard.set()
-        else:
-            on_event(event)
-
-    address = address_of(client)
-    client.subscribe_topic(topic, take)
+    address, key = address_of(client), f"nashbed-client-{run}-{uuid.uuid4().hex[:8]}"
+    client.subscribe_topic(topic_of(run), on_event)
+    wanted = client.submit(bool, key=key, pure=False, resources={NOBODY: 1})
     try:
-        while not heard.is_set():
-            client.log_event(topic, {"what": HELLO})
-            heard.wait(AGAIN_S)
+        while task_states(client, [key])[key] is None:
+            time.sleep(AGAIN_S)
     except OSError as error:
         raise scheduler_is_gone(address) from error
     try:
-        yield
+        yield key
     finally:
+        wanted.release()
         try:
-            client.unsubscribe_topic(topic)
+            client.unsubscribe_topic(topic_of(run))
         except Exception as error:
-            LOG.info("%s: the topic was not given up: %s", topic, error)
+            LOG.info("%s: the topic was not given up: %s", topic_of(run), error)

@@ -34,7 +34,7 @@ from .kernels import KernelGiver
 from .parcel import Parcel, ParcelError, unpack
 from .plugin import answer_offer
 from .request import Failure, RunBundle, Sent, TestbedOffer, TrialAssignment, TrialOutcome, error_of
-from .roster import Roster, Say, address_of, scheduler_is_gone, workers_there
+from .roster import Roster, Say, address_of, scheduler_is_gone, task_states, workers_there
 from .worker import run_trial
 
 LOOK_EVERY_S = 1.0
@@ -113,7 +113,6 @@ class ClusterScheduler:
         self._say = say
         self.task: Task = run_trial
         self._handed: dict[str, Handed] = {}
-        self._adrift: set[str] = set()
         self._done: queue.SimpleQueue[tuple[str, Future[TrialOutcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._hopeful_s = self._began_s = time.monotonic()
@@ -191,24 +190,18 @@ class ClusterScheduler:
                 self._say(f"worker {worker} did not do what was asked: {answer!r}")
 
     def _withdraw(self) -> None:
-        """What no worker has is handed out again.
+        """Hand out again what no worker can run.
 
-        That is what was handed to a testbed that is gone. And Dask forgets to look again for who
-        may run a task that was left without workers: ours declare what they offer only once they
-        have been compared, and that is after Dask has looked.
+        Dask keeps such a task, but looks for a worker only when one comes, and ours declare what
+        they offer only once they have been compared: without this a run whose workers had all died
+        would wait for ever, and one that lost a testbed for that testbed.
         """
-        processing = self._client.processing().values()
-        assigned = {key for keys in processing for key in keys}
-        adrift = {
-            trial
-            for trial, handed in self._handed.items()
-            if handed.future.key not in assigned and handed.future.status == "pending"
-        }
-        for trial in adrift & self._adrift:
-            handed = self._handed.pop(trial)
-            self._client.cancel([handed.future], force=True)
-            self._book.put_back(trial)
-        self._adrift = adrift
+        keys = {each.future.key: trial for trial, each in self._handed.items()}
+        for key, state in task_states(self._client, keys).items():
+            if state == "no-worker":
+                handed = self._handed.pop(keys[key])
+                self._client.cancel([handed.future], force=True)
+                self._book.put_back(keys[key])
 
     def _lost(self) -> HostError:
         return scheduler_is_gone(self._address)
@@ -341,7 +334,11 @@ class ClusterScheduler:
             self._book.failed(job, f"worker {outcome.worker}", error)
 
     def _recall(self) -> None:
-        """What has not begun may wait at a worker that takes no part any more: hand it out anew."""
+        """Resubmit trials queued on a worker that takes no part any more.
+
+        Dask leaves a task with the worker that it was given to, though this one withdraws the
+        resource: there the trial would fail as well.
+        """
         for trial, handed in list(self._handed.items()):
             if trial not in self._book.running:
                 del self._handed[trial]

@@ -260,9 +260,9 @@ def _ready(workers: Workers) -> str:
 class Nannies:
     """Dask's nannies, each of which starts its worker process again when it is killed.
 
-    A worker ends with its connection to the scheduler, and its nanny with it. When the network was
-    cut for about as long as TCP is patient, that may be one worker of several: it is started anew,
-    and the others go on.
+    A worker ends with its connection to the scheduler, and Dask's nanny with it: a machine would be
+    lost to the cluster by a cut of the network. When it was cut for about as long as TCP is
+    patient, that may be one worker of several: it is started anew, and the others go on.
 
     Args:
         nannies: They have not started yet.

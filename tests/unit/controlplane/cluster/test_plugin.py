@@ -17,9 +17,9 @@ from nashbed.controlplane.cluster import kernels as kernels_module
 from nashbed.controlplane.cluster import plugin as plugin_module
 from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster.identity import Identity, KernelIdentity, identity_here
-from nashbed.controlplane.cluster.plugin import RunOnWorker, plugin_name
-from nashbed.controlplane.cluster.presence import client_is_there, is_gone
+from nashbed.controlplane.cluster.plugin import RunOnWorker, client_is_gone, plugin_name
 from nashbed.controlplane.cluster.request import RunBundle, bundle_of
+from nashbed.controlplane.cluster.roster import in_touch
 from nashbed.controlplane.cluster.workplace import TestbedWorkplace
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.run.snapshot import Snapshot
@@ -200,7 +200,7 @@ class Mortal:
         connect: Any = distributed.Client
         self.client = connect(bed.cluster.scheduler_address, set_as_default=False)
         self._stack = ExitStack()
-        key = self._stack.enter_context(client_is_there(self.client, bundle.run))
+        key = self._stack.enter_context(in_touch(self.client, bundle.run, lambda event: None))
         self.plugin = RunOnWorker(bundle.model_dump_json(), key)
         self.client.register_plugin(self.plugin)
 
@@ -231,11 +231,11 @@ def watchful(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
 
     async def look(worker: Any, key: str) -> bool:
-        found.append(await is_gone(worker, key))
+        found.append(await client_is_gone(worker, key))
         return found[-1]
 
     monkeypatch.setattr(plugin_module, "LOOK_EVERY_S", 0.02)
-    monkeypatch.setattr(plugin_module, "is_gone", look)
+    monkeypatch.setattr(plugin_module, "client_is_gone", look)
     return found
 
 

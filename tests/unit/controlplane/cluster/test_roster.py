@@ -1,10 +1,10 @@
-"""What the client knows of its workers, event by event, and how it waits for the first."""
+"""What the client knows of its workers, event by event, and how they come to hear each other."""
 
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable
+import time
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -18,8 +18,11 @@ from nashbed.controlplane.cluster.request import (
     STARTED,
     WANTS_KERNELS,
 )
-from nashbed.controlplane.cluster.roster import Roster, await_seats, hearing, workers_there
+from nashbed.controlplane.cluster.roster import Roster, await_seats, in_touch, workers_there
 from nashbed.controlplane.contract.errors import HostError
+from tests.unit.controlplane.cluster.conftest import MakeBed
+
+PATIENCE_S = 30.0
 
 
 class Heard:
@@ -191,57 +194,53 @@ def test_nobody_comes() -> None:
         seats(FakeClient(0), [], first_worker_s=0.0)
 
 
-TOPIC = "nashbed-run"
+def test_the_scheduler_knows_of_the_client_before_any_worker_does(make_bed: MakeBed) -> None:
+    """No word of a worker is lost, however late a subscription is; no client is taken for gone."""
+    bed, heard = make_bed(1), list[Any]()
+    scheduler = bed.cluster.scheduler
+    with in_touch(bed.client, "run", heard.append) as key:
+        assert key in scheduler.tasks
+        assert bed.client.id in scheduler._broker._topics["nashbed-run"].subscribers
+        (worker,) = bed.cluster.workers.values()
+        worker.loop.add_callback(worker.log_event, "nashbed-run", {"what": "joined"})
+        deadline = time.monotonic() + PATIENCE_S
+        while not heard and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert [told["what"] for _, told in heard] == ["joined"]
 
 
-class Scheduler:
-    """Passes words on once it knows of a subscription, which comes with the third of them."""
-
-    def __init__(self) -> None:
-        self.address = "tcp://a:1"
-        self.handler: Callable[[Any], None] | None = None
-        self.words = 0
-
-    def log_event(self, topic: str, said: dict[str, Any]) -> None:
-        self.words += 1
-        if self.words >= 3 and self.handler is not None:
-            threading.Thread(target=self.handler, args=((0.0, said),)).start()
+def test_it_waits_until_the_scheduler_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [None, None, "no-worker"]
+    monkeypatch.setattr(
+        roster_module, "task_states", lambda client, keys: {keys[0]: answers.pop(0)}
+    )
+    with in_touch(cast(Client, SubmittingClient()), "run", lambda event: None):
+        assert answers == []
 
 
-class ListeningClient:
-    def __init__(self, scheduler: Any) -> None:
-        self.scheduler = scheduler
+def test_a_scheduler_that_is_gone_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*asked: object) -> None:
+        raise OSError("the connection is closed")
 
-    def subscribe_topic(self, topic: str, handler: Callable[[Any], None]) -> None:
-        assert topic == TOPIC
-        self.scheduler.handler = handler
-
-    def unsubscribe_topic(self, topic: str) -> None:
-        self.scheduler.handler = None
-
-    def log_event(self, topic: str, said: dict[str, Any]) -> None:
-        self.scheduler.log_event(topic, said)
-
-
-def test_nothing_is_said_before_it_is_heard() -> None:
-    scheduler, heard = Scheduler(), []
-    client = cast(Client, ListeningClient(scheduler))
-    with hearing(client, TOPIC, heard.append):
-        assert scheduler.words >= 3
-        assert scheduler.handler is not None
-        scheduler.handler((1.0, {"what": "joined"}))
-    assert heard == [(1.0, {"what": "joined"})], "the client's own words are for nobody else"
-    assert scheduler.handler is None
-
-
-def test_a_scheduler_that_is_gone_is_one_line() -> None:
-    class Gone(Scheduler):
-        def log_event(self, topic: str, said: dict[str, Any]) -> None:
-            raise OSError("the connection is closed")
-
-    client = cast(Client, ListeningClient(Gone()))
+    monkeypatch.setattr(roster_module, "task_states", closed)
     with (
-        pytest.raises(HostError, match="tcp://a:1: the cluster's scheduler is gone"),
-        hearing(client, TOPIC, lambda event: None),
+        pytest.raises(HostError, match="tcp://there:8786: the cluster's scheduler is gone"),
+        in_touch(cast(Client, SubmittingClient()), "run", lambda event: None),
     ):
         pytest.fail("nobody hears")
+
+
+class SubmittingClient(FakeClient):
+    """A client that takes a subscription and a task."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def subscribe_topic(self, topic: str, handler: object) -> None:
+        assert topic == "nashbed-run"
+
+    def unsubscribe_topic(self, topic: str) -> None:
+        assert topic == "nashbed-run"
+
+    def submit(self, *asked: object, **options: object) -> SimpleNamespace:
+        return SimpleNamespace(release=lambda: None)

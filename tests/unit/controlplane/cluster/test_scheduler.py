@@ -83,6 +83,21 @@ def test_workers_forget_a_run_that_has_ended(
     assert [name for name in worker.plugins if name.startswith("nashbed-")] == []
 
 
+def test_a_trial_that_no_worker_could_run_is_handed_out_again(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    """All workers go while it runs; one that comes later is compared only after Dask has looked."""
+    bed, scaled = make_bed(1), [0, 1]
+
+    def go_and_come(snapshot: Snapshot) -> None:
+        if (snapshot.running and scaled == [0, 1]) or (scaled == [1] and not bed.cluster.workers):
+            bed.cluster.scale(scaled.pop(0))
+
+    records = bed.run(make_virtual_run(*ONE), go_and_come)
+    assert scaled == []
+    assert [(r.id, r.valid) for r in records] == [(TRIAL.format(0), True)]
+
+
 def test_an_invalid_trial_is_repeated_with_the_next_attempt(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
