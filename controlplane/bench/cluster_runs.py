@@ -18,10 +18,10 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..machine.log import LOG, ShowStep
 from ..run.active_run import ActiveRun, new_run
-from ..run.place import TrialPlace
+from ..run.dispatcher import TrialPlace
 from ..run.planning import plan_run
+from ..run.progress import Snapshot
 from ..run.runner import execute
-from ..run.snapshot import Snapshot
 from .stored_trial import keep, store, stored_trial
 
 SCENARIO = """\

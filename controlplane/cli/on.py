@@ -20,7 +20,7 @@ from ..machine.paths import VIRTUAL_TESTBED
 from .options import choose_testbed
 
 if TYPE_CHECKING:
-    from ..run.place import TrialPlace
+    from ..run.dispatcher import TrialPlace
 
 On = Annotated[
     str | None,

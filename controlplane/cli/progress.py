@@ -19,7 +19,7 @@ from ..contract.units import Duration, Rate
 from ..plan.estimates import estimate_seconds, mean_seconds, trials_at_once
 from ..plan.resources import Resources
 from ..plan.trial_time import planned_time
-from ..run.snapshot import Running, Snapshot
+from ..run.progress import Running, Snapshot
 from .console import duration_text
 
 LINE_EVERY_S = 15.0

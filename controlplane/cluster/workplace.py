@@ -28,13 +28,13 @@ from ..machine.host.session import MakeSession, SessionRequest, leave_core
 from ..machine.sessions import check_host, local_session
 from ..plan.attempt import make_attempt
 from ..plan.resources import guest_takes_bytes, resources_of
+from ..run.lanes import SharedLanes
 from ..run.manifest import testbed_facts
 from ..run.planning import plan_with
 from ..run.standing import after_load, standing
 from ..run.trial_runner import TrialRunner
 from ..store.run_directory import RunDirectory
 from .request import RunBundle, TestbedOffer, TrialAssignment, unpacked_controls
-from .shared_lanes import SharedLanes
 
 CheckHost = Callable[[Testbed, Path, int, Sequence[ControlFile]], None]
 Reserve = Callable[[str], AbstractContextManager[None]]

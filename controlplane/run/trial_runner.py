@@ -22,8 +22,8 @@ from ..store.run_directory import RunDirectory
 from ..validity.course import measured_window
 from ..validity.measurement import Evidence, TrialMeasurement
 from .collecting import collect
+from .progress import OnStep, Steps, TrialStep
 from .record import make_record
-from .steps import OnStep, Steps, TrialStep
 
 DRAIN_TIMEOUT_S = 10.0
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import distributed
 import pytest
+from nashbed.controlplane.cluster import on_cluster as on_cluster_module
 from nashbed.controlplane.cluster import plugin as plugin_module
-from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster import workplace as workplace_module
-from nashbed.controlplane.cluster.on_cluster import OnCluster
+from nashbed.controlplane.cluster.on_cluster import OnCluster, Task
 from nashbed.controlplane.cluster.request import RunBundle
-from nashbed.controlplane.cluster.scheduler import Task
 from nashbed.controlplane.cluster.starting import configured_dask
 from nashbed.controlplane.cluster.worker import run_trial
 from nashbed.controlplane.cluster.workplace import VirtualWorkplace
@@ -25,8 +24,8 @@ from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.progress import OnProgress
 from nashbed.controlplane.run.runner import execute
-from nashbed.controlplane.run.snapshot import OnProgress
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.virtual import virtual_capabilities
 from tests.fakes.guest_session import FakeGuestSession
@@ -146,7 +145,7 @@ def own(tmp_path: Path) -> Path:
 def make_bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bed]]:
     """Starts clusters of so many workers."""
     monkeypatch.setattr(workplace_module, "claim_core", lambda: None)
-    monkeypatch.setattr(scheduler_module, "HOPELESS_S", 0.0)
+    monkeypatch.setattr(on_cluster_module, "HOPELESS_S", 0.0)
     closing: list[Any] = []
 
     def make(workers: int = 2) -> Bed:

@@ -14,15 +14,15 @@ import distributed
 import pytest
 from distributed.comm import CommClosedError
 from nashbed.controlplane.cluster import kernels as kernels_module
+from nashbed.controlplane.cluster import on_cluster as on_cluster_module
 from nashbed.controlplane.cluster import plugin as plugin_module
-from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster.identity import Identity, KernelIdentity, identity_here
 from nashbed.controlplane.cluster.plugin import RunOnWorker, client_is_gone, plugin_name
 from nashbed.controlplane.cluster.request import RunBundle, bundle_of
 from nashbed.controlplane.cluster.roster import in_touch
 from nashbed.controlplane.cluster.workplace import TestbedWorkplace
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.run.snapshot import Snapshot
+from nashbed.controlplane.run.progress import Snapshot
 from tests.fakes.session import FakeSession
 from tests.unit.controlplane.cluster.conftest import RELEASE, Bed, MakeBed, MakeVirtualRun
 from tests.unit.controlplane.cluster.test_workplace import OWN, FakeMachine
@@ -140,7 +140,7 @@ def test_a_fit_worker_that_comes_after_a_refused_one_runs_everything(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As jobs of a batch system do, or a killed one that comes back."""
-    monkeypatch.setattr(scheduler_module, "HOPELESS_S", 60.0)
+    monkeypatch.setattr(on_cluster_module, "HOPELESS_S", 60.0)
     bed = make_bed(1)
     make_workplace, bed.make_workplace = bed.make_workplace, unfit
 

@@ -30,7 +30,7 @@ from nashbed.controlplane.contract.plan import PlannedTrial
 from nashbed.controlplane.contract.strain import HostStrain
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, Setting
-from nashbed.controlplane.lane.losses import difference, loss_counters
+from nashbed.controlplane.lane.programmed import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt
 from nashbed.controlplane.plan.flows import TrialFlow
 from nashbed.controlplane.validity import gates

@@ -27,9 +27,8 @@ from nashbed.controlplane.machine.host.layout import Side
 from nashbed.controlplane.machine.process.command import CommandTimeoutError
 from nashbed.controlplane.machine.process.managed import Process
 from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
+from nashbed.controlplane.run.progress import Snapshot, TrialStep
 from nashbed.controlplane.run.runner import execute
-from nashbed.controlplane.run.snapshot import Snapshot
-from nashbed.controlplane.run.steps import TrialStep
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.study.adaptive import make_chooser
