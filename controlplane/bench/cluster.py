@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from ..cluster.connect import connected
-from ..cluster.crew import await_seats
 from ..cluster.parcel import Parcel, unpack
 from ..cluster.request import TrialOutcome
+from ..cluster.roster import await_seats
 from ..config import Loaded
 from ..contract.benchmark import Benchmark
 from ..contract.cluster import Cluster, LocalWorkers

@@ -15,7 +15,7 @@ from distributed import Client, get_worker
 from ..cluster.on_cluster import OnCluster
 from ..cluster.parcel import Parcel, pack, unpack
 from ..cluster.request import TrialAssignment, TrialOutcome
-from ..cluster.tasks import tell_start
+from ..cluster.worker import tell_start
 from ..config import Loaded, parse_scenario
 from ..contract.errors import InternalError
 from ..contract.scenario import Scenario
@@ -23,10 +23,10 @@ from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..machine.log import ShowStep
 from ..run.active_run import ActiveRun, new_run
-from ..run.place import TrialPlace
+from ..run.dispatcher import TrialPlace
 from ..run.planning import plan_run
+from ..run.progress import Snapshot
 from ..run.runner import execute
-from ..run.snapshot import Snapshot
 from ..store.documents import read_document, write_document
 from ..store.staging import scratch_folder
 

@@ -14,7 +14,7 @@ from ..contract.model import ContractModel, JsonObject
 from ..contract.target import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
 from ..lane.lab import quietly
-from ..lane.losses import difference
+from ..lane.programmed import difference
 from ..machine.host import preflight
 from ..machine.host.programs import run_dataplane
 from ..machine.host.session import Session

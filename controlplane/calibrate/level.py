@@ -23,9 +23,8 @@ from ..machine.host.session import MakeSession
 from ..machine.sessions import local_session
 from ..run.active_run import new_run
 from ..run.planning import plan_run
+from ..run.progress import Snapshot, TrialStep
 from ..run.runner import execute
-from ..run.snapshot import Snapshot
-from ..run.steps import TrialStep
 from ..run.this_machine import ThisMachine
 from ..run.work import Chooser
 from ..store.errors import DiskFullError

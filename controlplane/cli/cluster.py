@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from ..cluster.security import certificates, check_address
-from ..cluster.serve_scheduler import DEFAULT_PORT, serve_scheduler
-from ..cluster.serve_workers import Workers, serve_workers
+from ..cluster.serve import DEFAULT_PORT, Workers, serve_scheduler, serve_workers
 from ..cluster.where import parse_where
 from ..config import load_testbed
 from ..contract.cluster import Cluster, ClusterTls

@@ -17,7 +17,7 @@ from rich.text import Text
 from ..contract.plan import Plan
 from ..contract.units import Duration, Rate
 from ..plan.estimates import Resources, estimate_seconds, mean_seconds, planned_time, trials_at_once
-from ..run.snapshot import Running, Snapshot
+from ..run.progress import Running, Snapshot
 from .console import duration_text
 
 LINE_EVERY_S = 15.0

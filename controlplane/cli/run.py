@@ -14,7 +14,7 @@ from ..machine.sessions import check_host
 from ..plan.estimates import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
 from ..run.controls import controls_of, require_strategies
-from ..run.place import TrialPlace
+from ..run.dispatcher import TrialPlace
 from ..run.planning import plan_run
 from ..run.runner import execute
 from ..run.standing import EACH_SEAT

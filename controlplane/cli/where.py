@@ -27,7 +27,7 @@ from .console import duration_text
 from .options import choose_testbed
 
 if TYPE_CHECKING:
-    from ..run.place import TrialPlace
+    from ..run.dispatcher import TrialPlace
 
 
 On = Annotated[
@@ -119,8 +119,8 @@ def crew_of(cluster: Cluster, first_worker_s: float | None = None) -> Iterator[C
         NashbedError: It cannot be reached, or has no worker.
     """
     from ..cluster.connect import connected  # noqa: PLC0415 - Dask takes long to import
-    from ..cluster.crew import FIRST_WORKER_S, await_seats  # noqa: PLC0415
     from ..cluster.on_cluster import OnCluster  # noqa: PLC0415
+    from ..cluster.roster import FIRST_WORKER_S, await_seats  # noqa: PLC0415
 
     cores = len(os.sched_getaffinity(0))
     if cluster.local is not None and cluster.local.workers > cores:

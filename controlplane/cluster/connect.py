@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import distributed
+from distributed import Client
 
 from ..contract.cluster import Cluster, ClusterKind, ClusterTls
 from ..contract.errors import HostError
+from ..machine.guest.scratch import guests_folder, remove_dead_sessions
+from ..store.staging import scratch_folder
 from .jobqueue import jobqueue_cluster
-from .local import local_cluster
-from .patience import prefer_our_patience
-from .quiet import quiet
-from .reach import ANSWER_S, reach
-from .security import certificates, check_address, dask_security
-from .ssh import ssh_cluster
+from .security import ANSWER_S, certificates, check_address, dask_security, reach
+from .starting import PRELOAD, configured_dask
 
-if TYPE_CHECKING:
-    from distributed import Client
-
+LOOPBACK = "127.0.0.1"
 Started = Callable[[Cluster, ClusterTls | None], AbstractContextManager[Any]]
 """A way to a scheduler: yields its address, or a cluster of Dask's that was started."""
 
@@ -42,8 +43,7 @@ def connected(cluster: Cluster) -> Iterator[Client]:
         HostError: Nobody is there, does not accept us, or a library is not installed.
     """
     tls = certificates(cluster.tls, "client") if cluster.is_encrypted else None
-    prefer_our_patience()
-    with quiet(), _START[cluster.kind](cluster, tls) as scheduler:
+    with configured_dask(), _START[cluster.kind](cluster, tls) as scheduler:
         client: Any = _client(scheduler, tls)
         try:
             yield client
@@ -52,8 +52,6 @@ def connected(cluster: Cluster) -> Iterator[Client]:
 
 
 def _client(scheduler: Any, tls: ClusterTls | None) -> Client:
-    import distributed  # noqa: PLC0415 - Dask takes long to import
-
     make: Any = distributed.Client  # Dask has no types
     try:
         client: Client = make(
@@ -77,9 +75,48 @@ def _running(cluster: Cluster, tls: ClusterTls | None) -> Iterator[str]:
     yield cluster.scheduler
 
 
+@contextmanager
+def _local(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
+    """A scheduler in this process, and worker processes of one thread each, on the loopback.
+
+    What they wrote is removed with them.
+    """
+    assert cluster.local is not None
+    start: Any = distributed.LocalCluster  # Dask has no types
+    with (
+        scratch_folder("workers") as folder,
+        start(
+            n_workers=cluster.local.workers,
+            threads_per_worker=1,
+            processes=True,
+            host=LOOPBACK,
+            scheduler_port=0,
+            dashboard_address=f"{LOOPBACK}:0",
+            # Memory is the trial's to plan; Dask would stop a worker in the middle of one.
+            memory_limit=0,
+            local_directory=str(folder),
+            preload=[PRELOAD],
+            protocol="tcp://" if tls is None else "tls://",
+            security=dask_security(tls),
+            silence_logs=logging.CRITICAL,
+        ) as started,
+    ):
+        yield started
+    remove_dead_sessions(guests_folder())  # of worker processes that were killed
+
+
+def _by_ssh(cluster: Cluster, tls: ClusterTls | None) -> AbstractContextManager[Any]:
+    """Hosts that ssh reaches."""
+    if importlib.util.find_spec("asyncssh") is None:
+        raise HostError("asyncssh is not installed, which ssh needs; run `pip install asyncssh`")
+    from .ssh import ssh_cluster  # noqa: PLC0415 - needs asyncssh
+
+    return ssh_cluster(cluster, tls)
+
+
 _START: dict[ClusterKind, Started] = {
     "scheduler": _running,
-    "local": local_cluster,
-    "ssh": ssh_cluster,
+    "local": _local,
+    "ssh": _by_ssh,
     "jobqueue": jobqueue_cluster,
 }

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from distributed.utils import get_ip_interface
+
 from ..contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from ..contract.errors import ConfigError, HostError
 from .security import check_host, dask_security
-from .spec import first_words, scheduler_options, started
-from .worker_process import PRELOAD
+from .starting import PRELOAD, first_words, scheduler_options, started
 
 JOBS: dict[JobSystem, str] = {
     "slurm": "SLURMJob",
@@ -133,9 +134,7 @@ def _check_submit(job_class: Any, system: JobSystem) -> None:
 def _check_network(queue: JobQueue, private_network: bool, tls: ClusterTls | None) -> None:
     if tls is not None and queue.interface is None:
         return
-    from distributed import utils  # noqa: PLC0415 - Dask takes long to import
-
-    address_of: Any = utils.get_ip_interface  # Dask has no types
+    address_of: Any = get_ip_interface  # Dask has no types
     try:
         address = str(address_of(queue.interface))
     except ValueError as error:

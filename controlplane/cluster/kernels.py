@@ -2,37 +2,130 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+from distributed.worker import Worker
 
-from ..contract.errors import HostError
+from ..contract.errors import HostError, NashbedError
 from ..machine.kernels.cache import (
     BINARY,
     RECORD,
     TREE,
     GuestKernel,
     file_digest,
+    find_kernel,
     kernel_cache,
     kernel_folder,
     read_kernel,
     what_stops,
 )
-from ..machine.log import LOG
+import logging
 from ..store.errors import disk_errors
 from ..store.staging import remove_stale, whole_folder
 from .identity import DIGITS, KernelIdentity
+from .plugin import run_on
+from .request import RunBundle
+from .roster import Say
+
+LOG = logging.getLogger(__name__)
 
 CODEC = "zstd"
 LEVEL = 9
 """41 MB, most of it what modules are built with, become 8 MB in a second."""
+Ask = Callable[..., None]
+"""Called with workers, and what they are to do with which arguments; returns once they have."""
+
+
+class KernelGiver:
+    """Gives the client's kernels away.
+
+    The workers of a machine share what is in its cache: one of them is given the kernels, and then
+    the others look again. Who still lacks them has a cache of its own, and is given them next time.
+
+    Args:
+        bundle: The run.
+        ask: Has workers do something.
+        say: Told what the user should know.
+    """
+
+    def __init__(self, bundle: RunBundle, ask: Ask, say: Say) -> None:
+        self._bundle = bundle
+        self._ask = ask
+        self._say = say
+        self._machines: set[str] = set()
+        self._looked: set[str] = set()
+
+    def give(self, wanting: Mapping[str, str]) -> None:
+        """Give them to workers that lack them.
+
+        Args:
+            wanting: Addresses of workers -> the machines that they are on.
+        """
+        if not wanting:
+            return
+        chosen = [worker for worker in sorted(wanting) if self._is_chosen(worker, wanting[worker])]
+        others = sorted(set(wanting) - set(chosen))
+        self._looked.update(others)
+        if chosen:
+            machines = ", ".join(sorted({wanting[worker] for worker in chosen}))
+            self._say(f"giving our kernels of virtual time to {machines}")
+            self._ask(chosen, take_kernels, self._bundle.run, self._packed())
+        self._ask(others, look_again, self._bundle.run)
+
+    def _is_chosen(self, worker: str, machine: str) -> bool:
+        """The first of a machine, and whoever has looked again in vain."""
+        if machine in self._machines:
+            return worker in self._looked
+        self._machines.add(machine)
+        return True
+
+    def _packed(self) -> list[tuple[str, bytes]]:
+        return [
+            (kernel.model_dump_json(), pack_kernel(find_kernel(kernel.release)))
+            for kernel in self._bundle.identity.kernels
+        ]
+
+
+async def take_kernels(
+    run: str, kernels: list[tuple[str, bytes]], dask_worker: Worker | None = None
+) -> None:
+    """Install kernels of virtual time on this worker's machine, then take part in a run.
+
+    Args:
+        run: The run's name.
+        kernels: A `KernelIdentity` as JSON and the kernel, each.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = run_on(dask_worker, run)
+    for identity, data in kernels:
+        kernel = KernelIdentity.model_validate_json(identity)
+        try:
+            await asyncio.to_thread(install_kernel, kernel, data)
+        except NashbedError as error:
+            plugin.refuse(dask_worker, [error.message])
+            return
+    await plugin.join(dask_worker)
+
+
+async def look_again(run: str, dask_worker: Worker | None = None) -> None:
+    """Take part in a run if another worker of this machine was given the kernels meanwhile.
+
+    Args:
+        run: The run's name.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    await run_on(dask_worker, run).setup(dask_worker)
 
 
 def pack_kernel(kernel: GuestKernel) -> bytes:

@@ -21,8 +21,11 @@ from pydantic import Field
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
+import logging
 from ..store.errors import disk_errors
 from ..store.staging import whole_folder
+
+LOG = logging.getLogger(__name__)
 
 LARGE_BYTES = 1 << 20
 """Files of this size and more stay in the shared folder: postcards, and little else."""
@@ -134,28 +137,6 @@ def pack(folder: Path, shared: Path | None = None) -> Parcel:
     return parcel.model_copy(update={"digest": parcel.digest_of_content()})
 
 
-def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
-    """Make a trial's folder from its parcel: all of it, or nothing. Not yet flushed to the disk.
-
-    Args:
-        parcel: What came. Nothing of it is believed before it was checked.
-        folder: Where to; nothing is there yet.
-        shared: The run's part of the shared folder, as it is seen here.
-
-    Raises:
-        DiskFullError: There is no space for it.
-        ParcelError: It is damaged, would write elsewhere than in the folder, or a file in the
-            shared folder is not seen here as it was written.
-    """
-    parcel.check()
-    with _clear_errors(parcel, folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with whole_folder(folder, replace=False) as made:
-            _extract(parcel, made)
-            for kept in parcel.kept:
-                _link(kept, parcel.trial, made, shared)
-
-
 def _files(folder: Path) -> list[Path]:
     """All files of a folder, sorted; raises ParcelError for what is neither file nor folder."""
     found = sorted(path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
@@ -211,6 +192,28 @@ def _copy(file: Path, name: Path, made: Path, place: str) -> KeptFile:
     )
 
 
+def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
+    """Make a trial's folder from its parcel: all of it, or nothing. Not yet flushed to the disk.
+
+    Args:
+        parcel: What came. Nothing of it is believed before it was checked.
+        folder: Where to; nothing is there yet.
+        shared: The run's part of the shared folder, as it is seen here.
+
+    Raises:
+        DiskFullError: There is no space for it.
+        ParcelError: It is damaged, would write elsewhere than in the folder, or a file in the
+            shared folder is not seen here as it was written.
+    """
+    parcel.check()
+    with _clear_errors(parcel, folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with whole_folder(folder, replace=False) as made:
+            _extract(parcel, made)
+            for kept in parcel.kept:
+                _link(kept, parcel.trial, made, shared)
+
+
 @contextlib.contextmanager
 def _clear_errors(parcel: Parcel, folder: Path) -> Iterator[None]:
     """Whatever a hostile or damaged archive makes the libraries raise, as one clear line."""
@@ -242,15 +245,6 @@ def _extract(parcel: Parcel, folder: Path) -> None:
         )
 
 
-def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    """Write a file's content: owner, mode and times are not another machine's to say."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    source = archive.extractfile(member)
-    assert source is not None
-    with path.open("xb") as copy:
-        shutil.copyfileobj(source, copy)
-
-
 def _check_member(member: tarfile.TarInfo, names: set[str]) -> None:
     """Refuse all but a regular file with a name of its own in the folder."""
     if member.type != tarfile.REGTYPE or member.sparse is not None:
@@ -272,6 +266,15 @@ def _check_amount(parcel: Parcel, files: int, content_bytes: int) -> None:
     """Refuse, before it is written, what is more than the parcel says that it holds."""
     if files > parcel.files or content_bytes > parcel.content_bytes:
         raise ParcelError(f"the parcel of trial {parcel.trial} holds more than it says")
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    """Write a file's content: owner, mode and times are not another machine's to say."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = archive.extractfile(member)
+    assert source is not None
+    with path.open("xb") as copy:
+        shutil.copyfileobj(source, copy)
 
 
 def _link(kept: KeptFile, trial: str, folder: Path, shared: Path | None) -> None:
@@ -303,3 +306,33 @@ def _problem(file: Path, kept: KeptFile, shared: Path) -> str:
     with file.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     return "" if digest == kept.digest else "has another content"
+
+
+def remove_leftovers(shared: Path, trials: Path) -> None:
+    """Remove from the shared folder what no sealed trial refers to.
+
+    It stays there when a client or a worker dies between the copying of a trial's large tables and
+    the sealing of the trial, which then runs again and copies them under another name. A folder
+    that is not seen any more is left alone.
+
+    Args:
+        shared: The run's part of the shared folder; no other run writes there.
+        trials: The folder with the run's sealed trials.
+    """
+    try:
+        there = sorted(shared.iterdir())
+        wanted = _referred(shared, trials)
+    except OSError as error:
+        LOG.info("%s: not looked through: %s", shared, error)
+        return
+    for folder in there:
+        if folder.name not in wanted:
+            LOG.info("%s: no trial refers to it: removed", folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _referred(shared: Path, trials: Path) -> set[str]:
+    """Names of the folders within the shared one that trials have links to."""
+    place = shared.resolve()
+    leads = [path.readlink() for path in trials.rglob("*") if path.is_symlink()]
+    return {lead.relative_to(place).parts[0] for lead in leads if lead.is_relative_to(place)}

@@ -20,13 +20,12 @@ from distributed.worker import WORKER_ANY_RUNNING, Worker
 from ..config import load_testbed, parse_testbed
 from ..contract.errors import NashbedError
 from ..contract.testbed import Testbed
-from ..machine.log import LOG
+import logging
 from .identity import Identity, differences, identity_here, lacking
-from .presence import is_gone
-from .request import RunBundle
-from .testbed_workplace import TestbedWorkplace
-from .topics import JOINED, OFFERS, REFUSED, WANTS_KERNELS, topic_of
-from .workplace import Workplace
+from .request import JOINED, OFFERS, REFUSED, WANTS_KERNELS, RunBundle, topic_of
+from .workplace import TestbedWorkplace, VirtualWorkplace, Workplace
+
+LOG = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 5.0
 """How often a worker asks whether a run's client is still there."""
@@ -39,6 +38,18 @@ def plugin_name(run: str) -> str:
         run: The run's, as in `RunBundle`.
     """
     return f"nashbed-{run}"
+
+
+def run_on(worker: Worker, run: str) -> RunOnWorker:
+    """A run on a worker that has it.
+
+    Args:
+        worker: The worker.
+        run: The run's name.
+    """
+    plugin = worker.plugins[plugin_name(run)]
+    assert isinstance(plugin, RunOnWorker), "tasks come only to workers with the run's resource"
+    return plugin
 
 
 def own_testbed() -> Path | None:
@@ -70,13 +81,13 @@ class RunOnWorker(WorkerPlugin):
 
     Args:
         bundle: The run, as JSON.
-        client: What `client_is_there` has yielded for it.
+        client: What `in_touch` has yielded for it.
     """
 
     def __init__(self, bundle: str, client: str) -> None:
         self._text = bundle
         self._client = client
-        self._workplace: Workplace | TestbedWorkplace | None = None
+        self._workplace: Workplace | None = None
         self._changing = asyncio.Lock()
         self._has_ended = False
         self._watch: asyncio.Task[None] | None = None
@@ -101,7 +112,7 @@ class RunOnWorker(WorkerPlugin):
         return self._workplace is not None
 
     @property
-    def workplace(self) -> Workplace | TestbedWorkplace:
+    def workplace(self) -> Workplace:
         """Where the run's trials are run; of a worker that takes part."""
         assert self._workplace is not None, "the worker was refused"
         return self._workplace
@@ -137,7 +148,7 @@ class RunOnWorker(WorkerPlugin):
         `resume` brings a plugin of the same name, so that only this very one is forgotten.
         """
         try:
-            abandoned = await is_gone(worker, self._client)
+            abandoned = await client_is_gone(worker, self._client)
         except OSError:
             return  # when the scheduler is gone, Dask ends the worker
         if abandoned and worker.plugins.get(self.name) is self:
@@ -172,9 +183,7 @@ class RunOnWorker(WorkerPlugin):
         """Declare the run's resource, and say so."""
         if self._has_ended:
             return
-        seats, testbed = worker.state.nthreads, self._own_name
-        if isinstance(self._workplace, TestbedWorkplace):
-            seats = min(seats, self._workplace.seats)
+        seats, testbed = self.workplace.seats(worker.state.nthreads), self._own_name
         await worker.set_resources(**{self._bundle.resource(testbed): seats})
         self._tell(worker, JOINED, seats=seats, testbed=testbed)
 
@@ -211,10 +220,10 @@ class RunOnWorker(WorkerPlugin):
             reasons = [error.message]
         return reasons
 
-    def _made(self, folder: Path) -> Workplace | TestbedWorkplace:
+    def _made(self, folder: Path) -> Workplace:
         own = own_testbed()
         if own is None:
-            return Workplace(self._bundle, folder)
+            return VirtualWorkplace(self._bundle, folder)
         return TestbedWorkplace(self._bundle, folder, own)
 
     def _own_identity(self) -> Identity:
@@ -240,6 +249,21 @@ class RunOnWorker(WorkerPlugin):
             await asyncio.to_thread(workplace.close)
 
 
+async def client_is_gone(worker: Worker, key: str) -> bool:
+    """Whether a run's client is gone.
+
+    Args:
+        worker: A worker of the cluster, to ask for.
+        key: What `in_touch` has yielded to the client.
+
+    Raises:
+        OSError: The scheduler does not answer.
+    """
+    scheduler: Any = worker.scheduler  # Dask has no types
+    known = await scheduler.get_task_status(keys=[key])
+    return known[key] is None
+
+
 async def drop_abandoned(worker: Worker) -> None:
     """Make room on a worker: what belongs to runs whose clients are gone ends.
 
@@ -249,3 +273,20 @@ async def drop_abandoned(worker: Worker) -> None:
     for plugin in list(worker.plugins.values()):
         if isinstance(plugin, RunOnWorker):
             await plugin.drop_if_abandoned(worker)
+
+
+async def answer_offer(run: str, refusal: str, dask_worker: Worker | None = None) -> None:
+    """Take part in a run with this worker's real testbed, or give it back.
+
+    Args:
+        run: The run's name.
+        refusal: Why not; empty: it takes part.
+        dask_worker: This worker; Dask names it.
+    """
+    assert dask_worker is not None
+    plugin = run_on(dask_worker, run)
+    if refusal:
+        await plugin.teardown(dask_worker)
+        plugin.refuse(dask_worker, [refusal])
+    else:
+        await plugin.take_part(dask_worker)

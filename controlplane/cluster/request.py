@@ -1,21 +1,61 @@
 """What a client and its workers say to each other, as plain data.
 
 Nothing of ours is pickled but the name of a function: what a worker runs is its own nashbed, and of
-a scenario nothing but the C files of its congestion controls.
+a scenario nothing but the C files of its congestion controls. A client sends a `RunBundle` for all
+trials and a `TrialAssignment` for each; a `TrialOutcome` comes back. Meanwhile workers tell what
+happens as events of a Dask topic for each run.
 """
 
 from __future__ import annotations
 
 import hashlib
+import socket
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from ..contract.control import ControlFile, control_sources, read_control
+from ..contract.errors import (
+    ConfigError,
+    HostError,
+    InternalError,
+    NashbedError,
+    TargetError,
+    is_repeatable,
+)
 from ..contract.manifest import LabFacts, TestbedFacts
 from ..contract.model import ContractModel
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import Name
 from ..contract.trial import RanOn
-from .identity import Identity
+from ..machine.controls.objects import is_shipped
+from ..machine.paths import CONTROLS
+from ..run.active_run import ActiveRun
+from ..store.errors import DiskFullError
+from .identity import Identity, identity_here
+
+STARTED = "started"
+"""A trial has begun there: `trial`, `worker` (its address), `name`."""
+REFUSED = "refused"
+"""A worker takes no part: `worker`, `name`, `reasons` (a list of lines)."""
+WANTS_KERNELS = "wants kernels"
+"""A worker lacks kernels of virtual time: `worker`, `name`."""
+LOGGED = "logged"
+"""A line of a worker's log: `worker`, `name`, `level` (as in `logging`), `line`."""
+OFFERS = "offers"
+"""A worker is a real testbed and waits for the client's answer: `worker`, `name`, `offer` (a
+`TestbedOffer`, as JSON)."""
+JOINED = "joined"
+"""A worker takes part: `worker`, `name`, `seats` (trials at once), `testbed` (of a real testbed its
+name; empty: virtual time)."""
+_KINDS: dict[str, type[NashbedError]] = {
+    each.__name__: each
+    for each in (ConfigError, DiskFullError, HostError, InternalError, TargetError)
+}
+"""What the client tells apart: what dismisses a worker, and what is an exit code of its own."""
+BYTES = "latin-1"
+"""A character for each byte: C files arrive as they are, whatever encoding and line ends they have;
+their digest is over their bytes."""
 
 
 class ControlSource(ContractModel):
@@ -74,6 +114,77 @@ class RunBundle(ContractModel):
         return f"nashbed-testbed-{name}-{testbed}" if testbed else f"nashbed-{name}"
 
 
+def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
+    """What workers are told of a run.
+
+    Args:
+        run: The run.
+        shared: As in `RunBundle`.
+    """
+    kernels = sorted({trial.setting.kernel for trial in run.plan.trials})
+    return RunBundle(
+        run=run_name(run.directory.path),
+        directory=run.directory.path.name,
+        scenario=run.scenario.text,
+        testbed=run.testbed.text,
+        identity=identity_here(run.testbed.model, kernels),
+        controls=tuple(_source(control) for control in run.controls),
+        window_bytes=run.plan.largest_window_bytes,
+        shared=shared,
+    )
+
+
+def run_name(path: Path) -> str:
+    """Twelve hexadecimal digits that stand for a run directory of this machine."""
+    place = f"{socket.gethostname()}\0{path.resolve()}"
+    return hashlib.sha256(place.encode()).hexdigest()[:12]
+
+
+def _source(control: ControlFile) -> ControlSource:
+    files: dict[str, str] = {}
+    if not is_shipped(control):
+        sources = control_sources(control.source, CONTROLS).items()
+        own = {n: f for n, f in sources if not f.is_relative_to(CONTROLS.resolve())}
+        files = {name: file.read_bytes().decode(BYTES) for name, file in own.items()}
+    return ControlSource(
+        name=control.name, source=control.source.name, digest=control.digest, files=files
+    )
+
+
+def unpacked_controls(sources: Sequence[ControlSource], folder: Path) -> tuple[ControlFile, ...]:
+    """The congestion controls of a bundle, as files.
+
+    Args:
+        sources: The controls.
+        folder: Where the files of those go that nashbed does not bring along.
+
+    Raises:
+        ConfigError: One is not what the client has.
+    """
+    return tuple(_unpacked(source, folder / source.name) for source in sources)
+
+
+def _unpacked(source: ControlSource, folder: Path) -> ControlFile:
+    for name, text in source.files.items():
+        _refuse_outside(name, source.files)
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode(BYTES))
+    control = read_control((folder if source.files else CONTROLS) / source.source, CONTROLS)
+    if control.digest != source.digest:
+        raise ConfigError(
+            f"{source.name}: the client has another version of it ({source.digest[:12]}) than "
+            f"there is here ({control.digest[:12]})"
+        )
+    return control
+
+
+def _refuse_outside(name: str, names: Iterable[str]) -> None:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ConfigError(f"{name}: a file of a congestion control stands outside its folder")
+
+
 class TrialAssignment(ContractModel):
     """A trial for a worker.
 
@@ -104,32 +215,6 @@ class TestbedOffer(ContractModel):
     facts: TestbedFacts
 
 
-class Failure(ContractModel):
-    """Why a worker has no sealed trial.
-
-    Attributes:
-        kind: Name of the error's class.
-        message: In words, with the worker's machine.
-        repeatable: Whether another attempt may go better.
-    """
-
-    kind: str
-    message: str
-    repeatable: bool = False
-
-
-class Sent(ContractModel):
-    """What comes with a sealed trial.
-
-    Attributes:
-        lab: What the trial ran on.
-        ran_on: Where.
-    """
-
-    lab: LabFacts
-    ran_on: RanOn
-
-
 @dataclass(frozen=True)
 class TrialOutcome:
     """What came of a trial on a worker: a parcel and what comes with it, or a failure.
@@ -149,3 +234,60 @@ class TrialOutcome:
     failure: str = ""
     began_at: float = 0.0
     ended_at: float = 0.0
+
+
+class Sent(ContractModel):
+    """What comes with a sealed trial.
+
+    Attributes:
+        lab: What the trial ran on.
+        ran_on: Where.
+    """
+
+    lab: LabFacts
+    ran_on: RanOn
+
+
+class Failure(ContractModel):
+    """Why a worker has no sealed trial.
+
+    Attributes:
+        kind: Name of the error's class.
+        message: In words, with the worker's machine.
+        repeatable: Whether another attempt may go better.
+    """
+
+    kind: str
+    message: str
+    repeatable: bool = False
+
+
+def failure_of(error: Exception, words: str) -> Failure:
+    """An error as it travels: by the nearest of its classes that the client knows.
+
+    Args:
+        error: The error.
+        words: What is said of it.
+    """
+    kinds = (each.__name__ for each in type(error).__mro__ if each.__name__ in _KINDS)
+    kind = next(kinds, InternalError.__name__)
+    return Failure(kind=kind, message=words, repeatable=is_repeatable(error))
+
+
+def error_of(failure: Failure) -> NashbedError:
+    """The error that a failure stands for.
+
+    Args:
+        failure: What came.
+    """
+    kind = _KINDS.get(failure.kind, InternalError)
+    return kind(failure.message, repeatable=failure.repeatable)
+
+
+def topic_of(run: str) -> str:
+    """The topic of a run.
+
+    Args:
+        run: Its name, as in `RunBundle`.
+    """
+    return f"nashbed-{run}"

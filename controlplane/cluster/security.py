@@ -1,8 +1,12 @@
-"""Who may talk to whom: TLS where there is a network, and without it only where nobody else is.
+"""Who may talk to whom, and whether a scheduler answers; asked before Dask is.
 
 Whoever reaches a Dask scheduler or worker can run programs as its user. So connections are
 encrypted and both sides show a certificate (Dask's own TLS), or they stay on this machine, or, if
 the user says so by name, on a network of private addresses.
+
+Dask tries to connect until its time is over and then says only that it is. So `reach` makes one
+connection by hand first. A scheduler speaks first (it says which Dask it is), which also shows that
+it has accepted our certificate: with TLS 1.3 a refusal arrives only when something is read.
 """
 
 from __future__ import annotations
@@ -11,18 +15,23 @@ import ipaddress
 import socket
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
+
+import dask.config
+from distributed.security import Security
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import ConfigError, HostError
 
-if TYPE_CHECKING:
-    from distributed.security import Security
-
 Role = Literal["client", "scheduler", "worker"]
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 REMEDY = "use TLS (configs/clusters/README.md says how)"
+ANSWER_S = 5.0
+"""How long a scheduler may take to answer: a thousand times what one across the world needs."""
+_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+_STRICT = range(80, 94)
+"""OpenSSL's codes for what X509_V_FLAG_X509_STRICT alone refuses, after RFC 5280."""
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -115,36 +124,7 @@ def certificates(tls: ClusterTls | None, role: Role) -> ClusterTls:
     return tls
 
 
-def dask_security(tls: ClusterTls | None) -> Security | None:
-    """The same for Dask, in every role; None without TLS."""
-    if tls is None:
-        return None
-    from distributed.security import Security  # noqa: PLC0415 - Dask takes long to import
-
-    ours: dict[str, str] = {}
-    for role in get_args(Role):
-        ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
-    make: Any = Security  # Dask has no types
-    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
-    return security
-
-
-def tls_context(tls: ClusterTls) -> ssl.SSLContext:
-    """How we connect, as Dask does it: any host is right that shows a certificate of our authority.
-
-    Args:
-        tls: Certificates that `certificates` has checked.
-    """
-    context = ssl.create_default_context(cafile=tls.ca)
-    context.check_hostname = False
-    context.load_cert_chain(tls.certificate, tls.key)
-    return context
-
-
 def _of_configuration(role: Role) -> ClusterTls:
-    import dask.config  # noqa: PLC0415 - Dask takes long to import
-    import distributed  # noqa: F401, PLC0415 - brings the defaults of its configuration
-
     tls = "distributed.comm.tls"
     found = {
         "ca": dask.config.get(f"{tls}.ca-file", None),
@@ -184,3 +164,130 @@ def _check_files(tls: ClusterTls) -> None:
             f"tls: {tls.certificate} and {tls.key} are not a certificate and its own key without "
             "a password, in PEM form"
         ) from error
+
+
+def dask_security(tls: ClusterTls | None) -> Security | None:
+    """The same for Dask, in every role; None without TLS."""
+    if tls is None:
+        return None
+    ours: dict[str, str] = {}
+    for role in get_args(Role):
+        ours |= {f"tls_{role}_cert": tls.certificate, f"tls_{role}_key": tls.key}
+    make: Any = Security  # Dask has no types
+    security: Security = make(require_encryption=True, tls_ca_file=tls.ca, **ours)
+    return security
+
+
+def tls_context(tls: ClusterTls) -> ssl.SSLContext:
+    """How we connect, as Dask does it: any host is right that shows a certificate of our authority.
+
+    Args:
+        tls: Certificates that `certificates` has checked.
+    """
+    context = ssl.create_default_context(cafile=tls.ca)
+    context.check_hostname = False
+    context.load_cert_chain(tls.certificate, tls.key)
+    return context
+
+
+class NobodyThereError(HostError):
+    """No program listens at an address, or no host is there; this may change."""
+
+
+def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> str:
+    """Make one connection to a scheduler and wait for its first words.
+
+    Args:
+        address: tcp://HOST:PORT or tls://HOST:PORT.
+        tls: Our certificates, with a tls:// address.
+        answer_s: How long to wait for each step, in seconds.
+
+    Returns:
+        The address of this machine on the way there.
+
+    Raises:
+        NobodyThereError: Nobody is there.
+        HostError: Who is there is not a scheduler that accepts us.
+    """
+    try:
+        plain = socket.create_connection(host_and_port(address), timeout=answer_s)
+    except OSError as error:
+        raise _not_there(address, error, answer_s) from error
+    with plain:
+        here = str(plain.getsockname()[0])
+        try:
+            words = _first_words(plain, tls)
+        except ssl.SSLCertVerificationError as error:
+            raise HostError(f"{address}: {_not_believed(error, tls)}") from error
+        except ssl.SSLError as error:
+            raise HostError(f"{address}: {_tls_problem(error, tls)}") from error
+        except TimeoutError as error:
+            raise HostError(f"{address}: {_silence(tls)}") from error
+        except OSError as error:
+            raise HostError(f"{address}: {_closed(tls)}") from error
+    if not words:
+        raise HostError(f"{address}: {_closed(tls)}")
+    return here
+
+
+def _first_words(plain: socket.socket, tls: ClusterTls | None) -> bytes:
+    if tls is None:
+        return plain.recv(1)
+    with tls_context(tls).wrap_socket(plain) as encrypted:
+        return encrypted.recv(1)
+
+
+def _not_there(address: str, error: OSError, answer_s: float) -> HostError:
+    if isinstance(error, socket.gaierror):
+        return NobodyThereError(f"{address}: there is no host of that name; check it")
+    if isinstance(error, TimeoutError):
+        why = f"no answer in {answer_s:g} s; is it the right address, and does a firewall let us?"
+    elif isinstance(error, ConnectionRefusedError):
+        why = "nobody listens there; start a scheduler (`nashbed scheduler --help`), or correct it"
+    else:
+        why = f"cannot be reached: {error.strerror}"
+    return NobodyThereError(f"{address}: {why}")
+
+
+def _tls_problem(error: ssl.SSLError, tls: ClusterTls | None) -> str:
+    reason = error.reason or ""
+    if reason in _NO_TLS:
+        return "speaks no TLS; write tcp:// if that is meant, or start it with certificates"
+    if "ALERT" in reason:
+        return _refused(tls)
+    return f"TLS failed: {reason.lower().replace('_', ' ') or error.strerror}"
+
+
+def _not_believed(error: ssl.SSLCertVerificationError, tls: ClusterTls | None) -> str:
+    if error.verify_code in _STRICT:
+        return (
+            f"its certificate, or {_name(tls)}, lacks what Python 3.13 asks for "
+            f"({error.verify_message}); make them as configs/clusters/README.md says"
+        )
+    return (
+        f"its certificate is not one that {_name(tls)} signed "
+        f"({error.verify_message}); give both sides certificates of the same authority"
+    )
+
+
+def _refused(tls: ClusterTls | None) -> str:
+    return (
+        f"did not accept our certificate {tls.certificate if tls else ''}; it takes only those "
+        "that its own authority signed and whose time is not over"
+    )
+
+
+def _closed(tls: ClusterTls | None) -> str:
+    if tls is not None:
+        return _refused(tls)
+    return "closed the connection at once; is a Dask scheduler there?"
+
+
+def _silence(tls: ClusterTls | None) -> str:
+    if tls is None:
+        return "somebody is there but says nothing; if the scheduler uses TLS, write tls://"
+    return "somebody is there but does not answer as a Dask scheduler; check the port"
+
+
+def _name(tls: ClusterTls | None) -> str:
+    return tls.ca if tls is not None else "our authority"

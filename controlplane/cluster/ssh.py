@@ -1,19 +1,25 @@
-"""Hosts that ssh reaches: Dask's own ssh parts, with arguments of each host's own."""
+"""Hosts that ssh reaches: Dask's own ssh parts, with arguments of each host's own.
+
+Imported only where ssh is asked for: it needs asyncssh.
+"""
 
 from __future__ import annotations
 
-import importlib.util
+import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
+
+import asyncssh
+import dask.config
+from distributed.deploy import ssh as dask_ssh
 
 from ..contract.cluster import Cluster, ClusterTls, SshHosts, SshOptions
 from ..contract.errors import HostError
-from .hosts import SshHost, ssh_hosts
 from .security import check_host
-from .spec import Part, first_words, scheduler_options, started
-from .worker_process import PRELOAD
+from .starting import CLOSE_S, PRELOAD, Part, first_words, scheduler_options, started
+from .where import SshHost, ssh_hosts
 
 CONNECT_S = 10
 """How long ssh may take to reach a host."""
@@ -36,11 +42,9 @@ def ssh_cluster(cluster: Cluster, tls: ClusterTls | None) -> Iterator[Any]:
 
     Raises:
         ConfigError: A host may not be used without TLS.
-        HostError: asyncssh is missing, a host cannot be reached, or has no nashbed.
+        HostError: A host cannot be reached, or has no nashbed.
     """
     assert cluster.ssh is not None
-    if importlib.util.find_spec("asyncssh") is None:
-        raise HostError("asyncssh is not installed, which ssh needs; run `pip install asyncssh`")
     hosts = ssh_hosts(cluster.ssh)
     addresses: list[str | None] = [None] * len(hosts)
     if tls is None:
@@ -62,8 +66,6 @@ def scheduler_part(
         address: What it listens on; None: on every network, with TLS.
         tls: Certificates, if it has some.
     """
-    from .ssh_parts import RemoteScheduler  # noqa: PLC0415 - needs asyncssh
-
     options = scheduler_options(
         tls, host=address, dashboard_address="127.0.0.1:0", idle_timeout=IDLE_TIMEOUT
     )
@@ -87,8 +89,6 @@ def worker_parts(
         addresses: What their workers listen on; None: on every network, with TLS.
         tls: Certificates, if it has some.
     """
-    from .ssh_parts import RemoteWorkers  # noqa: PLC0415 - needs asyncssh
-
     return {
         number: {
             "cls": RemoteWorkers,
@@ -137,8 +137,6 @@ def connect_options(options: SshOptions) -> dict[str, Any]:
 @contextmanager
 def _configuration(tls: ClusterTls | None) -> Iterator[None]:
     """Dask's configuration with the certificates: its ssh parts hand it to the hosts."""
-    import dask.config  # noqa: PLC0415 - Dask takes long to import
-
     keys: dict[str, Any] = {}
     if tls is not None:
         keys = {"require-encryption": True, "tls.ca-file": tls.ca}
@@ -156,3 +154,57 @@ def _explain(error: BaseException) -> str:
             return cause.message
         cause = cause.__cause__
     return f"ssh: {first_words(error)}"
+
+
+class RemoteScheduler(dask_ssh.Scheduler):
+    """A scheduler on a host."""
+
+    async def start(self) -> None:
+        """Start it and wait until it listens."""
+        start: Any = super().start  # Dask has no types
+        await _named(start(), str(self.address), str(self.remote_python))
+
+
+class RemoteWorkers(dask_ssh.Worker):
+    """The workers of a host."""
+
+    async def start(self) -> None:
+        """Start them and wait until they are there."""
+        start: Any = super().start  # Dask has no types
+        await _named(start(), str(self.address), str(self.remote_python))
+
+    async def close(self) -> None:
+        """Ask them to end before Dask kills their whole process group.
+
+        Of a group that is killed nobody is left to remove the semaphores that keepers and workers
+        share: they would stay in the host's memory.
+        """
+        process: Any = self.proc  # Dask has no types
+        if process is not None:
+            with suppress(asyncssh.Error, OSError, asyncio.TimeoutError):
+                process.terminate()
+                await asyncio.wait_for(process.wait_closed(), CLOSE_S)
+        close: Any = super().close
+        await close()
+
+
+async def _named(start: Any, host: str, python: str) -> None:
+    try:
+        await start
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise HostError(
+            f"ssh {host}: its key is not in known_hosts; run `ssh {host}` once by hand, or name "
+            "the file in ssh.options.known_hosts"
+        ) from error
+    except asyncssh.PermissionDenied as error:
+        raise HostError(
+            f"ssh {host}: permission denied; check ssh.options (username, client_keys), and that "
+            f"`ssh {host}` works without a password"
+        ) from error
+    except (asyncssh.Error, OSError) as error:
+        raise HostError(f"ssh {host}: {first_words(error)}; try `ssh {host}` by hand") from error
+    except Exception as error:
+        raise HostError(
+            f"ssh {host}: {python} did not start Dask; is nashbed installed for it there? "
+            "(ssh.python in the cluster file says which Python)"
+        ) from error

@@ -8,10 +8,12 @@ from typing import Self
 from ..contract.errors import HostError
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
-from ..machine.log import LOG
+import logging
 from ..machine.process.clock import poll
 from ..machine.process.managed import ManagedProcess
 from .lab import quietly
+
+LOG = logging.getLogger(__name__)
 
 FILES: dict[Side, str] = {"snd": "capture.pcap", "rcv": "behind.pcap"}
 """Side of the bottleneck -> file in the trial's folder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -21,13 +22,13 @@ from ..contract.messages import (
     SinkReport,
     read_message,
 )
-from ..contract.trial import Steadiness
+from ..contract.steadiness import SteadinessRules, Watch
+from ..contract.trial import Kind, Steadiness
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
 from ..machine.process.managed import ManagedProcess
 from ..plan.attempt import Attempt, drain_ns, generator_config, progress_ns, span_ns
 from .lab import quietly
-from .settling import Settling
 
 READY_TIMEOUT_S = 30.0
 END_MARGIN_S = 10.0
@@ -174,3 +175,35 @@ class Generators:
         if code != 0:
             raise HostError(f"{process.name} ended with exit code {code}")
         return read_message(report, event, f"{process.name}: done", HostError)
+
+
+class Settling:
+    """Takes in what a sink reports once a cycle.
+
+    Args:
+        attempt: The attempt; its scenario says what counts as steady.
+        duration: Its duration.
+    """
+
+    def __init__(self, attempt: Attempt, duration: SettledDuration) -> None:
+        self._flows = attempt.flows
+        self._duration = duration
+        self._cycle_ns = progress_ns(attempt.scenario, attempt.trial)
+        self._watch = Watch(SteadinessRules(duration.within.fraction, self._cycle_ns))
+        self._before: dict[Kind, int] = defaultdict(int)
+        self.steadiness: Steadiness | None = None
+
+    @property
+    def cycles_left(self) -> int:
+        """Cycles that the longest trial still has."""
+        return self._duration.at_most.ns // self._cycle_ns - self._watch.made
+
+    def take(self, progress: SinkProgress) -> bool:
+        """Take a report in; returns whether the trial may end."""
+        totals: dict[Kind, int] = defaultdict(int)
+        for flow, arrived in zip(self._flows, progress.bytes, strict=True):
+            totals[flow.group, flow.cc] += arrived
+        cycle = {kind: total - self._before[kind] for kind, total in totals.items()}
+        self._before = totals
+        self.steadiness = self._watch.take(cycle)
+        return self.steadiness.settled and progress.t_ns >= self._duration.at_least.ns

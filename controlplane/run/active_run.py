@@ -51,10 +51,14 @@ class ActiveRun:
         """Four hexadecimal digits from the run directory's place."""
         return id_of(self.directory.path)
 
+    def write_manifest(self, manifest: Manifest) -> None:
+        """Write another manifest in the place of the one that stands."""
+        self.manifest = manifest
+        self.directory.write("manifest.json", manifest)
+
     def set_status(self, status: Status) -> None:
         """Write the manifest with another status."""
-        self.manifest = with_status(self.manifest, status, self.directory.sealed())
-        self.directory.write("manifest.json", self.manifest)
+        self.write_manifest(with_status(self.manifest, status, self.directory.sealed()))
 
 
 def new_run(

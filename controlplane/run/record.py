@@ -7,11 +7,13 @@ from typing import Any
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.host.cores import lower_priority
-from ..machine.log import LOG
+import logging
 from ..store.digests import digest_trial
 from ..validity.findings import disturbance_of, marks_of, repeated_payload, window_limited
 from ..validity.gates import judge
 from ..validity.measurement import TrialMeasurement, spans
+
+LOG = logging.getLogger(__name__)
 
 
 def make_record(measured: TrialMeasurement, steadiness: Steadiness | None) -> TrialRecord:

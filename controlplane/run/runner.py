@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from ..contract.errors import Interrupted, NashbedError
+from ..contract.manifest import Manifest
 from ..contract.trial import TrialRecord
-from ..machine.log import LOG, close_log, log_to
+import logging
+from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
-from .place import TrialPlace
-from .snapshot import OnProgress
+from .controls import with_objects
+from .dispatcher import JobBook, TrialPlace, dispatch
+from .manifest import with_guest_kernels
+from .progress import OnProgress
 from .this_machine import ThisMachine
+
+LOG = logging.getLogger(__name__)
 
 
 def execute(
@@ -30,8 +36,10 @@ def execute(
         run.directory.remove_unfinished()
         first = run.work.start()
         if first:
-            with (place or ThisMachine()).opened(run, first) as scheduler:
-                scheduler.run(on_progress)
+            run.write_manifest(_with_guests_and_controls(run))
+            book = JobBook(first, run.work, run.directory.note_failure)
+            with (place or ThisMachine()).opened(run, book) as workers:
+                dispatch(book, workers, on_progress)
         run.set_status("complete")
     except BaseException as error:
         stopped = isinstance(error, Interrupted | KeyboardInterrupt)
@@ -41,3 +49,11 @@ def execute(
     finally:
         close_log(handler)
     return run.directory.sealed()
+
+
+def _with_guests_and_controls(run: ActiveRun) -> Manifest:
+    """The manifest with the kernels of guests, and what is loaded into the hosts' kernels."""
+    bed, manifest = run.testbed.model, run.manifest
+    if bed.is_virtual:
+        manifest = with_guest_kernels(manifest, bed, run.plan)
+    return with_objects(manifest, bed, run.controls)

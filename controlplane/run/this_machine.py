@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,26 +11,116 @@ from pathlib import Path
 
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
-from ..lane.lab import compiled_program
-from ..lane.labs import Labs, opened_labs
+from ..lane.lab import Labs, compiled_program, opened_labs
 from ..machine.host.session import MakeSession, SessionRequest
+import logging
 from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
 from ..plan.estimates import resources_of
 from .active_run import ActiveRun
-from .controls import with_objects
-from .guest_memory import GuestMemory
-from .manifest import with_guest_kernels, with_lab
-from .scheduler import LaneScheduler
+from .dispatcher import Ended, JobBook
+from .lanes import GuestMemory, SharedLanes
+from .manifest import with_lab
+from .progress import AllowedLoad, OnStep
 from .standing import standing, with_capacity
-from .steps import OnStep
 from .trial_runner import TrialRunner
 from .work import Job
+
+LOG = logging.getLogger(__name__)
+
+Execute = Callable[[Job, int, threading.Event, OnStep], TrialRecord]
+"""Runs a job on a lane until it is asked to stop; returns its sealed record."""
+
+
+class LaneWorkers:
+    """Lanes of this machine as workers: each is a thread that takes one trial after another.
+
+    A lane's lab is opened in its thread, which lives as long: processes end with the thread that
+    started them.
+
+    Args:
+        book: The jobs.
+        lanes: The lanes.
+        execute: Runs one job.
+    """
+
+    def __init__(self, book: JobBook, lanes: SharedLanes, execute: Execute) -> None:
+        self._book = book
+        self._lanes = lanes
+        self._execute = execute
+        self._given: dict[int, queue.SimpleQueue[Job | None]] = {}
+        self._threads: list[threading.Thread] = []
+        self._ended: queue.SimpleQueue[tuple[int, Ended]] = queue.SimpleQueue()
+        self._stop = threading.Event()
+
+    @property
+    def load(self) -> AllowedLoad:
+        """See `TrialWorkers`."""
+        return AllowedLoad(self._lanes.allowed_bps, self._lanes.reduced, self._lanes.held_up)
+
+    def hand_out(self) -> None:
+        """See `TrialWorkers`: the first that fits goes to the lowest free lane."""
+        while True:
+            waiting = list(self._book.waiting)
+            number = self._lanes.first_fitting([job.trial.setting for job in waiting])
+            if number is None:
+                return
+            job = waiting[number]
+            lane = self._lanes.take(job.trial.setting)
+            self._book.begin(job, f"lane {lane}")
+            self._jobs_of(lane).put(job)
+
+    def _jobs_of(self, lane: int) -> queue.SimpleQueue[Job | None]:
+        """What a lane's thread is given; it is started with its first job."""
+        if lane not in self._given:
+            self._given[lane] = queue.SimpleQueue()
+            thread = threading.Thread(
+                target=self._run_lane, args=(lane,), name=f"lane-{lane}", daemon=True
+            )
+            self._threads.append(thread)
+            thread.start()
+        return self._given[lane]
+
+    def _run_lane(self, lane: int) -> None:
+        while (job := self._given[lane].get()) is not None:
+            self._ended.put((lane, self._run_one(job, lane)))
+
+    def _run_one(self, job: Job, lane: int) -> Ended:
+        result: TrialRecord | BaseException
+        try:
+            result = self._execute(
+                job, lane, self._stop, lambda step: self._book.set_step(job, step)
+            )
+            self._lanes.note_end(lane, result)
+        except BaseException as error:
+            LOG.exception("trial %s failed", job.id)
+            self._lanes.note_failure()
+            result = error
+        return Ended(job, f"lane {lane}", result)
+
+    def ended(self, timeout_s: float) -> Iterator[Ended]:
+        """See `TrialWorkers`."""
+        try:
+            lane, ended = self._ended.get(timeout=timeout_s)
+            while True:
+                self._lanes.free(lane)
+                yield ended
+                lane, ended = self._ended.get_nowait()
+        except queue.Empty:
+            return
+
+    def stop(self) -> None:
+        """See `TrialWorkers`: each lane restores what it was using."""
+        self._stop.set()
+        for jobs in self._given.values():
+            jobs.put(None)
+        for thread in self._threads:
+            thread.join()
 
 
 @dataclass(frozen=True)
 class ThisMachine:
-    """Trials on the lanes of this machine, a thread for each.
+    """Trials on the lanes of this machine.
 
     Attributes:
         make_session: Makes the session; tests give one without a real machine.
@@ -39,16 +131,14 @@ class ThisMachine:
     program: Callable[[Testbed], Path] = compiled_program
 
     @contextmanager
-    def opened(self, run: ActiveRun, first: list[Job]) -> Iterator[LaneScheduler]:
+    def opened(self, run: ActiveRun, book: JobBook) -> Iterator[LaneWorkers]:
         """See `TrialPlace`."""
         bed = run.testbed.model
-        if bed.is_virtual:
-            run.manifest = with_guest_kernels(run.manifest, bed, run.plan)
-        run.manifest = with_objects(run.manifest, bed, run.controls)
         with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
-            run.manifest = with_lab(run.manifest, labs.first.facts())
-            run.directory.write("manifest.json", run.manifest)
-            yield _scheduler(run, first, labs)
+            run.write_manifest(with_lab(run.manifest, labs.first.facts()))
+            memory = GuestMemory(labs.held_bytes) if run.plan.isolated else None
+            lanes = SharedLanes(lanes_here(run), resources_of(bed, run.plan), memory)
+            yield LaneWorkers(book, lanes, _execute_on(run, labs))
 
 
 def lanes_here(run: ActiveRun) -> int:
@@ -76,23 +166,11 @@ def session_request(run: ActiveRun) -> SessionRequest:
     )
 
 
-def _scheduler(run: ActiveRun, first: list[Job], labs: Labs) -> LaneScheduler:
-    scenario = run.scenario.model
+def _execute_on(run: ActiveRun, labs: Labs) -> Execute:
+    def execute(job: Job, lane: int, stop: threading.Event, on_step: OnStep) -> TrialRecord:
+        lab, lane_there = labs.place(lane)
+        with run.directory.unsealed(job.id) as folder:
+            attempt = make_attempt(run.scenario.model, job.trial, job.attempt, lane_there, folder)
+            return TrialRunner(lab, run.directory, attempt, stop, on_step).execute()
 
-    def execute_job(job: Job, lane: int, on_step: OnStep) -> TrialRecord:
-        place = labs.place(lane)
-        with run.directory.unsealed(job.trial.attempt_id(job.attempt)) as folder:
-            attempt = make_attempt(scenario, job.trial, job.attempt, place.lane, folder)
-            return TrialRunner(place.lab, run.directory, attempt, scheduler.stop, on_step).execute()
-
-    available = resources_of(run.testbed.model, run.plan)
-    scheduler = LaneScheduler(
-        first,
-        run.work,
-        lanes_here(run),
-        available,
-        execute_job,
-        run.directory.note_failure,
-        GuestMemory(labs.held_bytes) if run.plan.isolated else None,
-    )
-    return scheduler
+    return execute

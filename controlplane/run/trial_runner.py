@@ -20,8 +20,8 @@ from ..store.errors import disk_errors
 from ..store.run_directory import RunDirectory
 from ..validity.measurement import Evidence, TrialMeasurement, measured_window
 from .collecting import collect
+from .progress import OnStep, Steps, TrialStep
 from .record import make_record
-from .steps import OnStep, Steps, TrialStep
 
 DRAIN_TIMEOUT_S = 10.0
 

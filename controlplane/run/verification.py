@@ -1,8 +1,11 @@
-"""`nashbed verify`: trials of a finished run are run again and must measure the same."""
+"""A verification: sealed trials of a run are run again, and compared one by one."""
 
 from __future__ import annotations
 
 import random
+import shutil
+import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,7 @@ from ..contract.trial import TrialRecord
 from ..store.comparison import (
     Difference,
     RepeatedTrial,
+    compare_trials,
     digests_of,
     environment_differences,
 )
@@ -23,13 +27,15 @@ from ..store.run_directory import RunDirectory, check_manifest, create, open_exi
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
 from .controls import keep_controls, kept_controls
+from .dispatcher import TrialPlace
 from .manifest import new_manifest
-from .place import TrialPlace
-from .repetition import Repetition, key_of
+from .progress import OnProgress, Snapshot
 from .runner import execute
-from .snapshot import OnProgress, Snapshot
 from .standing import standing, with_capacity
+from .work import Job
 
+MOST_FAILURES = 3
+"""Times that a trial may fail for its host or guest."""
 OnEnvironment = Callable[[Sequence[Difference]], None]
 """Called before the first trial with what is not as it was when the run was made."""
 
@@ -191,3 +197,65 @@ def _chosen(original: RunDirectory, plan: Plan, choice: TrialChoice) -> list[Tri
         if key_of(record) not in planned:
             raise ConfigError(f"{original.trials / record.id}: is not a trial of this run's plan")
     return chosen
+
+
+class Repetition:
+    """Sealed trials to run again, each as the attempt that it was: it has the same seed then.
+
+    Args:
+        plan: The run's plan.
+        chosen: Records of the trials to run again.
+        sealed: Folder of the run's trials.
+        repeated: Folder of their repetitions.
+        keep: Whether a repetition is kept there once it was compared.
+    """
+
+    def __init__(
+        self, plan: Plan, chosen: Sequence[TrialRecord], sealed: Path, repeated: Path, keep: bool
+    ) -> None:
+        planned = {trial.key: trial for trial in plan.trials}
+        self._jobs = [Job(planned[key_of(record)], record.attempt) for record in chosen]
+        self._sealed = sealed
+        self._repeated = repeated
+        self.keep = keep
+        self._lock = threading.Lock()
+        self._failed: Counter[tuple[str, int]] = Counter()
+        self._compared: dict[str, RepeatedTrial] = {}
+        self.total = len(self._jobs)
+
+    @property
+    def finished(self) -> int:
+        """Trials that were run again and compared."""
+        return len(self._compared)
+
+    @property
+    def trials(self) -> list[RepeatedTrial]:
+        """What came of them, by id."""
+        return [self._compared[name] for name in sorted(self._compared)]
+
+    def start(self) -> list[Job]:
+        """Every trial, large ones first: small ones fill gaps."""
+        return sorted(self._jobs, key=lambda job: -job.trial.setting.rate_bps)
+
+    def ended(self, job: Job, valid: bool) -> list[Job]:
+        """Compare a trial that was run again; nothing follows from it."""
+        name = job.trial.attempt_id(job.attempt)
+        folder = self._repeated / name
+        compared = compare_trials(self._sealed / name, folder)
+        if not self.keep:
+            shutil.rmtree(folder)
+        with self._lock:
+            self._compared[name] = compared
+        return []
+
+    def failed(self, job: Job) -> list[Job]:
+        """The trial again; one that fails again and again is not compared."""
+        with self._lock:
+            self._failed[job.trial.key, job.attempt] += 1
+            left = self._failed[job.trial.key, job.attempt] < MOST_FAILURES
+        return [job] if left else []
+
+
+def key_of(record: TrialRecord) -> str:
+    """The key of the planned trial that a record is an attempt at."""
+    return record.id.rpartition("-a")[0]

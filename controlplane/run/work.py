@@ -24,6 +24,11 @@ class Job:
     trial: PlannedTrial
     attempt: int
 
+    @property
+    def id(self) -> str:
+        """The id of what comes of it."""
+        return self.trial.attempt_id(self.attempt)
+
 
 class Work(Protocol):
     """Where jobs come from. Called from several threads."""

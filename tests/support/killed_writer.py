@@ -28,7 +28,7 @@ from nashbed.analysis.results import export
 from nashbed.controlplane.cli import bench
 from nashbed.controlplane.cluster import kernels, parcel
 from nashbed.controlplane.cluster.identity import KernelIdentity
-from nashbed.controlplane.cluster.leftovers import remove_leftovers
+from nashbed.controlplane.cluster.parcel import remove_leftovers
 from nashbed.controlplane.config import load_scenario
 from nashbed.controlplane.contract.control import ControlFile
 from nashbed.controlplane.contract.trial import TrialRecord

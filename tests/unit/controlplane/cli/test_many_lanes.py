@@ -23,7 +23,7 @@ from nashbed.controlplane.machine.process.clock import utc_now
 from nashbed.controlplane.plan.estimates import resources_of
 from nashbed.controlplane.run.active_run import new_run, resumed_run
 from nashbed.controlplane.run.planning import plan_run
-from nashbed.controlplane.run.snapshot import Running, Snapshot
+from nashbed.controlplane.run.progress import Running, Snapshot
 from nashbed.controlplane.run.standing import certificate_path
 from nashbed.controlplane.run.work import Job
 from nashbed.controlplane.study.adaptive import make_chooser

@@ -11,22 +11,21 @@ from typing import Any
 
 import distributed
 import pytest
+from nashbed.controlplane.cluster import on_cluster as on_cluster_module
 from nashbed.controlplane.cluster import plugin as plugin_module
-from nashbed.controlplane.cluster import scheduler as scheduler_module
 from nashbed.controlplane.cluster import workplace as workplace_module
-from nashbed.controlplane.cluster.on_cluster import OnCluster
-from nashbed.controlplane.cluster.quiet import quiet
+from nashbed.controlplane.cluster.on_cluster import OnCluster, Task
 from nashbed.controlplane.cluster.request import RunBundle
-from nashbed.controlplane.cluster.scheduler import Task
-from nashbed.controlplane.cluster.tasks import run_trial
-from nashbed.controlplane.cluster.workplace import Workplace
+from nashbed.controlplane.cluster.starting import configured_dask
+from nashbed.controlplane.cluster.worker import run_trial
+from nashbed.controlplane.cluster.workplace import VirtualWorkplace
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.trial import TrialRecord
 from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.run.active_run import ActiveRun, new_run
+from nashbed.controlplane.run.progress import OnProgress
 from nashbed.controlplane.run.runner import execute
-from nashbed.controlplane.run.snapshot import OnProgress
 from nashbed.controlplane.study.adaptive import make_chooser
 from nashbed.controlplane.targets.virtual import virtual_capabilities
 from tests.fakes.guest_session import FakeGuestSession
@@ -35,7 +34,9 @@ from tests.unit.controlplane.conftest import SCENARIO
 
 TESTBED = "name: virtual\ntarget: virtual\ncapacity: {rate: 1gbit, lanes: 2}\n"
 RELEASE = "6.1.176"
+MINE = '#include "cc.h"\n#include "parts/more.h"\n'
 MakeVirtualRun = Callable[..., ActiveRun]
+MakeBed = Callable[..., "Bed"]
 
 
 @dataclass
@@ -58,9 +59,9 @@ class Bed:
     client: Any = None
     said: list[str] = field(default_factory=list)
     sessions: list[FakeGuestSession] = field(default_factory=list)
-    workplaces: list[Workplace] = field(default_factory=list)
+    workplaces: list[VirtualWorkplace] = field(default_factory=list)
     make_session: Callable[[int | None], FakeGuestSession] = FakeGuestSession
-    make_workplace: Callable[..., Workplace] = Workplace
+    make_workplace: Callable[..., VirtualWorkplace] = VirtualWorkplace
     task: Task = run_trial
     shared: str = ""
 
@@ -68,7 +69,7 @@ class Bed:
         self.sessions.append(self.make_session(request.core))
         return self.sessions[-1]
 
-    def workplace(self, bundle: RunBundle, folder: Path) -> Workplace:
+    def workplace(self, bundle: RunBundle, folder: Path) -> VirtualWorkplace:
         made = self.make_workplace(bundle, folder, self.session, lambda _: Path("x"))
         self.workplaces.append(made)
         return made
@@ -96,7 +97,7 @@ class Bed:
 def dask_cluster(workers: int, folder: Path) -> Iterator[Any]:
     start: Any = distributed.LocalCluster  # Dask has no types
     with (
-        quiet(),
+        configured_dask(),
         start(
             n_workers=workers,
             threads_per_worker=1,
@@ -132,15 +133,24 @@ def make_virtual_run(tmp_path: Path, kernel: Path) -> MakeVirtualRun:
 
 
 @pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A congestion control of the user's own beside the scenario, with an include of its own."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "more.h").write_text("int more;\n")
+    (tmp_path / "mycc.c").write_text(MINE)
+    return tmp_path / "mycc.c"
+
+
+@pytest.fixture
 def make_bed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Bed]]:
     """Starts clusters of so many workers."""
     monkeypatch.setattr(workplace_module, "claim_core", lambda: None)
-    monkeypatch.setattr(scheduler_module, "HOPELESS_S", 0.0)
+    monkeypatch.setattr(on_cluster_module, "HOPELESS_S", 0.0)
     closing: list[Any] = []
 
     def make(workers: int = 2) -> Bed:
         bed = Bed()
-        monkeypatch.setattr(plugin_module, "Workplace", bed.workplace)
+        monkeypatch.setattr(plugin_module, "VirtualWorkplace", bed.workplace)
         context = dask_cluster(workers, Path(tempfile.mkdtemp(dir=tmp_path)))
         bed.cluster = context.__enter__()
         connect: Any = distributed.Client

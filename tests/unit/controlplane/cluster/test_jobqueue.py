@@ -57,7 +57,7 @@ def test_a_slurm_job() -> None:
         "--nanny",
         "--death-timeout 60",
         "--local-directory $TMPDIR",
-        "--preload nashbed.controlplane.cluster.worker_process",
+        "--preload nashbed.controlplane.cluster.worker",
     ):
         assert f" {option}" in command
     assert command.rindex("--memory-limit 0") > command.index("--memory-limit 1.86GiB")

@@ -1,16 +1,16 @@
-"""What the client knows of its workers, event by event, and how it waits for the first."""
+"""What the client knows of its workers, event by event, and how they come to hear each other."""
 
 from __future__ import annotations
 
 import logging
+import time
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from distributed import Client
 from nashbed.controlplane.cluster import roster as roster_module
-from nashbed.controlplane.cluster.crew import await_seats, workers_there
-from nashbed.controlplane.cluster.roster import Roster
-from nashbed.controlplane.cluster.topics import (
+from nashbed.controlplane.cluster.request import (
     JOINED,
     LOGGED,
     OFFERS,
@@ -18,7 +18,19 @@ from nashbed.controlplane.cluster.topics import (
     STARTED,
     WANTS_KERNELS,
 )
+from nashbed.controlplane.cluster.roster import (
+    Roster,
+    await_seats,
+    idle_testbed,
+    in_touch,
+    most_handed,
+    own_testbed_of,
+    workers_there,
+)
 from nashbed.controlplane.contract.errors import HostError
+from tests.unit.controlplane.cluster.conftest import MakeBed
+
+PATIENCE_S = 30.0
 
 
 class Heard:
@@ -188,3 +200,84 @@ def test_nobody_comes() -> None:
     line = "tcp://there:8786: no worker has come within 0 s; start some with `nashbed worker tcp:"
     with pytest.raises(HostError, match=line):
         seats(FakeClient(0), [], first_worker_s=0.0)
+
+
+def test_the_scheduler_knows_of_the_client_before_any_worker_does(make_bed: MakeBed) -> None:
+    """No word of a worker is lost, however late a subscription is; no client is taken for gone."""
+    bed, heard = make_bed(1), list[Any]()
+    scheduler = bed.cluster.scheduler
+    with in_touch(bed.client, "run", heard.append) as key:
+        assert key in scheduler.tasks
+        assert bed.client.id in scheduler._broker._topics["nashbed-run"].subscribers
+        (worker,) = bed.cluster.workers.values()
+        worker.loop.add_callback(worker.log_event, "nashbed-run", {"what": "joined"})
+        deadline = time.monotonic() + PATIENCE_S
+        while not heard and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert [told["what"] for _, told in heard] == ["joined"]
+
+
+def test_it_waits_until_the_scheduler_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [None, None, "no-worker"]
+    monkeypatch.setattr(
+        roster_module, "task_states", lambda client, keys: {keys[0]: answers.pop(0)}
+    )
+    with in_touch(cast(Client, SubmittingClient()), "run", lambda event: None):
+        assert answers == []
+
+
+def test_a_scheduler_that_is_gone_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(*asked: object) -> None:
+        raise OSError("the connection is closed")
+
+    monkeypatch.setattr(roster_module, "task_states", closed)
+    with (
+        pytest.raises(HostError, match="tcp://there:8786: the cluster's scheduler is gone"),
+        in_touch(cast(Client, SubmittingClient()), "run", lambda event: None),
+    ):
+        pytest.fail("nobody hears")
+
+
+class SubmittingClient(FakeClient):
+    """A client that takes a subscription and a task."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def subscribe_topic(self, topic: str, handler: object) -> None:
+        assert topic == "nashbed-run"
+
+    def unsubscribe_topic(self, topic: str) -> None:
+        assert topic == "nashbed-run"
+
+    def submit(self, *asked: object, **options: object) -> SimpleNamespace:
+        return SimpleNamespace(release=lambda: None)
+
+
+def test_repetitions_of_a_mix_go_to_different_testbeds() -> None:
+    seats = {"b": 2, "a": 2, "c": 2}
+    assert [own_testbed_of(r, seats, {}) for r in range(4)] == ["a", "b", "c", "a"]
+
+
+def test_a_full_testbed_leaves_it_to_one_that_is_idle() -> None:
+    seats = {"a": 1, "b": 3}
+    assert own_testbed_of(0, seats, {"a": 1}) == "a"  # one waits there
+    assert own_testbed_of(0, seats, {"a": 2, "b": 2}) is None
+    assert idle_testbed(0, seats, {"a": 2, "b": 2}) == "b"
+    assert idle_testbed(0, seats, {"a": 0, "b": 1}) == "b"
+    assert idle_testbed(0, seats, {"a": 2, "b": 3}) is None
+    assert own_testbed_of(1, seats, {"a": 2, "b": 3}) == "b"
+
+
+def test_nobody_is_there_to_be_given_a_trial() -> None:
+    for seats in ({}, {"a": 0}):
+        assert own_testbed_of(0, seats, {}) is None
+        assert idle_testbed(0, seats, {}) is None
+
+
+def test_virtual_time_is_one_place() -> None:
+    assert own_testbed_of(7, {"": 8}, {"": 9}) == ""
+    assert own_testbed_of(7, {"": 8}, {"": 10}) is None
+    assert idle_testbed(7, {"": 8}, {"": 10}) is None
+    assert most_handed(8) == 10
+    assert most_handed(0) == 0

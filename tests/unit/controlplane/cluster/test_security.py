@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import dask.config
 import pytest
 from nashbed.controlplane.cluster.security import (
+    NobodyThereError,
     certificates,
     check_address,
     check_host,
     dask_security,
+    reach,
+    tls_context,
 )
 from nashbed.controlplane.contract.cluster import ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError, HostError
@@ -97,3 +107,141 @@ def test_files_that_are_no_certificates(tmp_path: Path) -> None:
         with pytest.raises(ConfigError, match=line) as caught:
             certificates(ClusterTls(**(tls.model_dump() | change)), "client")
         assert "\n" not in caught.value.message
+
+
+SHORT_S = 0.2
+README = Path(__file__).resolve().parents[4] / "configs" / "clusters" / "README.md"
+
+
+@contextmanager
+def listener(words: bytes | None, tls: ClusterTls | None = None) -> Iterator[str]:
+    """Accepts one connection and says something, or (None) nothing until the other side leaves."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            try:
+                with connection if tls is None else _encrypted(connection, tls) as talk:
+                    if words is None:
+                        talk.recv(1000)
+                    else:
+                        talk.sendall(words)
+            except OSError:
+                connection.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield f"{'tcp' if tls is None else 'tls'}://127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+
+
+def _encrypted(connection: socket.socket, tls: ClusterTls) -> ssl.SSLSocket:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=tls.ca)
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(tls.certificate, tls.key)
+    return context.wrap_socket(connection, server_side=True)
+
+
+def refusal(address: str, tls: ClusterTls | None = None, answer_s: float = 5) -> str:
+    with pytest.raises(HostError) as caught:
+        reach(address, tls, answer_s)
+    assert "\n" not in caught.value.message
+    assert caught.value.message.startswith(f"{address}: ")
+    return caught.value.message
+
+
+def test_who_speaks_first_is_taken_for_a_scheduler() -> None:
+    with listener(b"dask") as address:
+        assert reach(address, None) == "127.0.0.1"
+
+
+def test_nobody_is_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(NobodyThereError, match="nobody listens there; start a scheduler"):
+        reach(f"tcp://127.0.0.1:{port}", None)
+    with pytest.raises(NobodyThereError, match="there is no host of that name"):
+        reach("tcp://nonesuch.invalid:1", None)
+
+
+def test_somebody_else_is_there() -> None:
+    with listener(None) as address:
+        assert "says nothing; if the scheduler uses TLS, write tls://" in refusal(
+            address, answer_s=SHORT_S
+        )
+    with listener(b"") as address:
+        assert "closed the connection at once" in refusal(address)
+
+
+def test_with_certificates_of_the_same_authority(tmp_path: Path) -> None:
+    tls = make_certificates(tmp_path / "lab")
+    assert tls_context(tls).verify_mode == ssl.CERT_REQUIRED
+    with listener(b"dask", tls) as address:
+        assert reach(address, tls) == "127.0.0.1"
+
+
+def test_with_certificates_of_another_authority(tmp_path: Path) -> None:
+    """What we are shown was not signed by ours."""
+    lab, other = make_certificates(tmp_path / "lab"), make_certificates(tmp_path / "other")
+    with listener(b"dask", lab) as address:
+        assert f"its certificate is not one that {other.ca} signed" in refusal(address, other)
+
+
+def test_ours_is_not_accepted(tmp_path: Path) -> None:
+    """We trust their authority but show a certificate of another one."""
+    lab, other = make_certificates(tmp_path / "lab"), make_certificates(tmp_path / "other")
+    mixed = ClusterTls(ca=lab.ca, certificate=other.certificate, key=other.key)
+    with listener(b"dask", lab) as address:
+        assert f"did not accept our certificate {other.certificate}" in refusal(address, mixed)
+
+
+def test_theirs_has_expired(tmp_path: Path) -> None:
+    old = make_certificates(tmp_path / "old", days=-1)
+    with listener(b"dask", old) as address:
+        assert "(certificate has expired)" in refusal(address, old)
+
+
+def test_theirs_is_not_what_python_3_13_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those were that openssl's shortest commands make; older Pythons take them."""
+
+    def strict(tls: ClusterTls) -> ssl.SSLContext:
+        context = tls_context(tls)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        return context
+
+    monkeypatch.setattr("nashbed.controlplane.cluster.security.tls_context", strict)
+    bare, good = make_certificates(tmp_path / "bare", extensions=False), tmp_path / "good"
+    with listener(b"dask", bare) as address:
+        assert "lacks what Python 3.13 asks for (" in refusal(address, bare)
+    tls = make_certificates(good)
+    with listener(b"dask", tls) as address:
+        assert reach(address, tls) == "127.0.0.1"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_certificates_by_the_commands_of_the_readme(tmp_path: Path) -> None:
+    """Whatever Python verifies them: strictly, as 3.13 does."""
+    block = README.read_text().split("```\nopenssl", 1)[1].split("```", 1)[0]
+    subprocess.run(["sh", "-ec", f"openssl{block}"], cwd=tmp_path, check=True, capture_output=True)
+    verify = ["openssl", "verify", "-x509_strict", "-CAfile", "ca.pem", "me.pem"]
+    subprocess.run(verify, cwd=tmp_path, check=True, capture_output=True)
+    paths = {"ca": "ca.pem", "certificate": "me.pem", "key": "me.key"}
+    tls = ClusterTls(**{key: str(tmp_path / name) for key, name in paths.items()})
+    with listener(b"dask", tls) as address:
+        assert reach(address, tls) == "127.0.0.1"
+
+
+def test_no_tls_on_the_other_side(tmp_path: Path) -> None:
+    tls = make_certificates(tmp_path / "lab")
+    with listener(b"not a TLS record at all") as address:
+        encrypted = address.replace("tcp", "tls")
+        assert "speaks no TLS; write tcp:// if that is meant" in refusal(encrypted, tls)
+
+
+def test_a_tls_scheduler_says_nothing_without(tmp_path: Path) -> None:
+    with listener(None, make_certificates(tmp_path / "lab")) as address:
+        plain = address.replace("tls", "tcp")
+        assert "write tls://" in refusal(plain, answer_s=SHORT_S)

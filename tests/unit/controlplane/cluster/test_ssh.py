@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.cluster.connect import connected
-from nashbed.controlplane.cluster.hosts import SshHost
 from nashbed.controlplane.cluster.ssh import connect_options, scheduler_part, worker_parts
+from nashbed.controlplane.cluster.where import SshHost
 from nashbed.controlplane.contract.cluster import Cluster, ClusterTls, SshHosts, SshOptions
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.certificates import make_certificates

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from nashbed.controlplane.cli.app import command_line
-from nashbed.controlplane.cluster.hosts import ssh_hosts
 from nashbed.controlplane.cluster.jobqueue import job_options
-from nashbed.controlplane.cluster.where import CLUSTERS, is_manifest, parse_where
+from nashbed.controlplane.cluster.where import CLUSTERS, is_manifest, parse_where, ssh_hosts
 from nashbed.controlplane.config import parse_cluster, parse_testbed
 from nashbed.controlplane.contract.cluster import ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError

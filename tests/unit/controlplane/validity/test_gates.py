@@ -29,7 +29,7 @@ from nashbed.controlplane.contract.messages import (
 from nashbed.controlplane.contract.plan import PlannedTrial
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
-from nashbed.controlplane.lane.losses import difference, loss_counters
+from nashbed.controlplane.lane.programmed import difference, loss_counters
 from nashbed.controlplane.plan.attempt import Attempt, TrialFlow
 from nashbed.controlplane.validity import gates
 from nashbed.controlplane.validity.findings import marks_of

@@ -1,4 +1,4 @@
-"""A worker that is a real testbed, with a fake machine."""
+"""Where workers run trials: on a real testbed with a fake machine, and in fake guests."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.cluster.bundle import bundle_of
 from nashbed.controlplane.cluster.plugin import misplaced
-from nashbed.controlplane.cluster.request import TrialAssignment
-from nashbed.controlplane.cluster.testbed_workplace import Machine, TestbedWorkplace
-from nashbed.controlplane.contract.errors import ConfigError, HostError, NashbedError
+from nashbed.controlplane.cluster.request import RunBundle, TrialAssignment, bundle_of
+from nashbed.controlplane.cluster.workplace import Machine, TestbedWorkplace, VirtualWorkplace
+from nashbed.controlplane.contract.control import read_control
+from nashbed.controlplane.contract.errors import ConfigError, HostError, InternalError, NashbedError
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.host.session import SessionRequest
+from nashbed.controlplane.machine.paths import CONTROLS
 from nashbed.controlplane.run.manifest import with_testbed
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import check_manifest, keep_testbed
+from tests.fakes.guest_session import FakeGuestSession
 from tests.fakes.session import FakeSession
+from tests.unit.controlplane.cluster.conftest import MakeVirtualRun
 from tests.unit.controlplane.conftest import TESTBED, MakeRun
 
 OWN = TESTBED.replace("name: fake", "name: own")
@@ -63,7 +67,7 @@ def test_a_testbed_runs_trials_and_gives_its_machine_back(
     bundle, folder = bundle_of(run), tmp_path / "work"
     workplace = TestbedWorkplace(bundle, folder, file, machine.parts)
     try:
-        assert workplace.seats == 2  # 250 Mbit/s carry two of 100 Mbit/s
+        assert workplace.seats(8) == 2  # 250 Mbit/s carry two of 100 Mbit/s
         request = TrialAssignment(run=bundle.run, trial=run.plan.trials[0], attempt=0)
         sealed = workplace.run(request)
         assert sealed.record.valid, sealed.record.invalid_reasons
@@ -116,3 +120,78 @@ def test_real_and_virtual_time_do_not_meet(testbed: Testbed) -> None:
     assert misplaced(testbed, Path("own.yaml")) == misplaced(virtual, None) == ""
     assert "nashbed worker ADDRESS --testbed FILE" in misplaced(testbed, None)
     assert "the run is in virtual time" in misplaced(virtual, Path("own.yaml"))
+
+
+class Place:
+    """A workplace with fakes, and the sessions that it asked for."""
+
+    def __init__(self, bundle: RunBundle, folder: Path) -> None:
+        self.requests: list[SessionRequest] = []
+        self.sessions: list[FakeGuestSession] = []
+        self.place = VirtualWorkplace(bundle, folder, self._session, lambda _: Path("x"))
+
+    def _session(self, request: SessionRequest) -> FakeGuestSession:
+        self.requests.append(request)
+        self.sessions.append(FakeGuestSession(request.core))
+        return self.sessions[-1]
+
+
+@pytest.mark.slow
+def test_the_workers_session_has_the_control(
+    make_virtual_run: MakeVirtualRun, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nashbed.controlplane.cluster.workplace.claim_core", lambda: 1)
+    run = make_virtual_run("bbr]", "./mycc.c]")
+    bundle = bundle_of(run)
+    worker = Place(RunBundle.model_validate_json(bundle.model_dump_json()), tmp_path / "work")
+    try:
+        request = TrialAssignment(run=bundle.run, trial=run.plan.trials[0], attempt=0)
+        sealed = worker.place.run(request)
+        assert sealed.record.valid, sealed.record.invalid_reasons
+        (asked,) = worker.requests
+        assert [c.digest for c in asked.controls] == [read_control(own, CONTROLS).digest]
+        assert (asked.lanes, asked.core, asked.window_bytes) == (1, 1, bundle.window_bytes)
+    finally:
+        worker.place.close()
+
+
+@pytest.mark.slow
+def test_each_thread_has_a_session_and_none_comes_after_the_end(
+    make_virtual_run: MakeVirtualRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nashbed.controlplane.cluster.workplace.claim_core", lambda: None)
+    run = make_virtual_run()
+    bundle = bundle_of(run)
+    worker = Place(bundle, tmp_path / "work")
+    requests = [TrialAssignment(run=bundle.run, trial=t, attempt=0) for t in run.plan.trials]
+    try:
+        for request in requests[:2]:
+            worker.place.run(request)
+        assert len(worker.sessions) == 1
+        other = threading.Thread(target=worker.place.run, args=(requests[2],))
+        other.start()
+        other.join()
+        assert len(worker.sessions) == 2
+    finally:
+        worker.place.close()
+    assert [session.calls[-1] for session in worker.sessions] == ["close", "close"]
+    assert not (tmp_path / "work").exists()
+    with pytest.raises(InternalError, match="the run has left this worker"):
+        worker.place.run(requests[0])
+
+
+def test_a_session_that_is_being_opened_at_the_end_is_closed(
+    make_virtual_run: MakeVirtualRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_virtual_run()
+    bundle = bundle_of(run)
+    worker = Place(bundle, tmp_path / "work")
+
+    def close_meanwhile() -> None:
+        worker.place.close()
+
+    monkeypatch.setattr("nashbed.controlplane.cluster.workplace.claim_core", close_meanwhile)
+    with pytest.raises(InternalError, match="the run has left this worker"):
+        worker.place.run(TrialAssignment(run=bundle.run, trial=run.plan.trials[0], attempt=0))
+    (session,) = worker.sessions
+    assert session.calls[-1] == "close"

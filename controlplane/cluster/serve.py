@@ -1,27 +1,92 @@
-"""`nashbed worker`: this machine's workers of a scheduler that runs elsewhere, until stopped."""
+"""`nashbed scheduler` and `nashbed worker`: parts of a cluster on this machine, until stopped."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import distributed
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
-from .nannies import AGAIN_S, Nannies
-from .quiet import quiet
-from .reach import NobodyThereError, reach
-from .security import dask_security
-from .signals import stop_requested
-from .spec import first_words
-from .worker_process import PRELOAD
+from .security import NobodyThereError, check_host, dask_security, reach
+from .starting import CLOSE_S, PRELOAD, configured_dask, first_words
 
+DEFAULT_PORT = 8786
 Say = Callable[[str], None]
+AGAIN_S = 2.0
+"""How long to wait before a scheduler that is not there is looked for again."""
+
+
+def serve_scheduler(
+    host: str,
+    port: int,
+    dashboard: str,
+    tls: ClusterTls | None,
+    private_network: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Run a scheduler until Ctrl-C or SIGTERM.
+
+    Args:
+        host: Name or address that it listens on; with TLS also 0.0.0.0, every network.
+        port: Its port; 0: any free one.
+        dashboard: ADDRESS:PORT of the dashboard, which is not encrypted.
+        tls: Its certificates; without, it listens on this machine or a private network only.
+        private_network: Whether private addresses are allowed without TLS.
+        say: Called with a line for the user.
+
+    Raises:
+        ConfigError: The host may not be listened on without TLS.
+        HostError: The port is taken, or the address is not of this machine.
+    """
+    address = check_host(host, private_network)[0] if tls is None else host
+    with configured_dask():
+        asyncio.run(_run_scheduler(_options(address, port, dashboard, tls), say))
+
+
+def _options(address: str, port: int, dashboard: str, tls: ClusterTls | None) -> dict[str, Any]:
+    return {
+        "host": address,
+        "port": port,
+        "protocol": "tcp://" if tls is None else "tls://",
+        "security": dask_security(tls),
+        "dashboard_address": dashboard,
+    }
+
+
+async def _run_scheduler(options: dict[str, Any], say: Callable[[str], None]) -> None:
+    stop = stop_requested()
+    make: Any = distributed.Scheduler  # Dask has no types
+    scheduler = make(**options)
+    try:
+        await scheduler
+    except Exception as error:
+        raise HostError(_not_started(options, error)) from error
+    try:
+        say(f"scheduler at {scheduler.address} (Ctrl-C stops)")
+        finished = asyncio.create_task(scheduler.finished())
+        asked = asyncio.create_task(stop.wait())
+        await asyncio.wait({finished, asked}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await scheduler.close(reason="nashbed-scheduler-stops")
+
+
+def _not_started(options: dict[str, Any], error: BaseException) -> str:
+    place = f"{options['protocol']}{options['host']}:{options['port']}"
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, OSError):
+        cause = cause.__cause__
+    reason = (cause.strerror or str(cause)) if isinstance(cause, OSError) else str(error)
+    return f"{place}: cannot listen there: {reason}; give another --host or --port"
 
 
 @dataclass(frozen=True)
@@ -58,13 +123,13 @@ def serve_workers(workers: Workers, say: Say) -> None:
         HostError: The scheduler does not accept us.
     """
     try:
-        with quiet():
-            asyncio.run(_serve(workers, say))
+        with configured_dask():
+            asyncio.run(_run_workers(workers, say))
     finally:  # of worker processes that were killed
         remove_dead_sessions(guests_folder())
 
 
-async def _serve(workers: Workers, say: Say) -> None:
+async def _run_workers(workers: Workers, say: Say) -> None:
     stop = stop_requested()
     told, have_served = "", False
 
@@ -137,8 +202,6 @@ async def _check_name(workers: Workers) -> None:
     """Refuse a name that the scheduler knows; Dask's own refusal does not say why."""
     if workers.name is None:
         return
-    import distributed  # noqa: PLC0415 - Dask takes long to import
-
     ask: Any = distributed.rpc  # Dask has no types
     security = dask_security(workers.tls)
     shown = {} if security is None else security.get_connection_args("worker")
@@ -154,8 +217,6 @@ async def _check_name(workers: Workers) -> None:
 
 def _nanny(workers: Workers, here: str, folder: str, name: str | None) -> Any:
     """Dask's keeper of a worker process: it starts it again when it is killed."""
-    import distributed  # noqa: PLC0415 - Dask takes long to import
-
     make: Any = distributed.Nanny  # Dask has no types
     return make(
         workers.address,
@@ -194,3 +255,63 @@ def _ready(workers: Workers) -> str:
         lanes = f"{workers.threads} lane{'s' if workers.threads > 1 else ''}"
         count = f"testbed {workers.testbed} with {lanes}"
     return f"{count} at {workers.address} (Ctrl-C stops)"
+
+
+class Nannies:
+    """Dask's nannies, each of which starts its worker process again when it is killed.
+
+    A worker ends with its connection to the scheduler, and Dask's nanny with it: a machine would be
+    lost to the cluster by a cut of the network. When it was cut for about as long as TCP is
+    patient, that may be one worker of several: it is started anew, and the others go on.
+
+    Args:
+        nannies: They have not started yet.
+        make: Makes one of a worker's name.
+        stop: Set when they are about to be closed.
+    """
+
+    def __init__(
+        self, nannies: list[Any], make: Callable[[str | None], Any], stop: asyncio.Event
+    ) -> None:
+        self._nannies = nannies
+        self._make = make
+        self._stop = stop
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Start them; returns when all have ended.
+
+        Args:
+            ready: Called when all have started.
+        """
+        await asyncio.gather(*self._nannies)
+        ready()
+        await asyncio.gather(*map(self._keep, range(len(self._nannies))))
+
+    async def _keep(self, place: int) -> None:
+        name = self._nannies[place].name
+        await self._nannies[place].finished()
+        while self._others_go_on:
+            self._nannies[place] = self._make(name)
+            with suppress(Exception):  # the scheduler may be gone, or know the old one still
+                await self._nannies[place]
+                await self._nannies[place].finished()
+            await asyncio.sleep(AGAIN_S)
+
+    @property
+    def _others_go_on(self) -> bool:
+        running = any(nanny.status.name == "running" for nanny in self._nannies)
+        return running and not self._stop.is_set()
+
+    async def close(self) -> None:
+        """End them, also those that have not started; one that fails to does not keep others."""
+        closing = (n.close(timeout=CLOSE_S, reason="nashbed-worker-stops") for n in self._nannies)
+        await asyncio.gather(*closing, return_exceptions=True)
+
+
+def stop_requested() -> asyncio.Event:
+    """An event that is set when the user or the system asks this process to stop."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stop.set)
+    return stop

@@ -16,11 +16,10 @@ import pytest
 from distributed import KilledWorker
 from nashbed.controlplane.cluster import parcel as parcel_module
 from nashbed.controlplane.cluster import plugin as plugin_module
-from nashbed.controlplane.cluster import tasks
+from nashbed.controlplane.cluster import worker as worker_module
 from nashbed.controlplane.cluster.parcel import Parcel, pack
 from nashbed.controlplane.cluster.request import TrialAssignment, TrialOutcome
-from nashbed.controlplane.cluster.trial_here import Sealed
-from nashbed.controlplane.cluster.workplace import Workplace
+from nashbed.controlplane.cluster.workplace import Sealed, VirtualWorkplace
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.trial import TrialRecord
@@ -28,21 +27,19 @@ from nashbed.controlplane.machine.host.layout import Side
 from nashbed.controlplane.machine.process.command import CommandTimeoutError
 from nashbed.controlplane.machine.process.managed import Process
 from nashbed.controlplane.run.active_run import ActiveRun, resumed_run
+from nashbed.controlplane.run.progress import Snapshot, TrialStep
 from nashbed.controlplane.run.runner import execute
-from nashbed.controlplane.run.snapshot import Snapshot
-from nashbed.controlplane.run.steps import TrialStep
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.store.errors import DiskFullError
 from nashbed.controlplane.study.adaptive import make_chooser
 from tests.fakes.guest_session import FakeGuestSession
-from tests.unit.controlplane.cluster.conftest import RELEASE, Bed, MakeVirtualRun
+from tests.unit.controlplane.cluster.conftest import RELEASE, MakeBed, MakeVirtualRun
 
 pytestmark = pytest.mark.slow
 
 ONE = ("[0, 1, 3]", "[1]")
 """Makes SCENARIO one of a single trial."""
 TRIAL = "b2bdp-k01-r0-a{}"
-MakeBed = Callable[..., Bed]
 
 
 def status(run: ActiveRun) -> str:
@@ -83,6 +80,21 @@ def test_workers_forget_a_run_that_has_ended(
     bed.run(make_virtual_run(*ONE))
     (worker,) = bed.cluster.workers.values()
     assert [name for name in worker.plugins if name.startswith("nashbed-")] == []
+
+
+def test_a_trial_that_no_worker_could_run_is_handed_out_again(
+    make_bed: MakeBed, make_virtual_run: MakeVirtualRun
+) -> None:
+    """All workers go while it runs; one that comes later is compared only after Dask has looked."""
+    bed, scaled = make_bed(1), [0, 1]
+
+    def go_and_come(snapshot: Snapshot) -> None:
+        if (snapshot.running and scaled == [0, 1]) or (scaled == [1] and not bed.cluster.workers):
+            bed.cluster.scale(scaled.pop(0))
+
+    records = bed.run(make_virtual_run(*ONE), go_and_come)
+    assert scaled == []
+    assert [(r.id, r.valid) for r in records] == [(TRIAL.format(0), True)]
 
 
 def test_an_invalid_trial_is_repeated_with_the_next_attempt(
@@ -143,7 +155,7 @@ def test_the_others_run_everything_when_one_is_refused(
     assert len(bed.workplaces) == 1
 
 
-class FullWorkplace(Workplace):
+class FullWorkplace(VirtualWorkplace):
     """On a full disk."""
 
     def run(self, request: TrialAssignment) -> Sealed:
@@ -154,10 +166,10 @@ def test_a_worker_with_a_full_disk_is_dismissed_and_its_trial_runs_elsewhere(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun
 ) -> None:
     bed = make_bed(2)
-    kinds: list[type[Workplace]] = [FullWorkplace]
+    kinds: list[type[VirtualWorkplace]] = [FullWorkplace]
 
-    def make_workplace(*asked: Any) -> Workplace:
-        kind = kinds.pop() if kinds else Workplace
+    def make_workplace(*asked: Any) -> VirtualWorkplace:
+        kind = kinds.pop() if kinds else VirtualWorkplace
         return kind(*asked)
 
     bed.make_workplace = make_workplace
@@ -235,7 +247,7 @@ def test_a_wrong_parcel_is_never_sealed(
     line: str,
 ) -> None:
     bed, run = make_bed(1), make_virtual_run(*ONE)
-    monkeypatch.setattr(tasks, "pack", wrong)
+    monkeypatch.setattr(worker_module, "pack", wrong)
     with pytest.raises(HostError, match=line):
         bed.run(run)
     assert list(run.directory.trials.iterdir()) == []
@@ -252,7 +264,7 @@ def test_after_a_damaged_parcel_the_attempt_is_made_again(
         packer = packers.pop() if packers else pack
         return packer(*asked)
 
-    monkeypatch.setattr(tasks, "pack", pack_first_damaged)
+    monkeypatch.setattr(worker_module, "pack", pack_first_damaged)
     records = make_bed(1).run(make_virtual_run(*ONE))
     assert [(r.id, r.valid) for r in records] == [(TRIAL.format(0), True)]
 
@@ -266,7 +278,7 @@ def dying_trial(text: str) -> TrialOutcome:
     if DEATHS[0]:
         DEATHS[0] -= 1
         raise KilledWorker("a trial", SimpleNamespace(address="tcp://10.0.0.1:1"), 3)
-    return tasks.run_trial(text)
+    return worker_module.run_trial(text)
 
 
 @pytest.mark.parametrize(("deaths", "ends"), [(2, False), (3, True)])
@@ -288,7 +300,7 @@ def test_a_trial_that_kills_its_workers_is_an_attempt_that_failed(
 def test_what_a_worker_says_of_a_dead_target_ends_the_run(
     make_bed: MakeBed, make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Broken(Workplace):
+    class Broken(VirtualWorkplace):
         def run(self, request: TrialAssignment) -> Sealed:
             raise TargetError("the data plane is broken")
 
@@ -307,7 +319,7 @@ def test_a_temporary_failure_of_a_worker_is_tried_again(
     ]
     reasons = [error.message for error in errors]
 
-    class Slow(Workplace):
+    class Slow(VirtualWorkplace):
         def run(self, request: TrialAssignment) -> Sealed:
             if errors:
                 raise errors.pop(0)

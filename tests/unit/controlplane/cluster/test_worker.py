@@ -1,4 +1,4 @@
-"""What a worker logs goes to the clients of its runs; without one, to standard error."""
+"""What workers are called to do, when the run has left them meanwhile."""
 
 from __future__ import annotations
 
@@ -7,11 +7,50 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from nashbed.controlplane.cluster import worker_log
-from nashbed.controlplane.cluster.bundle import bundle_of
+from nashbed.controlplane.cluster import worker as worker_module
 from nashbed.controlplane.cluster.plugin import RunOnWorker
-from nashbed.controlplane.cluster.worker_log import ToldLog
+from nashbed.controlplane.cluster.request import Failure, TrialAssignment, bundle_of
+from nashbed.controlplane.cluster.worker import ToldLog
+from nashbed.controlplane.cluster.workplace import Workplace
+from nashbed.controlplane.store.errors import DiskFullError
 from tests.unit.controlplane.cluster.conftest import MakeVirtualRun
+
+
+class Leaving(Workplace):
+    """The run leaves while a trial is under way, as after Ctrl-C."""
+
+    error: Exception
+
+    def __init__(self, plugin: RunOnWorker) -> None:
+        self._plugin = plugin
+
+    def run(self, request: TrialAssignment) -> None:  # type: ignore[override]
+        self._plugin._workplace = None
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [FileNotFoundError("its folder"), DiskFullError("/x: the disk is full")]
+)
+def test_nobody_is_told_of_a_trial_whose_run_has_left(
+    make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    log = logging.Logger("of a test")
+    log.addFilter(lambda record: pytest.fail(record.getMessage()))
+    run = make_virtual_run()
+    plugin = RunOnWorker(bundle_of(run).model_dump_json(), "client")
+    place = Leaving(plugin)
+    place.error = error
+    plugin._workplace = place
+    worker = SimpleNamespace(
+        plugins={plugin.name: plugin}, address="tcp://a:1", name="1", log_event=lambda *told: None
+    )
+    monkeypatch.setattr(worker_module, "LOG", log)
+    monkeypatch.setattr(worker_module, "get_worker", lambda: worker)
+    asked = TrialAssignment(run=plugin.run, trial=run.plan.trials[0], attempt=0)
+    outcome = worker_module.run_trial(asked.model_dump_json())
+    assert str(error) in Failure.model_validate_json(outcome.failure).message
+
 
 Told = list[tuple[str, dict[str, Any]]]
 
@@ -46,7 +85,7 @@ def test_a_run_is_told(make_virtual_run: MakeVirtualRun) -> None:
 def test_without_a_run_warnings_go_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     stream = SimpleNamespace(handle=lambda record: said.append(record.getMessage()))
-    monkeypatch.setattr(worker_log, "_STANDARD_ERROR", stream)
+    monkeypatch.setattr(worker_module, "_STANDARD_ERROR", stream)
     log = logger({}, lambda *event: pytest.fail("there is no run"))
     log.info("not this")
     log.warning("removed what a dead run left")

@@ -7,7 +7,7 @@ from pathlib import Path
 from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.messages import SinkProgress
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.lane.settling import Settling
+from nashbed.controlplane.lane.generators import Settling
 from nashbed.controlplane.plan.attempt import make_attempt, progress_ns
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 

@@ -1,4 +1,4 @@
-"""Lanes: packed by rate, repeated when invalid, stopped as one."""
+"""One dispatcher: jobs on lanes, packed by rate, repeated when invalid, stopped as one."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from nashbed.controlplane.plan.estimates import (
     guest_takes_bytes,
     held_packets,
 )
-from nashbed.controlplane.run import scheduler as scheduler_module
-from nashbed.controlplane.run.guest_memory import GuestMemory
-from nashbed.controlplane.run.job_book import HOPELESS_ATTEMPTS
-from nashbed.controlplane.run.scheduler import LaneScheduler
-from nashbed.controlplane.run.snapshot import Snapshot
-from nashbed.controlplane.run.steps import ORDER, Steps, TrialStep
-from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork
+from nashbed.controlplane.run import lanes as lanes_module
+from nashbed.controlplane.run.dispatcher import HOPELESS_ATTEMPTS, JobBook, dispatch
+from nashbed.controlplane.run.lanes import GuestMemory, SharedLanes
+from nashbed.controlplane.run.progress import ORDER, OnProgress, OnStep, Snapshot, Steps, TrialStep
+from nashbed.controlplane.run.this_machine import LaneWorkers
+from nashbed.controlplane.run.work import ChosenWork, Job, PlannedWork, Work
 from nashbed.controlplane.store.errors import DiskFullError
 
 MBIT = 10**6
+Execute = Callable[[Job, int, OnStep], SimpleNamespace]
 
 
 def job(name: str, mbit: int = 100) -> Job:
@@ -66,26 +66,59 @@ def planned(jobs: list[Job], attempts: int = 3) -> PlannedWork:
 
 
 def record(valid: bool, *failed: str) -> SimpleNamespace:
-    """What the scheduler reads of a sealed trial."""
+    """What is read of a sealed trial."""
     gates = tuple(SimpleNamespace(name=name, passed=False) for name in failed)
-    return SimpleNamespace(valid=valid, gates=gates)
+    return SimpleNamespace(id="a trial", valid=valid, gates=gates)
 
 
-def scheduler_of(
+class OnLanes:
+    """Jobs on fake lanes.
+
+    Args:
+        work: Where the jobs come from.
+        lanes: How many there are.
+        room: What they share.
+        execute: Runs a job.
+        keep: Called with failures.
+        memory: What guests may take.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        lanes: int,
+        room: Resources,
+        execute: Execute,
+        keep: Callable[[FailedAttempt], object] = lambda failure: None,
+        memory: GuestMemory | None = None,
+    ) -> None:
+        self.stop = threading.Event()
+        self._execute = execute
+        self._book = JobBook(work.start(), work, keep)
+        self._workers = LaneWorkers(self._book, SharedLanes(lanes, room, memory), self._run)
+
+    def _run(self, job: Job, lane: int, stop: threading.Event, tell: OnStep) -> SimpleNamespace:
+        self.stop = stop
+        return self._execute(job, lane, tell)
+
+    def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
+        dispatch(self._book, self._workers, on_progress, every_s)
+
+
+def on_lanes(
     jobs: list[Job],
     lanes: int,
     mbit: int,
-    execute,
+    execute: Execute,
     packets: int = 10**6,
     failures: list[FailedAttempt] | None = None,
     memory: GuestMemory | None = None,
-) -> LaneScheduler:
-    work, keep = planned(jobs), [] if failures is None else failures
-    room = Resources(mbit * MBIT, packets)
-    return LaneScheduler(work.start(), work, lanes, room, execute, keep.append, memory)
+) -> OnLanes:
+    keep = [].append if failures is None else failures.append
+    return OnLanes(planned(jobs), lanes, Resources(mbit * MBIT, packets), execute, keep, memory)
 
 
-class Lanes:
+class FakeTrials:
     """Executes jobs for a moment and watches what runs at the same time."""
 
     def __init__(self, answer: Callable[[Job], bool] = lambda job: True) -> None:
@@ -109,15 +142,15 @@ class Lanes:
         return record(self.answer(job))
 
 
-def run(jobs: list[Job], lanes: Lanes, count: int = 4, mbit: int = 250) -> list[Snapshot]:
+def run(jobs: list[Job], lanes: FakeTrials, count: int = 4, mbit: int = 250) -> list[Snapshot]:
     shown: list[Snapshot] = []
-    scheduler = scheduler_of(jobs, count, mbit, lanes)
+    scheduler = on_lanes(jobs, count, mbit, lanes)
     scheduler.run(shown.append, every_s=0.005)
     return shown
 
 
 def test_everything_runs_once_within_the_capacity() -> None:
-    lanes = Lanes()
+    lanes = FakeTrials()
     shown = run([job(f"j{i}", 100) for i in range(9)], lanes)
     assert sorted(lanes.done) == [(f"j{i}", 0) for i in range(9)]
     assert lanes.most_mbit == 200
@@ -125,44 +158,42 @@ def test_everything_runs_once_within_the_capacity() -> None:
 
 
 def test_lanes_are_the_other_limit() -> None:
-    lanes = Lanes()
+    lanes = FakeTrials()
     run([job(f"j{i}", 1) for i in range(12)], lanes, count=3)
     assert lanes.most == 3
 
 
 def test_lanes_that_share_nothing_are_the_only_limit() -> None:
     """Whatever their rates; and a late trial is no reason to run fewer."""
-    lanes, work = Lanes(), planned([job(f"j{i}", 10**6) for i in range(9)])
+    lanes, work = FakeTrials(), planned([job(f"j{i}", 10**6) for i in range(9)])
     late: list[Snapshot] = []
 
     def execute(job: Job, lane: int, tell: Callable[[TrialStep], None]) -> SimpleNamespace:
         lanes(job, lane, tell)
         return record(False, "round_trips") if job.attempt == 0 else record(True)
 
-    LaneScheduler(work.start(), work, 3, UNLIMITED_RESOURCES, execute, [].append).run(
-        late.append, every_s=0.005
-    )
+    OnLanes(work, 3, UNLIMITED_RESOURCES, execute).run(late.append, every_s=0.005)
     assert lanes.most == 3
     assert len(lanes.done) == 18
     assert not any(snapshot.reduced for snapshot in late)
 
 
 def test_packet_memory_is_a_limit_too() -> None:
-    lanes, jobs = Lanes(), [job(f"j{i}", 1) for i in range(9)]
+    lanes, jobs = FakeTrials(), [job(f"j{i}", 1) for i in range(9)]
     room = 3 * held_packets(jobs[0].trial.setting)
-    scheduler_of(jobs, 8, 250, lanes, packets=room).run(lambda snapshot: None, every_s=0.005)
+    on_lanes(jobs, 8, 250, lanes, packets=room).run(lambda snapshot: None, every_s=0.005)
     assert lanes.most == 3
     assert len(lanes.done) == 9
 
 
 def test_a_small_trial_fills_the_gap_beside_a_large_one() -> None:
-    lanes = Lanes()
+    lanes = FakeTrials()
     run([job("a", 200), job("b", 200), job("c", 50), job("d", 50)], lanes)
     assert lanes.most_mbit == 250
 
 
 def test_an_invalid_trial_is_repeated_up_to_the_limit() -> None:
-    lanes = Lanes(lambda job: job.trial.key != "bad")
+    lanes = FakeTrials(lambda job: job.trial.key != "bad")
     shown = run([job("good"), job("bad")], lanes)
     assert sorted(lanes.done) == [("bad", 0), ("bad", 1), ("bad", 2), ("good", 0)]
     assert (shown[-1].finished, shown[-1].invalid) == (2, 3)
@@ -177,7 +208,7 @@ def test_late_trials_slow_the_run_down_once_and_it_recovers() -> None:
         time.sleep(0.02)
         return record(False, "round_trips") if next(late, False) else record(True)
 
-    scheduler = scheduler_of([job(f"j{i}", 125) for i in range(8)], 2, 250, execute)
+    scheduler = on_lanes([job(f"j{i}", 125) for i in range(8)], 2, 250, execute)
     scheduler.run(shown.append, every_s=0.002)
     assert min(snapshot.allowed_bps for snapshot in shown) == 200 * MBIT
     assert (shown[-1].finished, shown[-1].invalid, shown[-1].reduced) == (8, 2, False)
@@ -203,11 +234,9 @@ def test_chosen_work_goes_on_until_the_chooser_is_done() -> None:
         scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
         flows_per_trial=1, trial_ns=1, lanes=2, estimated_seconds=1, estimated_disk_bytes=1,
     )  # fmt: skip
-    work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(lambda job: job.trial.key != "b")
+    work, lanes = ChosenWork(chooser, plan, [], 2), FakeTrials(lambda job: job.trial.key != "b")
     shown: list[Snapshot] = []
-    LaneScheduler(work.start(), work, 2, Resources(10**9, 10**6), lanes, [].append).run(
-        shown.append, every_s=0.005
-    )
+    OnLanes(work, 2, Resources(10**9, 10**6), lanes).run(shown.append, every_s=0.005)
     assert lanes.done == [("a", 0), ("b", 0), ("b", 1), ("c", 0)]
     assert chooser.told == [("a", "a-a0"), ("b", None), ("c", "c-a0")]
     assert (shown[-1].finished, shown[-1].total, shown[-1].invalid) == (3, 3, 2)
@@ -234,10 +263,10 @@ def raising(error: BaseException) -> Callable[[Job], bool]:
     ],
 )
 def test_what_would_fail_again_ends_a_run(error: Exception) -> None:
-    lanes, failures = Lanes(raising(error)), list[FailedAttempt]()
+    lanes, failures = FakeTrials(raising(error)), list[FailedAttempt]()
     jobs = [job(f"j{i}") for i in range(9)]
     with pytest.raises(type(error)) as caught:
-        scheduler_of(jobs, 1, 250, lanes, failures=failures).run(lambda _: None)
+        on_lanes(jobs, 1, 250, lanes, failures=failures).run(lambda _: None)
     assert caught.value is error
     assert (len(lanes.done), failures) == (1, [])
 
@@ -260,8 +289,8 @@ def test_a_bad_moment_is_one_attempt_which_is_made_again(error: Exception) -> No
             raise left.pop()
         return True
 
-    lanes, failures, shown = Lanes(answer), list[FailedAttempt](), list[Snapshot]()
-    scheduler_of([job("a"), job("b"), job("c")], 1, 250, lanes, failures=failures).run(shown.append)
+    lanes, failures, shown = FakeTrials(answer), list[FailedAttempt](), list[Snapshot]()
+    on_lanes([job("a"), job("b"), job("c")], 1, 250, lanes, failures=failures).run(shown.append)
     assert lanes.done == [("a", 0), ("b", 0), ("c", 0), ("b", 0)]
     (failure,) = failures
     assert (failure.trial, failure.where, failure.repeated) == ("b-a0", "lane 0", True)
@@ -275,9 +304,9 @@ def test_a_trial_that_never_succeeds_is_given_up_and_the_others_run() -> None:
             raise HostError("it needs more memory than there is")
         return True
 
-    lanes, failures, shown = Lanes(answer), list[FailedAttempt](), list[Snapshot]()
+    lanes, failures, shown = FakeTrials(answer), list[FailedAttempt](), list[Snapshot]()
     jobs = [job(name) for name in "abcd"]
-    scheduler_of(jobs, 1, 250, lanes, failures=failures).run(shown.append)
+    on_lanes(jobs, 1, 250, lanes, failures=failures).run(shown.append)
     assert [name for name, _ in lanes.done] == ["a", "b", "c", "d", "b", "b"]
     assert [failure.repeated for failure in failures] == [True, True, False]
     assert (shown[-1].finished, shown[-1].total) == (4, 4)
@@ -292,8 +321,8 @@ def test_attempts_that_failed_and_those_that_were_invalid_count_together() -> No
             raise found
         return found
 
-    lanes, failures = Lanes(answer), list[FailedAttempt]()
-    scheduler_of([job("a")], 1, 250, lanes, failures=failures).run(lambda _: None)
+    lanes, failures = FakeTrials(answer), list[FailedAttempt]()
+    on_lanes([job("a")], 1, 250, lanes, failures=failures).run(lambda _: None)
     assert lanes.done == [("a", 0), ("a", 0), ("a", 1)]
     assert [failure.trial for failure in failures] == ["a-a0", "a-a1"]
 
@@ -301,7 +330,7 @@ def test_attempts_that_failed_and_those_that_were_invalid_count_together() -> No
 @pytest.mark.parametrize("number", [1, 2, 3, 1000])
 def test_a_machine_on_which_every_trial_fails_ends_the_run_soon(number: int) -> None:
     error = TargetError("guest did not report 'ready' within 60 s", repeatable=True)
-    lanes = Lanes(raising(error))
+    lanes = FakeTrials(raising(error))
     with pytest.raises(HostError, match=r"attempts in a row failed, .*: guest did not") as caught:
         run([job(f"j{i}") for i in range(number)], lanes, count=1)
     assert caught.value.exit_code == EXIT_TARGET
@@ -318,8 +347,8 @@ def test_trials_that_fail_now_and_then_end_no_run() -> None:
 
     shown: list[Snapshot] = []
     work = planned([job(str(i)) for i in range(2 * HOPELESS_ATTEMPTS)], attempts=1)
-    room, lanes = Resources(10**9, 10**6), Lanes(answer)
-    LaneScheduler(work.start(), work, 1, room, lanes, [].append).run(shown.append)
+    room, lanes = Resources(10**9, 10**6), FakeTrials(answer)
+    OnLanes(work, 1, room, lanes).run(shown.append)
     assert (shown[-1].finished, len(shown[-1].failures)) == (18, 16)
 
 
@@ -328,9 +357,9 @@ def test_a_failure_that_cannot_be_kept_ends_the_run() -> None:
         raise DiskFullError("full")
 
     work = planned([job("a"), job("b")])
-    lanes, room = Lanes(raising(HostError("killed"))), Resources(10**9, 10**6)
+    lanes, room = FakeTrials(raising(HostError("killed"))), Resources(10**9, 10**6)
     with pytest.raises(DiskFullError):
-        LaneScheduler(work.start(), work, 1, room, lanes, keep).run(lambda _: None)
+        OnLanes(work, 1, room, lanes, keep).run(lambda _: None)
     assert len(lanes.done) == 1
 
 
@@ -340,7 +369,7 @@ TAKES = guest_takes_bytes(job("any").trial.setting)
 class Memory:
     """Memory of a machine with guests on some lanes that have all of theirs at once."""
 
-    def __init__(self, lanes: Lanes, guests: float, total: int = 10**12) -> None:
+    def __init__(self, lanes: FakeTrials, guests: float, total: int = 10**12) -> None:
         self.lanes = lanes
         self.free_bytes = int(guests * TAKES)
         self.total_bytes = total
@@ -355,10 +384,10 @@ class Memory:
 
 
 def test_lanes_start_as_many_guests_as_memory_is_for() -> None:
-    lanes, shown = Lanes(), list[Snapshot]()
+    lanes, shown = FakeTrials(), list[Snapshot]()
     memory = Memory(lanes, 2.5)
     jobs = [job(f"j{i}") for i in range(9)]
-    scheduler_of(jobs, 4, 10**4, lanes, memory=memory.port).run(shown.append, every_s=0.002)
+    on_lanes(jobs, 4, 10**4, lanes, memory=memory.port).run(shown.append, every_s=0.002)
     assert lanes.most == 2
     assert len(lanes.done) == 9
     said = {snapshot.held_up for snapshot in shown} - {""}
@@ -368,16 +397,16 @@ def test_lanes_start_as_many_guests_as_memory_is_for() -> None:
 
 
 def test_a_guest_that_has_not_yet_grown_has_its_memory_reserved() -> None:
-    lanes = Lanes()
+    lanes = FakeTrials()
     port = GuestMemory(lambda lane: 0, lambda: MemoryRoom(int(1.5 * TAKES), 10**12, "a test"))
-    scheduler_of([job(f"j{i}") for i in range(4)], 4, 10**4, lanes, memory=port).run(lambda _: None)
+    on_lanes([job(f"j{i}") for i in range(4)], 4, 10**4, lanes, memory=port).run(lambda _: None)
     assert lanes.most == 1
 
 
 def test_a_single_trial_starts_however_little_memory_there_is() -> None:
-    lanes = Lanes()
+    lanes = FakeTrials()
     memory = Memory(lanes, 0.1)
-    scheduler_of([job("a"), job("b")], 4, 10**4, lanes, memory=memory.port).run(lambda _: None)
+    on_lanes([job("a"), job("b")], 4, 10**4, lanes, memory=memory.port).run(lambda _: None)
     assert (lanes.most, len(lanes.done)) == (1, 2)
 
 
@@ -387,7 +416,7 @@ class Starved:
     def __init__(self, looks: int, total: int = 10**12) -> None:
         self.looks = looks
         self.asked = 0
-        self.lanes = Lanes(self.answer)
+        self.lanes = FakeTrials(self.answer)
         self.total_bytes = total
         self.port = GuestMemory(lambda lane: 0, self.room)
 
@@ -404,7 +433,7 @@ class Starved:
 
 def test_a_trial_that_failed_waits_until_memory_is_there() -> None:
     starved, shown = Starved(looks=3), list[Snapshot]()
-    scheduler_of([job("a")], 1, 10**4, starved.lanes, memory=starved.port).run(shown.append)
+    on_lanes([job("a")], 1, 10**4, starved.lanes, memory=starved.port).run(shown.append)
     assert starved.asked == 4
     assert starved.lanes.done == [("a", 0), ("a", 0)]
     assert any("0 MiB of memory left" in snapshot.held_up for snapshot in shown)
@@ -414,11 +443,11 @@ def test_it_waits_neither_for_ever_nor_for_more_than_there_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small = Starved(looks=10**9, total=TAKES - 1)
-    scheduler_of([job("a")], 1, 10**4, small.lanes, memory=small.port).run(lambda _: None)
+    on_lanes([job("a")], 1, 10**4, small.lanes, memory=small.port).run(lambda _: None)
     assert len(small.lanes.done) == 2
-    monkeypatch.setattr(scheduler_module, "MEMORY_PAUSE_S", 0.2)
+    monkeypatch.setattr(lanes_module, "MEMORY_PAUSE_S", 0.2)
     starved = Starved(looks=10**9)
-    scheduler_of([job("a")], 1, 10**4, starved.lanes, memory=starved.port).run(lambda _: None)
+    on_lanes([job("a")], 1, 10**4, starved.lanes, memory=starved.port).run(lambda _: None)
     assert len(starved.lanes.done) == 2
 
 
@@ -428,7 +457,7 @@ def test_ctrl_c_ends_the_wait_for_memory() -> None:
             raise KeyboardInterrupt
 
     starved = Starved(looks=10**9)
-    scheduler = scheduler_of([job("a")], 1, 10**4, starved.lanes, memory=starved.port)
+    scheduler = on_lanes([job("a")], 1, 10**4, starved.lanes, memory=starved.port)
     with pytest.raises(Interrupted):
         scheduler.run(show)
     assert len(starved.lanes.done) == 1
@@ -441,7 +470,7 @@ def test_the_first_error_stops_the_other_lanes() -> None:
         assert scheduler.stop.wait(10)
         raise Interrupted("stopped")
 
-    scheduler = scheduler_of([job("b"), job("a"), job("c")], 2, 1000, execute)
+    scheduler = on_lanes([job("b"), job("a"), job("c")], 2, 1000, execute)
     with pytest.raises(TargetError, match="dead"):
         scheduler.run(lambda snapshot: None)
 
@@ -459,7 +488,7 @@ def test_ctrl_c_stops_every_lane_and_waits_for_it() -> None:
         if len(snapshot.running) == 2 and not scheduler.stop.is_set():
             raise KeyboardInterrupt
 
-    scheduler = scheduler_of([job("a"), job("b"), job("c")], 2, 1000, execute)
+    scheduler = on_lanes([job("a"), job("b"), job("c")], 2, 1000, execute)
     with pytest.raises(Interrupted, match="finished trials are kept"):
         scheduler.run(show, every_s=0.005)
     assert sorted(ended) == ["a", "b"]
@@ -508,8 +537,8 @@ def test_a_search_goes_on_without_a_trial_that_failed() -> None:
         scenario="s", trials=tuple(j.trial for j in jobs), search="adaptive", expected_trials=2,
         flows_per_trial=1, trial_ns=1, lanes=1, estimated_seconds=1, estimated_disk_bytes=1,
     )  # fmt: skip
-    work, lanes = ChosenWork(chooser, plan, [], 2), Lanes(answer)
+    work, lanes = ChosenWork(chooser, plan, [], 2), FakeTrials(answer)
     room = Resources(10**9, 10**6)
-    LaneScheduler(work.start(), work, 1, room, lanes, failures.append).run(lambda _: None)
+    OnLanes(work, 1, room, lanes, failures.append).run(lambda _: None)
     assert chooser.told == [("a", None), ("b", "b-a0")]
     assert [failure.repeated for failure in failures] == [True, False]

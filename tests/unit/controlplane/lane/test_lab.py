@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.testbed import Testbed
-from nashbed.controlplane.lane import labs as labs_module
-from nashbed.controlplane.lane.labs import Labs, lab_requests, opened_labs
+from nashbed.controlplane.lane import lab as labs_module
+from nashbed.controlplane.lane.lab import Labs, lab_requests, opened_labs
 from nashbed.controlplane.machine.host.session import SessionRequest
 
 VIRTUAL = Testbed(name="virtual", target="virtual")
@@ -60,8 +60,8 @@ def test_a_shared_lab_has_every_lane(testbed: Testbed) -> None:
     assert whole == request(testbed, 4)
     labs = Labs(opener, [whole])
     places = [labs.place(lane) for lane in range(4)]
-    assert [place.lane for place in places] == [0, 1, 2, 3]
-    assert all(place.lab is labs.first for place in places)
+    assert [lane for _, lane in places] == [0, 1, 2, 3]
+    assert all(lab is labs.first for lab, _ in places)
     assert opener.requests == [whole]
 
 
@@ -73,17 +73,16 @@ def test_a_lane_that_is_a_machine_of_its_own_is_lane_0_there(two_cores: None) ->
     labs = Labs(opener, requests)
     assert opener.requests == [requests[0]]  # the others when they are needed
     places = [labs.place(lane) for lane in (0, 2, 1, 2)]
-    assert [place.lane for place in places] == [0] * 4
+    assert [lane for _, lane in places] == [0] * 4
     assert opener.requests == [requests[0], requests[2], requests[1]]
-    assert places[1].lab is places[3].lab
+    assert places[1][0] is places[3][0]
     labs.close()
     assert sorted(opener.closed) == [0, 1, 2]
 
 
 def test_a_single_machine_of_its_own(two_cores: None) -> None:
     labs = Labs(Opener(), lab_requests(request(VIRTUAL, 1)))
-    assert labs.place(0).lane == 0
-    assert labs.place(0).lab is labs.first
+    assert labs.place(0) == (labs.first, 0)
 
 
 def test_a_lab_that_does_not_open_is_tried_again_and_the_others_stay(two_cores: None) -> None:
@@ -91,8 +90,8 @@ def test_a_lab_that_does_not_open_is_tried_again_and_the_others_stay(two_cores: 
     labs = Labs(opener, lab_requests(request(VIRTUAL, 2)))
     with pytest.raises(HostError, match="lab 1 does not open"):
         labs.place(1)
-    assert labs.place(0).lab is labs.first
-    assert labs.place(1).lane == 0
+    assert labs.place(0)[0] is labs.first
+    assert labs.place(1)[1] == 0
     labs.close()
     assert sorted(opener.closed) == [0, 2]
 

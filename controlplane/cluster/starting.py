@@ -1,0 +1,133 @@
+"""What all ways to start parts of a Dask cluster share: our defaults, a quiet log, their set-up."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import dask.config
+import distributed
+
+from ..contract.cluster import ClusterTls
+from ..contract.errors import HostError
+from .security import dask_security
+
+PRELOAD = f"{__package__}.worker"
+"""What Dask imports first in every worker process of ours."""
+CLOSE_S = 10.0
+"""How long a worker may take to end before it is killed."""
+WORKER_TTL = "60 s"
+"""A worker whose connection lives but which says nothing for so long is started anew (Dask looks
+once in that time, so it may take twice as long). Dask's own five minutes are long where one that
+hangs holds a trial up; a worker says something at least every 6 s, with a thousand of them."""
+SLOW_FOLDER = "Creating scratch directories is taking"
+"""Dask's warning of slow network file systems, which it gives on a busy machine, too."""
+TALKERS = ("distributed", "tornado", "asyncssh", "asyncio", "dask_jobqueue")
+Part = Mapping[str, Any]
+"""As Dask writes it: class (`cls`), its arguments (`options`), and `group`, the endings of the
+names of its workers where it has several."""
+
+
+@contextmanager
+def started(
+    scheduler: Part,
+    workers: Mapping[int, Part],
+    tls: ClusterTls | None,
+    explain: Callable[[Exception], str],
+) -> Iterator[Any]:
+    """Start a scheduler and workers (hosts by ssh, or jobs), and end all when the context is left.
+
+    Unlike Dask's own makers of such clusters, it fails when a part cannot be started, and each
+    part has arguments of its own.
+
+    Args:
+        scheduler: The scheduler.
+        workers: Hosts or jobs by number.
+        tls: Certificates, if it has some.
+        explain: What a part raised, for the user; it may be the cause of another error.
+
+    Yields:
+        Dask's SpecCluster.
+
+    Raises:
+        HostError: A part could not be started; what had been started has ended.
+    """
+    make: Any = distributed.SpecCluster  # Dask has no types
+    try:
+        cluster = make(
+            workers=dict(workers),
+            scheduler=dict(scheduler),
+            security=dask_security(tls),
+            silence_logs=logging.CRITICAL,
+        )
+    except Exception as error:
+        raise HostError(explain(_first(error))) from error
+    with cluster:
+        yield cluster
+
+
+def _first(error: Exception) -> Exception:
+    """What went wrong first: Dask then closes parts that never started, and asserts they had."""
+    while isinstance(error, AssertionError) and isinstance(error.__context__, Exception):
+        error = error.__context__
+    return error
+
+
+def scheduler_options(tls: ClusterTls | None, **options: Any) -> dict[str, Any]:
+    """Arguments of a scheduler on any free port; what is None is left out.
+
+    Args:
+        tls: Certificates, if it has some.
+        options: More arguments of Dask's scheduler.
+    """
+    found = {"protocol": "tcp://" if tls is None else "tls://", "port": 0, **options}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def first_words(error: BaseException) -> str:
+    """What an error says, in one line."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+@contextmanager
+def configured_dask(level: int = logging.CRITICAL) -> Iterator[None]:
+    """Have Dask as we use it in this process, with its log kept off the user's terminal.
+
+    What happens to workers and trials is said by us, a line each; Dask says it as tracebacks, in
+    loggers of several libraries, which its own `silence_logs` does not reach. Its configuration
+    gets our default of `worker-ttl`; what the user has configured stays.
+
+    Args:
+        level: What is still logged.
+    """
+    change: Any = dask.config.update_defaults  # Dask has no types
+    change({"distributed": {"scheduler": {"worker-ttl": WORKER_TTL}}})
+    warnings.filterwarnings("ignore", message=SLOW_FOLDER)
+    before = {logger: logger.level for logger in _loggers()}
+    silence(level)
+    try:
+        yield
+    finally:
+        for logger, was in before.items():
+            logger.setLevel(was)
+
+
+def silence(level: int = logging.CRITICAL) -> None:
+    """Let Dask and what it uses log only what is at least so bad, for the rest of this process.
+
+    Args:
+        level: What is still logged.
+    """
+    for logger in _loggers():
+        logger.setLevel(max(level, logger.level))
+
+
+def _loggers() -> list[logging.Logger]:
+    """The talkers' loggers that exist: a child may have a level of its own."""
+    below = tuple(f"{name}." for name in TALKERS)
+    children = [n for n in logging.root.manager.loggerDict if n.startswith(below)]
+    return [logging.getLogger(name) for name in (*TALKERS, *children)]
