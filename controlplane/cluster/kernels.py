@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import hashlib
 import io
+import logging
 import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +29,6 @@ from ..machine.kernels.cache import (
     read_kernel,
     what_stops,
 )
-import logging
 from ..store.errors import disk_errors
 from ..store.staging import remove_stale, whole_folder
 from .identity import DIGITS, KernelIdentity

@@ -6,6 +6,7 @@ Dask runs its trial elsewhere, and there is no second future for it.
 
 from __future__ import annotations
 
+import logging
 import queue
 import time
 import uuid
@@ -20,7 +21,6 @@ from distributed.client import ClosedClientError
 
 from ..contract.errors import HostError, NashbedError
 from ..contract.trial import TrialRecord
-import logging
 from ..run.active_run import ActiveRun
 from ..run.dispatcher import Ended, JobBook
 from ..run.manifest import with_lab, with_testbed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import shutil
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,6 @@ from pydantic import Field
 
 from ..contract.errors import HostError
 from ..contract.model import ContractModel
-import logging
 from ..store.errors import disk_errors
 from ..store.staging import whole_folder
 

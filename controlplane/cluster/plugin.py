@@ -8,6 +8,7 @@ worker whose run's client is gone drops the run by itself; nobody is left to tel
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,6 @@ from distributed.worker import WORKER_ANY_RUNNING, Worker
 from ..config import load_testbed, parse_testbed
 from ..contract.errors import NashbedError
 from ..contract.testbed import Testbed
-import logging
 from .identity import Identity, differences, identity_here, lacking
 from .request import JOINED, OFFERS, REFUSED, WANTS_KERNELS, RunBundle, topic_of
 from .workplace import TestbedWorkplace, VirtualWorkplace, Workplace

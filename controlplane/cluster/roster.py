@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -13,7 +14,6 @@ from typing import Any
 from distributed import Client
 
 from ..contract.errors import HostError
-import logging
 from .request import JOINED, LOGGED, OFFERS, REFUSED, STARTED, WANTS_KERNELS, topic_of
 
 LOG = logging.getLogger(__name__)

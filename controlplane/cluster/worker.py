@@ -16,7 +16,6 @@ from distributed.utils import sync
 from distributed.worker import Worker
 
 from ..contract.errors import Interrupted, NashbedError
-import logging
 from ..store.errors import DiskFullError, disk_errors
 from .parcel import pack
 from .plugin import RunOnWorker, plugin_name, run_on

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Self
 
 from ..contract.errors import HostError
 from ..machine.host.layout import Side
 from ..machine.host.session import Session
-import logging
 from ..machine.process.clock import poll
 from ..machine.process.managed import ManagedProcess
 from .lab import quietly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,7 +16,6 @@ from ..contract.testbed import Testbed
 from ..machine.guest.kernel import GUEST_MEMORY_BYTES
 from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.host.session import MakeSession, Session, SessionRequest
-import logging
 from ..machine.paths import artefact
 from ..targets import Target, artefact_of, capabilities_of, make_target
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -12,7 +13,6 @@ from ..contract.errors import HostError
 from ..contract.testbed import MIB
 from ..contract.trial import Setting, TrialRecord
 from ..machine.guest.memory import MEMORY_PAUSE_S, MemoryRoom, memory_room
-import logging
 from ..plan.estimates import (
     NO_RESOURCES,
     UNLIMITED_RESOURCES,

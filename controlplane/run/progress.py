@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +11,6 @@ from enum import Enum
 from ..contract.errors import InternalError
 from ..contract.plan import PlannedTrial
 from ..contract.trial import FailedAttempt
-import logging
 from ..plan.estimates import UNLIMITED
 from .work import Job
 

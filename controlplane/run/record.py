@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from ..contract.messages import GeneratorTotals
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.host.cores import lower_priority
-import logging
 from ..store.digests import digest_trial
 from ..validity.findings import disturbance_of, marks_of, repeated_payload, window_limited
 from ..validity.gates import judge

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 from ..contract.errors import Interrupted, NashbedError
 from ..contract.manifest import Manifest
 from ..contract.trial import TrialRecord
-import logging
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
 from .controls import with_objects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +14,6 @@ from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
 from ..lane.lab import Labs, compiled_program, opened_labs
 from ..machine.host.session import MakeSession, SessionRequest
-import logging
 from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
 from ..plan.estimates import resources_of
