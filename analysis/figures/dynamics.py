@@ -32,7 +32,7 @@ PLANE = 2
 """Dimensions that can be drawn: two groups of two strategies, or one group of three."""
 
 
-def draw(equilibria: SettingEquilibria) -> Figure | None:
+def draw_dynamics(equilibria: SettingEquilibria) -> Figure | None:
     """Draw one setting.
 
     One group of two strategies: what each switch gains, with arrows the way it drives the mix,

@@ -20,6 +20,7 @@ Transform = Callable[[FloatArray, FloatArray], FloatArray]
 
 PAYLOAD_PART = 1448 / 1514
 """Of a full frame's bytes, those of payload: models speak of the link, figures of goodput."""
+MISHRA_BAND = "Mishra 2022's bounds"
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,6 @@ class Look:
     band: str = ""
 
 
-MISHRA_BAND = "Mishra 2022's bounds"
 LOOKS = {
     "fluid": Look("#5E3C99", "-", 1.3),
     "closed-form": Look("#5E3C99", (0, (5, 1.6)), 1.0),

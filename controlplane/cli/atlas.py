@@ -105,7 +105,7 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     It writes atlas.png, .pdf, .svg, atlas.csv (every point) and atlas.json (what was asked).
     """
-    from nashbed.analysis.figures.map_files import (  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.figures.atlas_map import (  # noqa: PLC0415 - slow to import
         check_folder,
         write_map,
     )

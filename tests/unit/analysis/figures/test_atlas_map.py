@@ -1,8 +1,9 @@
-"""The map of the predicted equilibrium, as it is drawn."""
+"""The atlas drawn: its map, its hatching, its marks and its files."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,9 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from nashbed.analysis.atlas.compute import EquilibriumMap, compute_map
 from nashbed.analysis.atlas.settings import KnownSetting, place_settings
-from nashbed.analysis.figures import phase_diagram
-from nashbed.analysis.figures.share_colours import share_colours
-from nashbed.analysis.figures.style import house_style
+from nashbed.analysis.figures.atlas_map import FILES, check_folder, draw_map, write_map
+from nashbed.analysis.figures.style import house_style, share_colours
+from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.drawn import legend_of, texts
 from tests.unit.analysis.atlas.made_maps import plane, small_map
 
@@ -24,7 +25,7 @@ OURS = replace(PAPER, source="panel", published=False, buffer_bdp=20, share=0.75
 
 def drawn(computed: EquilibriumMap, *settings: KnownSetting) -> Figure:
     with house_style():
-        figure = phase_diagram.draw(computed, place_settings(computed.plane, settings), "today")
+        figure = draw_map(computed, place_settings(computed.plane, settings), "today")
         assert figure is not None
         figure.draw_without_rendering()
     return figure
@@ -159,7 +160,7 @@ def test_refused_points_are_left_blank() -> None:
 def test_no_figure_without_an_answer() -> None:
     computed = compute_map(plane("buffer=0.1..0.9bdp"), "mishra-synchronised")
     with house_style():
-        assert phase_diagram.draw(computed, ()) is None
+        assert draw_map(computed, ()) is None
 
 
 def test_linear_axes_in_their_units() -> None:
@@ -169,3 +170,45 @@ def test_linear_axes_in_their_units() -> None:
     assert ax.get_xlim() == pytest.approx((10, 100))
     assert ax.get_ylim() == pytest.approx((5, 80))
     assert "buffer 5 BDP, 50 flows" in ax.get_title(loc="left")
+
+
+@pytest.mark.slow
+def test_every_file_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "atlas"
+    written = write_map(small_map(), (), folder, "today", {})
+    assert [path.name for path in written] == list(FILES)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert all(path.stat().st_size > 500 for path in written)
+
+
+@pytest.mark.slow
+def test_the_same_map_gives_the_same_bytes(tmp_path: Path) -> None:
+    first, second = (
+        {path.name: path.read_bytes() for path in write_map(small_map(), (), folder, "today", {})}
+        for folder in (tmp_path / "a", tmp_path / "b")
+    )
+    assert first == second
+
+
+def test_an_atlas_is_not_overwritten_by_chance(tmp_path: Path) -> None:
+    check_folder(tmp_path / "none", overwrite=False)
+    check_folder(tmp_path, overwrite=False)
+    (tmp_path / "atlas.csv").touch()
+    with pytest.raises(ConfigError, match=r"has atlas\.csv; give a new folder, or --overwrite"):
+        check_folder(tmp_path, overwrite=False)
+    check_folder(tmp_path, overwrite=True)
+    with pytest.raises(ConfigError, match="is a file; give a folder"):
+        check_folder(tmp_path / "atlas.csv", overwrite=True)
+
+
+def test_nothing_is_written_without_an_answer(tmp_path: Path) -> None:
+    computed = compute_map(plane("buffer=0.1..0.9bdp"), "mishra-synchronised")
+    with pytest.raises(ConfigError, match=r"answers nowhere on the map: the buffer is 0\.1 BDP"):
+        write_map(computed, (), tmp_path / "atlas", "today", {})
+    assert not (tmp_path / "atlas").exists()
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(HostError, match="cannot be written"):
+        write_map(small_map(), (), tmp_path / "file" / "atlas", "today", {})

@@ -1,9 +1,11 @@
-"""A map of the predicted equilibrium, with the measured settings on it."""
+"""The atlas: a map of the predicted equilibrium with the measured settings on it, and its files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,15 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+from nashbed.controlplane.contract.errors import ConfigError, HostError
+from nashbed.controlplane.store.staging import Staging
 from numpy.typing import NDArray
 
 from ..atlas.compute import DISAGREEMENT, WIDE_RANGE, EquilibriumMap, MapPoint
 from ..atlas.plane import IPERF3, MapPlane
 from ..atlas.settings import PlacedSetting
+from ..atlas.tables import map_json, points_csv
 from ..models import MODELS
 from ..text import rate_text
-from .share_colours import share_colours
-from .style import INK, MUTED, WIDE
+from .style import INK, MUTED, WIDE, house_style, save, share_colours
 
 FloatGrid = NDArray[np.float64]
 
@@ -42,9 +46,12 @@ NOT_ANSWERED = "#d8dde3"
 MARKER_POINTS = 7.0
 TEXT_ROOM = (0.09, 0.075)
 """Half the width and height that a corner's name takes, in parts of the axes."""
+STEM = "atlas"
+FORMATS = ("png", "pdf", "svg")
+FILES = (*(f"{STEM}.{suffix}" for suffix in FORMATS), f"{STEM}.csv", f"{STEM}.json")
 
 
-def draw(
+def draw_map(
     computed: EquilibriumMap, placed: Sequence[PlacedSetting], note: str = ""
 ) -> Figure | None:
     """Draw a map: the share of the flows that run BBR where no flow gains by switching.
@@ -286,3 +293,59 @@ def _fixed(name: str, value: float) -> str:
     if name == "rtt":
         return f"base RTT {value * 1e3:g} ms"
     return f"buffer {value:g} BDP" if name == "buffer" else f"{value:g} flows"
+
+
+def check_folder(folder: Path, overwrite: bool) -> None:
+    """Refuse a folder that an atlas cannot go into.
+
+    Args:
+        folder: Where its files are to go.
+        overwrite: Whether an atlas that is there may be replaced.
+
+    Raises:
+        ConfigError: It is no folder, or has an atlas.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--out: {folder} is a file; give a folder")
+    there = [name for name in FILES if (folder / name).exists()]
+    if there and not overwrite:
+        raise ConfigError(
+            f"--out: {folder} has {', '.join(there)}; give a new folder, or --overwrite"
+        )
+
+
+def write_map(
+    computed: EquilibriumMap,
+    placed: Sequence[PlacedSetting],
+    folder: Path,
+    note: str,
+    made: Mapping[str, Any],
+) -> list[Path]:
+    """Write all files of an atlas; a stop leaves the files that were there before.
+
+    Args:
+        computed: The map.
+        placed: The measured settings that belong on it.
+        folder: Where they go; it is made if it is missing.
+        note: What the figure says besides, such as the date.
+        made: When and by what it was made, for the JSON file.
+
+    Raises:
+        ConfigError: The model answers nowhere on the map.
+        HostError: A file cannot be written.
+    """
+    with house_style():
+        figure = draw_map(computed, placed, note)
+        if figure is None:
+            why = computed.points[0].crossing.refusals
+            raise ConfigError(f"--model: {computed.model} answers nowhere on the map: {why[0]}")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with Staging(folder, STEM) as staging:
+                work = staging.place
+                save(figure, work / STEM, FORMATS)
+                (work / f"{STEM}.csv").write_text(points_csv(computed))
+                (work / f"{STEM}.json").write_text(map_json(computed, placed, made))
+                return [staging.publish(work / name, folder / name) for name in FILES]
+        except OSError as error:
+            raise HostError(f"{folder}: cannot be written ({error.strerror or error})") from error

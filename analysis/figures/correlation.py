@@ -1,4 +1,4 @@
-"""The ledger of Mishra's model: how far each assumption holds, and what it costs, by mix."""
+"""Why: shares of queue and throughput, losses together, and the ledger of Mishra's model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,29 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
 from ..correlation.assumptions import ASSUMPTIONS
+from ..correlation.k_verdict import KPrediction
 from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
-from ..correlation.of_run import RunCorrelation
+from ..correlation.of_run import RunCorrelation, mix_readings
+from ..measures import RunMeasures
+from ..metrics.interval import estimate
+from ..metrics.occupancy_share import share_line
 from ..models.starts import CUBIC
 from ..state import strategy_totals
 from ..text import trials_text
-from .style import INK, MUTED, WIDE
+from .axes import place_of_mix
+from .style import INK, MUTED, NARROW, WIDE, colour_of, legend_below, marker_of, new_figure
 
+X, Y = "occupancy_share", "throughput_share"
+K_LOOKS = {
+    "synchronised": ("--", "v", MUTED),
+    "desynchronised": (":", "^", MUTED),
+    "measured": ("-", "o", INK),
+}
 MAX_MIXES = 7
 MARKERS = "osD^vPX"
 SPREAD = 0.62
@@ -33,6 +45,164 @@ RATIO_REACH = 1.0
 COST_REACHES = (5.0, 10.0, 20.0)
 
 
+def draw_share_against_share(measures: RunMeasures, setting: Setting) -> Figure | None:
+    """Draw one setting: a point for each flow and trial, and the line of equation (5).
+
+    Mishra et al.'s equation (5), lambda = (lambda R + b) / (R + Q), is the identity line:
+    a flow gets the share of the link that it holds of the queue.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+
+    Returns:
+        The figure; None if no trial has both shares.
+    """
+    points = {s: _points(measures, setting, s) for s in measures.strategies}
+    everything = np.concatenate(list(points.values()))
+    if len(everything) == 0:
+        return None
+    figure, (ax,) = new_figure(NARROW, 3.6)
+    top = 1.06 * float(np.nanmax(everything))
+    ax.plot(
+        [0, top],
+        [0, top],
+        color=INK,
+        linewidth=1.0,
+        linestyle=(0, (5, 3)),
+        label="equation (5): equal shares",
+        zorder=2,
+    )
+    for strategy, values in points.items():
+        ax.plot(
+            values[:, 0],
+            values[:, 1],
+            marker_of(strategy, measures.strategies),
+            color=colour_of(strategy, measures.strategies),
+            alpha=0.7,
+            markeredgewidth=0,
+            markersize=5,
+            label=_label(strategy, values),
+            zorder=3,
+            rasterized=len(everything) > 2000,
+        )
+    line = share_line(everything[:, 0], everything[:, 1])
+    if line is not None:
+        ends = np.array([0.0, top])
+        ax.plot(
+            ends,
+            line.intercept + line.slope * ends,
+            color=MUTED,
+            linewidth=1.2,
+            zorder=1,
+            label=f"all: slope {line.slope:.2f}, R² {line.r2:.2f}, n {line.n}",
+        )
+    ax.set(
+        xlim=(0, top),
+        ylim=(0, top),
+        xlabel="share of the queue (mean bytes)",
+        ylabel="share of the throughput",
+    )
+    ax.xaxis.set_major_formatter(lambda v, _: f"{v:.0%}")
+    ax.yaxis.set_major_formatter(lambda v, _: f"{v:.0%}")
+    ax.legend(loc="upper left")
+    return figure
+
+
+def _points(measures: RunMeasures, setting: Setting, strategy: str) -> NDArray[np.float64]:
+    """(queue share, throughput share) of every flow of a strategy, shape (n, 2)."""
+    parts = [np.empty((0, 2))]
+    for cell in measures.cells(setting):
+        for trial in cell.trials:
+            if X in trial.per_flow and Y in trial.per_flow:
+                mask = trial.flow_mask(strategy)
+                parts.append(np.column_stack((trial.per_flow[X][mask], trial.per_flow[Y][mask])))
+    points = np.concatenate(parts)
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _label(strategy: str, values: NDArray[np.float64]) -> str:
+    line = share_line(values[:, 0], values[:, 1])
+    return strategy if line is None else f"{strategy}: slope {line.slope:.2f}, R² {line.r2:.2f}"
+
+
+def draw_synchronisation(run: RunCorrelation, setting: Setting) -> Figure | None:
+    """Draw one setting.
+
+    Args:
+        run: The run's correlations.
+        setting: The setting.
+
+    Returns:
+        The figure; None with fewer than two mixes in which CUBIC lost, or unless mixes are of
+        two congestion controls.
+    """
+    if len(run.measures.strategies) != 2:
+        return None
+    mixes = [m for m in mix_readings(run, setting) if m.readings["losing_share"] is not None]
+    if len(mixes) < 2:
+        return None
+    figure, (ax, below) = new_figure(NARROW, 4.8, rows=2)
+    names = run.measures.strategies
+    x = [place_of_mix(m.state) for m in mixes]
+    known = [e for m in mixes if (e := m.readings["losing_share"]) is not None]
+    half = [e.half_width or 0.0 for e in known]
+    ax.errorbar(
+        x,
+        [e.mean for e in known],
+        yerr=half if any(half) else None,
+        color=colour_of("cubic", names),
+        marker="o",
+        capsize=2.5,
+        label="losing together, measured",
+    )
+    alone = [1 / max(1, strategy_totals(m.state)[names.index("cubic")]) for m in mixes]
+    ax.plot(x, alone, color=MUTED, linestyle=":", label="one flow each time")
+    ax.axhline(1, color=MUTED, linestyle="--", linewidth=1.2, label="all together")
+    ax.set(ylabel="share of CUBIC flows\nlosing in one event", ylim=(0, 1.08))
+    _draw_predictions(below, run, setting)
+    below.set_xlabel(f"flows running {names[1]} ({trials_text([e.n for e in known])})")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    legend_below(figure, ax, 2, below)
+    return figure
+
+
+def _draw_predictions(ax: Axes, run: RunCorrelation, setting: Setting) -> None:
+    """BBR's share of the throughput as measured, and by the model with each k."""
+    rows = _by_mix(run, setting)
+    ax.set(ylabel="BBR's share\nof the throughput", ylim=(0, 1.05))
+    if not rows:
+        ax.annotate("the model does not hold here", (0.5, 0.5), xycoords="axes fraction")
+        return
+    x = sorted(rows)
+    for choice, (style, marker, colour) in K_LOOKS.items():
+        y = [np.mean([r.predicted[choice] for r in rows[k]]) for k in x]
+        ax.plot(
+            x, y, color=colour, linestyle=style, marker=marker, mfc="white",
+            label=f"model, {choice} k",
+        )  # fmt: skip
+    estimates = [estimate([r.measured for r in rows[k]]) for k in x]
+    means = [e.mean for e in estimates if e is not None]
+    half = [(e.half_width or 0.0) for e in estimates if e is not None]
+    colour = colour_of("bbr", run.measures.strategies)
+    ax.errorbar(
+        x, means, yerr=half if any(half) else None, color=colour, marker="s", capsize=2.5,
+        label="BBR's share, measured",
+    )  # fmt: skip
+
+
+def _by_mix(run: RunCorrelation, setting: Setting) -> dict[int, list[KPrediction]]:
+    """Flows of BBR -> the predictions of that mix's trials."""
+    if run.k is None:
+        return {}
+    flows = {t.measures.trial.id: int(t.measures.flow_mask("bbr").sum()) for t in run.trials}
+    by_count: dict[int, list[KPrediction]] = {}
+    for row in run.k.rows:
+        if row.setting == setting.label:
+            by_count.setdefault(flows[row.trial], []).append(row)
+    return by_count
+
+
 @dataclass(frozen=True)
 class _Look:
     """How one mix is drawn: at which height of each row, and in which style."""
@@ -41,7 +211,7 @@ class _Look:
     style: dict[str, Any]
 
 
-def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
+def draw_model_assumptions(run: RunCorrelation, setting: Setting) -> Figure | None:
     """Draw one setting: measured by assumed on the left, points of BBR's share on the right.
 
     Args:
@@ -65,7 +235,7 @@ def draw(run: RunCorrelation, setting: Setting) -> Figure | None:
         ratios.plot([], [], linestyle="none", label=label, **look.style)
         for entry in ledger.entries:
             _draw_entry(ratios, points, entry, keys.index(entry.assumption.key), look)
-    _label(figure, ratios, points, keys, ledgers)
+    _name_axes(figure, ratios, points, keys, ledgers)
     return figure
 
 
@@ -101,7 +271,7 @@ def _draw_entry(ratios: Axes, points: Axes, entry: LedgerEntry, row: int, look: 
         points.plot([cost.points], [height], **{**look.style, "marker": marker, "mfc": face})
 
 
-def _label(
+def _name_axes(
     figure: Figure, ratios: Axes, points: Axes, keys: Sequence[str], ledgers: Sequence[Ledger]
 ) -> None:
     short = {a.key: a.short for a in ASSUMPTIONS}

@@ -1,4 +1,4 @@
-"""Heat maps over rate and base RTT, one panel for each buffer."""
+"""Each congestion control alone, over rate and base RTT: heat maps, and a decision tree."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
 from ..measures import RunMeasures
 from ..metrics.goodput_gain import goodput_gain
+from ..results.decision_tree import FEATURES, Decision, decide
 from ..results.sweep import pure_cell
 from ..text import NONE, conditions_text, duration_text, rate_text
-from .style import INK, MUTED
+from .style import INK, MUTED, WIDE, colour_of
 
 Value = Callable[[RunMeasures, Setting], float | None]
 
@@ -41,7 +43,7 @@ def retransmits_of(strategy: str) -> Value:
     return value
 
 
-def draw(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figure | None:
+def draw_heat_map(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figure | None:
     """Draw a value over the run's rates (columns) and base RTTs (rows), by buffer and kernel.
 
     Args:
@@ -130,3 +132,47 @@ def _write_values(ax: Axes, grid: NDArray[np.float64], high: float) -> None:
         dark = known and abs(value) > 0.6 * high
         ax.text(column, row, text if known else NONE, ha="center", va="center", fontsize=7,
                 color="white" if dark else INK if known else MUTED)  # fmt: skip
+
+
+def draw_decision_tree(measures: RunMeasures) -> Figure | None:
+    """Draw the tree of a run; None if no tree can be fitted.
+
+    Args:
+        measures: The run's measures.
+    """
+    decision = decide(measures)
+    if decision is None:
+        return None
+    from sklearn.tree import plot_tree  # noqa: PLC0415 - slow to import
+
+    figure = Figure(figsize=(1.5 * WIDE, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)  # plot_tree asks the canvas for its renderer
+    ax = figure.subplots()
+    nodes = plot_tree(
+        decision.tree,
+        feature_names=list(FEATURES),
+        class_names=list(decision.classes),
+        impurity=False,
+        rounded=True,
+        precision=2,
+        fontsize=8,
+        ax=ax,
+    )
+    _colour(nodes, decision, measures)
+    ax.set_title(
+        f"{decision.settings} settings, {decision.accuracy:.0%} of them classified correctly",
+        fontsize=9.5,
+    )
+    return figure
+
+
+def _colour(nodes: list[object], decision: Decision, measures: RunMeasures) -> None:
+    """Frame each node in the colour of its congestion control."""
+    for node in nodes:
+        box = getattr(node, "get_bbox_patch", lambda: None)()
+        text = getattr(node, "get_text", lambda: "")()
+        winner = next((c for c in decision.classes if f"class = {c}" in text), None)
+        if box is not None and winner is not None:
+            box.set_edgecolor(colour_of(winner, measures.strategies))
+            box.set_facecolor("white")
+            box.set_linewidth(1.4)

@@ -1,4 +1,4 @@
-"""Heat maps: which value stands in which cell, and how it is coloured."""
+"""Each congestion control alone: heat maps and the decision tree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures import heat_map
+from matplotlib.colors import to_hex
+from nashbed.analysis.figures.alone import (
+    draw_decision_tree,
+    draw_heat_map,
+    gain_of_setting,
+    retransmits_of,
+)
+from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.text import NONE
 from nashbed.controlplane.contract.trial import Setting
 from tests.support.drawn import texts
@@ -16,6 +23,11 @@ GRID: dict[str, Any] = {
     "flows": [{"name": "main", "count": 1, "base_rtt": "40ms"}],
     "sweep": {"rate": ["50mbit", "1gbit"], "base_rtt": ["10ms", "100ms"],
               "buffer": ["100kB", "10MB"]},
+}  # fmt: skip
+RATES: dict[str, Any] = {
+    "flows": [{"name": "main", "count": 1, "base_rtt": "40ms"}],
+    "sweep": {"rate": ["10mbit", "50mbit", "100mbit", "200mbit"], "base_rtt": ["10ms", "100ms"],
+              "buffer": ["100kB"]},
 }  # fmt: skip
 
 
@@ -30,7 +42,7 @@ def bbr_gains(setting: Setting, strategy: str, second: int) -> float:
 
 def test_gains_by_rate_base_rtt_and_buffer() -> None:
     measures = made(GRID, bbr_gains)
-    figure = heat_map.draw(measures, heat_map.gain_of_setting, "gain (%)", signed=True)
+    figure = draw_heat_map(measures, gain_of_setting, "gain (%)", signed=True)
     assert figure is not None
     shallow, deep, bar = figure.axes
     assert [shallow.get_title(), deep.get_title()] == ["buffer 100kB", "buffer 10MB"]
@@ -54,7 +66,7 @@ def test_gains_by_rate_base_rtt_and_buffer() -> None:
 
 def test_an_unsigned_value_starts_at_zero() -> None:
     measures = made(GRID, bbr_gains)
-    figure = heat_map.draw(measures, lambda m, s: s.rate_bps / 1e8, "again (%)", signed=False)
+    figure = draw_heat_map(measures, lambda m, s: s.rate_bps / 1e8, "again (%)", signed=False)
     assert figure is not None
     assert figure.axes[0].images[0].get_clim() == (0, 10)
     assert figure.axes[0].images[0].get_cmap().name == "YlOrRd"
@@ -65,7 +77,7 @@ def test_a_cell_without_a_value_is_a_dash() -> None:
         missing = setting.label == measures.run.settings[0].label
         return None if missing else 20.0
 
-    figure = heat_map.draw(made(GRID, bbr_gains), value, "x", signed=True)
+    figure = draw_heat_map(made(GRID, bbr_gains), value, "x", signed=True)
     assert figure is not None
     assert texts(figure.axes[0]) == [NONE, "20", "20", "20"]
     assert np.isnan(np.asarray(figure.axes[0].images[0].get_array())[0, 0])
@@ -73,10 +85,39 @@ def test_a_cell_without_a_value_is_a_dash() -> None:
 
 def test_values_by_hand() -> None:
     measures = made(GRID, bbr_gains)
-    assert heat_map.gain_of_setting(measures, measures.run.settings[0]) == pytest.approx(50)
-    assert heat_map.retransmits_of("bbr")(measures, measures.run.settings[0]) is None
+    assert gain_of_setting(measures, measures.run.settings[0]) == pytest.approx(50)
+    assert retransmits_of("bbr")(measures, measures.run.settings[0]) is None
 
 
 def test_no_map_of_one_rate() -> None:
     one = {**GRID, "sweep": {**GRID["sweep"], "rate": ["50mbit"]}}
-    assert heat_map.draw(made(one, bbr_gains), heat_map.gain_of_setting, "x", True) is None
+    assert draw_heat_map(made(one, bbr_gains), gain_of_setting, "x", True) is None
+
+
+def by_rate(setting: Setting, strategy: str, second: int) -> float:
+    """BBR has more from 100 Mbit/s on."""
+    wins = setting.rate_bps >= 10**8
+    return setting.rate_bps * (0.9 if (strategy == "bbr") == wins else 0.5)
+
+
+def test_nodes_and_colours() -> None:
+    figure = draw_decision_tree(made(RATES, by_rate, factors=(1.0, 1.001)))
+    assert figure is not None
+    (ax,) = figure.axes
+    assert ax.get_title().startswith("8 settings, 100%")
+    nodes = [text for text in texts(ax) if "class" in text]
+    assert len(nodes) == 3
+    assert "rate (Mbit/s) <= 75.0" in nodes[0]
+    assert "samples = 8" in nodes[0]
+    leaves = {}
+    for node in ax.texts:
+        text = node.get_text()
+        box = node.get_bbox_patch()
+        if "samples = 4" in text and box is not None:
+            leaves["bbr" if "class = bbr" in text else "cubic"] = to_hex(box.get_edgecolor())
+    assert leaves == {name: colour_of(name, ()).lower() for name in ("bbr", "cubic")}
+
+
+def test_nothing_if_one_always_wins() -> None:
+    always = made(RATES, lambda s, name, k: 2e6 if name == "bbr" else 1e6, factors=(1.0, 1.001))
+    assert draw_decision_tree(always) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
-from nashbed.analysis.figures import equilibria_by_buffer
+from nashbed.analysis.figures.equilibria import draw_equilibria_by_buffer
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.asking import crossing_of
 from nashbed.analysis.models.band import equilibrium_band
@@ -33,7 +33,7 @@ def draw(raw: dict[str, Any]) -> tuple[Any, Figure | None]:
     measures = made({**BUFFERS, **raw}, settles)
     (line,) = lines(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    return measures, equilibria_by_buffer.draw(measures, line, found)
+    return measures, draw_equilibria_by_buffer(measures, line, found)
 
 
 def draw_repeated() -> Figure:
@@ -45,7 +45,7 @@ def draw_repeated() -> Figure:
     measures = with_repetition(made(BUFFERS, settles), made(BUFFERS, earlier))
     (line,) = lines(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    figure = equilibria_by_buffer.draw(measures, line, found)
+    figure = draw_equilibria_by_buffer(measures, line, found)
     assert figure is not None
     return figure
 
@@ -132,7 +132,7 @@ def test_no_model_where_it_does_not_speak(strategies: list[str]) -> None:
     measures = made({**BUFFERS, "strategies": strategies}, leads)
     (line,) = lines(measures.run.settings)
     found = {e.setting.label: e for e in equilibria_of_measures(measures)}
-    figure = equilibria_by_buffer.draw(measures, line, found)
+    figure = draw_equilibria_by_buffer(measures, line, found)
     assert figure is not None
     assert not {model.title for model in MODELS.values()} & set(legend_of(figure))
 
@@ -152,4 +152,4 @@ def test_nothing_with_fewer_than_two_equilibria() -> None:
     (line,) = lines(measures.run.settings)
     few = made({**BUFFERS, "sweep": {"buffer": ["1bdp", "5bdp", "20bdp"], "mixes": [5]}}, settles)
     found = {e.setting.label: e for e in equilibria_of_measures(few)}
-    assert equilibria_by_buffer.draw(measures, line, found) is None
+    assert draw_equilibria_by_buffer(measures, line, found) is None

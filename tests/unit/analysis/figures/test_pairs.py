@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures import pair_equilibria, pair_lines, tournament
 from nashbed.analysis.figures.catalogue import _pair_sketches
+from nashbed.analysis.figures.pairs import (
+    ASIDE,
+    draw_pair_equilibria,
+    draw_pair_lines,
+    draw_tournament,
+)
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
 from nashbed.analysis.nash.of_run import equilibria_of_measures
@@ -43,7 +48,7 @@ def measures(**sweep: Any) -> RunMeasures:
 
 def test_matrix() -> None:
     (setting,) = equilibria_of_measures(measures())
-    figure = tournament.draw(setting.pairs)
+    figure = draw_tournament(setting.pairs)
     assert figure is not None
     (ax,) = figure.axes
     assert [t.get_text() for t in ax.get_yticklabels()] == ["bbr", "cubic", "copa"]
@@ -58,12 +63,12 @@ def test_matrix() -> None:
 
 def test_a_matrix_needs_every_pair() -> None:
     (setting,) = equilibria_of_measures(measures())
-    assert tournament.draw(setting.pairs[:2]) is None
+    assert draw_tournament(setting.pairs[:2]) is None
 
 
 def test_lines_against_the_first() -> None:
     run = measures()
-    figure = pair_lines.draw(run, run.run.settings[0])
+    figure = draw_pair_lines(run, run.run.settings[0])
     assert figure is not None
     above, below = figure.axes
     assert [name.split()[0] for name in containers(above)] == ["bbr", "copa"]
@@ -80,11 +85,11 @@ def test_equilibria_by_buffer() -> None:
     run = measures(buffer=["2bdp", "4bdp", "6bdp"])
     by_label = {e.setting.label: e for e in equilibria_of_measures(run)}
     (line,) = lines(run.run.settings)
-    figure = pair_equilibria.draw(run, line, by_label)
+    figure = draw_pair_equilibria(run, line, by_label)
     assert figure is not None
     means = [drawn for drawn in figure.axes[0].lines if len(drawn.get_xdata()) == 3]
     x, y = means[0].get_xdata(), means[0].get_ydata()
-    assert list(x) == pytest.approx([2, 4, 6], rel=pair_equilibria.ASIDE)
+    assert list(x) == pytest.approx([2, 4, 6], rel=ASIDE)
     assert list(y) == pytest.approx([4, 3, 2], abs=0.3)
 
 
