@@ -10,7 +10,7 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
 from ..models.asked import started_by_iperf3
-from ..models.question import Question
+from ..models.competition import Competition, cubic_against
 from .axes import KINDS, MapAxis
 
 DEFAULTS = {"buffer": 5.0, "rate": 100e6, "rtt": 0.04, "flows": 50.0}
@@ -41,7 +41,7 @@ class MapPlane:
     start: str = TOGETHER
     window_bytes: float | None = None
 
-    def question(self, x: float, y: float) -> Question:
+    def question(self, x: float, y: float) -> Competition:
         """The competition at a point; half of its flows run BBR, which no crossing reads.
 
         Args:
@@ -55,12 +55,12 @@ class MapPlane:
         else:
             rate = at["rate"]
         size = at["buffer"] * rate * at["rtt"] / 8
-        return Question(
-            rate, at["rtt"], size, flows - flows // 2, flows // 2, self.duration_s,
-            window_bytes=self.window_bytes,
-        )  # fmt: skip
+        game = cubic_against(
+            rate, at["rtt"], size, flows - flows // 2, flows // 2, duration_s=self.duration_s
+        )
+        return game.limited(self.window_bytes)
 
-    def mixes(self, question: Question) -> Callable[[int], Question]:
+    def mixes(self, question: Competition) -> Callable[[int], Competition]:
         """BBR flows -> the question of that mix, started as the map has it.
 
         By iperf3 the control with fewer flows starts first, so that starts are each mix's own.
@@ -72,9 +72,9 @@ class MapPlane:
             ModelError: From the returned function: a start is later than the end.
         """
         if self.start == TOGETHER:
-            return question.with_bbr
+            return question.with_second
 
-        return lambda bbr: started_by_iperf3(question.with_bbr(bbr))
+        return lambda bbr: started_by_iperf3(question.with_second(bbr))
 
     @property
     def points(self) -> int:

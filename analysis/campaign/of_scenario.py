@@ -19,7 +19,7 @@ Start = Callable[[Mixes, int], float | None]
 
 def fluid_start(mixes: Mixes, flows: int) -> float | None:
     """By the fluid model: a fifth of a second for a setting."""
-    return expected_crossing(mixes, flows).bbr
+    return expected_crossing(mixes, flows).second
 
 
 def campaign_of(

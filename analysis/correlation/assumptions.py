@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
-from ..models.mishra2022 import CUBIC_KEEPS
-from ..models.mishra2022_inputs import Inputs
-from ..models.question import Question
+from ..models.competition import Competition
+from ..models.mishra2022 import CUBIC_KEEPS, Inputs
 from .bbr_path import rtt_plus
 from .bbr_windows import BbrWindows
 from .competition import bbr_of, bbr_share, question_of
@@ -193,14 +192,14 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _of_queue(
-    question: Question, series: FlowSeries, windows: BbrWindows | None
+    question: Competition, series: FlowSeries, windows: BbrWindows | None
 ) -> Iterator[tuple[str, Held]]:
     mean = float(series.occupancy.sum(axis=0).mean())
     by_window = windows.queue if windows is not None else np.array([mean])
     yield "full", _held(question.buffer_bytes, by_window, mean)
 
 
-def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held]]:
+def _of_bbr(question: Competition, windows: BbrWindows) -> Iterator[tuple[str, Held]]:
     with np.errstate(divide="ignore", invalid="ignore"):  # BBR may get nothing for 10 s
         flights = windows.flight / (windows.rate * windows.min_rtt_s)
         mean = np.divide(_mean(windows.flight), _mean(windows.rate) * _mean(windows.min_rtt_s))
@@ -214,7 +213,7 @@ def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held
     yield "queue", _held(2 * least + question.bdp_bytes, windows.queue)
 
 
-def _of_cubic(question: Question, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
+def _of_cubic(question: Competition, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
     """Against BBR's mean bytes in the queue."""
     least = _mean(cubic.b_min)
     with np.errstate(divide="ignore", invalid="ignore"):  # nobody may have anything in the queue

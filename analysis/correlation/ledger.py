@@ -10,7 +10,7 @@ import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 
 from ..metrics.interval import Estimate
-from ..models.question import Question
+from ..models.competition import Competition
 from ..state import State
 from .assumptions import ASSUMPTIONS, Assumption
 from .synchronisation import ShiftedNull
@@ -142,7 +142,7 @@ class Ledger:
 
     setting: Setting
     state: State
-    question: Question
+    question: Competition
     share: Estimate
     predicted: Mapping[str, Answer]
     replaced: Answer | None

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..measures import TrialMeasures
 from ..metrics.interval import Estimate, estimate
-from ..models.mishra2022 import outside
-from ..models.mishra2022_inputs import Inputs, NoSolutionError, share_of_bbr_with
+from ..models.mishra2022 import Inputs, NoSolutionError, outside, share_of_bbr_with
 from .assumptions import ASSUMPTIONS, Assumption, Held
 from .competition import bbr_share, question_of
 from .ledger import BOUNDS, Answer, Ledger, LedgerEntry, PointsMoved
@@ -42,7 +41,7 @@ def ledger_of(trials: Sequence[TrialCorrelation]) -> Ledger | None:
 def _filled(measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequence[Held]]) -> Ledger:
     question = question_of(measures)
     x = question.buffer_bdp
-    bounds = (Inputs(), Inputs(losing=1 / question.cubic))
+    bounds = (Inputs(), Inputs(losing=1 / question.first.flows))
     assumed = dict(zip(BOUNDS, bounds, strict=True))
     measured = _inputs(held)
     independent = {key: value for key, value in measured.items() if not _BY_KEY[key].derived}

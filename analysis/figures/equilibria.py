@@ -13,8 +13,8 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import RunMeasures
 from ..models import MODELS
-from ..models.asking import crossing_of
 from ..models.band import equilibrium_band
+from ..models.crossing import crossing_of
 from ..models.measured import Questions, questions_of_setting
 from ..nash.crossing_interval import CrossingInterval
 from ..nash.of_run import SettingEquilibria
@@ -166,7 +166,7 @@ def _draw_models(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) ->
 def _draw_model(ax: Axes, name: str, asked: list[tuple[float, Questions]], total: int) -> None:
     look = LOOKS[name]
     found = [(x, crossing_of(MODELS[name], questions, total)) for x, questions in asked]
-    known = [(x, each.cubic, each.low, each.high) for x, each in found if each.cubic is not None]
+    known = [(x, each.first, each.low, each.high) for x, each in found if each.first is not None]
     if not known:
         return
     x, cubic, low, high = (np.array(values, float) for values in zip(*known, strict=True))

@@ -33,7 +33,7 @@ def set_constants(values: Sequence[float]) -> None:
 
 def errors(mixes: Sequence[MeasuredMix]) -> np.ndarray:
     """Predicted less measured share of BBR, shape (n,)."""
-    answers = [(closed_form.predict(mix.question).bbr_share, mix.bbr_share) for mix in mixes]
+    answers = [(closed_form.predict(mix.question).share, mix.share) for mix in mixes]
     return np.array([predicted - measured for predicted, measured in answers])
 
 

@@ -20,9 +20,9 @@ from statistics import median
 
 import numpy as np
 from nashbed.analysis.models.accuracy import MeasuredMix
-from nashbed.analysis.models.fluid import FluidConstants, competition_of, simulate
-from nashbed.analysis.models.fluid.constants import FITTED_FILE
+from nashbed.analysis.models.fluid import FluidConstants, simulate
 from nashbed.analysis.models.fluid.model import SEEDS
+from nashbed.analysis.models.fluid.native import FITTED_FILE
 from nashbed.analysis.models.measured import mixes_of_file
 from numpy.typing import NDArray
 from rich.progress import track
@@ -57,7 +57,7 @@ class Task:
 
 def share(task: Task) -> float:
     """BBR's share by the model."""
-    return simulate(competition_of(task.mix.question), task.seed, task.constants).share_of("bbr")
+    return simulate(task.mix.question, task.seed, task.constants).share_of("bbr")
 
 
 def panel_of(mix: MeasuredMix) -> Panel:
@@ -81,7 +81,7 @@ def errors(
     """Predicted less measured share of each mix, mean over seeds, shape (M,)."""
     tasks = [Task(mix, constants, seed) for mix in mixes for seed in seeds]
     shares = np.array(list(pool.map(share, tasks, chunksize=32))).reshape(len(mixes), len(seeds))
-    return shares.mean(axis=1) - np.array([mix.bbr_share for mix in mixes])
+    return shares.mean(axis=1) - np.array([mix.share for mix in mixes])
 
 
 def fit(
@@ -137,11 +137,11 @@ def table(mixes: Sequence[MeasuredMix], off: FloatArray) -> list[dict[str, float
 def equilibria(mixes: Sequence[MeasuredMix], off: FloatArray) -> dict[str, float | int]:
     """How far the predicted equilibria are from the nearest published ones, in CUBIC flows."""
     published = published_equilibria()
-    shares = [(mix, mix.bbr_share + error) for mix, error in zip(mixes, off, strict=True)]
+    shares = [(mix, mix.share + error) for mix, error in zip(mixes, off, strict=True)]
     distances = []
     for key, (cubic, _) in published.items():
         of = [
-            (mix.question.bbr, predicted)
+            (mix.question.second.flows, predicted)
             for mix, predicted in shares
             if panel_of(mix) == (key.rate_mbps * 1e6, key.base_rtt_ms / 1e3)
             and mix.buffer_bdp == key.buffer_bdp

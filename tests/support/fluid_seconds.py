@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 from nashbed.analysis.models.accuracy import MeasuredMix
 from nashbed.analysis.models.fluid import controls
-from nashbed.analysis.models.fluid.model import predict
-from nashbed.analysis.models.fluid.seconds import VALIDATION_FILE
+from nashbed.analysis.models.fluid.model import VALIDATION_FILE, predict
 from nashbed.analysis.models.measured import mixes_of_file
 from nashbed.analysis.models.published_mixes import read_rows
 from numpy.typing import NDArray
@@ -50,15 +49,15 @@ class Asked:
     @property
     def error(self) -> float:
         """Predicted less measured, in points."""
-        return POINTS * (self.share - self.mix.bbr_share)
+        return POINTS * (self.share - self.mix.share)
 
 
 def ask(control: str, mix: MeasuredMix) -> Asked:
     """Ask the model about one mix."""
-    answer = predict(mix.question, control)
-    assert answer.bbr_share is not None and answer.share_range is not None, answer.refusals
+    answer = predict(mix.question, unvalidated=True)
+    assert answer.share is not None and answer.share_range is not None, answer.refusals
     low, high = answer.share_range
-    return Asked(control, mix, answer.bbr_share, high - low)
+    return Asked(control, mix, answer.share, high - low)
 
 
 def ask_all(paths: Sequence[Path]) -> list[Asked]:

@@ -15,7 +15,7 @@ from nashbed.analysis.correlation.series import FlowSeries
 from nashbed.analysis.correlation.synchronisation import ShiftedNull
 from nashbed.analysis.measures import TrialMeasures
 from nashbed.analysis.metrics.queue_occupancy import TimeBins
-from nashbed.analysis.models.mishra2022_inputs import Inputs, share_of_bbr_with
+from nashbed.analysis.models.mishra2022 import Inputs, share_of_bbr_with
 from tests.unit.analysis.figures.made_correlations import (
     correlation,
     held,

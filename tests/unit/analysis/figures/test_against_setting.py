@@ -68,7 +68,7 @@ def test_models_are_drawn_as_goodput() -> None:
     assert question is not None
     drawn = lines_of(figure.axes[0])
     for name in ("fluid", "closed-form", "ware", "mishra-two-flow"):
-        share = MODELS[name].predict(question).bbr_share
+        share = MODELS[name].predict(question).share
         assert share is not None
         x, y = points(drawn[MODELS[name].title])
         assert y[x.index(10)] == pytest.approx(goodput_of_share(share, 10**8) / 1e6)

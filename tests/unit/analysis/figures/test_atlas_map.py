@@ -43,7 +43,7 @@ def made(shares: np.ndarray) -> EquilibriumMap:
     """The usual map with other shares, shape (8, 8)."""
     computed = small_map("mishra-desynchronised")
     points = tuple(
-        replace(point, crossing=replace(point.crossing, bbr=None if np.isnan(s) else 50 * s))
+        replace(point, crossing=replace(point.crossing, second=None if np.isnan(s) else 50 * s))
         for point, s in zip(computed.points, shares.flat, strict=True)
     )
     return replace(computed, points=points)

@@ -127,7 +127,7 @@ def test_models_in_the_colours_of_the_controls() -> None:
     figure = draw_one({})
     (ax,) = figure.axes
     for name in ("fluid", "closed-form", "ware"):
-        share = MODELS[name].predict(question).bbr_share
+        share = MODELS[name].predict(question).share
         assert share is not None
         # Two flows of each: a flow has half of its side's share of the link's payload.
         for strategy, part in (("cubic", 1 - share), ("bbr", share)):
@@ -304,7 +304,7 @@ def test_models_as_goodput() -> None:
         assert questions is not None
         x, y = points(lines_of(ax)["Closed form"])
         assert x == list(range(1, 10))
-        share = MODELS["closed-form"].predict(questions(4)).bbr_share
+        share = MODELS["closed-form"].predict(questions(4)).share
         assert share is not None
         assert y[3] == pytest.approx(100 * 1448 / 1514 * share)
 

@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from nashbed.analysis.figures.equilibria import draw_equilibria_by_buffer
 from nashbed.analysis.models import MODELS
-from nashbed.analysis.models.asking import crossing_of
 from nashbed.analysis.models.band import equilibrium_band
+from nashbed.analysis.models.crossing import crossing_of
 from nashbed.analysis.models.measured import questions_of_setting
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines

@@ -8,8 +8,13 @@ from math import sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.models.mishra2022 import k_desynchronised, share_of_bbr
-from nashbed.analysis.models.mishra2022_inputs import Inputs, NoSolutionError, share_of_bbr_with
+from nashbed.analysis.models.mishra2022 import (
+    Inputs,
+    NoSolutionError,
+    k_desynchronised,
+    share_of_bbr,
+    share_of_bbr_with,
+)
 
 
 @given(st.floats(1, 100), st.integers(1, 50))
