@@ -22,7 +22,7 @@ def resampled_share(
     This is no probability of being the equilibrium: n repetitions drawn anew have (n - 1)/n of
     the variance, and the drawing goes round the means that made the state an equilibrium. On
     published mixes drawn anew, equilibria with 0.85 of the resamples were the true ones in
-    0.75 (`python -m tests.support.crossing_trials`). Of a line, see
+    0.75 (`python -m nashbed.analysis.fits.crossing_trials`). Of a line, see
     `crossing_interval.LeadEnds.probability`.
 
     Args:

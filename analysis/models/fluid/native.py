@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..competition import Competition, FlowKind, ModelError
 
 FITTED_FILE = Path(__file__).with_name("fitted.json")
-"""Written by `python -m tests.support.fluid_fit`: the constants, and how well they predict."""
+"""Written by `python -m nashbed.analysis.fits.fluid`: the constants, and how well they predict."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nashbed.analysis.fits.published_panels import MIXES, published_equilibria
 from nashbed.analysis.models import MODELS, cubic_against
 from nashbed.analysis.models.accuracy import (
     MeasuredGame,
@@ -16,7 +17,6 @@ from nashbed.analysis.models.accuracy import (
 from nashbed.analysis.models.measured import PUBLISHED_WINDOW_BYTES, measured_mixes
 from nashbed.analysis.models.starts import iperf3_starts
 from nashbed.controlplane.store.errors import RunError
-from tests.support.published_panels import MIXES, published_equilibria
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 
 HEAD = (

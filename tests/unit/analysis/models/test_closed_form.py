@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nashbed.analysis.fits.published_panels import MIXES
 from nashbed.analysis.models import MODELS, Competition, closed_form, cubic_against
 from nashbed.analysis.models.accuracy import MeasuredMix
 from nashbed.analysis.models.closed_form import SharedQueue, stretches
 from nashbed.analysis.models.measured import measured_mixes
-from tests.support.published_panels import MIXES
 
 predict = MODELS["closed-form"].predict
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from nashbed.analysis.fits.published_panels import (
+    MIXES,
+    first_crossing,
+    payoff_table,
+    published_equilibria,
+)
 from nashbed.analysis.models.published_mixes import PanelKey, PublishedMixes, read_mixes
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.controlplane.store.errors import RunError
-from tests.support.published_panels import MIXES, first_crossing, payoff_table, published_equilibria
 
 
 @pytest.fixture(scope="module")

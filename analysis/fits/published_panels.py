@@ -7,14 +7,16 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from nashbed.analysis.models.expected import Mixes
-from nashbed.analysis.models.measured import mixes_of_file
-from nashbed.analysis.models.published_mixes import PanelKey, PublishedMixes
-from nashbed.analysis.nash.game import PayoffTable, two_strategy_table
-from nashbed.analysis.state import State
+from ..models.expected import Mixes
+from ..models.measured import mixes_of_file
+from ..models.published_mixes import PanelKey, PublishedMixes
+from ..nash.game import PayoffTable, two_strategy_table
+from ..state import State
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PUBLISHED = REPOSITORY / "configs" / "scenarios" / "srivastava2023" / "published"
+MEASURED = REPOSITORY / "configs" / "scenarios" / "measured" / "mixes.csv"
+"""Those of our own runs."""
 MIXES, EQUILIBRIA = PUBLISHED / "fabric_mixes.csv", PUBLISHED / "fabric_equilibria.csv"
 NAN = float("nan")
 
@@ -73,8 +75,10 @@ def published_equilibria() -> dict[PanelKey, tuple[set[int], int | None]]:
 
 
 def _equilibria_row(row: dict[str, str]) -> tuple[PanelKey, tuple[set[int], int | None]]:
-    names = ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp")
-    key = PanelKey(*(float(row[name]) for name in names), flows=int(row["n_flows"]))
+    rate, rtt, buffer = (
+        float(row[name]) for name in ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp")
+    )
+    key = PanelKey(rate, rtt, buffer, int(row["n_flows"]))
     crossing = row["n_cubic_at_first_crossing"]
     states = {int(n) for n in row["n_cubic_at_NE_all"].split()}
     return key, (states, int(crossing) if crossing else None)

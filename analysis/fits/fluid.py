@@ -1,7 +1,9 @@
 """Fit of the fluid model's constants on the published mixes, with cross-validation by panel.
 
-`python -m tests.support.fluid_fit` asks the model about every STRIDE-th mix with every point of a
-grid of constants, in half an hour of one core. The constants are those with the smallest mean
+    python -m nashbed.analysis.fits.fluid
+
+It asks the model about every STRIDE-th mix with every point of a grid of constants, in half an
+hour of one core. The constants are those with the smallest mean
 error. Each panel (one rate and base RTT, seven buffers) is also predicted with the constants that
 are best on the six others: these errors, over every mix and equilibrium, are what the model does
 where it was not fitted. The result is `analysis/models/fluid/fitted.json`, with both.
@@ -19,14 +21,15 @@ from itertools import groupby, product
 from statistics import median
 
 import numpy as np
-from nashbed.analysis.models.accuracy import MeasuredMix
-from nashbed.analysis.models.fluid import FluidConstants, simulate
-from nashbed.analysis.models.fluid.model import SEEDS
-from nashbed.analysis.models.fluid.native import FITTED_FILE
-from nashbed.analysis.models.measured import mixes_of_file
 from numpy.typing import NDArray
 from rich.progress import track
-from tests.support.published_panels import MIXES, published_equilibria
+
+from ..models.accuracy import MeasuredMix
+from ..models.fluid import FluidConstants, simulate
+from ..models.fluid.model import SEEDS
+from ..models.fluid.native import FITTED_FILE
+from ..models.measured import mixes_of_file
+from .published_panels import MIXES, published_equilibria
 
 GRID = {
     "losing_packets": (1.0, 2.0, 3.0),
@@ -81,7 +84,7 @@ def errors(
     """Predicted less measured share of each mix, mean over seeds, shape (M,)."""
     tasks = [Task(mix, constants, seed) for mix in mixes for seed in seeds]
     shares = np.array(list(pool.map(share, tasks, chunksize=32))).reshape(len(mixes), len(seeds))
-    return shares.mean(axis=1) - np.array([mix.share for mix in mixes])
+    return np.asarray(shares.mean(axis=1) - np.array([mix.share for mix in mixes]))
 
 
 def fit(

@@ -1,7 +1,9 @@
 """The fluid model against runs whose groups of flows have base RTTs of their own.
 
-`python -m tests.support.fluid_groups RUN...` asks it about each measured mix of CUBIC and BBR, with
-the flows of a group as a kind of their own, and prints how far BBR's share is off.
+    python -m nashbed.analysis.fits.fluid_groups RUN...
+
+It asks the model about each measured mix of CUBIC and BBR, with the flows of a group as a kind of
+their own, and prints how far BBR's share is off.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from nashbed.analysis.measures import Cell, RunMeasures, measure_run
-from nashbed.analysis.models.fluid import FITTED, simulate
-from nashbed.analysis.models.fluid.model import SEEDS
-from nashbed.analysis.models.starts import BBR
-from nashbed.analysis.models.transients import competition_of_mix
-from nashbed.analysis.state import strategy_totals
 from nashbed.controlplane.contract.trial import Setting
+
+from ..measures import Cell, RunMeasures, measure_run
+from ..models.fluid import FITTED, simulate
+from ..models.fluid.model import SEEDS
+from ..models.starts import BBR
+from ..models.transients import competition_of_mix
+from ..state import strategy_totals
 
 
 def errors(measures: RunMeasures) -> Iterator[float]:

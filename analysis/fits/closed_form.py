@@ -1,6 +1,6 @@
 """Fit the closed form's constants on published mixes, and cross-validate it by panel.
 
-    python -m tests.support.closed_form_fit
+    python -m nashbed.analysis.fits.closed_form
 
 Each of the seven published panels (a rate and a base RTT) is left out once, the constants are
 fitted on the other six (least mean absolute error of BBR's share, Nelder-Mead), and the errors on
@@ -13,11 +13,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-from nashbed.analysis.models import closed_form
-from nashbed.analysis.models.accuracy import MeasuredMix
-from nashbed.analysis.models.measured import measured_mixes
 from scipy.optimize import minimize
 
+from ..models import closed_form
+from ..models.accuracy import MeasuredMix
+from ..models.measured import measured_mixes
 from .published_panels import MIXES
 
 FITTED = ("EXTRA_PACKETS", "FOLLOW_ROUNDS", "RAMP_RTTS")
@@ -33,8 +33,8 @@ def set_constants(values: Sequence[float]) -> None:
 
 def errors(mixes: Sequence[MeasuredMix]) -> np.ndarray:
     """Predicted less measured share of BBR, shape (n,)."""
-    answers = [(closed_form.predict(mix.question).share, mix.share) for mix in mixes]
-    return np.array([predicted - measured for predicted, measured in answers])
+    predicted = np.array([closed_form.predict(mix.question).share for mix in mixes], float)
+    return np.asarray(predicted - np.array([mix.share for mix in mixes]))
 
 
 def fit(mixes: Sequence[MeasuredMix], start: Sequence[float]) -> list[float]:

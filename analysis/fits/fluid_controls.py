@@ -1,9 +1,11 @@
 """The fluid model of other controls than BBR against our own runs.
 
-`python -m tests.support.fluid_seconds [MIXES.csv ...]` prints, by control and buffer, how far the
-predicted aggregate share is from the measured one, and writes `analysis/models/fluid/
-validation.json`, by which `fluid.model_of` refuses. Nothing is fitted here: the constants are those
-that FABRIC's mixes of CUBIC and BBR gave. Without arguments it reads `MIXES`.
+    python -m nashbed.analysis.fits.fluid_controls [MIXES.csv ...]
+
+It prints, by control and buffer, how far the predicted aggregate share is from the measured one,
+and writes `analysis/models/fluid/validation.json`, by which `fluid.model_of` refuses. Nothing is
+fitted here: the constants are those that FABRIC's mixes of CUBIC and BBR gave. Without arguments
+it reads `MEASURED`.
 """
 
 from __future__ import annotations
@@ -17,16 +19,17 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-from nashbed.analysis.models.accuracy import MeasuredMix
-from nashbed.analysis.models.fluid import controls
-from nashbed.analysis.models.fluid.model import VALIDATION_FILE, predict
-from nashbed.analysis.models.measured import mixes_of_file
-from nashbed.analysis.models.published_mixes import read_rows
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-MIXES = Path("configs/scenarios/measured/mixes.csv")
+from ..models.accuracy import MeasuredMix
+from ..models.fluid import controls
+from ..models.fluid.model import VALIDATION_FILE, predict
+from ..models.measured import mixes_of_file
+from ..models.published_mixes import read_rows
+from .published_panels import MEASURED
+
 POINTS = 100.0
 
 
@@ -128,7 +131,7 @@ def write(asked: Sequence[Asked], sources: Sequence[Path]) -> None:
 
 def main() -> None:
     """Ask, print, write."""
-    sources = [Path(name) for name in sys.argv[1:]] or [MIXES]
+    sources = [Path(name) for name in sys.argv[1:]] or [MEASURED]
     asked = ask_all(sources)
     Console(width=100).print(table(asked))
     write(asked, sources)
