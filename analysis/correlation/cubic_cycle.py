@@ -9,7 +9,7 @@ import numpy as np
 from nashbed.controlplane.contract.records import KIND_DROPPED
 from numpy.typing import NDArray
 
-from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_at
+from ..metrics.queue import COLUMNS, TimeBins, occupancy_at
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -10,7 +10,7 @@ from nashbed.controlplane.store.parquet import Arrays
 from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
-from ..metrics.queue_occupancy import COLUMNS
+from ..metrics.queue import COLUMNS
 from ..models.mishra2022 import k_of_synchrony
 from ..models.starts import CUBIC
 from .congestion_events import congestion_events, event_length_ns

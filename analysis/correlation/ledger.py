@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from nashbed.controlplane.contract.trial import Setting
 
-from ..metrics.interval import Estimate
+from ..metrics.statistics import Estimate
 from ..models.competition import Competition
 from ..state import State
 from .assumptions import ASSUMPTIONS, Assumption

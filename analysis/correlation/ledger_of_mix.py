@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..measures import TrialMeasures
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 from ..models.mishra2022 import Inputs, NoSolutionError, outside, share_of_bbr_with
 from .assumptions import ASSUMPTIONS, Assumption, Held
 from .competition import bbr_share, question_of

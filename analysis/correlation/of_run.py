@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
 from ..measures import RunMeasures
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 from ..models.mishra2022 import k_desynchronised, k_synchronised, outside, share_of_bbr
 from ..models.starts import BBR
 from ..state import State, state_text

@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 from ..models.measured import question_of_mix
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, cell_of, place_of, pure_cell

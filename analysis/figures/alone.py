@@ -12,7 +12,7 @@ from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
 from ..measures import RunMeasures
-from ..metrics.goodput_gain import goodput_gain
+from ..metrics.mixes import goodput_gain
 from ..results.decision_tree import FEATURES, Decision, decide
 from ..results.sweep import pure_cell
 from ..text import NONE, conditions_text, duration_text, rate_text

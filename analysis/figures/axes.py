@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ..measures import RunMeasures
-from ..metrics.interval import Estimate
+from ..metrics.statistics import Estimate
 from ..results.sweep import SweepLine
 from ..state import State, strategy_totals
 from .style import MUTED, WIDE

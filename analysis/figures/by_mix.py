@@ -14,7 +14,7 @@ from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures, TrialMeasures
 from ..metrics import metric_named
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 from ..models.measured import questions_of_mixes
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches

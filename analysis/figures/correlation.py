@@ -19,8 +19,8 @@ from ..correlation.k_verdict import KPrediction
 from ..correlation.ledger import BOUNDS, Ledger, LedgerEntry
 from ..correlation.of_run import RunCorrelation, mix_readings
 from ..measures import RunMeasures
-from ..metrics.interval import estimate
-from ..metrics.occupancy_share import share_line
+from ..metrics.queue import share_line
+from ..metrics.statistics import estimate
 from ..models.starts import CUBIC
 from ..state import strategy_totals
 from ..text import trials_text

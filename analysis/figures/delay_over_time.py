@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from ..captures.tcp_headers import read_segments
 from ..clock.queueing import TapComparison
 from ..measures import RunMeasures, TrialMeasures
-from ..metrics.capture_rtt import RttSeries, capture_rtt
-from ..metrics.rtt import rtt_series
+from ..metrics.rtt import RttSeries, capture_rtt, rtt_series
 from ..results.sweep import pure_cell
 from .style import MUTED, NARROW, WIDE, colour_of, house_style, legend_below, new_figure, save
 

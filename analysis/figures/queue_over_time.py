@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..align.load import bin_length_ns, sampled_one_in
 from ..correlation.competition import VERSIONS
 from ..measures import RunMeasures, TrialMeasures
-from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
+from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from ..metrics.rtt import US_PER_S
 from ..models.starts import BBR
 from ..text import size_text

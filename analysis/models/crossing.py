@@ -7,7 +7,7 @@ search (`nash/crossing_interval.py`), no such flow counts as ahead and all N as 
 always one, and at a corner it is 0 or N.
 
 Where a model's excess changes its sign several times, this is one of the crossings, the one that
-the questions from the start lead to; `metrics/crossing.py` finds all of them in a table of every
+the questions from the start lead to; `metrics/mixes.py` finds all of them in a table of every
 mix. (The published `n_cubic_at_first_crossing` is the first.)
 """
 

@@ -13,7 +13,7 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import counted
 
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
-from ..metrics.crossing import Crossing, crossings
+from ..metrics.mixes import Crossing, crossings
 from ..state import State, state_text, strategy_totals
 from ..testbeds import compare_testbeds
 from .bootstrap import resampled_share

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from nashbed.controlplane.store.errors import RunError
 
 from ..measures import Cell, RunMeasures, measure_run
 from ..metrics import METRICS
-from ..metrics.interval import Estimate, estimate
-from ..metrics.welch import MeanDifference, holm, welch
+from ..metrics.statistics import SampleComparison, adjusted, compare_samples
 from ..state import state_text
 from ..text import rate_text, size_text
 from .shares import ShareComparison, compare_shares, summarise_shares
@@ -23,11 +22,10 @@ from .summary import estimate_dict
 FLOW_METRICS = ("per_flow_throughput",)
 TRIAL_METRICS = ("mean_queueing_delay", "p95_queueing_delay", "utilisation", "jain_index",
                  "loss_rate")  # fmt: skip
-SIGNIFICANCE = 0.05
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True)
+class Comparison(SampleComparison):
     """One metric of one mix, in both runs.
 
     Attributes:
@@ -37,11 +35,6 @@ class Comparison:
         metric: Name of the metric.
         strategy: Whose (None: of the whole trial).
         unit: Unit of the metric.
-        first: Mean of the first run.
-        second: Mean of the second run.
-        change: Second less first.
-        p_adjusted: Its p value, adjusted (Holm) for the number of comparisons; None where neither
-            run varies, so that nothing can be tested.
     """
 
     setting: str
@@ -50,15 +43,6 @@ class Comparison:
     metric: str
     strategy: str | None
     unit: str
-    first: Estimate
-    second: Estimate
-    change: MeanDifference
-    p_adjusted: float | None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the difference is more than chance, all comparisons considered."""
-        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -112,18 +96,6 @@ class RunComparison:
         }
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """One comparison before its p value is adjusted."""
-
-    cells: tuple[Cell, Cell]
-    mix: str
-    metric: str
-    strategy: str | None
-    means: tuple[Estimate, Estimate]
-    change: MeanDifference
-
-
 def compare_runs(
     first: Path, second: Path, setting: str | None = None, against: str | None = None
 ) -> RunComparison:
@@ -159,12 +131,11 @@ def compare_runs(
             f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference cannot "
             "be distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
-    tested = [t for cells, mix in known for t in _test(runs, cells, mix)]
-    adjusted = _adjusted([t.change.p for t in tested])
+    compared = [each for cells, mix in known for each in _compared(runs, cells, mix)]
     return RunComparison(
         first=runs[0].run.manifest.run,
         second=runs[1].run.manifest.run,
-        comparisons=tuple(_comparison(t, p) for t, p in zip(tested, adjusted, strict=True)),
+        comparisons=tuple(adjusted(compared)),
         shares=shares,
         left_out=tuple(f"{c[0].setting.label}: {mix}" for c, mix in pairs if (c, mix) not in known),
         unlike=() if against is not None else tuple(_unlike(runs, _settings(runs, setting, None))),
@@ -246,34 +217,21 @@ def _common(runs: tuple[RunMeasures, RunMeasures]) -> list[str]:
     return [s for s in runs[0].strategies if s in runs[1].strategies]
 
 
-def _test(
+def _compared(
     runs: tuple[RunMeasures, RunMeasures], cells: tuple[Cell, Cell], mix: str
-) -> Iterator[_Tested]:
-    metrics = [(m, s) for m in FLOW_METRICS for s in _common(runs)] + [(m, None) for m in TRIAL_METRICS]
-    for metric, strategy in metrics:
+) -> Iterator[Comparison]:
+    """Every metric that both cells have more than once."""
+    of_flows = [(metric, strategy) for metric in FLOW_METRICS for strategy in _common(runs)]
+    for metric, strategy in [*of_flows, *((metric, None) for metric in TRIAL_METRICS)]:
         values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
-        change = welch(values[0], values[1])
-        means = estimate(values[0]), estimate(values[1])
-        if change is not None and means[0] is not None and means[1] is not None:
-            yield _Tested(cells, mix, metric, strategy, (means[0], means[1]), change)
-
-
-def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's values of those that there are."""
-    known = iter(holm([p for p in p_values if p is not None]))
-    return [None if p is None else next(known) for p in p_values]
-
-
-def _comparison(tested: _Tested, p_adjusted: float | None) -> Comparison:
-    return Comparison(
-        setting=tested.cells[0].setting.label,
-        against=tested.cells[1].setting.label,
-        mix=tested.mix,
-        metric=tested.metric,
-        strategy=tested.strategy,
-        unit=METRICS[tested.metric].unit,
-        first=tested.means[0],
-        second=tested.means[1],
-        change=tested.change,
-        p_adjusted=p_adjusted,
-    )
+        samples = compare_samples(values[0], values[1])
+        if samples is not None and min(samples.first.n, samples.second.n) >= 2:
+            yield Comparison(
+                **vars(samples),
+                setting=cells[0].setting.label,
+                against=cells[1].setting.label,
+                mix=mix,
+                metric=metric,
+                strategy=strategy,
+                unit=METRICS[metric].unit,
+            )

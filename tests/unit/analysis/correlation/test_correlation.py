@@ -31,7 +31,7 @@ from nashbed.analysis.correlation.series import load_series, window_bins
 from nashbed.analysis.correlation.synchronisation import losing_shares, shifted_null
 from nashbed.analysis.correlation.window_cut import window_cuts
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.metrics.queue_occupancy import TimeBins
+from nashbed.analysis.metrics.queue import TimeBins
 from nashbed.analysis.report import build_report
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 

@@ -14,7 +14,7 @@ from nashbed.analysis.correlation.ledger_of_mix import ledger_of
 from nashbed.analysis.correlation.series import FlowSeries
 from nashbed.analysis.correlation.synchronisation import ShiftedNull
 from nashbed.analysis.measures import TrialMeasures
-from nashbed.analysis.metrics.queue_occupancy import TimeBins
+from nashbed.analysis.metrics.queue import TimeBins
 from nashbed.analysis.models.mishra2022 import Inputs, share_of_bbr_with
 from tests.unit.analysis.figures.made_correlations import (
     correlation,

@@ -21,7 +21,7 @@ from nashbed.analysis.figures.correlation import (
 )
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
-from nashbed.analysis.metrics.interval import Estimate
+from nashbed.analysis.metrics.statistics import Estimate
 from tests.support.drawn import colour, half_widths, legend_of, lines_of, points, texts
 from tests.unit.analysis.figures.made_correlations import (
     correlation,

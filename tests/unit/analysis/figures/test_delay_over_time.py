@@ -13,7 +13,7 @@ from nashbed.analysis.figures import delay_over_time
 from nashbed.analysis.figures.delay_over_time import draw_rtt_over_time
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
-from nashbed.analysis.metrics.capture_rtt import RttSeries
+from nashbed.analysis.metrics.rtt import RttSeries
 from tests.support.drawn import colour, legend_of, lines_of, points, unlabelled_lines
 from tests.unit.analysis.figures.made_tables import SHORT, MadeTrial, trial_with
 from tests.unit.analysis.made_measures import made

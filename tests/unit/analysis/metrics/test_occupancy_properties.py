@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nashbed.analysis.align.delays import count_durations, duration_percentile
 from nashbed.analysis.align.totals import Link, sum_postcards
-from nashbed.analysis.metrics.queue_occupancy import TimeBins, occupancy_at, occupancy_bins
+from nashbed.analysis.metrics.queue import TimeBins, occupancy_at, occupancy_bins
 
 FLOWS = 3
 PACKETS = st.lists(

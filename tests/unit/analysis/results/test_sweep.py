@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.metrics.goodput_gain import goodput_gain
+from nashbed.analysis.metrics.mixes import goodput_gain
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.results.decision_tree import NEITHER, FEATURES, decide, fit

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal
 
 from nashbed.controlplane.contract.trial import TrialRecord
 
-from ..measures import Cell, RunMeasures, TrialMeasures
-from ..metrics.interval import Estimate, estimate
-from ..metrics.welch import MeanDifference, holm, welch
-from ..state import state_text
+from .measures import Cell, RunMeasures, TrialMeasures
+from .metrics.statistics import SampleComparison, adjusted, compare_samples
+from .state import state_text
 
 METRIC = "per_flow_throughput"
-SIGNIFICANCE = 0.05
 OWN = "the run's own"
 """Stands for the testbed of trials that do not say where they ran."""
 
 Verdict = Literal["differ", "alike", "too few to tell"]
 
 
-@dataclass(frozen=True)
-class TestbedComparison:
-    """Throughput per flow of a strategy in one mix, on two testbeds.
+@dataclass(frozen=True, kw_only=True)
+class TestbedComparison(SampleComparison):
+    """Throughput per flow of a strategy in one mix, on two testbeds, in bit/s.
 
     Attributes:
         setting: Label of the setting.
         mix: The mix in words.
         strategy: Whose throughput.
         testbeds: Names of the two.
-        means: Mean over the trials of each in bit/s, with its 95 % interval.
-        change: Second less first, with the 95 % interval of this comparison alone (Welch); None:
-            one of them has fewer than two trials.
         margin_bps: The difference that is too small to matter: the scenario's epsilon of the fair
-            share, in bit/s.
-        p_adjusted: Its p value, adjusted (Holm) for all comparisons of the run; None where nothing
-            can be tested.
+            share.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -46,10 +39,7 @@ class TestbedComparison:
     mix: str
     strategy: str
     testbeds: tuple[str, str]
-    means: tuple[Estimate, Estimate]
-    change: MeanDifference | None
     margin_bps: float
-    p_adjusted: float | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -59,26 +49,26 @@ class TestbedComparison:
         They are alike when the whole interval is within the margin. Otherwise there are too few
         trials to say either.
         """
-        if self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE:
+        if self.differs:
             return "differ"
-        if self.change is None or self.change.half_width is None:
+        if self.change.half_width is None:
             return "too few to tell"
         farthest = abs(self.change.difference) + self.change.half_width
         return "alike" if farthest <= self.margin_bps else "too few to tell"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, in bit/s."""
-        change = self.change
+        means = (self.first, self.second)
         return {
             "setting": self.setting,
             "mix": self.mix,
             "strategy": self.strategy,
             "metric": METRIC,
             "testbeds": list(self.testbeds),
-            "means": [{"mean": m.mean, "n": m.n, "ci95": m.half_width} for m in self.means],
-            "difference": self.means[1].mean - self.means[0].mean,
-            "ci95": change and change.half_width,
-            "p": change and change.p,
+            "means": [{"mean": m.mean, "n": m.n, "ci95": m.half_width} for m in means],
+            "difference": self.second.mean - self.first.mean,
+            "ci95": self.change.half_width,
+            "p": self.change.p,
             "p_adjusted": self.p_adjusted,
             "margin": self.margin_bps,
             "verdict": self.verdict,
@@ -167,7 +157,7 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
         for comparison in _of_cell(measures, cell, names)
     ]
     trials = {name: tuple(by_testbed[name]) for name in sorted(by_testbed)}
-    return Comparisons(trials, tuple(_adjusted(found)))
+    return Comparisons(trials, tuple(adjusted(found)))
 
 
 _Key = tuple[str, str, str]
@@ -210,23 +200,13 @@ def _of_cell(
     for pair in combinations(sorted(by_testbed), 2):
         for strategy in measures.strategies:
             values = [[t.value(METRIC, strategy) for t in by_testbed[name]] for name in pair]
-            first, second = (estimate(each) for each in values)
-            if first is None or second is None:
-                continue
-            yield TestbedComparison(
-                setting=cell.setting.label,
-                mix=state_text(cell.state, measures.strategies, measures.group_names),
-                strategy=strategy,
-                testbeds=pair,
-                means=(first, second),
-                change=welch(values[0], values[1]),
-                margin_bps=margin,
-            )
-
-
-def _adjusted(found: list[TestbedComparison]) -> Iterator[TestbedComparison]:
-    """The comparisons with Holm's values of those that can be tested."""
-    known = iter(holm([c.change.p for c in found if c.change and c.change.p is not None]))
-    for each in found:
-        tested = each.change is not None and each.change.p is not None
-        yield replace(each, p_adjusted=next(known)) if tested else each
+            samples = compare_samples(values[0], values[1])
+            if samples is not None:
+                yield TestbedComparison(
+                    **vars(samples),
+                    setting=cell.setting.label,
+                    mix=state_text(cell.state, measures.strategies, measures.group_names),
+                    strategy=strategy,
+                    testbeds=pair,
+                    margin_bps=margin,
+                )

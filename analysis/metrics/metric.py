@@ -1,4 +1,4 @@
-"""The registry: metric name -> what it is, its unit, and how a trial's value is had."""
+"""What a metric is: its name and unit, its definition, and how a trial's value is computed."""
 
 from __future__ import annotations
 
@@ -42,33 +42,3 @@ class Metric:
     def possible(self) -> tuple[float, float]:
         """Smallest and largest value that there can be: none is negative, no share above 1."""
         return 0.0, 1.0 if self.unit == "1" else math.inf
-
-
-METRICS: dict[str, Metric] = {}
-"""Every registered metric by name, in the order of registration."""
-
-
-def register(metric: Metric) -> Metric:
-    """Add a metric; a name can be taken only once.
-
-    Args:
-        metric: The metric.
-
-    Raises:
-        ValueError: The name is taken.
-    """
-    if metric.name in METRICS:
-        raise ValueError(f"metric {metric.name!r} is registered twice")
-    METRICS[metric.name] = metric
-    return metric
-
-
-def metric_named(name: str) -> Metric:
-    """Look a metric up.
-
-    Raises:
-        KeyError: There is none of this name; the text lists those there are.
-    """
-    if name not in METRICS:
-        raise KeyError(f"no metric {name!r}; there are {', '.join(METRICS)}")
-    return METRICS[name]
