@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from ..measures import TrialMeasures
 from ..models.competition import Competition
 from ..models.mishra2022 import CUBIC_KEEPS, Inputs
-from .bbr_path import rtt_plus
-from .bbr_windows import BbrWindows
+from .bbr import BbrWindows, rtt_plus
 from .competition import bbr_of, bbr_share, question_of
+from .congestion_events import ShiftedNull
 from .cubic_losses import CubicLosses
 from .series import FlowSeries
-from .synchronisation import ShiftedNull
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Assumption:
     """One assumption of the model.
 
     Attributes:
-        key: Its name in data; also that of the input of `models.mishra2022_inputs` it is.
+        key: Its name in data; also that of the input of `models.mishra2022.Inputs` it is.
         short: Its name in figures.
         words: What is assumed.
         equation: Where, by the paper's numbers.

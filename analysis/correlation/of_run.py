@@ -18,8 +18,7 @@ from ..state import State, state_text
 from .competition import bbr_of, bbr_share, question_of
 from .cubic_losses import CubicLosses
 from .k_verdict import KPrediction, KVerdict, judge_k
-from .ledger import Ledger
-from .ledger_of_mix import ledger_of
+from .ledger import Ledger, ledger_of
 from .trial import TrialCorrelation, correlate_trial
 
 Reading = Callable[[TrialCorrelation], float]

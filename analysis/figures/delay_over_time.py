@@ -30,8 +30,6 @@ MAX_POINTS = 40_000
 BLUE = "#2a6f97"
 FORMATS = ("png", "pdf", "svg")
 FULL = "base RTT + full queue"
-MAX_POINTS = 40_000
-BLUE = "#2a6f97"
 
 
 def draw_rtt_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure | None:

@@ -12,11 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ..nash.best_response import best_response_path
+from ..nash.dynamics import Population, best_response_path, free_shares, population, trajectory
 from ..nash.equilibria import gain_of
 from ..nash.game import PayoffTable, deviations
 from ..nash.of_run import SettingEquilibria
-from ..nash.replicator import Population, free_shares, population, trajectory
 from ..state import State
 from ..text import shown
 from .style import GOOD, INK, MUTED, NARROW, WIDE, colour_of, new_figure

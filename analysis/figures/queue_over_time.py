@@ -75,11 +75,11 @@ def draw_queue_over_time(measures: RunMeasures, trial: TrialMeasures) -> Figure 
     )
     if samples is not None:
         bandwidth, rtt = below
-        draw_bandwidth(bandwidth, measures, trial, samples)
-        draw_min_rtt(rtt, measures, trial, samples, (bins.middles_ns, stacked.sum(axis=0)))
+        _draw_bandwidth(bandwidth, measures, trial, samples)
+        _draw_min_rtt(rtt, measures, trial, samples, (bins.middles_ns, stacked.sum(axis=0)))
         for each in below:
             if samples.probing.any():
-                mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
+                _mark_probes(each, samples, "ProbeRTT" if each is rtt else None)
     (ax, *below)[-1].set_xlabel("time (s)")
     _mark_warmup(ax, trial)
     _delay_axis(ax, trial)
@@ -250,7 +250,7 @@ def _probing(samples: Arrays, control: NDArray[np.str_]) -> NDArray[np.bool_]:
     return found
 
 
-def draw_bandwidth(
+def _draw_bandwidth(
     ax: Axes, measures: RunMeasures, trial: TrialMeasures, samples: BbrSamples
 ) -> None:
     """The flows' bandwidth estimates, added up, beside the goodput that they get."""
@@ -268,7 +268,7 @@ def draw_bandwidth(
     )
 
 
-def draw_min_rtt(
+def _draw_min_rtt(
     ax: Axes,
     measures: RunMeasures,
     trial: TrialMeasures,
@@ -295,7 +295,7 @@ def draw_min_rtt(
     ax.set(ylabel="RTT (ms)", ylim=(0, 1.1 * float(loaded_ms.max())))
 
 
-def mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> None:
+def _mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> None:
     """Grey where any flow is in ProbeRTT."""
     probing = samples.probing.any(axis=0)
     ax.grid(visible=False, axis="x")

@@ -22,8 +22,8 @@ from scipy.interpolate import make_smoothing_spline
 from scipy.optimize import brentq
 
 from ..campaign.campaign import Campaign, Game, Rules
-from ..models.published_mixes import PanelKey, PublishedMixes, read_mixes
-from ..nash.bootstrap import resampled_share
+from ..models.mix_files import PanelKey, PublishedMixes, read_mixes
+from ..nash.certainty import resampled_share
 from ..nash.crossing_interval import LeadEnds, lead_ends, mixes_between
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable

@@ -27,7 +27,7 @@ from ..models.accuracy import MeasuredMix
 from ..models.fluid import controls
 from ..models.fluid.model import VALIDATION_FILE, predict
 from ..models.measured import mixes_of_file
-from ..models.published_mixes import read_rows
+from ..models.mix_files import read_rows
 from .published_panels import MEASURED
 
 POINTS = 100.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..models.expected import Mixes
 from ..models.measured import mixes_of_file
-from ..models.published_mixes import PanelKey, PublishedMixes
+from ..models.mix_files import PanelKey, PublishedMixes
 from ..nash.game import PayoffTable, two_strategy_table
 from ..state import State
 

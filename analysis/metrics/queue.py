@@ -18,7 +18,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from ..align.data import QueueTotals, TrialData
-from ..align.delays import duration_percentile
+from ..align.totals import duration_percentile
 from ..errors import NotMeasuredError
 from .metric import Metric
 from .statistics import least_squares

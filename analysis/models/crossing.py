@@ -28,6 +28,8 @@ OVERSHOOT = 1.5
 grows with the flows, so that the end of the lead is further away."""
 GROWTH = 3
 """By how much each further step is longer, until the crossing is passed."""
+ShowAsked = Callable[[str, int, int], None]
+"""(what is asked, how much of it is answered, of how much)."""
 
 
 @dataclass(frozen=True)
@@ -206,10 +208,6 @@ def _end(excess: Mapping[int, float], flows: int) -> float:
     place = edge + excess[edge] * flows
     corner = 0.0 if place < 1 else float(flows) if place > flows - 1 else None
     return place if corner is None else corner
-
-
-ShowAsked = Callable[[str, int, int], None]
-"""(what is asked, how much of it is answered, of how much)."""
 
 
 def show_nothing(title: str, done: int, total: int) -> None:

@@ -21,7 +21,7 @@ from ..state import State, strategy_totals
 from .accuracy import MeasuredGame, MeasuredMix
 from .asked import problem_of, question_of, started_by_iperf3
 from .competition import Competition, cubic_against
-from .published_mixes import MixRow, read_rows
+from .mix_files import MixRow, read_rows
 from .starts import BBR, CUBIC, Starts
 
 METRIC = "per_flow_throughput"

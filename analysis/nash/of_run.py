@@ -16,8 +16,7 @@ from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
 from ..metrics.mixes import Crossing, crossings
 from ..state import State, state_text, strategy_totals
 from ..testbeds import compare_testbeds
-from .bootstrap import resampled_share
-from .certainty import Noise, noise_of_games, unclear
+from .certainty import Noise, noise_of_games, resampled_share, unclear
 from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends, mixes_between
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable

@@ -146,8 +146,7 @@ def _course(duration: str, start: str, window: str | None) -> JsonObject:
 
 def _plane(axes: tuple[str, str], given: JsonObject) -> MapPlane:
     """What the map is over, in base units; a ConfigError says which option is wrong."""
-    from nashbed.analysis.atlas.axes import read_axis  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.atlas.plane import plane_of  # noqa: PLC0415
+    from nashbed.analysis.atlas.plane import plane_of, read_axis  # noqa: PLC0415 - slow to import
 
     fixed: dict[str, float | None] = dict.fromkeys(given)
     if given["rate"] is not None:

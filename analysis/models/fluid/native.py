@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from ..competition import Competition, FlowKind, ModelError
 
+FloatArray = NDArray[np.float64]
+
 FITTED_FILE = Path(__file__).with_name("fitted.json")
 """Written by `python -m nashbed.analysis.fits.fluid`: the constants, and how well they predict."""
 
@@ -46,9 +48,6 @@ class FluidConstants:
 
 
 FITTED = FluidConstants(**json.loads(FITTED_FILE.read_text(encoding="utf-8"))["constants"])
-
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

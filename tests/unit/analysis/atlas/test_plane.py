@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from nashbed.analysis.atlas.axes import read_axis
-from nashbed.analysis.atlas.plane import plane_of
+from nashbed.analysis.atlas.plane import plane_of, read_axis
 from nashbed.controlplane.contract.errors import ConfigError
 from tests.unit.analysis.atlas.made_maps import plane
 

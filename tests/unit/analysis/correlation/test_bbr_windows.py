@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.correlation.bbr_windows import bbr_windows
+from nashbed.analysis.correlation.bbr import bbr_windows
 from nashbed.analysis.correlation.series import FlowSeries
 from nashbed.analysis.metrics.queue import TimeBins
 

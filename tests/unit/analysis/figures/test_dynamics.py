@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from nashbed.analysis.figures.dynamics import draw_dynamics
 from nashbed.analysis.figures.style import GOOD
-from nashbed.analysis.nash.best_response import best_response_path
+from nashbed.analysis.nash.dynamics import best_response_path, free_shares
 from nashbed.analysis.nash.game import PayoffTable, two_strategy_table
-from nashbed.analysis.nash.replicator import free_shares
 from tests.support.drawn import bars, colour, points, spans, texts, unlabelled_lines
 from tests.unit.analysis.made_games import GAME, NAN, found, table_of
 

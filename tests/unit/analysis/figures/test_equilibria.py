@@ -116,7 +116,7 @@ def test_models_are_lines_and_mishra_a_band() -> None:
     for name in ("fluid", "closed-form", "ware"):
         x, cubic = points(lines_of(ax)[MODELS[name].title])
         predicted = crossing_of(MODELS[name], questions, 10)
-        assert cubic[x.index(5)] == pytest.approx(predicted.cubic)
+        assert cubic[x.index(5)] == pytest.approx(predicted.first)
     model = equilibrium_band(questions(1))
     assert model.synchronised is not None
     assert model.desynchronised is not None

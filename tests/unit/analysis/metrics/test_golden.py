@@ -6,8 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from nashbed.analysis.align.delays import count_durations, duration_percentile
-from nashbed.analysis.align.totals import Link, sum_bins, sum_postcards
+from nashbed.analysis.align.totals import (
+    Link,
+    count_durations,
+    duration_percentile,
+    sum_bins,
+    sum_postcards,
+)
 from nashbed.analysis.errors import NotMeasuredError
 from nashbed.analysis.metrics import METRICS, metric_named
 from nashbed.analysis.metrics.losses import increase, loss_rate, retransmit_share

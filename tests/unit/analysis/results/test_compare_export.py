@@ -11,7 +11,7 @@ import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.results.compare import RunComparison, compare_runs
 from nashbed.analysis.results.export import export_run
-from nashbed.analysis.results.shares import ShareComparison, Spread, summarise_shares
+from nashbed.analysis.results.compare import ShareComparison, Spread, summarise_shares
 from nashbed.controlplane.cli.results import MOST_ROWS, comparison_text
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError

@@ -1,14 +1,16 @@
-"""Replicator dynamics: strategies grow in a large population as they do better than its mean.
+"""Dynamics of a game: best responses of single flows, and replicator dynamics of populations.
 
-A population stands for each group; x[g, s] is the share of group g that runs strategy s. The
-utilities are those of the measured mixes, interpolated between them and held constant beyond
-the outermost mix that has such a flow.
+A best-response path makes, one flow after another, the switch that gains it most. In replicator
+dynamics strategies grow as they do better than the population's mean: a population stands for each
+group; x[g, s] is the share of group g that runs strategy s. The utilities are those of the measured
+mixes, interpolated between them and held constant beyond the outermost mix that has such a flow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,45 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.spatial import QhullError
 
 from ..state import State
+from .equilibria import judge
 from .game import PayoffTable
 
+End = Literal["equilibrium", "cycle", "not measured"]
 FloatArray = NDArray[np.float64]
 Field = Callable[[FloatArray], float]
 """Utility at the free shares: those of all strategies but the first, group by group."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A best-response path.
+
+    Attributes:
+        states: From the start; of a cycle the last state stands in it twice.
+        end: Why it ends: nobody gains, it comes back, or a neighbour was not measured.
+    """
+
+    states: tuple[State, ...]
+    end: End
+
+
+def best_response_path(table: PayoffTable, start: State) -> Path:
+    """Follow the switch with the largest gain until nobody gains.
+
+    Args:
+        table: What was measured.
+        start: The first state.
+    """
+    states = [start]
+    while True:
+        verdict = judge(table, states[-1])
+        if verdict.unknown:
+            return Path(tuple(states), "not measured")
+        if verdict.best is None:
+            return Path(tuple(states), "equilibrium")
+        states.append(verdict.best.to)
+        if states[-1] in states[:-1]:
+            return Path(tuple(states), "cycle")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The table of measured mixes, and what the models are asked about its rows."""
+"""Files of measured mixes: the published one, and tables made of runs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,83 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nashbed.analysis.fits.published_panels import (
+    MIXES,
+    first_crossing,
+    payoff_table,
+    published_equilibria,
+)
 from nashbed.analysis.measures import measure_run
 from nashbed.analysis.models.measured import measured_mixes
-from nashbed.analysis.models.mix_table import COLUMNS, mix_table
-from nashbed.analysis.models.published_mixes import read_rows
+from nashbed.analysis.models.mix_files import (
+    COLUMNS,
+    PanelKey,
+    PublishedMixes,
+    mix_table,
+    read_mixes,
+    read_rows,
+)
+from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.store.errors import RunError
 from tests.unit.analysis.made_measures import made
+
+
+@pytest.fixture(scope="module")
+def panels() -> dict[PanelKey, PublishedMixes]:
+    return read_mixes(MIXES)
+
+
+def cubic_at_equilibrium(panel: PublishedMixes, skip_invalid: bool = False) -> set[int]:
+    verdicts = judge_all(payoff_table(panel, skip_invalid))
+    return {v.state[0][0] for v in verdicts if v.equilibrium == "yes"}
+
+
+def test_every_published_equilibrium(panels) -> None:
+    expected = published_equilibria()
+    assert len(expected) == 49
+    found = {key: cubic_at_equilibrium(panel) for key, panel in panels.items()}
+    assert found == {key: states for key, (states, _) in expected.items()}
+
+
+def test_every_published_crossing(panels) -> None:
+    expected = {key: crossing for key, (_, crossing) in published_equilibria().items()}
+    assert {key: first_crossing(panel) for key, panel in panels.items()} == expected
+
+
+def test_without_the_invalid_cells_their_neighbours_are_undecided(panels) -> None:
+    cells = sum(len(panel.invalid) for panel in panels.values())
+    assert cells == 7
+    for key, panel in panels.items():
+        strict = judge_all(payoff_table(panel, skip_invalid=True))
+        decided = {v.state[0][0] for v in strict if v.equilibrium == "yes"}
+        open_ = {v.state[0][0] for v in strict if v.equilibrium == "undecided"}
+        assert decided <= cubic_at_equilibrium(panel), key
+        assert cubic_at_equilibrium(panel) <= decided | open_, key
+        assert {key.flows - k for k in panel.invalid} <= open_
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n", "has no column"),
+        ("", "has no column"),
+        (
+            "bandwidth_mbps,base_rtt_ms,buffer_bdp,n_flows,n_bbr,n_cubic,bbr_agg_mbps,"
+            "cubic_agg_mbps,valid\n50,20,1,2,x,1,1,1,ok\n",
+            "line 2",
+        ),
+    ],
+)
+def test_bad_files_say_what_is_wrong(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "mixes.csv"
+    file.write_text(text)
+    with pytest.raises(RunError, match=said):
+        read_mixes(file)
+    with pytest.raises(RunError, match="cannot be read"):
+        read_mixes(tmp_path / "missing.csv")
+
 
 Capture = pytest.CaptureFixture[str]
 
@@ -79,7 +149,7 @@ def test_the_table_asks_what_the_run_asks(whole_run: Path, tmp_path: Path, capsy
     out = tmp_path / "mixes.csv"
     assert cli(["mixes", str(whole_run), "--out", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "ok": True, "out": str(out), "rows": 5, "left_out": {},
+        "ok": True, "format": 1, "out": str(out), "rows": 5, "left_out": {},
     }  # fmt: skip
     of_run, of_file = measured_mixes(whole_run), measured_mixes(out)
     assert len(of_file.mixes) == len(of_run.mixes) == 3
