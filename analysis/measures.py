@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from .align import load_trial
 from .errors import NotMeasuredError
-from .metrics import METRICS
-from .metrics.interval import Estimate, estimate
-from .metrics.registry import metric_named
-from .metrics.throughput_drift import SETTLED_WITHIN
+from .metrics import METRICS, metric_named
+from .metrics.statistics import Estimate, estimate
+from .metrics.throughput import SETTLED_WITHIN
 from .state import State, mix_state
 
 FloatArray = NDArray[np.float64]

@@ -9,7 +9,7 @@ from nashbed.controlplane.contract.course import start_text
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import Duration, Rate, Size
 
-from .metrics.interval import Estimate
+from .metrics.statistics import Estimate
 
 NONE = "\u2013"
 """Stands where there is no number."""

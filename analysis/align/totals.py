@@ -1,4 +1,9 @@
-"""Window sums from postcards, streamed: one pass, memory independent of their number."""
+"""Window sums from postcards, streamed: one pass, memory independent of their number.
+
+Durations go into a histogram of bounded memory and a relative resolution of 2^-10: held as a 32-bit
+float, one is binned by the float's upper 19 bits, sign, exponent and 10 bits of the mantissa. So
+every octave has 1024 bins, and the whole range of float32 fits into 2^18 of them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,6 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from .data import FloatArray, QueueTotals
-from .delays import BINS, count_durations
 
 POSTCARD_COLUMNS = ("kind", "flow", "packet_bytes", "enqueue_ns", "dequeue_ns")
 BIN_COLUMNS = (
@@ -26,6 +30,9 @@ BIN_COLUMNS = (
     "qdelay_mean_ns",
 )
 Arrays = dict[str, NDArray[Any]]
+_KINDS = ("arrived", "dropped", "departed")
+BINS = 1 << 18
+_SHIFT = np.uint32(13)
 
 
 @dataclass(frozen=True)
@@ -110,9 +117,6 @@ class _Sums:
         )
 
 
-_KINDS = ("arrived", "dropped", "departed")
-
-
 def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
     dropped = chunk["kind"] == KIND_DROPPED
     arrived = link.inside(chunk["enqueue_ns"])
@@ -185,3 +189,36 @@ def _add_bins(sums: _Sums, chunk: Arrays, link: Link, bin_ns: int) -> None:
     sums.add("occupancy_byte_ns", flow, chunk["occupancy_bytes_mean"] * inside_ns)
     delay = np.nan_to_num(chunk["qdelay_mean_ns"]) * chunk["departed_packets"]
     sums.add("delay_sum_ns", flow, delay * share)
+
+
+def count_durations(durations: NDArray[Any]) -> NDArray[np.int64]:
+    """Count durations by bin.
+
+    Args:
+        durations: Non-negative durations, any unit, shape (n,).
+
+    Returns:
+        Counts, shape (2^18,).
+    """
+    bits = durations.astype(np.float32).view(np.uint32) >> _SHIFT
+    return np.bincount(bits, minlength=BINS).astype(np.int64, copy=False)
+
+
+def duration_percentile(counts: NDArray[np.int64], share: float) -> float:
+    """The smallest duration that at least `share` of the counted ones do not exceed.
+
+    Args:
+        counts: From count_durations, shape (2^18,).
+        share: In (0, 1].
+
+    Returns:
+        The middle of the bin it falls into (within 0.05 %), NaN without any count.
+    """
+    total = int(counts.sum())
+    if total == 0:
+        return float("nan")
+    rank = max(1, int(np.ceil(share * total)))
+    index = int(np.searchsorted(np.cumsum(counts), rank))
+    edges = np.array([index, index + 1], dtype=np.uint32) << _SHIFT
+    low, high = edges.view(np.float32).astype(float)
+    return float(low if index == 0 else (low + high) / 2)

@@ -14,10 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models import MODELS, Question
-from ..models.asking import crossing_of
-from ..models.crossing import PredictedCrossing
-from ..models.fluid import competition_of
+from ..models import MODELS, Competition
+from ..models.crossing import PredictedCrossing, crossing_of
 from ..models.settling import LENGTHS_S, settling_of
 from .plane import MapPlane
 
@@ -55,7 +53,7 @@ class MapPoint:
 
     x: float
     y: float
-    question: Question
+    question: Competition
     crossing: PredictedCrossing
     other: PredictedCrossing | None = None
     transient: bool | None = None
@@ -110,7 +108,7 @@ class EquilibriumMap:
     @property
     def refused(self) -> tuple[MapPoint, ...]:
         """The points for which the model has no number."""
-        return tuple(point for point in self.points if point.crossing.bbr is None)
+        return tuple(point for point in self.points if point.crossing.second is None)
 
     @property
     def questions(self) -> int:
@@ -220,18 +218,18 @@ def _point(
         start = second.share
     expected = None if start is None else start * flows
     first = crossing_of(MODELS[wanted.model], mixes, flows, expected)
-    transient = _transient(mixes, flows, first.bbr) if wanted.settled else None
+    transient = _transient(mixes, flows, first.second) if wanted.settled else None
     return MapPoint(*place, question, first, second, transient)
 
 
-def _transient(mixes: Callable[[int], Question], flows: int, bbr: float | None) -> bool | None:
+def _transient(mixes: Callable[[int], Competition], flows: int, bbr: float | None) -> bool | None:
     """Whether the mix at an equilibrium has not settled in the time that there is."""
     if bbr is None or bbr in {0.0, float(flows)}:
         return None
     mix = mixes(min(max(round(bbr), 1), flows - 1))
     longest_s = max(LONGEST_S, 2 * mix.duration_s)
     lengths = [length for length in LENGTHS_S if length <= longest_s]
-    return settling_of(competition_of(mix), lengths_s=lengths).transient
+    return settling_of(mix, lengths_s=lengths).transient
 
 
 def _expected(before: list[MapPoint]) -> float | None:

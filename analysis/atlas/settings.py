@@ -14,8 +14,7 @@ from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.finished_run import open_run
 
 from ..nash.of_run import SettingEquilibria, equilibria_of_run
-from .axes import MapAxis
-from .plane import IPERF3, MapPlane
+from .plane import IPERF3, MapAxis, MapPlane
 
 PUBLISHED = "Srivastava et al. 2023"
 PUBLISHED_S = 120.0

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..measures import TrialMeasures
-from ..models.mishra2022 import CUBIC_KEEPS
-from ..models.mishra2022_inputs import Inputs
-from ..models.question import Question
-from .bbr_path import rtt_plus
-from .bbr_windows import BbrWindows
+from ..models.competition import Competition
+from ..models.mishra2022 import CUBIC_KEEPS, Inputs
+from .bbr import BbrWindows, rtt_plus
 from .competition import bbr_of, bbr_share, question_of
+from .congestion_events import ShiftedNull
 from .cubic_losses import CubicLosses
 from .series import FlowSeries
-from .synchronisation import ShiftedNull
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Assumption:
     """One assumption of the model.
 
     Attributes:
-        key: Its name in data; also that of the input of `models.mishra2022_inputs` it is.
+        key: Its name in data; also that of the input of `models.mishra2022.Inputs` it is.
         short: Its name in figures.
         words: What is assumed.
         equation: Where, by the paper's numbers.
@@ -193,14 +191,14 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 
 def _of_queue(
-    question: Question, series: FlowSeries, windows: BbrWindows | None
+    question: Competition, series: FlowSeries, windows: BbrWindows | None
 ) -> Iterator[tuple[str, Held]]:
     mean = float(series.occupancy.sum(axis=0).mean())
     by_window = windows.queue if windows is not None else np.array([mean])
     yield "full", _held(question.buffer_bytes, by_window, mean)
 
 
-def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held]]:
+def _of_bbr(question: Competition, windows: BbrWindows) -> Iterator[tuple[str, Held]]:
     with np.errstate(divide="ignore", invalid="ignore"):  # BBR may get nothing for 10 s
         flights = windows.flight / (windows.rate * windows.min_rtt_s)
         mean = np.divide(_mean(windows.flight), _mean(windows.rate) * _mean(windows.min_rtt_s))
@@ -214,7 +212,7 @@ def _of_bbr(question: Question, windows: BbrWindows) -> Iterator[tuple[str, Held
     yield "queue", _held(2 * least + question.bdp_bytes, windows.queue)
 
 
-def _of_cubic(question: Question, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
+def _of_cubic(question: Competition, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
     """Against BBR's mean bytes in the queue."""
     least = _mean(cubic.b_min)
     with np.errstate(divide="ignore", invalid="ignore"):  # nobody may have anything in the queue

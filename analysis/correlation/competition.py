@@ -10,7 +10,7 @@ import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 
 from ..measures import TrialMeasures
-from ..models.question import Question
+from ..models.competition import Competition, cubic_against
 from ..models.starts import BBR, CUBIC
 
 VERSIONS = (BBR, "bbr2", "bbr3")
@@ -35,12 +35,12 @@ def bbr_share(measures: TrialMeasures) -> float | None:
     return share if np.isfinite(share) else None
 
 
-def question_of(measures: TrialMeasures) -> Question:
+def question_of(measures: TrialMeasures) -> Competition:
     """The trial as a model is asked about it."""
-    return Question(
-        rate_bps=measures.rate_bps,
-        base_rtt_s=measures.trial.setting.base_rtt_ns[0] / NS_PER_S,
-        buffer_bytes=measures.buffer_bytes,
+    return cubic_against(
+        measures.rate_bps,
+        measures.trial.setting.base_rtt_ns[0] / NS_PER_S,
+        measures.buffer_bytes,
         cubic=int(measures.flow_mask(CUBIC).sum()),
-        bbr=int(measures.flow_mask(bbr_of(measures)).sum()),
+        others=int(measures.flow_mask(bbr_of(measures)).sum()),
     )

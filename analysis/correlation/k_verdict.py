@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 
 CHOICES = ("measured", "synchronised", "desynchronised")
 SMALLEST_SPREAD = 0.001

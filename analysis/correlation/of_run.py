@@ -11,15 +11,14 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
 from ..measures import RunMeasures
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 from ..models.mishra2022 import k_desynchronised, k_synchronised, outside, share_of_bbr
 from ..models.starts import BBR
 from ..state import State, state_text
 from .competition import bbr_of, bbr_share, question_of
 from .cubic_losses import CubicLosses
 from .k_verdict import KPrediction, KVerdict, judge_k
-from .ledger import Ledger
-from .ledger_of_mix import ledger_of
+from .ledger import Ledger, ledger_of
 from .trial import TrialCorrelation, correlate_trial
 
 Reading = Callable[[TrialCorrelation], float]

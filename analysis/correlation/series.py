@@ -13,7 +13,7 @@ from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from ..align.load import bin_length_ns, sampled_one_in
-from ..metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
+from ..metrics.queue import COLUMNS, TimeBins, occupancy_bins
 
 BIN_NS = 10_000_000
 MAX_CELLS = 8_000_000

@@ -12,8 +12,7 @@ from nashbed.controlplane.store.parquet import Arrays
 
 from ..measures import TrialMeasures
 from .assumptions import Held, hold_assumptions
-from .bbr_path import flight_in_bdp, mean_min_rtt
-from .bbr_windows import BbrWindows, bbr_windows, frame_ratio
+from .bbr import BbrWindows, bbr_windows, flight_in_bdp, frame_ratio, mean_min_rtt
 from .competition import bbr_of
 from .cubic_losses import CubicLosses, cubic_losses
 from .series import FlowSeries, load_series

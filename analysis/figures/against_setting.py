@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,27 +11,20 @@ from nashbed.controlplane.contract.scenario import ReferenceSeries
 from nashbed.controlplane.contract.trial import Setting
 
 from ..measures import Cell, RunMeasures
-from ..metrics.interval import Estimate, estimate
+from ..metrics.statistics import Estimate, estimate
 from ..models.measured import question_of_mix
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, cell_of, place_of, pure_cell
 from ..state import State, strategy_totals
 from ..text import trials_text
-from .estimates import draw_estimates
+from .axes import AXIS_TITLES, axis_of, draw_estimates, set_scale
 from .model_lines import draw_curves, goodput_of_share, model_curves
 from .style import INK, WIDE, colour_of, legend_below, marker_of, new_figure
 
-LOG_FROM = 20
-"""Largest by smallest place from which on the axis is logarithmic."""
-MOST_TICKS = 8
-"""Measured places that a logarithmic axis names one by one."""
-AXIS_TITLES = {
-    "buffer_bdp": "buffer (BDP)", "buffer_mb": "buffer (MB)", "random_loss": "random loss (%)",
-}  # fmt: skip
 Points = list[tuple[float, Estimate]]
 
 
-def draw_mix(measures: RunMeasures, line: SweepLine, state: State) -> Figure | None:
+def draw_mix_along(measures: RunMeasures, line: SweepLine, state: State) -> Figure | None:
     """Draw one mix along a line: aggregate throughput of each congestion control, and models.
 
     Args:
@@ -50,7 +42,7 @@ def draw_mix(measures: RunMeasures, line: SweepLine, state: State) -> Figure | N
     return _draw(measures, line, points, names, axis, state)
 
 
-def draw_alone(measures: RunMeasures, line: SweepLine) -> Figure | None:
+def draw_alone_along(measures: RunMeasures, line: SweepLine) -> Figure | None:
     """Draw each congestion control alone along a line: throughput of all flows.
 
     Args:
@@ -64,14 +56,6 @@ def draw_alone(measures: RunMeasures, line: SweepLine) -> Figure | None:
     points = {s: _alone(measures, line, s, axis) for s in measures.strategies}
     names = {s: f"{s} alone" for s in points}
     return _draw(measures, line, points, names, axis, None)
-
-
-def axis_of(measures: RunMeasures, line: SweepLine) -> str:
-    """Unit of the places on the line: the one in which the scenario writes its buffers."""
-    if line.axis == "random_loss":
-        return "random_loss"
-    written = {s.buffer_label.lstrip("0123456789.") for s in line.settings}
-    return "buffer_bdp" if written == {"bdp"} else "buffer_mb"
 
 
 def _of_mix(
@@ -183,18 +167,3 @@ def _finish(figure: Figure, ax: Axes, axis: str, places: Sequence[float]) -> Non
     set_scale(ax, places)
     ax.set_ylim(bottom=0)
     legend_below(figure, ax, columns=2)
-
-
-def set_scale(ax: Axes, places: Sequence[float]) -> None:
-    """A logarithmic axis where places span more than a factor of 20; 0 remains on it."""
-    above = sorted({x for x in places if x > 0})
-    if not above or max(above) < LOG_FROM * min(above):
-        return
-    if min(places) > 0:
-        ax.set_xscale("log")
-    else:
-        ax.set_xscale("symlog", linthresh=min(above))
-    if len(above) <= MOST_TICKS and all(b >= 1.3 * a for a, b in pairwise(above)):
-        ax.set_xticks(sorted(set(places)))
-        ax.minorticks_off()
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -19,27 +19,15 @@ from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
 from ..results.sweep import SweepLine, lines, mixed_states
 from ..state import State, state_text, strategy_totals
-from . import (
-    against_setting,
-    decision_tree,
-    delay_by_mix,
-    dynamics,
-    equilibria_by_buffer,
-    equilibrium_by_length,
-    heat_map,
-    model_assumptions,
-    pair_equilibria,
-    pair_lines,
-    panel_by_mix,
-    queue_over_time,
-    rtt_alone,
-    rtt_over_time,
-    share_against_share,
-    synchronisation,
-    tap_delay,
-    throughput_by_mix,
-    tournament,
-)
+from .against_setting import draw_alone_along, draw_mix_along
+from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
+from .by_mix import draw_delay_by_mix, draw_panel_by_mix, draw_throughput_by_mix
+from .correlation import draw_model_assumptions, draw_share_against_share, draw_synchronisation
+from .delay_over_time import draw_rtt_alone, draw_rtt_over_time, draw_tap_delay
+from .dynamics import draw_dynamics
+from .equilibria import draw_equilibria_by_buffer, draw_equilibrium_by_length
+from .pairs import draw_pair_equilibria, draw_pair_lines, draw_tournament
+from .queue_over_time import draw_queue_over_time
 from .style import house_style, save
 
 MAX_DETAILED = 12
@@ -162,7 +150,7 @@ def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
             "Above: each packet's sojourn time by the switch's postcards, and its delay by the "
             "captures before and behind the bottleneck. Below: the difference of the two. Dotted: "
             "5th and 95th percentile. The few packets outside the frame are among the mismatches.",
-            partial(tap_delay.draw, comparison),
+            partial(draw_tap_delay, comparison),
         )
 
 
@@ -181,7 +169,7 @@ def _run_sketches(
         "that ended because it was steady counts as if it had gone on so. Points: by the straight "
         "line between neighbouring mixes. Dashed: by the second half of the trials alone. Thick: "
         "95 % interval, with mixes enough for one.",
-        lambda: equilibrium_by_length.draw(measures, lines(measures.run.settings)),
+        lambda: draw_equilibrium_by_length(measures, lines(measures.run.settings)),
     )
     first, second = measures.strategies[:2]
     yield _Sketch(
@@ -191,7 +179,7 @@ def _run_sketches(
         f"Goodput gain of {second} over {first}, each alone",
         f"Mean goodput when all flows run {second}, less that when all run {first}, in per cent of "
         "the latter. Definition: Cao et al. (IMC 2019).",
-        lambda: heat_map.draw(measures, heat_map.gain_of_setting, "goodput gain (%)", signed=True),
+        lambda: draw_heat_map(measures, gain_of_setting, "goodput gain (%)", signed=True),
     )
     for strategy in (first, second):
         yield _Sketch(
@@ -200,7 +188,7 @@ def _run_sketches(
             strategy,
             f"Retransmissions of {strategy} alone",
             "Retransmitted payload bytes, as a percentage of all payload bytes sent in the window.",
-            partial(heat_map.draw, measures, heat_map.retransmits_of(strategy),
+            partial(draw_heat_map, measures, retransmits_of(strategy),
                     "retransmitted (%)", False),
         )  # fmt: skip
     yield _Sketch(
@@ -212,7 +200,7 @@ def _run_sketches(
         "(CART) of at most three levels. In the left branch the condition holds. Neither: they "
         "differ by no more than their repetitions do (95 %). Settings without repetitions are "
         "left out.",
-        lambda: decision_tree.draw(measures),
+        lambda: draw_decision_tree(measures),
     )
 
 
@@ -231,7 +219,7 @@ def _line_sketches(
             "Goodput of all flows of each congestion control together. Bars: 95 % interval over "
             "repetitions, if there are any."
             + _if_modelled(measures, line.settings[0], MODELS_SAY, state),
-            partial(against_setting.draw_mix, measures, line, state),
+            partial(draw_mix_along, measures, line, state),
         )
     yield _Sketch(
         f"{kind}_alone",
@@ -240,7 +228,7 @@ def _line_sketches(
         f"Each alone against {axis}, {line.title}",
         "Goodput when every flow runs the same congestion control. Bars: 95 % interval over "
         "repetitions, if there are any.",
-        lambda: against_setting.draw_alone(measures, line),
+        lambda: draw_alone_along(measures, line),
     )
     yield _Sketch(
         "equilibria_by_buffer",
@@ -257,7 +245,7 @@ def _line_sketches(
             " Lines: where each model expects the lead to end, shaded: its range over seeds. "
             "Grey: the range between the two bounds of Mishra's model.",
         ),
-        lambda: equilibria_by_buffer.draw(measures, line, equilibria),
+        lambda: draw_equilibria_by_buffer(measures, line, equilibria),
     )
     yield _Sketch(
         "pair_equilibria",
@@ -267,7 +255,7 @@ def _line_sketches(
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
         "control, two at a time, with 95 % intervals. Several points at one buffer are several "
         "equilibria; the line goes through their mean.",
-        lambda: pair_equilibria.draw(measures, line, equilibria),
+        lambda: draw_pair_equilibria(measures, line, equilibria),
     )
     yield _Sketch(
         "panel_by_mix",
@@ -275,7 +263,7 @@ def _line_sketches(
         name,
         f"Every mix at every buffer, {line.title}",
         _panel_caption(measures) + _if_modelled(measures, line.settings[0], MODELS_SAY),
-        lambda: panel_by_mix.draw(measures, line, equilibria),
+        lambda: draw_panel_by_mix(measures, line, equilibria),
     )
 
 
@@ -326,7 +314,7 @@ def _setting_sketches(
         "One point per flow and trial. In a first-in first-out queue whose packets all wait alike "
         "every flow is on the dashed line (Little's law; equation (5) of Mishra et al. 2022). A "
         "flow to the right of the line meets a longer queue than average.",
-        lambda: share_against_share.draw(measures, setting),
+        lambda: draw_share_against_share(measures, setting),
     )
 
 
@@ -344,7 +332,7 @@ def _pair_sketches(
         f"below: that of a {first} flow beside it. Dashed: the fair share. Where the two are "
         "equal, no flow gains by switching. Bars: 95 % interval over repetitions, if there are "
         "any.",
-        lambda: pair_lines.draw(measures, setting),
+        lambda: draw_pair_lines(measures, setting),
     )
     yield _Sketch(
         "tournament",
@@ -355,7 +343,7 @@ def _pair_sketches(
         "that of the column; small: its 95 % interval. 100 %: every flow switches to it; 'or': "
         "several equilibria. Right: the mean over the opponents. It says who is adopted, not who "
         "is fair.",
-        lambda: tournament.draw(equilibria.pairs),
+        lambda: draw_tournament(equilibria.pairs),
     )
 
 
@@ -371,7 +359,7 @@ def _by_mix_sketches(
         "",
         "Per-flow throughput by mix",
         _throughput_caption(measures) + _if_modelled(measures, setting, MODELS_SAY),
-        lambda: throughput_by_mix.draw(measures, setting, equilibria, series),
+        lambda: draw_throughput_by_mix(measures, setting, equilibria, series),
     )
     yield _Sketch(
         "delay_by_mix",
@@ -381,7 +369,7 @@ def _by_mix_sketches(
         "Sojourn time of the packets that left in the measured window, including their own "
         "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any."
         + _if_modelled(measures, setting, " Thin: the mean by models that say it."),
-        lambda: delay_by_mix.draw(measures, setting),
+        lambda: draw_delay_by_mix(measures, setting),
     )
     yield _Sketch(
         "dynamics",
@@ -394,7 +382,7 @@ def _by_mix_sketches(
         "With several groups or three congestion controls: the plane of mixes, with paths of "
         "single best switches and of replicator dynamics. Utilities between measured mixes are "
         "interpolated.",
-        lambda: dynamics.draw(equilibria),
+        lambda: draw_dynamics(equilibria),
     )
 
 
@@ -406,7 +394,7 @@ def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[_Sketch
         "RTT over time, each alone",
         "The first repetition of each congestion control alone: the socket's smoothed RTT "
         "(TCP_INFO) and, if the trial has a capture, the RTT of every ACK (TCP time stamps).",
-        lambda: rtt_alone.draw(measures, setting),
+        lambda: draw_rtt_alone(measures, setting),
     )
 
 
@@ -421,7 +409,7 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "Right: by how many points BBR's predicted share moves when the measured value replaces "
         "the assumed one, one at a time, from either bound of the model. In brackets: the "
         "paper's equations. The table below has the assumptions in words.",
-        lambda: model_assumptions.draw(correlation, setting),
+        lambda: draw_model_assumptions(correlation, setting),
     )
     yield _Sketch(
         "synchronisation",
@@ -431,7 +419,7 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "An event is all drops of CUBIC packets within one round trip (base RTT, full queue, "
         "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) is between "
         "the model's bounds: all flows lose together, and one flow at a time.",
-        lambda: synchronisation.draw(correlation, setting),
+        lambda: draw_synchronisation(correlation, setting),
     )
 
 
@@ -466,7 +454,7 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         "applied buffer. Below, where flows tell them, as those of BBR do: their bandwidth "
         "estimates, added up, beside what they get (dashed: the applied rate), and each flow's "
         "least RTT of 10 s beside the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
-        lambda: queue_over_time.draw(measures, trial),
+        lambda: draw_queue_over_time(measures, trial),
     )
     yield _Sketch(
         "rtt_over_time",
@@ -475,7 +463,7 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         f"RTT over time: {mix}",
         "The senders' smoothed RTT (TCP_INFO). Thin lines: single flows. Thick lines: means of "
         "each congestion control.",
-        lambda: rtt_over_time.draw(measures, trial),
+        lambda: draw_rtt_over_time(measures, trial),
     )
 
 

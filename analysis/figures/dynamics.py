@@ -12,11 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ..nash.best_response import best_response_path
+from ..nash.dynamics import Population, best_response_path, free_shares, population, trajectory
 from ..nash.equilibria import gain_of
 from ..nash.game import PayoffTable, deviations
 from ..nash.of_run import SettingEquilibria
-from ..nash.replicator import Population, free_shares, population, trajectory
 from ..state import State
 from ..text import shown
 from .style import GOOD, INK, MUTED, NARROW, WIDE, colour_of, new_figure
@@ -32,7 +31,7 @@ PLANE = 2
 """Dimensions that can be drawn: two groups of two strategies, or one group of three."""
 
 
-def draw(equilibria: SettingEquilibria) -> Figure | None:
+def draw_dynamics(equilibria: SettingEquilibria) -> Figure | None:
     """Draw one setting.
 
     One group of two strategies: what each switch gains, with arrows the way it drives the mix,

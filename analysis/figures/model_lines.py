@@ -10,8 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from ..models import MODELS, Question
-from ..models.asking import ask_all
+from ..models import MODELS, Competition
+from ..models.crossing import ask_all
 from .style import MUTED
 
 FloatArray = NDArray[np.float64]
@@ -20,6 +20,7 @@ Transform = Callable[[FloatArray, FloatArray], FloatArray]
 
 PAYLOAD_PART = 1448 / 1514
 """Of a full frame's bytes, those of payload: models speak of the link, figures of goodput."""
+MISHRA_BAND = "Mishra 2022's bounds"
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,6 @@ class Look:
     band: str = ""
 
 
-MISHRA_BAND = "Mishra 2022's bounds"
 LOOKS = {
     "fluid": Look("#5E3C99", "-", 1.3),
     "closed-form": Look("#5E3C99", (0, (5, 1.6)), 1.0),
@@ -82,7 +82,7 @@ class ModelCurve:
         return MODELS[self.name].title
 
 
-def model_curves(asked: Iterable[tuple[float, Question | None]]) -> list[ModelCurve]:
+def model_curves(asked: Iterable[tuple[float, Competition | None]]) -> list[ModelCurve]:
     """What each drawn model says; nothing of one that refuses everywhere.
 
     A curve like one before it is left out: of one flow against one, three models are the same.
@@ -99,9 +99,9 @@ def model_curves(asked: Iterable[tuple[float, Question | None]]) -> list[ModelCu
     return curves
 
 
-def _curve(name: str, asked: Sequence[tuple[float, Question]]) -> ModelCurve | None:
+def _curve(name: str, asked: Sequence[tuple[float, Competition]]) -> ModelCurve | None:
     answers = ask_all(MODELS[name], [question for _, question in asked])
-    said = [(x, a) for (x, _), a in zip(asked, answers, strict=True) if a.bbr_share is not None]
+    said = [(x, a) for (x, _), a in zip(asked, answers, strict=True) if a.share is not None]
     if not said:
         return None
     ranges = [a.share_range for _, a in said if a.share_range is not None]
@@ -110,7 +110,7 @@ def _curve(name: str, asked: Sequence[tuple[float, Question]]) -> ModelCurve | N
     return ModelCurve(
         name,
         np.array([x for x, _ in said], float),
-        np.array([a.bbr_share for _, a in said], float),
+        np.array([a.share for _, a in said], float),
         low,
         high,
         np.array(delays) if len(delays) == len(said) else None,

@@ -1,29 +1,29 @@
-"""Models of CUBIC against BBR, ours and published: one question to all, one form of answer."""
+"""Models of CUBIC against BBR, ours and published: one competition to all, one form of answer."""
 
-from . import (
-    closed_form,
-    fluid,
-    mishra2022_desynchronised,
-    mishra2022_given_k,
-    mishra2022_synchronised,
-    mishra2022_two_flow,
-    ware2019,
-)
+from . import closed_form, fluid, mishra2022, ware2019
+from .competition import Competition, FlowKind, ModelError, cubic_against
 from .prediction import Model, Prediction
-from .question import ModelError, Question
 
 MODELS: dict[str, Model] = {
-    module.MODEL.name: module.MODEL
-    for module in (
-        fluid,
-        closed_form,
-        ware2019,
-        mishra2022_two_flow,
-        mishra2022_synchronised,
-        mishra2022_desynchronised,
-        mishra2022_given_k,
+    model.name: model
+    for model in (
+        fluid.MODEL,
+        closed_form.MODEL,
+        ware2019.MODEL,
+        mishra2022.TWO_FLOW,
+        mishra2022.SYNCHRONISED,
+        mishra2022.DESYNCHRONISED,
+        mishra2022.GIVEN_K,
     )
 }
 """By name, in the order in which tables show them."""
 
-__all__ = ["MODELS", "Model", "ModelError", "Prediction", "Question"]
+__all__ = [
+    "MODELS",
+    "Competition",
+    "FlowKind",
+    "Model",
+    "ModelError",
+    "Prediction",
+    "cubic_against",
+]

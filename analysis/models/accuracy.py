@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from . import MODELS
-from .asking import ShowAsked, ask_all, crossing_of, show_nothing
-from .crossing import PredictedCrossing
+from .competition import Competition
+from .crossing import PredictedCrossing, ShowAsked, ask_all, crossing_of, show_nothing
 from .prediction import Model, Prediction
-from .question import Question
 
 NEAR_FLOWS = 3
 """Of the published trials: an equilibrium within so many flows agrees."""
@@ -25,12 +24,12 @@ class MeasuredMix:
 
     Attributes:
         question: The competition, with what was applied.
-        bbr_share: BBR's part of the throughput of all flows.
+        share: Part of the throughput of all flows that those of the second control have.
         buffer_bdp: The buffer that it is counted under, in BDP as it was asked for.
     """
 
-    question: Question
-    bbr_share: float
+    question: Competition
+    share: float
     buffer_bdp: float
 
 
@@ -50,7 +49,7 @@ class MeasuredGame:
     buffer_bdp: float
     flows: int
     cubic: tuple[int, ...]
-    question: Callable[[int], Question]
+    question: Callable[[int], Competition]
 
     def off(self, cubic: float) -> float:
         """Flows between a predicted number of CUBIC flows and the nearest measured equilibrium."""
@@ -151,9 +150,9 @@ def _at_buffer(buffer: float | None, held: Sequence[_Held]) -> BufferAccuracy:
 
 
 def _accuracy(model: str, held: Sequence[_Held]) -> Accuracy:
-    answers = [(each.answers[model], each.mix.bbr_share) for each in held]
-    off = np.array([a.bbr_share - s for a, s in answers if a.bbr_share is not None])
-    refused = [answer.refusals[0] for answer, _ in answers if answer.bbr_share is None]
+    answers = [(each.answers[model], each.mix.share) for each in held]
+    off = np.array([a.share - s for a, s in answers if a.share is not None])
+    refused = [answer.refusals[0] for answer, _ in answers if answer.share is None]
     ranges = [a.share_range for a, _ in answers if a.share_range is not None]
     return Accuracy(
         model=model,
@@ -181,7 +180,7 @@ class GameAccuracy:
 
     def off(self, model: str) -> float | None:
         """CUBIC flows between a model's equilibrium and the nearest measured one."""
-        cubic = self.predicted[model].cubic
+        cubic = self.predicted[model].first
         return None if cubic is None else self.game.off(cubic)
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,113 +4,115 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError
 
-from . import MODELS, fluid
+from . import MODELS, fluid, mishra2022
 from .accuracy import accuracy_by_buffer, accuracy_of_games, equilibrium_errors
-from .asking import ShowAsked, ask_all, crossing_of, show_nothing
 from .band import equilibrium_band
+from .competition import Competition, ModelError
+from .crossing import ShowAsked, ask_all, crossing_of, show_nothing
 from .prediction import Model, Prediction
-from .question import ModelError, Question
 from .starts import BBR
 
 Json = dict[str, Any]
 
 
-def chosen_models(names: Sequence[str], k_given: bool) -> list[Model]:
+def chosen_models(
+    names: Sequence[str], k: float | None = None, second: str = BBR, unvalidated: bool = False
+) -> list[Model]:
     """The models that are to be asked, in the order of tables.
 
     Args:
         names: Which; none: all, the one with a given k only where k is given.
-        k_given: Whether k is given.
+        k: The k of Mishra's model, if it is given.
+        second: The congestion control beside CUBIC; of others than BBR only the fluid one speaks.
+        unvalidated: The fluid model answers also where our runs do not bear it out.
 
     Raises:
-        ConfigError: There is no such model.
+        ConfigError: There is no such model, or the fluid model does not know the control.
     """
     unknown = sorted(set(names) - set(MODELS))
     if unknown:
         raise ConfigError(f"--model: {unknown[0]!r} is unknown; there are {', '.join(MODELS)}")
-    needs_k = {"mishra-given-k"}
-    wanted = set(names) or set(MODELS) - (set() if k_given else needs_k)
-    return [model for name, model in MODELS.items() if name in wanted]
-
-
-def models_beside(second: str, models: Sequence[Model], unvalidated: bool = False) -> list[Model]:
-    """Models of CUBIC against another congestion control than BBR: only the fluid one answers.
-
-    Args:
-        second: The other one, e.g. `bbr3`.
-        models: Models of CUBIC against BBR.
-        unvalidated: The fluid model answers also where our runs do not bear it out.
-
-    Raises:
-        ConfigError: The fluid model does not know it.
-    """
     try:
-        found = {fluid.MODEL.name: fluid.model_of(second, unvalidated)}
+        fluid_model = fluid.model_of(second, unvalidated)
     except ModelError as error:
         raise ConfigError(f"--second: {error}") from error
-    return [found.get(model.name) or _of_bbr_alone(model, second) for model in models]
-
-
-def _of_bbr_alone(model: Model, second: str) -> Model:
-    reason = f"it is a model of CUBIC and BBR version 1, not of {second}"
-    return replace(
-        model, predict=lambda question: Prediction(model.name, question, None, (reason,))
-    )
+    given = mishra2022.given_k(k)
+    models = {**MODELS, fluid_model.name: fluid_model, given.name: given}
+    wanted = set(names) or set(MODELS) - (set() if k is not None else {given.name})
+    return [model for name, model in models.items() if name in wanted]
 
 
 def predictions(
-    question: Question,
+    game: Competition,
     every_mix: bool,
     models: Sequence[Model],
     show: ShowAsked = show_nothing,
-    second: str = BBR,
+    k: float | None = None,
 ) -> Json:
-    """What models say to a question, where each expects the mix to settle, and Mishra's band.
+    """What models say to a game, where each expects the mix to settle, and Mishra's band.
 
     Args:
-        question: The question; its flows start alike in every mix.
+        game: CUBIC against another control; its flows start alike in every mix.
         every_mix: Ask for every mix of its flows, not only for its own.
         models: Which models.
         show: Is told how far it is.
-        second: What runs in place of BBR; the models are `models_beside` it.
+        k: The k of Mishra's model, if it was given.
 
     Returns:
         `second`, `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the
-        models' `predictions`), `crossings` (of each model, in the same order: where BBR's lead
-        ends, in flows) and `equilibrium`, the band, None if `second` is not BBR. Units: bit/s, s,
-        bytes.
+        models' `predictions`), `crossings` (of each model, in the same order: where the second
+        control's lead ends, in flows) and `equilibrium`, the band, None if `second` is not BBR.
+        `bbr` stands for the second control, whatever its name. Units: bit/s, s, bytes.
     """
-    counts = range(question.flows + 1) if every_mix else [question.bbr]
-    asked = [question.with_bbr(bbr) for bbr in counts]
+    counts = range(game.flows + 1) if every_mix else [game.second.flows]
+    asked = [game.with_second(flows) for flows in counts]
     answers = [ask_all(model, asked, show) for model in models]
+    second = game.second.control
     return {
         "second": second,
-        "question": {
-            **asdict(question),
-            "flows": question.flows,
-            "buffer_bdp": question.buffer_bdp,
-            "fair_share_bps": question.fair_share_bps,
-        },
+        "question": _question(game, k),
         "models": _about(models),
         "mixes": [
             {
-                "bbr": mix.bbr,
-                "cubic": mix.cubic,
+                "bbr": mix.second.flows,
+                "cubic": mix.first.flows,
                 "predictions": [_plain(answer[i]) for answer in answers],
             }
             for i, mix in enumerate(asked)
         ],
         "crossings": [
-            {"model": m.name, **crossing_of(m, question.with_bbr, question.flows).to_dict()}
+            {"model": m.name, **crossing_of(m, game.with_second, game.flows).to_dict()}
             for m in models
         ],
-        "equilibrium": equilibrium_band(question).to_dict() if second == BBR else None,
+        "equilibrium": equilibrium_band(game).to_dict() if second == BBR else None,
+    }
+
+
+def _question(game: Competition, k: float | None) -> Json:
+    """What was asked, as plain data."""
+    first, second = game.kinds
+    return {
+        "rate_bps": game.rate_bps,
+        "base_rtt_s": game.base_rtt_s,
+        "buffer_bytes": game.buffer_bytes,
+        "cubic": first.flows,
+        "bbr": second.flows,
+        "duration_s": game.duration_s,
+        "k": k,
+        "cubic_start_s": first.start_s,
+        "bbr_start_s": second.start_s,
+        "start_spread_s": second.start_spread_s,
+        "connecting_s": second.connecting_s,
+        "measured_from_s": game.measured_from_s,
+        "window_bytes": second.window_limit,
+        "flows": game.flows,
+        "buffer_bdp": game.buffer_bdp,
+        "fair_share_bps": game.fair_share_bps,
     }
 
 
@@ -147,7 +149,7 @@ def errors_against(path: Path, names: Sequence[str] = (), show: ShowAsked = show
     """
     from .measured import measured_mixes  # noqa: PLC0415 - reads runs, slow to import
 
-    models = chosen_models(names, k_given=False)
+    models = chosen_models(names)
     measured = measured_mixes(path)
     rows = accuracy_by_buffer(measured.mixes, models, show)
     games = accuracy_of_games(measured.games, models, show)

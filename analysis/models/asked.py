@@ -1,9 +1,8 @@
-"""The question that models are asked about a mix of a scenario, with its starts and windows."""
+"""A mix of a scenario as models are asked about it: a competition with its starts and windows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from nashbed.controlplane.contract.course import SettledDuration
@@ -12,7 +11,7 @@ from nashbed.controlplane.contract.trial import Setting, TrialRecord
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 
 from ..state import State, strategy_totals
-from .question import Question
+from .competition import Competition, cubic_against
 from .starts import BBR, CUBIC, Starts, iperf3_starts, starts_of
 
 SEND_BUFFER_OF_PACKET = 2600
@@ -62,7 +61,7 @@ def question_of(
     applied: tuple[float, float] | None = None,
     records: Sequence[TrialRecord] = (),
     second: str = BBR,
-) -> Question:
+) -> Competition:
     """A mix as the models are asked about it; only where there is no `problem_of_setting`.
 
     Args:
@@ -71,7 +70,7 @@ def question_of(
         state: The mix: for each group, flows of each of the scenario's strategies.
         applied: Rate in bit/s and buffer in bytes that were applied; None: as requested.
         records: Trials of the mix, which say how long they took; none: as planned.
-        second: The congestion control beside CUBIC, whose flows the question has as `bbr`.
+        second: The congestion control beside CUBIC.
     """
     flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
     rate_bps, buffer_bytes = applied or (setting.rate_bps, setting.buffer_bytes)
@@ -79,46 +78,35 @@ def question_of(
         scenario = scenario.model_copy(update={"start": setting.start})
     starts = starts_of(scenario, setting, state, records, second)
     duration_s, measured_from_s = _course(scenario, starts, records)
-    return Question(
-        rate_bps=rate_bps,
-        base_rtt_s=setting.base_rtt_ns[0] / NS_PER_S,
-        buffer_bytes=buffer_bytes,
-        cubic=flows[CUBIC],
-        bbr=flows[second],
-        duration_s=duration_s,
-        cubic_start_s=starts.cubic_s,
-        bbr_start_s=starts.bbr_s,
-        start_spread_s=starts.spread_s,
-        connecting_s=starts.connecting_s,
-        measured_from_s=measured_from_s,
-        window_bytes=window_of(scenario.hosts),
+    game = cubic_against(
+        rate_bps,
+        setting.base_rtt_ns[0] / NS_PER_S,
+        buffer_bytes,
+        flows[CUBIC],
+        flows[second],
+        second,
+        duration_s,
     )
+    return game.started(starts, measured_from_s).limited(window_of(scenario.hosts))
 
 
 def whole_from_s(starts: Starts) -> float:
     """Start of the measured time where each control is measured over its own, equally long time.
 
     The earlier one has the link to itself for the lead, and the later one for as long at the end. A
-    question has no end of its own for each, so half of the lead counts at the beginning.
+    competition has no end of its own for each, so half of the lead counts at the beginning.
     """
     return starts.lead_s / 2
 
 
-def started_by_iperf3(question: Question) -> Question:
+def started_by_iperf3(game: Competition) -> Competition:
     """The same, its flows started by iperf3 and each control measured over its own time.
 
     Args:
-        question: The question; its starts and its measured time play no part.
+        game: The game; its starts and its measured time play no part.
     """
-    starts = iperf3_starts(question.cubic, question.bbr, question.base_rtt_s, question.buffer_bdp)
-    return replace(
-        question,
-        cubic_start_s=starts.cubic_s,
-        bbr_start_s=starts.bbr_s,
-        start_spread_s=starts.spread_s,
-        connecting_s=starts.connecting_s,
-        measured_from_s=whole_from_s(starts),
-    )
+    starts = iperf3_starts(game.first.flows, game.second.flows, game.base_rtt_s, game.buffer_bdp)
+    return game.started(starts, whole_from_s(starts))
 
 
 def window_of(hosts: Hosts) -> float | None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable, two_strategy_table
-from . import mishra2022, mishra2022_desynchronised, mishra2022_synchronised
+from . import mishra2022
+from .competition import Competition
 from .prediction import Model
-from .question import Question
 
 NAN = float("nan")
 HALVINGS = 60
@@ -54,7 +54,7 @@ class Band:
         }
 
 
-def equilibrium_band(question: Question) -> Band:
+def equilibrium_band(question: Competition) -> Band:
     """The predicted equilibria for as many flows as the question has.
 
     The synchronised bound gives BBR the same share s in every mix, so N_b = s N. The other
@@ -72,12 +72,12 @@ def equilibrium_band(question: Question) -> Band:
     if why:
         return Band(flows, None, None, refusals=why)
     shared = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, 0.7)
-    bounds = (mishra2022_synchronised.MODEL, mishra2022_desynchronised.MODEL)
+    bounds = (mishra2022.SYNCHRONISED, mishra2022.DESYNCHRONISED)
     mixes = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
     return Band(flows, shared * flows, _meeting(question), tuple(sorted(mixes)))
 
 
-def _meeting(question: Question) -> float:
+def _meeting(question: Competition) -> float:
     """BBR flows at which the de-synchronised bound gives BBR its fair share."""
     flows = question.flows
     if _lead(flows - 1.0, question) >= 0:
@@ -89,24 +89,24 @@ def _meeting(question: Question) -> float:
     return low
 
 
-def _lead(bbr: float, question: Question) -> float:
+def _lead(bbr: float, question: Competition) -> float:
     k = mishra2022.k_desynchronised(question.flows - bbr)
     share = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, k)
     return share - bbr / question.flows
 
 
-def predicted_table(model: Model, question: Question) -> PayoffTable:
+def predicted_table(model: Model, question: Competition) -> PayoffTable:
     """The game that a model predicts: throughput of a flow in every mix, in bit/s.
 
     Args:
         model: The model; a mix that it refuses is left out.
         question: The question; its number of flows counts.
     """
-    answers = (model.predict(question.with_bbr(k)) for k in range(question.flows + 1))
+    answers = (model.predict(question.with_second(k)) for k in range(question.flows + 1))
     utility = {
-        a.question.bbr: (_or_nan(a.cubic_per_flow_bps), _or_nan(a.bbr_per_flow_bps))
+        a.question.second.flows: (_or_nan(a.first_per_flow_bps), _or_nan(a.second_per_flow_bps))
         for a in answers
-        if a.bbr_share is not None
+        if a.share is not None
     }
     names = ("cubic", "bbr")
     return two_strategy_table(utility, question.flows, names, question.fair_share_bps)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
-from .prediction import Model, Prediction, no_competition
-from .question import Question
+from .competition import Competition
+from .prediction import Model, Prediction, no_competition, other_than_bbr
+from .starts import BBR, CUBIC
 
 NAME = "closed-form"
 
@@ -60,7 +61,7 @@ MOST_PROBES = 64
 
 @dataclass(frozen=True)
 class SharedQueue:
-    """A question in the model's units.
+    """A competition in the model's units.
 
     Attributes:
         pipe: P, the bandwidth-delay product in packets.
@@ -208,7 +209,7 @@ def _probing_share(rtt_plus_s: float) -> float:
     return min(1.0, lost_s / (PROBE_EVERY_S + PROBE_S + rtt_plus_s))
 
 
-def predict(question: Question) -> Prediction:
+def predict(question: Competition) -> Prediction:
     """Predict BBR's aggregate share.
 
     With P the BDP in packets, X the buffer in BDP, Z = 1 + 0.97 X and r = RTT+/R, BBR's share s
@@ -222,9 +223,9 @@ def predict(question: Question) -> Prediction:
 
     Source: `analysis/README.md`, "The closed form".
     """
-    alone = no_competition(NAME, question)
-    if alone is not None:
-        return alone
+    simple = other_than_bbr(NAME, question) or no_competition(NAME, question)
+    if simple is not None:
+        return simple
     path = _bottleneck(question)
     course = list(stretches(path, question.duration_s))
     weights = _weights(course, question)
@@ -244,17 +245,17 @@ def predict(question: Question) -> Prediction:
     return Prediction(NAME, question, share, flags=_flags(question), inner=inner)
 
 
-def _bottleneck(question: Question) -> SharedQueue:
+def _bottleneck(question: Competition) -> SharedQueue:
     return SharedQueue(
         pipe=question.bdp_bytes / PACKET_BYTES,
         buffer=question.buffer_bdp,
         rtt_s=question.base_rtt_s,
-        cubic=question.cubic,
-        bbr=question.bbr,
+        cubic=question.flows_of(CUBIC),
+        bbr=question.flows_of(BBR),
     )
 
 
-def _weights(course: list[Stretch], question: Question) -> list[float]:
+def _weights(course: list[Stretch], question: Competition) -> list[float]:
     """How much of the measured time each stretch stands for, in seconds.
 
     What lies behind the last one is laid on the second half of them.
@@ -273,7 +274,7 @@ def _mean(values: list[float], weights: list[float]) -> float:
     return sum(v * w for v, w in zip(values, weights, strict=True)) / sum(weights)
 
 
-def _flags(question: Question) -> tuple[str, ...]:
+def _flags(question: Competition) -> tuple[str, ...]:
     if question.buffer_bdp <= DEEPEST_BDP:
         return ()
     return (f"the buffer is {question.buffer_bdp:.4g} BDP: not checked beyond {DEEPEST_BDP:g} BDP",)

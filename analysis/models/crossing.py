@@ -1,41 +1,46 @@
-"""Where a model expects the mix to settle, from a few questions to it.
+"""Asking models: many questions side by side, and where a model expects the mix to settle.
 
-The excess of a mix is BBR's share less k/N, its flows' fair part: above zero a BBR flow is ahead
-of a CUBIC flow, below zero behind. The crossing is where it goes from plus to minus as BBR flows
-grow. As on every line of the search (`nash/crossing_interval.py`), no BBR flow counts as ahead and
-all N as behind; so there is always one, and at a corner it is 0 or N.
+In a game of CUBIC and a second congestion control, the excess of a mix is the second one's share
+less k/N, its flows' fair part: above zero one of its flows is ahead of a CUBIC flow, below zero
+behind. The crossing is where it goes from plus to minus as its flows grow. As on every line of the
+search (`nash/crossing_interval.py`), no such flow counts as ahead and all N as behind; so there is
+always one, and at a corner it is 0 or N.
 
 Where a model's excess changes its sign several times, this is one of the crossings, the one that
-the questions from the start lead to; `metrics/crossing.py` finds all of them in a table of every
+the questions from the start lead to; `metrics/mixes.py` finds all of them in a table of every
 mix. (The published `n_cubic_at_first_crossing` is the first.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
+from .competition import Competition
 from .prediction import Model, Prediction
-from .question import Question
 
 OVERSHOOT = 1.5
 """First step, by how far it is to where the share would be fair if it stayed as it is: a share
-grows with the BBR flows, so that the end of the lead is further away."""
+grows with the flows, so that the end of the lead is further away."""
 GROWTH = 3
 """By how much each further step is longer, until the crossing is passed."""
+ShowAsked = Callable[[str, int, int], None]
+"""(what is asked, how much of it is answered, of how much)."""
 
 
 @dataclass(frozen=True)
 class PredictedCrossing:
-    """Where BBR's lead ends, by a model.
+    """Where the second control's lead over CUBIC ends, by a model.
 
     Attributes:
         flows: Flows N.
-        bbr: BBR flows at which BBR's throughput per flow is the fair share, a fraction between two
-            whole mixes; 0 or N at a corner; None if refused.
-        low: Where the smallest share over the seeds crosses; `bbr` if the model has no chance
+        second: Flows of the second control at which its throughput per flow is the fair share, a
+            fraction between two whole mixes; 0 or N at a corner; None if refused.
+        low: Where the smallest share over the seeds crosses; `second` if the model has no chance
             in it; None if refused.
         high: The same of the largest share.
         questions: Mixes that the model was asked for.
@@ -44,7 +49,7 @@ class PredictedCrossing:
     """
 
     flows: int
-    bbr: float | None
+    second: float | None
     low: float | None = None
     high: float | None = None
     questions: int = 0
@@ -52,21 +57,21 @@ class PredictedCrossing:
     flags: tuple[str, ...] = ()
 
     @property
-    def cubic(self) -> float | None:
-        """The equilibrium in CUBIC flows, N less the BBR flows; None if refused."""
-        return None if self.bbr is None else self.flows - self.bbr
+    def first(self) -> float | None:
+        """The equilibrium in flows of the first control, CUBIC's; None if refused."""
+        return None if self.second is None else self.flows - self.second
 
     @property
     def share(self) -> float | None:
-        """Part of the flows that runs BBR, 0 to 1; None if refused."""
-        return None if self.bbr is None else self.bbr / self.flows
+        """Part of the flows that runs the second control, 0 to 1; None if refused."""
+        return None if self.second is None else self.second / self.flows
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; numbers of flows."""
+        """Plain data for JSON; numbers of flows, `bbr` those of the second control."""
         return {
             "flows": self.flows,
-            "bbr": self.bbr,
-            "cubic": self.cubic,
+            "bbr": self.second,
+            "cubic": self.first,
             "bbr_range": None if self.low is None else [self.low, self.high],
             "questions": self.questions,
             "reasons": [*self.refusals, *self.flags],
@@ -79,20 +84,20 @@ class _Refused(Exception):  # noqa: N818 - a way out of the search, no error
 
 @dataclass
 class _Asked:
-    """What a model was asked, and its answers by BBR flows."""
+    """What a model was asked, and its answers by flows of the second control."""
 
     model: Model
-    question: Question
+    question: Competition
     answers: dict[int, Prediction] = field(default_factory=dict)
 
-    def excess(self, bbr: int) -> float:
-        """BBR's share less its fair part, asking the model if it was not asked yet."""
-        if bbr not in self.answers:
-            self.answers[bbr] = self.model.predict(self.question.with_bbr(bbr))
-        share = self.answers[bbr].bbr_share
+    def excess(self, flows: int) -> float:
+        """The share of so many flows less their fair part, asking the model if it was not yet."""
+        if flows not in self.answers:
+            self.answers[flows] = self.model.predict(self.question.with_second(flows))
+        share = self.answers[flows].share
         if share is None:
-            raise _Refused(*self.answers[bbr].refusals)
-        return share - bbr / self.question.flows
+            raise _Refused(*self.answers[flows].refusals)
+        return share - flows / self.question.flows
 
     def excess_of(self, share: Callable[[Prediction], float]) -> dict[int, float]:
         """The excess of every mix that was asked, by another of its shares."""
@@ -100,14 +105,14 @@ class _Asked:
 
 
 def predicted_crossing(
-    model: Model, question: Question, start: float | None = None
+    model: Model, question: Competition, start: float | None = None
 ) -> PredictedCrossing:
-    """Where BBR's lead ends in the mixes 1 to N - 1 of as many flows as the question has.
+    """Where the second control's lead ends in the mixes 1 to N - 1 of as many flows.
 
     Args:
         model: The model.
         question: The question; how its flows are split plays no part.
-        start: BBR flows near which the crossing is expected, such as another model's; None: half
+        start: Its flows near which the crossing is expected, such as another model's; None: half
             of the flows. The nearer it is, the fewer questions; five to eight without.
 
     Returns:
@@ -133,7 +138,7 @@ def predicted_crossing(
 
 
 def _bracket(asked: _Asked, start: float) -> tuple[int, int]:
-    """A mix where BBR is ahead and a later one where it is not; 0 and N stand for the corners."""
+    """A mix where the second control leads and a later one where not; 0 and N are the corners."""
     flows = asked.question.flows
     here = min(max(round(start), 1), flows - 1)
     excess = asked.excess(here)
@@ -190,7 +195,7 @@ def _range(asked: _Asked, at: float) -> tuple[float, float]:
 
 
 def _shares(answer: Prediction) -> tuple[float, float]:
-    mean = answer.bbr_share or 0.0
+    mean = answer.share or 0.0
     return answer.share_range or (mean, mean)
 
 
@@ -203,3 +208,40 @@ def _end(excess: Mapping[int, float], flows: int) -> float:
     place = edge + excess[edge] * flows
     corner = 0.0 if place < 1 else float(flows) if place > flows - 1 else None
     return place if corner is None else corner
+
+
+def show_nothing(title: str, done: int, total: int) -> None:
+    """Of a caller that shows no progress."""
+
+
+def ask_all(
+    model: Model, questions: Sequence[Competition], show: ShowAsked = show_nothing
+) -> list[Prediction]:
+    """What a model answers to each question.
+
+    Args:
+        model: The model. One in C is asked on every core; the others take microseconds.
+        questions: The questions.
+        show: Is told how many are answered.
+    """
+    answers = []
+    with ThreadPoolExecutor(os.cpu_count()) as workers:
+        for answer in workers.map(model.predict, questions):
+            answers.append(answer)
+            show(model.title, len(answers), len(questions))
+    return answers
+
+
+def crossing_of(
+    model: Model, mixes: Callable[[int], Competition], flows: int, start: float | None = None
+) -> PredictedCrossing:
+    """Where a model expects a game to settle whose mixes start each in their own way.
+
+    Args:
+        model: The model.
+        mixes: Flows of the second control -> the question of that mix.
+        flows: Flows N.
+        start: Its flows near which it is expected; None: half of the flows.
+    """
+    of_mix = replace(model, predict=lambda question: model.predict(mixes(question.second.flows)))
+    return predicted_crossing(of_mix, mixes(max(1, flows // 2)), start)

@@ -9,13 +9,12 @@ from nashbed.controlplane.contract.trial import Setting
 
 from . import closed_form, fluid
 from .asked import problem_of, question_of
-from .asking import crossing_of
 from .band import equilibrium_band
-from .crossing import PredictedCrossing
-from .question import Question
+from .competition import Competition
+from .crossing import PredictedCrossing, crossing_of
 from .starts import BBR, CUBIC
 
-Mixes = Callable[[int], Question]
+Mixes = Callable[[int], Competition]
 """BBR flows -> the question of that mix."""
 
 
@@ -27,7 +26,7 @@ def mixes_of(scenario: Scenario, setting: Setting) -> Mixes | None:
     """
     flows = scenario.total_flows
 
-    def question(bbr: int) -> Question:
+    def question(bbr: int) -> Competition:
         return question_of(scenario, setting, (counts(bbr),))
 
     def counts(bbr: int) -> tuple[int, ...]:
@@ -51,7 +50,7 @@ def quick_crossing(mixes: Mixes, flows: int) -> float | None:
     Returns:
         The middle of the band of Mishra 2022 where the closed form refuses; None where both do.
     """
-    at = crossing_of(closed_form.MODEL, mixes, flows).bbr
+    at = crossing_of(closed_form.MODEL, mixes, flows).second
     return equilibrium_band(mixes(max(1, flows // 2))).middle if at is None else at
 
 
@@ -67,4 +66,4 @@ def expected_crossing(mixes: Mixes, flows: int) -> PredictedCrossing:
     """
     quick = quick_crossing(mixes, flows)
     found = crossing_of(fluid.MODEL, mixes, flows, quick)
-    return found if found.bbr is not None else PredictedCrossing(flows, quick, quick, quick)
+    return found if found.second is not None else PredictedCrossing(flows, quick, quick, quick)

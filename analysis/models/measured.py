@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +20,12 @@ from ..nash.utility import throughput
 from ..state import State, strategy_totals
 from .accuracy import MeasuredGame, MeasuredMix
 from .asked import problem_of, question_of, started_by_iperf3
-from .published_mixes import MixRow, read_rows
-from .question import Question
-from .starts import BBR, CUBIC
+from .competition import Competition, cubic_against
+from .mix_files import MixRow, read_rows
+from .starts import BBR, CUBIC, Starts
 
 METRIC = "per_flow_throughput"
-Questions = Callable[[int], Question]
+Questions = Callable[[int], Competition]
 """BBR flows -> the question of that mix."""
 
 DRAWN_MIXES = 25
@@ -78,7 +78,7 @@ def mixes_of_file(path: Path, control: str = BBR) -> MeasuredMixes:
 
     Args:
         path: A CSV file with the columns of fabric_mixes.csv; see `published_mixes.read_rows`.
-        control: The control beside CUBIC; a question's and a mix's BBR are then its flows.
+        control: The control beside CUBIC.
 
     Raises:
         RunError: The file cannot be read.
@@ -107,26 +107,21 @@ def _mix_of_row(row: MixRow) -> MeasuredMix:
     return MeasuredMix(_question_of_row(row, row.second), share, row.key.buffer_bdp)
 
 
-def _question_of_row(row: MixRow, bbr: int) -> Question:
+def _question_of_row(row: MixRow, second: int) -> Competition:
     """What models are asked about a mix that ran as a row did."""
     key = row.key
     rate_bps, rtt_s = key.rate_mbps * 1e6, key.base_rtt_ms / 1e3
     size = key.buffer_bdp * rate_bps * rtt_s / 8
-    asked = Question(
-        rate_bps, rtt_s, size, cubic=key.flows - bbr, bbr=bbr, duration_s=row.duration_s
+    game = cubic_against(
+        rate_bps, rtt_s, size, key.flows - second, second, row.control, row.duration_s
     )
     course = row.course
     if course is None:  # as the published mixes ran
-        return started_by_iperf3(replace(asked, window_bytes=PUBLISHED_WINDOW_BYTES))
-    return replace(
-        asked,
-        cubic_start_s=course.cubic_start_s,
-        bbr_start_s=course.second_start_s,
-        start_spread_s=course.start_spread_s,
-        connecting_s=course.connecting_s,
-        measured_from_s=course.measured_from_s,
-        window_bytes=course.window_bytes,
+        return started_by_iperf3(game.limited(PUBLISHED_WINDOW_BYTES))
+    starts = Starts(
+        course.cubic_start_s, course.second_start_s, course.start_spread_s, course.connecting_s
     )
+    return game.started(starts, course.measured_from_s).limited(course.window_bytes)
 
 
 def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
@@ -156,7 +151,7 @@ def _game_of_rows(rows: Sequence[MixRow]) -> MeasuredGame | None:
         return None
     of_mix = {row.second: row for row in rows}
 
-    def question(bbr: int) -> Question:
+    def question(bbr: int) -> Competition:
         nearest = min(of_mix, key=lambda known: abs(known - bbr))
         return _question_of_row(of_mix[nearest], bbr)
 
@@ -191,7 +186,7 @@ def mixes_of_measures(measures: RunMeasures) -> MeasuredMixes:
     return MeasuredMixes(str(measures.run.path), tuple(mixes), dict(left_out), games)
 
 
-def question_of_mix(measures: RunMeasures, setting: Setting, state: State) -> Question | None:
+def question_of_mix(measures: RunMeasures, setting: Setting, state: State) -> Competition | None:
     """A mix of a run as the models are asked about it; None if they do not speak of it.
 
     Args:
@@ -204,7 +199,7 @@ def question_of_mix(measures: RunMeasures, setting: Setting, state: State) -> Qu
     return _question_of(measures, setting, state)
 
 
-def _question_of(measures: RunMeasures, setting: Setting, state: State) -> Question:
+def _question_of(measures: RunMeasures, setting: Setting, state: State) -> Competition:
     cell = next((c for c in measures.cells(setting) if c.state == state), None)
     records = [t.trial.record for t in cell.trials] if cell else []
     applied = measures.applied_rate(setting), measures.applied_buffer(setting)
@@ -242,7 +237,7 @@ def questions_of_setting(measures: RunMeasures, setting: Setting) -> Questions |
     return lambda bbr: _question_of(measures, setting, ((flows - bbr, bbr),))
 
 
-def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[int, Question]]:
+def questions_of_mixes(measures: RunMeasures, setting: Setting) -> list[tuple[int, Competition]]:
     """Mixes of CUBIC and BBR with their questions, from one BBR flow to one CUBIC flow.
 
     Args:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .question import Question
+from .competition import Competition
+from .starts import BBR, CUBIC
 
 Status = Literal["valid", "flagged", "refused"]
 
@@ -18,7 +19,8 @@ class Prediction:
     Attributes:
         model: Name of the model.
         question: What was asked.
-        bbr_share: BBR's part of the throughput of all flows, 0 to 1; None if refused.
+        share: Part of the throughput of all flows that those of the second congestion control
+            have, BBR's or what runs in its place, 0 to 1; None if refused.
         refusals: Why there is no number: the question is outside the model's validity.
         flags: Reservations about the number.
         inner: Quantities inside the model, by name, in SI units and bytes.
@@ -26,8 +28,8 @@ class Prediction:
     """
 
     model: str
-    question: Question
-    bbr_share: float | None
+    question: Competition
+    share: float | None
     refusals: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     inner: Mapping[str, float] = field(default_factory=dict)
@@ -36,41 +38,41 @@ class Prediction:
     @property
     def status(self) -> Status:
         """Whether there is a number, and whether with reservations."""
-        if self.bbr_share is None:
+        if self.share is None:
             return "refused"
         return "flagged" if self.flags else "valid"
 
     @property
-    def bbr_bps(self) -> float | None:
-        """Aggregate throughput of the BBR flows in bit/s."""
-        return None if self.bbr_share is None else self.bbr_share * self.question.rate_bps
+    def second_bps(self) -> float | None:
+        """Aggregate throughput of the second control's flows in bit/s."""
+        return None if self.share is None else self.share * self.question.rate_bps
 
     @property
-    def cubic_bps(self) -> float | None:
-        """Aggregate throughput of the CUBIC flows in bit/s."""
-        return None if self.bbr_bps is None else self.question.rate_bps - self.bbr_bps
+    def first_bps(self) -> float | None:
+        """Aggregate throughput of the first control's flows, CUBIC's, in bit/s."""
+        return None if self.second_bps is None else self.question.rate_bps - self.second_bps
 
     @property
-    def bbr_per_flow_bps(self) -> float | None:
-        """Throughput of one BBR flow in bit/s; None without a BBR flow."""
-        return _each(self.bbr_bps, self.question.bbr)
+    def second_per_flow_bps(self) -> float | None:
+        """Throughput of one flow of the second control in bit/s; None without one."""
+        return _each(self.second_bps, self.question.second.flows)
 
     @property
-    def cubic_per_flow_bps(self) -> float | None:
+    def first_per_flow_bps(self) -> float | None:
         """Throughput of one CUBIC flow in bit/s; None without a CUBIC flow."""
-        return _each(self.cubic_bps, self.question.cubic)
+        return _each(self.first_bps, self.question.first.flows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Plain data for JSON, in which `bbr` stands for the second control, whatever its name."""
         return {
             "model": self.model,
             "status": self.status,
-            "bbr": self.question.bbr,
-            "cubic": self.question.cubic,
-            "bbr_share": self.bbr_share,
+            "bbr": self.question.second.flows,
+            "cubic": self.question.first.flows,
+            "bbr_share": self.share,
             "share_range": self.share_range,
-            "aggregate_bps": {"bbr": self.bbr_bps, "cubic": self.cubic_bps},
-            "per_flow_bps": {"bbr": self.bbr_per_flow_bps, "cubic": self.cubic_per_flow_bps},
+            "aggregate_bps": {"bbr": self.second_bps, "cubic": self.first_bps},
+            "per_flow_bps": {"bbr": self.second_per_flow_bps, "cubic": self.first_per_flow_bps},
             "reasons": [*self.refusals, *self.flags],
             "inner": dict(self.inner),
         }
@@ -82,7 +84,7 @@ def _each(total: float | None, flows: int) -> float | None:
 
 @dataclass(frozen=True)
 class Model:
-    """A model of CUBIC against BBR: a published one, or ours.
+    """A model of CUBIC against another congestion control: a published one, or ours.
 
     Attributes:
         name: Short name, as on the command line.
@@ -96,19 +98,33 @@ class Model:
     title: str
     source: str
     validity: str
-    predict: Callable[[Question], Prediction]
+    predict: Callable[[Competition], Prediction]
 
 
-def no_competition(model: str, question: Question) -> Prediction | None:
+def no_competition(model: str, question: Competition) -> Prediction | None:
     """The answer when there is only one congestion control; None if both are there.
 
     Like flows divide the link evenly by definition; no model is needed to say so.
 
     Args:
         model: Name of the model that was asked.
-        question: The question.
+        question: The game.
     """
-    if question.cubic and question.bbr:
+    if question.first.flows and question.second.flows:
         return None
     flag = "only one congestion control: all of the link by definition, not by the model"
-    return Prediction(model, question, 1.0 if question.bbr else 0.0, flags=(flag,))
+    return Prediction(model, question, 1.0 if question.second.flows else 0.0, flags=(flag,))
+
+
+def other_than_bbr(model: str, question: Competition) -> Prediction | None:
+    """The refusal of a model of CUBIC and BBR where other flows compete; None if there are none.
+
+    Args:
+        model: Name of the model that was asked.
+        question: What it was asked.
+    """
+    others = [kind.control for kind in question.kinds if kind.control not in (CUBIC, BBR)]
+    if not others:
+        return None
+    reason = f"it is a model of CUBIC and BBR version 1, not of {others[0]}"
+    return Prediction(model, question, None, (reason,))

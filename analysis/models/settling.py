@@ -34,7 +34,8 @@ from nashbed.controlplane.contract.course import PROBE_RTT_CYCLE_NS, SettledDura
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
-from .fluid import FITTED, Competition, Course, simulate
+from .competition import Competition
+from .fluid import FITTED, Course, simulate
 
 FloatArray = NDArray[np.float64]
 Simulate = Callable[[Competition, int], Course]

@@ -28,21 +28,21 @@ class Starts:
 
     Attributes:
         cubic_s: The CUBIC flows.
-        bbr_s: The BBR flows, or those of another control beside CUBIC.
+        second_s: The BBR flows, or those of another control beside CUBIC.
         spread_s: Each flow starts up to this much later, all delays alike.
         connecting_s: How long before the first start flows begin to connect, evenly until their
             control starts, as iperf3 does; 0: all are connected at time 0.
     """
 
     cubic_s: float
-    bbr_s: float
+    second_s: float
     spread_s: float
     connecting_s: float = 0.0
 
     @property
     def lead_s(self) -> float:
         """How much later the later congestion control starts."""
-        return abs(self.cubic_s - self.bbr_s)
+        return abs(self.cubic_s - self.second_s)
 
 
 def starts_of(
@@ -70,7 +70,7 @@ def starts_of(
     recorded = [each for record in records if (each := _recorded(record, second)) is not None]
     if recorded:
         cubic, other = (fmean(side) for side in zip(*recorded, strict=True))
-        return replace(planned, cubic_s=cubic, bbr_s=other)
+        return replace(planned, cubic_s=cubic, second_s=other)
     return planned
 
 
@@ -91,7 +91,7 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
     later_s = a_stream_s * abs(cubic - bbr) if cubic and bbr else 0.0
     return Starts(
         cubic_s=later_s if cubic > bbr else 0.0,
-        bbr_s=later_s if bbr > cubic else 0.0,
+        second_s=later_s if bbr > cubic else 0.0,
         spread_s=0.0,
         connecting_s=base_rtt_s * (min(cubic, bbr) or max(cubic, bbr)),
     )

@@ -22,8 +22,8 @@ from nashbed.controlplane.contract.units import NS_PER_S
 
 from ..state import State, strategy_totals
 from .asked import problem_of, question_of
+from .competition import Competition, by_kind
 from .expected import expected_crossing, mixes_of
-from .fluid import Competition, competition_among
 from .settling import SettlingTime, settling_of
 from .starts import BBR
 
@@ -169,7 +169,7 @@ def _settling_times(
         yield from near(flows / 3)
         yield from near(2 * flows / 3)
         return
-    for settled in near(expected_crossing(mixes, flows).bbr or 0.0):
+    for settled in near(expected_crossing(mixes, flows).second or 0.0):
         yield settled
         yield from near(flows * settled.settled_share(BBR))
     if scenario.sweep.mixes != "all":
@@ -191,12 +191,11 @@ def competition_of_mix(scenario: Scenario, setting: Setting, state: State) -> Co
         setting: The setting.
         state: The mix, of CUBIC and BBR flows.
     """
-    question = question_of(scenario, setting, state)
-    return competition_among(
-        question,
-        (
+    return by_kind(
+        question_of(scenario, setting, state),
+        [
             (name, count, rtt / NS_PER_S)
             for rtt, counts in zip(setting.base_rtt_ns, state, strict=True)
             for name, count in zip(scenario.strategies, counts, strict=True)
-        ),
+        ],
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
-from .prediction import Model, Prediction, no_competition
-from .question import Question
+from .competition import Competition
+from .prediction import Model, Prediction, no_competition, other_than_bbr
+from .starts import BBR
 
 NAME = "ware"
 PROBE_EVERY_S = 10.0
 PROBE_S = 0.2
 
 
-def predict(question: Question) -> Prediction:
+def predict(question: Competition) -> Prediction:
     """Predict BBR's aggregate share.
 
     With X the buffer in BDP, q in packets, N BBR flows, c the rate in packets/s, l the base
@@ -26,6 +27,9 @@ def predict(question: Question) -> Prediction:
 
     Source: Ware, Mukerjee, Seshan, Sherry, IMC 2019. A packet is a full frame of 1514 bytes.
     """
+    other = other_than_bbr(NAME, question)
+    if other is not None:
+        return other
     refusals = _refusals(question)
     if refusals:
         return Prediction(NAME, question, None, refusals=refusals)
@@ -40,18 +44,18 @@ def predict(question: Question) -> Prediction:
     return Prediction(NAME, question, share, flags=_flags(question, unclamped), inner=inner)
 
 
-def _unclamped_loss_based_share(question: Question) -> float:
+def _unclamped_loss_based_share(question: Competition) -> float:
     packets = question.buffer_bytes / PACKET_BYTES
-    return 0.5 - 1 / (2 * question.buffer_bdp) - 4 * question.bbr / packets
+    return 0.5 - 1 / (2 * question.buffer_bdp) - 4 * question.flows_of(BBR) / packets
 
 
-def _probing_share(question: Question) -> float:
+def _probing_share(question: Competition) -> float:
     """Part of the time that BBR spends in ProbeRTT, (q/c + 0.2 + l) / 10."""
     full_queue_s = question.buffer_bytes * 8 / question.rate_bps
     return (full_queue_s + PROBE_S + question.base_rtt_s) / PROBE_EVERY_S
 
 
-def _refusals(question: Question) -> tuple[str, ...]:
+def _refusals(question: Competition) -> tuple[str, ...]:
     reasons = []
     if _probing_share(question) >= 1:
         reasons.append("draining the queue takes longer than the 10 s between two ProbeRTT")
@@ -60,7 +64,7 @@ def _refusals(question: Question) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _flags(question: Question, unclamped: float) -> tuple[str, ...]:
+def _flags(question: Competition, unclamped: float) -> tuple[str, ...]:
     if question.buffer_bdp < 1:
         return (
             f"the buffer is {question.buffer_bdp:.3g} BDP: below 1 BDP BBR is not held by its "
@@ -71,7 +75,7 @@ def _flags(question: Question, unclamped: float) -> tuple[str, ...]:
         return ()
     return (
         f"the loss-based share would be {unclamped:.2g} and is taken as 0: the 4 packets of each "
-        f"of {question.bbr} BBR flows fill what this buffer has left",
+        f"of {question.flows_of(BBR)} BBR flows fill what this buffer has left",
     )
 
 

@@ -13,11 +13,10 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import counted
 
 from ..measures import Cell, RunMeasures, TrialMeasures, measure_run
-from ..metrics.crossing import Crossing, crossings
+from ..metrics.mixes import Crossing, crossings
 from ..state import State, state_text, strategy_totals
 from ..testbeds import compare_testbeds
-from .bootstrap import resampled_share
-from .certainty import Noise, noise_of_games, unclear
+from .certainty import Noise, noise_of_games, resampled_share, unclear
 from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends, mixes_between
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable

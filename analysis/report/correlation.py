@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from ..correlation import RunCorrelation, mix_readings, mix_text
+from ..correlation.congestion_events import ShiftedNull
 from ..correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from ..correlation.of_run import READINGS, MixReadings
-from ..correlation.synchronisation import ShiftedNull
-from ..metrics.interval import Estimate
+from ..metrics.statistics import Estimate
 from ..text import DISPLAY, NONE, number, shown, with_interval
 
 Json = dict[str, Any]

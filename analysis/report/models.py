@@ -114,9 +114,9 @@ def _game(game: GameAccuracy, names: Sequence[str]) -> Json:
 
 def _crossing(each: PredictedCrossing) -> str:
     """CUBIC flows at a model's equilibrium, with their range where it has one."""
-    if each.cubic is None or each.low is None or each.high is None:
+    if each.first is None or each.low is None or each.high is None:
         return NONE
-    text = f"{each.cubic:.1f}"
+    text = f"{each.first:.1f}"
     if each.low == each.high:
         return text
     return f"{text} ({each.flows - each.high:.1f} to {each.flows - each.low:.1f})"

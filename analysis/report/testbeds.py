@@ -8,7 +8,7 @@ from typing import Any
 from nashbed.controlplane.contract.manifest import TestbedFacts
 from nashbed.controlplane.contract.trial import TrialRecord
 
-from ..metrics.interval import Estimate
+from ..metrics.statistics import Estimate
 from ..results.summary import RunSummary
 from ..testbeds import TestbedComparison
 from ..text import NONE, number, with_interval
@@ -72,15 +72,14 @@ def _what(records: Sequence[TrialRecord], facts: TestbedFacts | None) -> str:
 
 
 def _row(each: TestbedComparison) -> Json:
-    change = each.change
-    half = None if change is None or change.half_width is None else change.half_width * MBIT
-    difference = (each.means[1].mean - each.means[0].mean) * MBIT
+    half = None if each.change.half_width is None else each.change.half_width * MBIT
+    difference = (each.second.mean - each.first.mean) * MBIT
     return {
         "setting": each.setting,
         "mix": each.mix,
         "strategy": each.strategy,
         "testbeds": each.testbeds,
-        "means": [_mean(mean) for mean in each.means],
+        "means": [_mean(mean) for mean in (each.first, each.second)],
         "difference": f"{'+' if difference > 0 else ''}{number(difference)}",
         "interval": "" if half is None else f"± {number(half)}",
         "p": NONE if each.p_adjusted is None else f"{each.p_adjusted:.2g}",

@@ -25,7 +25,7 @@ from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import counted
 
 from ..measures import Cell, RunMeasures, TrialMeasures
-from ..metrics.rtt_order import rtt_order
+from ..metrics.mixes import rtt_order
 from ..nash.crossing_interval import CrossingInterval, mixes_between
 from ..nash.of_run import SettingEquilibria
 from ..state import strategy_totals

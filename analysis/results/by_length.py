@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
 
 from ..measures import RunMeasures, TrialMeasures
-from ..metrics.crossing import crossings
+from ..metrics.mixes import crossings
 from ..nash.crossing_interval import LeadEnds, ends_of_leads
 from ..state import strategy_totals
 

@@ -1,33 +1,33 @@
-"""Compare two runs, or two settings: which means differ by more than chance?"""
+"""Compare two runs, or two settings: which means differ by more than chance, and how shares differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
-
 from ..measures import Cell, RunMeasures, measure_run
 from ..metrics import METRICS
-from ..metrics.interval import Estimate, estimate
-from ..metrics.welch import MeanDifference, holm, welch
+from ..metrics.statistics import SampleComparison, adjusted, compare_samples
 from ..state import state_text
 from ..text import rate_text, size_text
-from .shares import ShareComparison, compare_shares, summarise_shares
 from .summary import estimate_dict
+import math
+from collections.abc import Sequence
+from ..measures import Cell
+
 
 FLOW_METRICS = ("per_flow_throughput",)
 TRIAL_METRICS = ("mean_queueing_delay", "p95_queueing_delay", "utilisation", "jain_index",
                  "loss_rate")  # fmt: skip
-SIGNIFICANCE = 0.05
+METRIC = "throughput_share"
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True)
+class Comparison(SampleComparison):
     """One metric of one mix, in both runs.
 
     Attributes:
@@ -37,11 +37,6 @@ class Comparison:
         metric: Name of the metric.
         strategy: Whose (None: of the whole trial).
         unit: Unit of the metric.
-        first: Mean of the first run.
-        second: Mean of the second run.
-        change: Second less first.
-        p_adjusted: Its p value, adjusted (Holm) for the number of comparisons; None where neither
-            run varies, so that nothing can be tested.
     """
 
     setting: str
@@ -50,15 +45,6 @@ class Comparison:
     metric: str
     strategy: str | None
     unit: str
-    first: Estimate
-    second: Estimate
-    change: MeanDifference
-    p_adjusted: float | None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the difference is more than chance, all comparisons considered."""
-        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -112,18 +98,6 @@ class RunComparison:
         }
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """One comparison before its p value is adjusted."""
-
-    cells: tuple[Cell, Cell]
-    mix: str
-    metric: str
-    strategy: str | None
-    means: tuple[Estimate, Estimate]
-    change: MeanDifference
-
-
 def compare_runs(
     first: Path, second: Path, setting: str | None = None, against: str | None = None
 ) -> RunComparison:
@@ -159,12 +133,11 @@ def compare_runs(
             f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference cannot "
             "be distinguished from chance; set `trials: 2` or more in the scenario and run again"
         )
-    tested = [t for cells, mix in known for t in _test(runs, cells, mix)]
-    adjusted = _adjusted([t.change.p for t in tested])
+    compared = [each for cells, mix in known for each in _compared(runs, cells, mix)]
     return RunComparison(
         first=runs[0].run.manifest.run,
         second=runs[1].run.manifest.run,
-        comparisons=tuple(_comparison(t, p) for t, p in zip(tested, adjusted, strict=True)),
+        comparisons=tuple(adjusted(compared)),
         shares=shares,
         left_out=tuple(f"{c[0].setting.label}: {mix}" for c, mix in pairs if (c, mix) not in known),
         unlike=() if against is not None else tuple(_unlike(runs, _settings(runs, setting, None))),
@@ -246,34 +219,177 @@ def _common(runs: tuple[RunMeasures, RunMeasures]) -> list[str]:
     return [s for s in runs[0].strategies if s in runs[1].strategies]
 
 
-def _test(
+def _compared(
     runs: tuple[RunMeasures, RunMeasures], cells: tuple[Cell, Cell], mix: str
-) -> Iterator[_Tested]:
-    metrics = [(m, s) for m in FLOW_METRICS for s in _common(runs)] + [(m, None) for m in TRIAL_METRICS]
-    for metric, strategy in metrics:
+) -> Iterator[Comparison]:
+    """Every metric that both cells have more than once."""
+    of_flows = [(metric, strategy) for metric in FLOW_METRICS for strategy in _common(runs)]
+    for metric, strategy in [*of_flows, *((metric, None) for metric in TRIAL_METRICS)]:
         values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
-        change = welch(values[0], values[1])
-        means = estimate(values[0]), estimate(values[1])
-        if change is not None and means[0] is not None and means[1] is not None:
-            yield _Tested(cells, mix, metric, strategy, (means[0], means[1]), change)
+        samples = compare_samples(values[0], values[1])
+        if samples is not None and min(samples.first.n, samples.second.n) >= 2:
+            yield Comparison(
+                **vars(samples),
+                setting=cells[0].setting.label,
+                against=cells[1].setting.label,
+                mix=mix,
+                metric=metric,
+                strategy=strategy,
+                unit=METRICS[metric].unit,
+            )
 
 
-def _adjusted(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's values of those that there are."""
-    known = iter(holm([p for p in p_values if p is not None]))
-    return [None if p is None else next(known) for p in p_values]
 
 
-def _comparison(tested: _Tested, p_adjusted: float | None) -> Comparison:
-    return Comparison(
-        setting=tested.cells[0].setting.label,
-        against=tested.cells[1].setting.label,
-        mix=tested.mix,
-        metric=tested.metric,
-        strategy=tested.strategy,
-        unit=METRICS[tested.metric].unit,
-        first=tested.means[0],
-        second=tested.means[1],
-        change=tested.change,
-        p_adjusted=p_adjusted,
-    )
+@dataclass(frozen=True)
+class Spread:
+    """A quantity over the repetitions of a mix.
+
+    Attributes:
+        mean: The mean.
+        low: The smallest.
+        high: The largest.
+        n: Number of repetitions.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class ShareComparison:
+    """The share of a strategy's flows together, at one mix of two runs.
+
+    Attributes:
+        setting: Label of the setting in the first run.
+        against: Label of the setting in the second run.
+        mix: The mix in words.
+        strategy: Whose share.
+        first: In the first run, 0 to 1.
+        second: In the second run.
+    """
+
+    setting: str
+    against: str
+    mix: str
+    strategy: str
+    first: Spread
+    second: Spread
+
+    @property
+    def difference(self) -> float:
+        """The second run's mean less the first's."""
+        return self.second.mean - self.first.mean
+
+    @property
+    def repeated(self) -> bool:
+        """Whether both runs have a range: two trials or more."""
+        return min(self.first.n, self.second.n) > 1
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the two runs' ranges have a value in common."""
+        return self.first.low <= self.second.high and self.second.low <= self.first.high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "setting": self.setting,
+            "against": self.against,
+            "mix": self.mix,
+            "strategy": self.strategy,
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict(),
+            "difference": self.difference,
+            "overlap": self.overlap,
+        }
+
+
+@dataclass(frozen=True)
+class ShareSummary:
+    """How far a strategy's shares are from each other in two runs, over the mixes of a setting.
+
+    Attributes:
+        setting: Label of the setting in the first run.
+        against: Label of the setting in the second run.
+        strategy: Whose share.
+        mixes: Number of mixes.
+        mean: Mean of the differences, second less first.
+        mean_absolute: Mean of their absolute values.
+        largest: The mix at which they differ most.
+    """
+
+    setting: str
+    against: str
+    strategy: str
+    mixes: int
+    mean: float
+    mean_absolute: float
+    largest: ShareComparison
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        largest = {"mix": self.largest.mix, "difference": self.largest.difference}
+        return {**vars(self), "largest": largest}
+
+
+def summarise_shares(shares: Sequence[ShareComparison]) -> list[ShareSummary]:
+    """Summarise shares by setting and strategy, in their order.
+
+    Args:
+        shares: Shares at any number of mixes and settings.
+    """
+    grouped: dict[tuple[str, str, str], list[ShareComparison]] = {}
+    for share in shares:
+        grouped.setdefault((share.setting, share.against, share.strategy), []).append(share)
+    return [
+        ShareSummary(
+            *key,
+            mixes=len(group),
+            mean=sum(s.difference for s in group) / len(group),
+            mean_absolute=sum(abs(s.difference) for s in group) / len(group),
+            largest=max(group, key=lambda s: abs(s.difference)),
+        )
+        for key, group in grouped.items()
+    ]
+
+
+def compare_shares(
+    cells: tuple[Cell, Cell], mix: str, strategies: Sequence[str]
+) -> list[ShareComparison]:
+    """The shares at one mix: of every strategy but the first, for they add up to the whole.
+
+    Args:
+        cells: The mix in both runs.
+        mix: The mix in words.
+        strategies: The strategies that both runs have, in the order of the first run.
+
+    Returns:
+        One for each strategy that has flows there, and others beside it, in both runs.
+    """
+    shares = []
+    for strategy in strategies[1:]:
+        first, second = (_spread(cell, strategy) for cell in cells)
+        if first is not None and second is not None:
+            setting, against = (cell.setting.label for cell in cells)
+            shares.append(ShareComparison(setting, against, mix, strategy, first, second))
+    return shares
+
+
+def _spread(cell: Cell, strategy: str) -> Spread | None:
+    """The spread of a strategy's share; None where it has no flow, every flow, or no trial."""
+    values = [
+        trial.total_of(METRIC, strategy)
+        for trial in cell.trials
+        if not trial.flow_mask(strategy).all()
+    ]
+    known = [value for value in values if math.isfinite(value)]
+    if not known:
+        return None
+    return Spread(sum(known) / len(known), min(known), max(known), len(known))

@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.trial import Setting
 from numpy.typing import NDArray
 
 from ..measures import RunMeasures
-from ..metrics.welch import welch
+from ..metrics.statistics import welch
 from .sweep import pure_cell
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..measures import Cell, RunMeasures, measure_run
-from ..metrics.interval import Estimate
+from ..metrics.statistics import Estimate
 from ..nash.equilibria import Answer
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from nashbed.analysis.metrics.queue_occupancy import COLUMNS, TimeBins, occupancy_bins
+from nashbed.analysis.metrics.queue import COLUMNS, TimeBins, occupancy_bins
 from numpy.typing import NDArray
 
 from ..contract.benchmark import Benchmark

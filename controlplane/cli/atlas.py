@@ -105,7 +105,7 @@ def atlas(  # noqa: PLR0913, PLR0917 - one argument for each option
 
     It writes atlas.png, .pdf, .svg, atlas.csv (every point) and atlas.json (what was asked).
     """
-    from nashbed.analysis.figures.map_files import (  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.figures.atlas_map import (  # noqa: PLC0415 - slow to import
         check_folder,
         write_map,
     )
@@ -146,8 +146,7 @@ def _course(duration: str, start: str, window: str | None) -> JsonObject:
 
 def _plane(axes: tuple[str, str], given: JsonObject) -> MapPlane:
     """What the map is over, in base units; a ConfigError says which option is wrong."""
-    from nashbed.analysis.atlas.axes import read_axis  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.atlas.plane import plane_of  # noqa: PLC0415
+    from nashbed.analysis.atlas.plane import plane_of, read_axis  # noqa: PLC0415 - slow to import
 
     fixed: dict[str, float | None] = dict.fromkeys(given)
     if given["rate"] is not None:

@@ -75,9 +75,9 @@ def rtt(
     as_json: AsJson = False,
 ) -> int:
     """Draw the RTT over time from captures, by TCP time stamps."""
-    from nashbed.analysis.figures.rtt_of_captures import draw_rtt  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.figures.delay_over_time import write_rtt_of_captures  # noqa: PLC0415 - slow to import
 
-    flows = draw_rtt(captures, out, until)
+    flows = write_rtt_of_captures(captures, out, until)
     lines = [f"{f['capture']} port {f['port']}: n {f['samples']}, RTT {f['min_ms']:.1f} to "
              f"{f['max_ms']:.1f} ms, median {f['median_ms']:.1f} ms" for f in flows]  # fmt: skip
     data = {"ok": True, "figure": str(out), "flows": flows}

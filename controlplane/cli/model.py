@@ -16,7 +16,7 @@ from .console import as_text
 from .options import AsJson, answer, new_app, quantity
 
 if TYPE_CHECKING:
-    from nashbed.analysis.models import Question
+    from nashbed.analysis.models import Competition
 
 
 EXAMPLES = """Examples:
@@ -33,13 +33,6 @@ nashbed model --rate 50mbit --rtt 40ms --buffer 4bdp --flows 10 --second bbr3
 nashbed model --against results/20260101T120000Z-quickstart --model fluid --json
 
 nashbed model --against configs/scenarios/srivastava2023/published/fabric_mixes.csv"""
-COURSE = {
-    "--duration": "duration_s",
-    "--warmup": "measured_from_s",
-    "--cubic-start": "cubic_start_s",
-    "--bbr-start": "bbr_start_s",
-}
-"""Option -> what it is in a question."""
 NONE = "-"
 WIDE = 120
 """Of tables that have a column for each model."""
@@ -110,9 +103,9 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     if missing:
         raise ConfigError(f"{', '.join(missing)}: missing; give the whole setting, or --against")
     known = {name: str(value) for name, value in setting.items()}
-    question = _question(known, bbr or 0, k, {n: v for n, v in course.items() if v is not None})
-    beside = second or "bbr", unvalidated
-    return _predict(question, model or [], beside, every_mix=bbr is None, as_json=as_json)
+    times = {n: v for n, v in course.items() if v is not None}
+    game = _game(known, bbr or 0, second or "bbr", times)
+    return _predict(game, model or [], k, unvalidated, every_mix=bbr is None, as_json=as_json)
 
 
 def _only_against(others: JsonObject) -> None:
@@ -121,11 +114,10 @@ def _only_against(others: JsonObject) -> None:
         raise ConfigError(f"{', '.join(given)}: --against takes its settings from what it reads")
 
 
-def _question(
-    setting: dict[str, str], bbr: int, k: float | None, course: dict[str, str]
-) -> Question:
-    """The question in machine units; a ConfigError says which option is wrong."""
-    from nashbed.analysis.models import Question  # noqa: PLC0415 - slow to import
+def _game(setting: dict[str, str], bbr: int, second: str, course: dict[str, str]) -> Competition:
+    """The game in machine units; a ConfigError says which option is wrong."""
+    from nashbed.analysis.models import cubic_against  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.models.starts import Starts  # noqa: PLC0415
 
     link = quantity(Rate, "--rate", setting["--rate"])
     base = quantity(Duration, "--rtt", setting["--rtt"])
@@ -134,43 +126,38 @@ def _question(
     if not 0 <= bbr <= flows:
         raise ConfigError(f"--bbr: {bbr} of {flows} flows; write 0 to {flows}")
     seconds = {
-        field: quantity(Duration, option, course[option]).seconds
-        for option, field in COURSE.items()
+        option: quantity(Duration, option, course[option]).seconds
+        for option in ("--duration", "--warmup", "--cubic-start", "--bbr-start")
         if option in course
     }
     window = course.get("--window")
     limit = None if window is None else quantity(Buffer, "--window", window).to_bytes(link, base)
-    return Question(
-        link.bps,
-        base.seconds,
-        size,
-        cubic=flows - bbr,
-        bbr=bbr,
-        k=k,
-        window_bytes=limit,
-        **seconds,
+    duration_s = seconds.get("--duration", 120.0)
+    game = cubic_against(
+        link.bps, base.seconds, size, flows - bbr, bbr, second, duration_s=duration_s
     )
+    starts = Starts(seconds.get("--cubic-start", 0.0), seconds.get("--bbr-start", 0.0), 0.1)
+    return game.started(starts, seconds.get("--warmup", 0.0)).limited(limit)
 
 
 def _predict(
-    question: Question, names: list[str], beside: tuple[str, bool], every_mix: bool, as_json: bool
+    game: Competition,
+    names: list[str],
+    k: float | None,
+    unvalidated: bool,
+    every_mix: bool,
+    as_json: bool,
 ) -> int:
-    """Ask; `beside` is what runs in place of BBR, and whether without validation."""
     from nashbed.analysis.models.answers import (  # noqa: PLC0415 - slow to import
         chosen_models,
-        models_beside,
         predictions,
     )
 
     from .console import question_display  # noqa: PLC0415
-    from .model import mix_text, mixes_text  # noqa: PLC0415
 
-    second, unvalidated = beside
-    models = chosen_models(names, k_given=question.k is not None)
-    if second != "bbr":
-        models = models_beside(second, models, unvalidated)
+    models = chosen_models(names, k, game.second.control, unvalidated)
     with question_display() as show:
-        answers = predictions(question, every_mix, models, show, second)
+        answers = predictions(game, every_mix, models, show, k)
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
     return EXIT_OK
 
@@ -179,7 +166,6 @@ def _hold_against(path: Path, names: list[str], as_json: bool) -> int:
     from nashbed.analysis.models.answers import errors_against  # noqa: PLC0415 - slow to import
 
     from .console import question_display  # noqa: PLC0415
-    from .model import errors_text  # noqa: PLC0415
 
     with question_display() as show:
         answers = errors_against(path, names, show)

@@ -13,7 +13,7 @@ from ..study.results import RunResults
 from .console import as_text
 
 if TYPE_CHECKING:
-    from nashbed.analysis.metrics.interval import Estimate
+    from nashbed.analysis.metrics.statistics import Estimate
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow

@@ -20,8 +20,13 @@ from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
-    from nashbed.analysis.results.compare import Comparison, RunComparison
-    from nashbed.analysis.results.shares import ShareComparison, ShareSummary, Spread
+    from nashbed.analysis.results.compare import (
+        Comparison,
+        RunComparison,
+        ShareComparison,
+        ShareSummary,
+        Spread,
+    )
 
 
 DISPLAY = {"bit/s": (1e-6, "Mbit/s"), "s": (1e3, "ms"), "B": (1e-3, "kB"), "1": (1.0, "")}
@@ -202,7 +207,7 @@ def comparison_text(runs: RunComparison, everything: bool) -> str:
 
 
 def _summary_text(runs: RunComparison) -> str:
-    from nashbed.analysis.results.shares import summarise_shares  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.results.compare import summarise_shares  # noqa: PLC0415 - slow to import
 
     table = Table(title="Differences of shares, second minus first, in points")
     for name in ("setting", "share of"):
@@ -348,7 +353,7 @@ def mixes(
     with its starts. analysis/README.md describes the columns.
     """
     from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.models.mix_table import mix_table  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.models.mix_files import mix_table  # noqa: PLC0415 - slow to import
 
     table = mix_table(measure_run(run) for run in runs)
     if not table.rows:

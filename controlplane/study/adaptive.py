@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def expect(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> Sequence[int]:
     """Trials of each round that an adaptive search is expected to take."""
-    from nashbed.analysis.campaign.expectation import expected_rounds  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.campaign.of_scenario import expected_rounds  # noqa: PLC0415 - slow to import
 
     return expected_rounds(scenario, settings, at_once)
 

@@ -22,7 +22,7 @@ from unittest.mock import patch
 import jinja2
 import polars as pl
 from nashbed.analysis.clock import of_run
-from nashbed.analysis.figures import map_files
+from nashbed.analysis.figures import atlas_map
 from nashbed.analysis.report import build
 from nashbed.analysis.results import export
 from nashbed.controlplane.cli import bench
@@ -234,12 +234,12 @@ def _atlas(folder: Path, text: str) -> None:
             stem.with_name(f"{stem.name}.{suffix}").write_text(text)
 
     for name, new in {
-        "phase_diagram.draw": lambda *asked: object(), "save": save,
+        "draw_map": lambda *asked: object(), "save": save,
         "points_csv": lambda *asked: text, "map_json": lambda *asked: text,
     }.items():  # fmt: skip
-        _put(f"analysis.figures.map_files.{name}", new)
+        _put(f"analysis.figures.atlas_map.{name}", new)
     nothing: Any = None
-    map_files.write_map(nothing, (), folder, "today", {})
+    atlas_map.write_map(nothing, (), folder, "today", {})
 
 
 PLACES = {
@@ -260,7 +260,7 @@ PLACES = {
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),
     "export": Place("analysis.results.export", _export),
-    "atlas": Place("analysis.figures.map_files", _atlas),
+    "atlas": Place("analysis.figures.atlas_map", _atlas),
     "bench.json": Place(
         "controlplane.cli.bench", lambda folder, text: bench._write(folder / "bench.json", text)
     ),

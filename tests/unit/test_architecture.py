@@ -215,12 +215,14 @@ def test_no_two_classes_of_a_room_share_a_name() -> None:
 
 
 def test_every_module_is_used() -> None:
-    """By another module, as an entry point, or by the table of commands."""
+    """By another module, as an entry point, by the table of commands, or run by itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     used = {target.partition(":")[0] for target in project["scripts"].values()}
     used |= {f"nashbed.controlplane.cli.{command.module}" for command in COMMANDS}
     for module in modules().values():
         used |= imported(module)
+        if "__name__ == '__main__'" in ast.unparse(module.tree):
+            used.add(module.name)
     unused = {m.name for m in modules().values() if m.path.name != "__init__.py"} - used
     assert unused == set()
 

@@ -133,10 +133,14 @@ def test_messages_name_paths_that_are_there() -> None:
     assert dangling == {}
 
 
+def path_of(module: str) -> str:
+    return module.removeprefix("nashbed.").replace(".", "/") + ".py"
+
+
 def test_modules_that_are_to_be_run_are_there() -> None:
     named = {name for path in files() for name in MODULE.findall(prose(path))}
     assert len(named) > 3
-    assert absent([name.replace(".", "/") + ".py" for name in named]) == set()
+    assert absent([path_of(name) for name in named]) == set()
 
 
 def test_links_lead_somewhere() -> None:

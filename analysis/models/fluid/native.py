@@ -1,20 +1,105 @@
-"""The simulation in C, as Python calls it."""
+"""The fluid model in C: its constants, what it is told, and what it answers for one seed."""
 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
-from dataclasses import astuple, fields
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from nashbed.controlplane.contract.units import PACKET_BYTES
+from numpy.typing import NDArray
 
-from ..question import ModelError
-from .competition import Competition, FlowKind
-from .constants import FluidConstants
-from .outcome import Course, Outcome
+from ..competition import Competition, FlowKind, ModelError
+
+FloatArray = NDArray[np.float64]
+
+FITTED_FILE = Path(__file__).with_name("fitted.json")
+"""Written by `python -m nashbed.analysis.fits.fluid`: the constants, and how well they predict."""
+
+
+@dataclass(frozen=True)
+class FluidConstants:
+    """The constants of the fluid model.
+
+    The first four are fitted; what each is in the network is in `analysis/README.md`, the fluid
+    model. The last two say how finely the fluid is cut: the answers hardly depend on them.
+
+    Attributes:
+        losing_packets: Packets that a CUBIC flow loses together when the queue overflows.
+        rate_noise: By how many times the square root of the packets of a round the largest of BBR's
+            delivery rate samples is too large.
+        aggregated_packets: Packets that BBR keeps in flight beyond 2 BDP and three bursts, for
+            acknowledgements that come back in bursts.
+        timeout_weight: How likely a retransmission that is lost too ends in a timeout.
+        slots_per_rtt: Slots of time in the smallest base RTT; a slot is 0.5 to 8 ms.
+        cohorts: Most cohorts of one kind of flows.
+    """
+
+    losing_packets: float
+    rate_noise: float
+    aggregated_packets: float
+    timeout_weight: float
+    slots_per_rtt: float = 5.0
+    cohorts: float = 6.0
+
+
+FITTED = FluidConstants(**json.loads(FITTED_FILE.read_text(encoding="utf-8"))["constants"])
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a competition went, in bins of equal length.
+
+    Attributes:
+        bin_s: Length of a bin in seconds; bin i is from i to i + 1 times that.
+        departed_bytes: What left the queue of each kind of flows, shape (T, G).
+        queue_s: Mean time that the queue would have taken to drain, in seconds, shape (T,).
+    """
+
+    bin_s: float
+    departed_bytes: FloatArray
+    queue_s: FloatArray
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One simulated competition, over its measured time.
+
+    Attributes:
+        competition: What was simulated.
+        seed: Its seed.
+        throughput_bps: Of all flows of each kind together, shape (G,).
+        sent_bps: What they sent to the queue, shape (G,).
+        loss: Part of what each kind sent that was dropped, shape (G,).
+        min_rtt_s: Mean smallest round-trip time that the flows of each kind believe in, shape (G,).
+        queueing_delay_s: Mean queueing delay in seconds.
+        utilisation: Part of the rate that was used.
+        losing: Mean share of the flows of each kind that lose in a congestion event of that kind;
+            NaN without one, shape (G,).
+        course: From the start to the end, with what was not measured.
+    """
+
+    competition: Competition
+    seed: int
+    throughput_bps: FloatArray
+    sent_bps: FloatArray
+    loss: FloatArray
+    min_rtt_s: FloatArray
+    queueing_delay_s: float
+    utilisation: float
+    losing: FloatArray
+    course: Course
+
+    def share_of(self, control: str) -> float:
+        """Part of the throughput of all flows that the flows of a control have."""
+        of = np.array([kind.control == control for kind in self.competition.kinds])
+        total = self.throughput_bps.sum()
+        return float(self.throughput_bps[of].sum() / total) if total > 0 else 0.0
+
 
 BUILD = Path(os.environ.get("NASHBED_BUILD", Path(__file__).resolve().parents[3] / "build"))
 LIBRARY = BUILD / "analysis" / "nashbed-fluid.so"
@@ -124,6 +209,9 @@ def _pointer(array: np.ndarray) -> ctypes._Pointer[ctypes.c_double]:
 def _question(
     competition: Competition, seed: int, constants: FluidConstants, bin_s: float, bins: int
 ) -> _Question:
+    empty = [kind.control for kind in competition.kinds if not kind.flows]
+    if empty:
+        raise ModelError(f"0 {empty[0]} flows; give at least 1")
     if not 1 <= len(competition.kinds) <= MAX_KINDS:
         raise ModelError(f"{len(competition.kinds)} kinds of flows; give 1 to {MAX_KINDS}")
     return _Question(

@@ -15,7 +15,7 @@
 #define FLUID_MAX_KINDS 16
 #define FLUID_MAX_COHORTS 64
 
-/* What the rules do not say; analysis/models/fluid/constants.py tells the meaning of each. */
+/* What the rules do not say; analysis/models/fluid/native.py tells the meaning of each. */
 struct fluid_constants {
 	double losing_packets;
 	double rate_noise;

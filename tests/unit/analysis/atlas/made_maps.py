@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nashbed.analysis.atlas.axes import read_axis
 from nashbed.analysis.atlas.compute import EquilibriumMap, compute_map
-from nashbed.analysis.atlas.plane import MapPlane, plane_of
+from nashbed.analysis.atlas.plane import MapPlane, plane_of, read_axis
 
 
 def plane(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.atlas.axes import KINDS, MapAxis, read_axis
+from nashbed.analysis.atlas.plane import KINDS, MapAxis, read_axis
 from nashbed.controlplane.contract.errors import ConfigError
 
 

@@ -17,7 +17,7 @@ def test_every_point_is_the_models_crossing() -> None:
     assert len(computed.points) == 64
     for point in computed.points:
         alone = predicted_crossing(MODELS["closed-form"], point.question)
-        assert point.crossing.bbr == pytest.approx(alone.bbr, abs=1e-9)
+        assert point.crossing.second == pytest.approx(alone.second, abs=1e-9)
     grid = computed.grid(lambda point: point.x)
     assert grid[0] == pytest.approx(computed.plane.x.values)
     assert computed.grid(lambda point: point.y)[:, 0] == pytest.approx(computed.plane.y.values)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from nashbed.analysis.atlas.axes import read_axis
-from nashbed.analysis.atlas.plane import plane_of
+from nashbed.analysis.atlas.plane import plane_of, read_axis
 from nashbed.controlplane.contract.errors import ConfigError
 from tests.unit.analysis.atlas.made_maps import plane
 
@@ -32,12 +31,12 @@ def test_mixes_start_together_or_by_iperf3() -> None:
     # 10 BDP: 40 ms x (1 + 1.3) for each stream that the larger process has more than the other.
     apart = 0.04 * 2.3 * 30
     question = plane().question(10, 6)
-    assert plane().mixes(question)(10) == question.with_bbr(10)
+    assert plane().mixes(question)(10) == question.with_second(10)
     mix = replace(plane(), start="iperf3", window_bytes=2.7e6).mixes(question)(10)
-    assert (mix.bbr, mix.cubic, mix.bbr_start_s) == (10, 40, 0)
-    assert mix.cubic_start_s == pytest.approx(apart)
+    assert (mix.second.flows, mix.first.flows, mix.second.start_s) == (10, 40, 0)
+    assert mix.first.start_s == pytest.approx(apart)
     assert mix.measured_from_s == pytest.approx(apart / 2)
-    assert replace(plane(), window_bytes=2.7e6).question(10, 6).window_bytes == 2.7e6
+    assert replace(plane(), window_bytes=2.7e6).question(10, 6).second.window_bytes == 2.7e6
 
 
 def test_what_is_fixed_is_said() -> None:

@@ -27,10 +27,10 @@ def test_csv_and_back() -> None:
         assert number(row["rate_bps"]) == asked.rate_bps
         assert number(row["buffer_bytes"]) == asked.buffer_bytes
         ends = (row["bbr_flows_low"], row["bbr_flows"], row["bbr_flows_high"])
-        assert tuple(map(number, ends)) == (found.low, found.bbr, found.high)
-        assert number(row["cubic_flows"]) == found.cubic
+        assert tuple(map(number, ends)) == (found.low, found.second, found.high)
+        assert number(row["cubic_flows"]) == found.first
         assert point.other is not None
-        assert number(row["other_bbr_flows"]) == point.other.bbr
+        assert number(row["other_bbr_flows"]) == point.other.second
         assert row["refused"] == "; ".join(found.refusals)
         assert tuple(row["uncertain"].split()) == point.uncertain
     assert {bool(row["refused"]) for row in rows} == {True, False}

@@ -9,9 +9,9 @@ import pytest
 from nashbed.analysis.campaign.campaign import Campaign, Game, Rules, TrialRequest
 from nashbed.analysis.campaign.of_scenario import fluid_start
 from nashbed.analysis.campaign.speculation import bracket, fill
-from nashbed.analysis.models.published_mixes import read_mixes
+from nashbed.analysis.fits.published_panels import MIXES, hints_of, payoff_table
+from nashbed.analysis.models.mix_files import read_mixes
 from nashbed.analysis.nash.equilibria import judge_all
-from tests.support.published_panels import MIXES, hints_of, payoff_table
 from tests.support.search import none_exists
 
 

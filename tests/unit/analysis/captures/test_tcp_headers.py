@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.analysis.captures.tcp_headers import Segment, parse_frame, read_segments
-from nashbed.analysis.metrics.capture_rtt import capture_rtt
+from nashbed.analysis.metrics.rtt import capture_rtt
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nashbed.analysis.correlation.bbr_windows import bbr_windows
+from nashbed.analysis.correlation.bbr import bbr_windows
 from nashbed.analysis.correlation.series import FlowSeries
-from nashbed.analysis.metrics.queue_occupancy import TimeBins
+from nashbed.analysis.metrics.queue import TimeBins
 
 S = 1_000_000_000
 

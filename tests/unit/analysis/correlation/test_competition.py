@@ -15,7 +15,7 @@ def test_every_version_of_bbr_is_the_models_bbr(version: str) -> None:
     trial = next(t for t in measures.trials if set(t.strategy) == {"cubic", version})
     assert bbr_of(trial) == version
     assert bbr_share(trial) == pytest.approx(0.6)
-    assert (question_of(trial).cubic, question_of(trial).bbr) == (1, 1)
+    assert (question_of(trial).first.flows, question_of(trial).second.flows) == (1, 1)
 
 
 @pytest.mark.parametrize("names", [["cubic", "copa"], ["bbr", "bbr3"]])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nashbed.analysis.correlation import correlate_run, correlation_dict, mix_readings
-from nashbed.analysis.correlation.bbr_path import (
+from nashbed.analysis.correlation.bbr import (
     flight_in_bdp,
     least_before,
     mean_min_rtt,
@@ -20,18 +20,19 @@ from nashbed.analysis.correlation.congestion_events import (
     congestion_events,
     event_length_ns,
     first_drops,
+    losing_shares,
+    shifted_null,
 )
-from nashbed.analysis.correlation.cubic_cycle import (
+from nashbed.analysis.correlation.cubic_losses import (
     least_bins,
     queue_and_flight_at,
     share_around,
+    window_cuts,
 )
 from nashbed.analysis.correlation.k_verdict import KPrediction, judge_k
 from nashbed.analysis.correlation.series import load_series, window_bins
-from nashbed.analysis.correlation.synchronisation import losing_shares, shifted_null
-from nashbed.analysis.correlation.window_cut import window_cuts
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.metrics.queue_occupancy import TimeBins
+from nashbed.analysis.metrics.queue import TimeBins
 from nashbed.analysis.report import build_report
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held, hold_assumptions
-from nashbed.analysis.correlation.bbr_windows import BbrWindows
-from nashbed.analysis.correlation.ledger import Ledger
-from nashbed.analysis.correlation.ledger_of_mix import ledger_of
+from nashbed.analysis.correlation.bbr import BbrWindows
+from nashbed.analysis.correlation.congestion_events import ShiftedNull
+from nashbed.analysis.correlation.ledger import Ledger, ledger_of
 from nashbed.analysis.correlation.series import FlowSeries
-from nashbed.analysis.correlation.synchronisation import ShiftedNull
 from nashbed.analysis.measures import TrialMeasures
-from nashbed.analysis.metrics.queue_occupancy import TimeBins
-from nashbed.analysis.models.mishra2022_inputs import Inputs, share_of_bbr_with
+from nashbed.analysis.metrics.queue import TimeBins
+from nashbed.analysis.models.mishra2022 import Inputs, share_of_bbr_with
 from tests.unit.analysis.figures.made_correlations import (
     correlation,
     held,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from nashbed.analysis.figures import against_setting
+from nashbed.analysis.figures.against_setting import draw_alone_along, draw_mix_along
+from nashbed.analysis.figures.axes import set_scale
 from nashbed.analysis.figures.model_lines import goodput_of_share
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
@@ -31,7 +32,7 @@ def draw_mix(raw: dict[str, Any], per_flow: Any = by_buffer) -> tuple[RunMeasure
     measures = made({**BUFFERS, **raw}, per_flow)
     (line,) = lines(measures.run.settings)
     (state,) = mixed_states(measures, line)
-    return measures, against_setting.draw_mix(measures, line, state)
+    return measures, draw_mix_along(measures, line, state)
 
 
 def test_aggregates_of_a_mix_by_buffer() -> None:
@@ -67,7 +68,7 @@ def test_models_are_drawn_as_goodput() -> None:
     assert question is not None
     drawn = lines_of(figure.axes[0])
     for name in ("fluid", "closed-form", "ware", "mishra-two-flow"):
-        share = MODELS[name].predict(question).bbr_share
+        share = MODELS[name].predict(question).share
         assert share is not None
         x, y = points(drawn[MODELS[name].title])
         assert y[x.index(10)] == pytest.approx(goodput_of_share(share, 10**8) / 1e6)
@@ -89,7 +90,7 @@ def test_published_series(quantity: str, expected: float) -> None:
 def test_each_control_alone() -> None:
     measures = made({"sweep": {**BUFFERS["sweep"], "mixes": [0, 2]}}, lambda *_: 20e6)
     (line,) = lines(measures.run.settings)
-    figure = against_setting.draw_alone(measures, line)
+    figure = draw_alone_along(measures, line)
     assert figure is not None
     found = lines_of(figure.axes[0])
     assert points(found["cubic alone (n = 1 trial each)"]) == ([1, 2, 10, 30], [40] * 4)
@@ -99,7 +100,7 @@ def test_each_control_alone() -> None:
 def test_nothing_where_fewer_than_two_settings_have_it() -> None:
     measures = made(BUFFERS, by_buffer)
     (line,) = lines(measures.run.settings)
-    assert against_setting.draw_alone(measures, line) is None
+    assert draw_alone_along(measures, line) is None
 
 
 def test_random_loss_with_zero_on_a_logarithmic_axis() -> None:
@@ -107,7 +108,7 @@ def test_random_loss_with_zero_on_a_logarithmic_axis() -> None:
     measures = made(losses, lambda *_: 20e6)
     (line,) = lines(measures.run.settings)
     (state,) = mixed_states(measures, line)
-    figure = against_setting.draw_mix(measures, line, state)
+    figure = draw_mix_along(measures, line, state)
     assert figure is not None
     (ax,) = figure.axes
     assert points(lines_of(ax)["1 bbr (n = 1 trial each)"])[0] == [0, 0.1, 10]
@@ -121,15 +122,15 @@ def test_random_loss_with_zero_on_a_logarithmic_axis() -> None:
 )
 def test_the_scale(places: list[float], scale: str) -> None:
     axes: Axes = Figure().subplots()
-    against_setting.set_scale(axes, places)
+    set_scale(axes, places)
     assert axes.get_xscale() == scale
 
 
 def test_a_logarithmic_axis_names_what_was_measured() -> None:
     axes: Axes = Figure().subplots()
-    against_setting.set_scale(axes, [1, 3, 8, 20])
+    set_scale(axes, [1, 3, 8, 20])
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3", "8", "20"]
     assert len(axes.get_xticks(minor=True)) == 0
     close: Axes = Figure().subplots()
-    against_setting.set_scale(close, [1, 18, 19, 20])  # their labels would hide each other
+    set_scale(close, [1, 18, 19, 20])  # their labels would hide each other
     assert 19 not in close.get_xticks()

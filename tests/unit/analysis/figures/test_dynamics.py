@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from nashbed.analysis.figures import dynamics
+from nashbed.analysis.figures.dynamics import draw_dynamics
 from nashbed.analysis.figures.style import GOOD
-from nashbed.analysis.nash.best_response import best_response_path
+from nashbed.analysis.nash.dynamics import best_response_path, free_shares
 from nashbed.analysis.nash.game import PayoffTable, two_strategy_table
-from nashbed.analysis.nash.replicator import free_shares
 from tests.support.drawn import bars, colour, points, spans, texts, unlabelled_lines
 from tests.unit.analysis.made_games import GAME, NAN, found, table_of
 
@@ -19,7 +18,7 @@ MBIT = 1e6
 
 def test_a_line_of_mixes() -> None:
     game = {k: (a * MBIT, b * MBIT) for k, (a, b) in GAME.items()}
-    figure = dynamics.draw(found(two_strategy_table(game, 3, ("cubic", "bbr"), MBIT)))
+    figure = draw_dynamics(found(two_strategy_table(game, 3, ("cubic", "bbr"), MBIT)))
     assert figure is not None
     gains, growth = figure.axes
     # Joining b gains 7 - 5, 6 - 4 and 5 - 6 Mbit/s; each bar stands between its two mixes.
@@ -53,7 +52,7 @@ def square() -> PayoffTable:
 @pytest.mark.slow
 def test_two_groups_in_a_square() -> None:
     table = square()
-    figure = dynamics.draw(found(table))
+    figure = draw_dynamics(found(table))
     assert figure is not None
     (ax,) = figure.axes
     stars = [line for line in ax.lines if line.get_marker() == "*"]
@@ -72,7 +71,7 @@ def test_two_groups_in_a_square() -> None:
 
 
 def test_three_strategies_in_a_triangle() -> None:
-    figure = dynamics.draw(found(table_of((4,), 3, lambda state: [[1.0, 2.0, 3.0]])))
+    figure = draw_dynamics(found(table_of((4,), 3, lambda state: [[1.0, 2.0, 3.0]])))
     assert figure is not None
     (ax,) = figure.axes
     assert texts(ax) == ["all a", "all b", "all c"]
@@ -83,10 +82,10 @@ def test_three_strategies_in_a_triangle() -> None:
 
 
 def test_nothing_is_drawn_of_nothing() -> None:
-    assert dynamics.draw(found(PayoffTable(("a", "b"), ("x",), (4,), {}, 1.0))) is None
+    assert draw_dynamics(found(PayoffTable(("a", "b"), ("x",), (4,), {}, 1.0))) is None
     one = two_strategy_table({0: (5, NAN)}, 3, ("a", "b"), 1.0)
-    assert dynamics.draw(found(one)) is None
+    assert draw_dynamics(found(one)) is None
     alone = two_strategy_table({1: (5, 4)}, 3, ("a", "b"), 1.0)
-    assert dynamics.draw(found(alone)) is None  # no switch is known
+    assert draw_dynamics(found(alone)) is None  # no switch is known
     four = table_of((2,), 4, lambda s: [[1.0] * 4], "abcd")
-    assert dynamics.draw(found(four)) is None
+    assert draw_dynamics(found(four)) is None

@@ -13,12 +13,12 @@ from nashbed.analysis.figures.model_lines import (
     legend_entries,
     model_curves,
 )
-from nashbed.analysis.models import MODELS, Question
+from nashbed.analysis.models import MODELS, Competition, cubic_against
 from tests.support.drawn import band, colour, filled, lines_of, points
 
 
-def asked(bbr: int, flows: int = 4, bdp: float = 3) -> Question:
-    return Question(100e6, 0.04, bdp * 500_000, flows - bbr, bbr, duration_s=20)
+def asked(bbr: int, flows: int = 4, bdp: float = 3) -> Competition:
+    return cubic_against(100e6, 0.04, bdp * 500_000, flows - bbr, bbr, duration_s=20)
 
 
 def curve(name: str, *shares: float, spread: float = 0.0) -> ModelCurve:
@@ -39,7 +39,7 @@ def test_curves_are_the_models_answers() -> None:
     for name, each in curves.items():
         answers = [MODELS[name].predict(asked(k)) for k in (1, 2, 3)]
         assert list(each.x) == [1, 2, 3]
-        assert list(each.share) == [a.bbr_share for a in answers]
+        assert list(each.share) == [a.share for a in answers]
         if answers[0].share_range is None:
             assert each.low is None
         else:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from nashbed.analysis.figures import queue_over_time
-from nashbed.analysis.figures.bbr_over_time import bbr_samples
+from nashbed.analysis.figures.queue_over_time import bbr_samples, draw_queue_over_time, occupancy
 from nashbed.analysis.figures.style import colour_of
 from tests.support.drawn import filled, legend_of, lines_of, points, texts
 from tests.unit.analysis.figures.made_tables import trial_with
@@ -25,11 +24,22 @@ POSTCARDS = {
     "enqueue_ns": [0, 10 * MS, 12 * MS],
     "dequeue_ns": [20 * MS, 20 * MS, 12 * MS],
 }
+SAMPLES = {
+    "t_ns": [10 * MS, 10 * MS, 30 * MS, 50 * MS, 60 * MS],
+    "tick": [0, 0, 1, 2, 3],
+    "flow": [0, 1, 1, 1, 1],
+    "has_bbr": [0, 1, 1, 1, 1],
+    "cwnd_pkts": [4, 10, 20, 4, 4],
+    "bbr_bw_bps": [0, 0, 3_000_000, 5_000_000, 4_000_000],
+    "bbr_min_rtt_us": [0, 0, 60_000, 45_000, 45_000],
+    "bbr_pacing_gain": [0.0, 2.89, 1.25, 1.0, 0.34],
+    "bbr_mode": [float("nan")] * 5,
+}
 
 
 def test_occupancy_by_hand() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    found = queue_over_time.occupancy(measures, trial)
+    found = occupancy(measures, trial)
     assert found is not None
     bins, bytes_ = found
     assert (bins.length_ns, bins.count) == (10 * MS, 10)
@@ -39,7 +49,7 @@ def test_occupancy_by_hand() -> None:
 
 def test_layers_are_stacked_in_kilobytes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    figure = queue_over_time.draw(measures, trial)
+    figure = draw_queue_over_time(measures, trial)
     assert figure is not None
     (ax,) = figure.axes
     # The middle of the second bin is at 15 ms: CUBIC up to 10 kB, BBR from there to 30 kB.
@@ -52,7 +62,7 @@ def test_layers_are_stacked_in_kilobytes() -> None:
 
 def test_limit_warm_up_and_axes() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS})
-    figure = queue_over_time.draw(measures, trial)
+    figure = draw_queue_over_time(measures, trial)
     assert figure is not None
     (ax,) = figure.axes
     limit, warmup = ax.lines
@@ -76,29 +86,18 @@ def test_from_bins() -> None:
             "occupancy_bytes_mean": [1_000.0, 2_000.0, 3_000.0]}  # fmt: skip
     kept = {"telemetry": {"tcp_info": "50ms", "postcards": {"bins": "10ms"}}}
     measures, trial = trial_with({"bins": bins}, kept)
-    found = queue_over_time.occupancy(measures, trial)
+    found = occupancy(measures, trial)
     assert found is not None
     assert found[1][:, :2].tolist() == [[1_000, 2_000], [0, 3_000]]
 
 
 # Flow 1 is BBR: no estimate of the RTT at 10 ms, in ProbeRTT at 50 ms, a window of 4 packets while
 # it drains at 60 ms. Flow 0 is CUBIC, whose fields are 0.
-SAMPLES = {
-    "t_ns": [10 * MS, 10 * MS, 30 * MS, 50 * MS, 60 * MS],
-    "tick": [0, 0, 1, 2, 3],
-    "flow": [0, 1, 1, 1, 1],
-    "has_bbr": [0, 1, 1, 1, 1],
-    "cwnd_pkts": [4, 10, 20, 4, 4],
-    "bbr_bw_bps": [0, 0, 3_000_000, 5_000_000, 4_000_000],
-    "bbr_min_rtt_us": [0, 0, 60_000, 45_000, 45_000],
-    "bbr_pacing_gain": [0.0, 2.89, 1.25, 1.0, 0.34],
-    "bbr_mode": [float("nan")] * 5,
-}
 
 
 def test_what_bbr_makes_of_it() -> None:
     measures, trial = trial_with({"postcards": POSTCARDS, "flow_samples": SAMPLES})
-    figure = queue_over_time.draw(measures, trial)
+    figure = draw_queue_over_time(measures, trial)
     assert figure is not None
     _, bandwidth, rtt = figure.axes
     assert points(lines_of(bandwidth)["bandwidth estimates"]) == ([0.03, 0.05, 0.06], [3, 5, 4])
@@ -142,11 +141,11 @@ def test_goodput_second_by_second() -> None:
     )
     record: Any = trial.trial.record
     record.duration_ns = 2000 * MS
-    figure = queue_over_time.draw(measures, trial)
+    figure = draw_queue_over_time(measures, trial)
     assert figure is not None
     drawn = points(lines_of(figure.axes[1])["goodput of bbr"])
     assert drawn == ([0.5, 1.5], pytest.approx([2.0, 1.0]))
 
 
 def test_nothing_without_telemetry() -> None:
-    assert queue_over_time.draw(*trial_with({})) is None
+    assert draw_queue_over_time(*trial_with({})) is None

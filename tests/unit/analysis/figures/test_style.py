@@ -1,4 +1,4 @@
-"""The look: a colour and a marker for each congestion control; files that can be read."""
+"""The look of every figure, and the colours of shares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,21 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import style
+from nashbed.analysis.figures.style import colour_of, share_colours
 from nashbed.controlplane.contract.control import SHIPPED_CONTROLS
+
+SEEN_BY = {
+    "everyone": np.eye(3),
+    "deuteranopes": np.array(
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
+    ),
+    "protanopes": np.array(
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
+    ),
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+WHITE_XYZ = TO_XYZ.sum(axis=1)
+LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CONTROLS)
 
 
 def simple() -> Figure:
@@ -33,18 +47,6 @@ def test_colours_and_markers_tell_congestion_controls_apart() -> None:
 
 
 # Machado, Oliveira and Fernandes 2009, severity 1: what linear RGB becomes.
-SEEN_BY = {
-    "everyone": np.eye(3),
-    "deuteranopes": np.array(
-        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]
-    ),
-    "protanopes": np.array(
-        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]]
-    ),
-}
-TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-WHITE_XYZ = TO_XYZ.sum(axis=1)
-LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CONTROLS)
 
 
 def linear(colour: str) -> np.ndarray:
@@ -127,3 +129,30 @@ def test_saved_files_can_be_read_and_depend_on_the_data_alone(tmp_path: Path) ->
     assert pdf.rstrip().endswith(b"%%EOF")
     assert ElementTree.fromstring(svg).tag.endswith("svg")
     assert [path.read_bytes() for path in again] == [png, pdf, svg]
+
+
+def lightness(rgb: np.ndarray) -> np.ndarray:
+    """CIE L*, a measure of lightness that the colours were not made with."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    y = linear @ np.array([0.2126, 0.7152, 0.0722])
+    return np.where(y > 0.008856, 116 * np.cbrt(y) - 16, 903.3 * y)
+
+
+def test_even_steps_from_corner_to_corner() -> None:
+    light = lightness(share_colours("cubic", "bbr")(np.linspace(0, 1, 101))[:, :3])
+    steps = np.diff(light)
+    assert (steps[:50] > 0).all()
+    assert (steps[51:] < 0).all()
+    assert light[50] > 90
+    # Each step is within a third of the mean step: to the eye no band stands out.
+    rising, falling = steps[1:49], -steps[52:]
+    for half in (rising, falling):
+        assert np.abs(half / half.mean() - 1).max() < 0.35
+
+
+def test_each_end_is_its_congestion_control() -> None:
+    look = share_colours("cubic", "bbr")
+    for place, name in ((0.0, "cubic"), (1.0, "bbr")):
+        end, own = np.array(look(place)[:3]), np.array(to_rgb(colour_of(name, ("cubic", "bbr"))))
+        assert np.abs(end - own).max() < 0.2
+        assert end.argmax() == own.argmax()

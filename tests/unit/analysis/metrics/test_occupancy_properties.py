@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.analysis.align.delays import count_durations, duration_percentile
-from nashbed.analysis.align.totals import Link, sum_postcards
-from nashbed.analysis.metrics.queue_occupancy import TimeBins, occupancy_at, occupancy_bins
+from nashbed.analysis.align.totals import Link, count_durations, duration_percentile, sum_postcards
+from nashbed.analysis.metrics.queue import TimeBins, occupancy_at, occupancy_bins
 
 FLOWS = 3
 PACKETS = st.lists(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nashbed.analysis.models import MODELS, Question
+from nashbed.analysis.fits.published_panels import MIXES, published_equilibria
+from nashbed.analysis.models import MODELS, cubic_against
 from nashbed.analysis.models.accuracy import (
     MeasuredGame,
     MeasuredMix,
@@ -16,7 +17,6 @@ from nashbed.analysis.models.accuracy import (
 from nashbed.analysis.models.measured import PUBLISHED_WINDOW_BYTES, measured_mixes
 from nashbed.analysis.models.starts import iperf3_starts
 from nashbed.controlplane.store.errors import RunError
-from tests.support.published_panels import MIXES, published_equilibria
 from tests.support.synthetic_run import SCENARIO, RunWriter, write_run
 
 HEAD = (
@@ -29,7 +29,7 @@ def test_by_hand() -> None:
     # At 3 BDP the synchronised bound says 0.5 for every mix: errors 0.1, -0.2 and 0.05,
     # median of the absolutes 0.1, median 0.05. At 0.5 BDP it refuses.
     def mix(bdp, bbr, share):
-        return MeasuredMix(Question(100e6, 0.04, bdp * 500_000, 10 - bbr, bbr), share, bdp)
+        return MeasuredMix(cubic_against(100e6, 0.04, bdp * 500_000, 10 - bbr, bbr), share, bdp)
 
     mixes = [mix(3, 2, 0.4), mix(0.5, 5, 0.9), mix(3, 5, 0.7), mix(3, 8, 0.45)]
     rows = accuracy_by_buffer(mixes, [MODELS["mishra-synchronised"]])
@@ -50,15 +50,16 @@ def test_a_file(tmp_path: Path) -> None:
     file.write_text(HEAD + "".join(f"100,40,3,10,{row}\n" for row in rows))
     found = measured_mixes(file)
     (mix,) = found.mixes
-    assert mix.bbr_share == pytest.approx(0.4)
-    assert (mix.question.cubic, mix.question.bbr, mix.question.buffer_bytes) == (6, 4, 1_500_000)
+    assert mix.share == pytest.approx(0.4)
+    assert (mix.question.first.flows, mix.question.second.flows) == (6, 4)
+    assert mix.question.buffer_bytes == 1_500_000
     assert sum(found.left_out.values()) == 1
     # Started by iperf3: the 4 BBR streams are there before the 6 of CUBIC.
     starts = iperf3_starts(6, 4, 0.04, 3)
-    assert (mix.question.cubic_start_s, mix.question.bbr_start_s) == (starts.cubic_s, 0)
+    assert (mix.question.first.start_s, mix.question.second.start_s) == (starts.cubic_s, 0)
     assert mix.question.measured_from_s == starts.lead_s / 2
-    assert (mix.question.duration_s, mix.question.start_spread_s) == (120, 0)
-    assert mix.question.window_bytes == PUBLISHED_WINDOW_BYTES
+    assert (mix.question.duration_s, mix.question.second.start_spread_s) == (120, 0)
+    assert mix.question.second.window_bytes == PUBLISHED_WINDOW_BYTES
     file.write_text(HEAD + "100,40,3,10,0,10,0,96,ok\n")
     with pytest.raises(RunError, match="no mix of cubic and bbr"):
         measured_mixes(file)
@@ -78,14 +79,16 @@ def test_a_file_that_says_how_flows_ran(tmp_path: Path) -> None:
     found = measured_mixes(file)
     assert found.left_out == {"it has copa flows": 1}
     first, second = (mix.question for mix in found.mixes)
-    assert (first.duration_s, first.measured_from_s, first.window_bytes) == (600, 300, None)
-    assert (first.cubic_start_s, first.bbr_start_s, first.start_spread_s) == (5, 0, 0.1)
-    assert (second.bbr_start_s, second.start_spread_s, second.window_bytes) == (1, 0.2, 2e6)
+    assert (first.duration_s, first.measured_from_s) == (600, 300)
+    assert first.second.window_limit is None
+    assert (first.first.start_s, first.second.start_s, first.second.start_spread_s) == (5, 0, 0.1)
+    late = second.second
+    assert (late.start_s, late.start_spread_s, late.window_bytes) == (1, 0.2, 2e6)
 
 
 def a_game(*cubic: int, flows: int = 10) -> MeasuredGame:
-    question = Question(100e6, 0.04, 1_500_000, flows, 0)
-    return MeasuredGame("a setting", 3, flows, cubic, question.with_bbr)
+    question = cubic_against(100e6, 0.04, 1_500_000, flows, 0)
+    return MeasuredGame("a setting", 3, flows, cubic, question.with_second)
 
 
 def test_equilibria_by_hand() -> None:
@@ -111,7 +114,7 @@ def test_the_published_equilibria() -> None:
     )
     # Every mix is asked with its own start.
     late = [games[0].question(k) for k in (1, 49)]
-    assert late[0].cubic_start_s == late[1].bbr_start_s > 0
+    assert late[0].first.start_s == late[1].second.start_s > 0
 
 
 @pytest.mark.slow
@@ -137,8 +140,8 @@ def test_a_run(tmp_path: Path) -> None:
     assert game.flows == 4
     assert set(game.cubic) <= set(range(5))
     assert game.question(1) == found.mixes[0].question
-    assert [mix.question.bbr for mix in found.mixes] == [1, 2, 3]
-    assert all(0 < mix.bbr_share < 1 for mix in found.mixes)
+    assert [mix.question.second.flows for mix in found.mixes] == [1, 2, 3]
+    assert all(0 < mix.share < 1 for mix in found.mixes)
     assert found.left_out == {"it has only one congestion control": 2}
     (row, _) = accuracy_by_buffer(found.mixes)
     assert row.buffer_bdp == 2

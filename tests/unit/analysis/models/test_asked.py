@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from nashbed.analysis.models import Question
+from nashbed.analysis.models import Competition
 from nashbed.analysis.models.asked import problem_of, question_of, window_of
 from nashbed.analysis.models.measured import (
     DRAWN_MIXES,
@@ -26,7 +26,7 @@ def scenario(**raw: Any) -> Scenario:
     return Scenario.model_validate({**BASE, **raw})
 
 
-def ask(state: Any = MIX, records: Any = (), **raw: Any) -> Question:
+def ask(state: Any = MIX, records: Any = (), **raw: Any) -> Competition:
     made_up = scenario(**raw)
     setting = scenario_settings(made_up)[0][0]
     assert problem_of(made_up, setting, state) is None
@@ -36,7 +36,8 @@ def ask(state: Any = MIX, records: Any = (), **raw: Any) -> Question:
 def test_the_setting_as_requested_and_as_applied() -> None:
     question = ask()
     assert (question.rate_bps, question.base_rtt_s, question.buffer_bytes) == (10**8, 0.04, 10**6)
-    assert (question.cubic, question.bbr, question.window_bytes) == (1, 1, None)
+    assert (question.first.flows, question.second.flows) == (1, 1)
+    assert question.second.window_limit is None
     assert (question.duration_s, question.measured_from_s) == (60, 10)
     made_up = scenario()
     applied = question_of(made_up, scenario_settings(made_up)[0][0], MIX, (99e6, 9e5))
@@ -45,7 +46,7 @@ def test_the_setting_as_requested_and_as_applied() -> None:
 
 def test_a_swept_start_is_the_settings_own() -> None:
     question = ask(sweep={"start": [{"order": ["bbr", "cubic"], "gap": "5s"}, "together"]})
-    assert (question.cubic_start_s, question.bbr_start_s) == (5, 0)
+    assert (question.first.start_s, question.second.start_s) == (5, 0)
 
 
 def test_measured_over_each_controls_own_time_half_of_the_lead_counts() -> None:
@@ -56,8 +57,8 @@ def test_measured_over_each_controls_own_time_half_of_the_lead_counts() -> None:
 def test_by_iperf3_the_warm_up_is_after_the_later_start() -> None:
     flows = [{"name": "main", "count": 4, "base_rtt": "40ms"}]
     question = ask(((1, 3),), flows=flows, start="iperf3")
-    assert question.bbr_start_s > 0
-    assert question.measured_from_s == pytest.approx(10 + question.bbr_start_s)
+    assert question.second.start_s > 0
+    assert question.measured_from_s == pytest.approx(10 + question.second.start_s)
 
 
 def test_trials_say_how_long_they_took() -> None:
@@ -100,7 +101,7 @@ def test_a_third_strategy_without_flows_does_not_matter() -> None:
                      "sweep": {"mixes": [{"cubic": 1, "bbr": 1}]}}, lambda *_: 1e7)  # fmt: skip
     question = question_of_mix(measures, measures.run.settings[0], ((1, 0, 1),))
     assert question is not None
-    assert (question.cubic, question.bbr) == (1, 1)
+    assert (question.first.flows, question.second.flows) == (1, 1)
     assert questions_of_setting(measures, measures.run.settings[0]) is None
 
 
@@ -112,7 +113,7 @@ def test_socket_buffers_limit_windows() -> None:
     assert window_of(ubuntu) == pytest.approx(1613.2 * 1514, rel=1e-4)
     small = Hosts(wmem_max=Size(4 * 2**20), rmem_max=Size(3 * 2**20))
     assert window_of(small) == pytest.approx(1086.2 * 1514, rel=1e-4)
-    assert ask(hosts={"rmem_max": "3MiB"}).window_bytes == window_of(small)
+    assert ask(hosts={"rmem_max": "3MiB"}).second.window_bytes == window_of(small)
 
 
 def test_a_line_has_so_many_mixes_at_most() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.analysis.models import MODELS, Question
+from nashbed.analysis.models import MODELS, Competition, cubic_against
 from nashbed.analysis.models.band import equilibrium_band, predicted_table
 
 BDP = 500_000  # 100 Mbit/s x 40 ms / 8
 
 
-def asked(bdp: float, flows: int = 10) -> Question:
-    return Question(100e6, 0.04, bdp * BDP, flows, 0)
+def asked(bdp: float, flows: int = 10) -> Competition:
+    return cubic_against(100e6, 0.04, bdp * BDP, flows, 0)
 
 
 def test_by_hand_at_three_bdp() -> None:
@@ -42,7 +42,7 @@ def test_at_one_bdp_everybody_runs_bbr() -> None:
 @pytest.mark.parametrize(
     ("question", "why"), [(asked(0.5), "below 1 BDP"), (asked(3, 1), "nobody")]
 )
-def test_no_band_outside_the_model(question: Question, why: str) -> None:
+def test_no_band_outside_the_model(question: Competition, why: str) -> None:
     band = equilibrium_band(question)
     assert (band.synchronised, band.desynchronised, band.middle, band.mixes) == (
         None,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.models import MODELS, Question, closed_form
+from nashbed.analysis.fits.published_panels import MIXES
+from nashbed.analysis.models import MODELS, Competition, closed_form, cubic_against
 from nashbed.analysis.models.accuracy import MeasuredMix
 from nashbed.analysis.models.closed_form import SharedQueue, stretches
 from nashbed.analysis.models.measured import measured_mixes
-from tests.support.published_panels import MIXES
 
 predict = MODELS["closed-form"].predict
 
@@ -27,8 +27,8 @@ EXPERIMENT_1 = {
 flow."""
 
 
-def asked(bdp: float, cubic: int = 5, bbr: int = 5, **changes: float) -> Question:
-    return replace(Question(100e6, 0.04, bdp * 500_000, cubic, bbr), **changes)
+def asked(bdp: float, cubic: int = 5, bbr: int = 5, **changes: float) -> Competition:
+    return replace(cubic_against(100e6, 0.04, bdp * 500_000, cubic, bbr), **changes)
 
 
 def path(bdp: float, cubic: int = 5, bbr: int = 5) -> SharedQueue:
@@ -62,39 +62,31 @@ def test_the_answer_is_the_mean_of_the_stretches_less_the_probing() -> None:
     weights = (10.24 - 4, 20 - 10.24)
     shares = (first.share, second.share * (1 - second.probing))
     found = predict(question)
-    assert found.bbr_share == pytest.approx(np.average(shares, weights=weights))
+    assert found.share == pytest.approx(np.average(shares, weights=weights))
     held = np.average((first.share, second.share), weights=weights)
     assert found.inner["in_flight_share"] == pytest.approx(held)
-    assert found.inner["probe_rtt_share"] == pytest.approx(1 - found.bbr_share / held)
+    assert found.inner["probe_rtt_share"] == pytest.approx(1 - found.share / held)
     assert found.inner["queueing_delay_s"] == pytest.approx(0.97 * 0.08)
-    assert found.bbr_bps + found.cubic_bps == pytest.approx(100e6)
+    assert found.second_bps + found.first_bps == pytest.approx(100e6)
     assert (found.status, found.share_range) == ("valid", None)
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
+def questions(draw: st.DrawFn) -> Competition:
     rate = draw(st.floats(1e5, 4e11))
     rtt = draw(st.floats(1e-4, 2))
     bdp = draw(st.floats(0.01, 500))
     cubic, bbr = draw(st.integers(0, 2000)), draw(st.integers(1, 2000))
     duration = draw(st.floats(1, 1e6))
     since = draw(st.floats(0, 0.99)) * duration
-    return Question(
-        rate,
-        rtt,
-        bdp * rate * rtt / 8,
-        cubic,
-        bbr,
-        duration,
-        start_spread_s=0,
-        measured_from_s=since,
-    )
+    game = cubic_against(rate, rtt, bdp * rate * rtt / 8, cubic, bbr, duration_s=duration)
+    return replace(game, measured_from_s=since)
 
 
 @given(questions())
-def test_a_share_always(question: Question) -> None:
+def test_a_share_always(question: Competition) -> None:
     found = predict(question)
-    assert 0 <= found.bbr_share <= 1
+    assert 0 <= found.share <= 1
     assert all(isfinite(value) and value >= 0 for value in found.inner.values())
     assert found.refusals == ()
 
@@ -177,34 +169,34 @@ def test_at_2_bdp_probe_rtt_alternate_around_a_rest_that_is_not_the_mean() -> No
     found = predict(asked(2, duration_s=300))
     assert found.inner["rtt_plus_least_s"] == 0.04
     assert found.inner["rtt_plus_most_s"] == pytest.approx(0.04 * max(rtts))
-    assert found.bbr_share > rest(path(2)) + 0.1
+    assert found.share > rest(path(2)) + 0.1
 
 
 def test_half_a_bdp_leaves_cubic_its_least_windows() -> None:
     # Z = 1.485 < 2: no limit. 1 - 1.54 x 5/(1.5 P) = 0.984456 after a climb from 0.5.
     course = list(stretches(path(0.5), 60))
     assert course[-1].share == pytest.approx(0.984456, abs=1e-6)
-    assert predict(asked(0.5)).bbr_share < 0.984456
+    assert predict(asked(0.5)).share < 0.984456
 
 
 def test_deep_buffers_are_slow() -> None:
     # 50 BDP, 10 of 50 flows: a round is 2 s, and a climb by half takes 26 s.
     early = predict(asked(50, 40, 10, duration_s=70, measured_from_s=20))
     late = predict(asked(50, 40, 10, duration_s=240, measured_from_s=180))
-    assert early.bbr_share < 0.8 * late.bbr_share
+    assert early.share < 0.8 * late.share
 
 
 def test_a_long_competition_goes_on_like_its_end() -> None:
     short, long = (predict(asked(2, duration_s=s, measured_from_s=100)) for s in (600, 60_000))
-    assert long.bbr_share == pytest.approx(short.bbr_share, abs=0.005)
+    assert long.share == pytest.approx(short.share, abs=0.005)
     late = predict(asked(2, duration_s=60_000, measured_from_s=50_000))
-    assert late.bbr_share == pytest.approx(short.bbr_share, abs=0.005)
+    assert late.share == pytest.approx(short.share, abs=0.005)
 
 
 def test_flags() -> None:
     assert predict(asked(50)).flags == ()
     assert "not checked beyond 50 BDP" in predict(asked(51)).flags[0]
-    assert predict(asked(2, 0, 5)).bbr_share == 1
+    assert predict(asked(2, 0, 5)).share == 1
     assert predict(asked(2, 5, 0)).status == "flagged"
 
 
@@ -215,7 +207,7 @@ def published() -> tuple[MeasuredMix, ...]:
 
 def median_errors() -> dict[float, float]:
     """Buffer in BDP (0: all) -> median |predicted - measured| share of the published mixes."""
-    off = np.array([abs(predict(mix.question).bbr_share - mix.bbr_share) for mix in published()])
+    off = np.array([abs(predict(mix.question).share - mix.share) for mix in published()])
     buffers = np.array([mix.buffer_bdp for mix in published()])
     by_buffer = {float(b): float(np.median(off[buffers == b])) for b in np.unique(buffers)}
     return {0.0: float(np.median(off)), **by_buffer}
@@ -258,7 +250,7 @@ def test_errors_at_2_bdp() -> None:
     for bbr, (fast, slow) in EXPERIMENT_1.items():
         cubic = 10 - bbr
         share = bbr * fast / (bbr * fast + cubic * slow)
-        off.append(abs(predict(asked(2, cubic, bbr, duration_s=200)).bbr_share - share))
+        off.append(abs(predict(asked(2, cubic, bbr, duration_s=200)).share - share))
         at_rest.append(abs(rest(path(2, cubic, bbr)) - share))
     assert np.median(off) < 0.05
     assert np.median(off[1:]) < 0.05

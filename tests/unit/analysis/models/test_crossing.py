@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.analysis.models import MODELS, Model, Prediction, Question
+from nashbed.analysis.models import MODELS, Competition, Model, Prediction, cubic_against
 from nashbed.analysis.models.band import equilibrium_band
 from nashbed.analysis.models.crossing import PredictedCrossing, predicted_crossing
 
@@ -20,25 +20,25 @@ SLOW = "fluid"
 FAST = [name for name in MODELS if name != SLOW]
 
 
-def asked(bdp: float, flows: int) -> Question:
-    return Question(100e6, 0.04, bdp * BDP, flows, 0)
+def asked(bdp: float, flows: int) -> Competition:
+    return cubic_against(100e6, 0.04, bdp * BDP, flows, 0)
 
 
 def made_up(share: Callable[[float], float], spread: float = 0.0) -> Model:
     """A model whose share depends on the part of the flows that runs BBR."""
 
-    def predict(question: Question) -> Prediction:
-        value = share(question.bbr / question.flows)
+    def predict(question: Competition) -> Prediction:
+        value = share(question.second.flows / question.flows)
         ends = (value - spread, value + spread) if spread else None
         return Prediction("made up", question, value, share_range=ends)
 
     return Model("made up", "Made up", "", "", predict)
 
 
-def every_crossing(model: Model, question: Question) -> list[float]:
+def every_crossing(model: Model, question: Competition) -> list[float]:
     """All crossings by asking for every mix, corners counted as in `crossing`."""
     n = question.flows
-    shares = [model.predict(question.with_bbr(k)).bbr_share for k in range(1, n)]
+    shares = [model.predict(question.with_second(k)).share for k in range(1, n)]
     if None in shares:
         return []
     excess = {k: s - k / n for k, s in enumerate(shares, 1)}
@@ -61,11 +61,11 @@ def test_every_model_against_every_mix(
     expected = every_crossing(model, question)
     found = predicted_crossing(model, question, start)
     if expected:
-        assert any(found.bbr == pytest.approx(e, abs=1e-9) for e in expected)
+        assert any(found.second == pytest.approx(e, abs=1e-9) for e in expected)
         assert found.questions <= (9 if start is None else 14)  # a start may be far away
         assert not found.refusals
     else:
-        assert found.bbr is found.cubic is found.share is found.low is None
+        assert found.second is found.first is found.share is found.low is None
         assert found.refusals
 
 
@@ -76,8 +76,8 @@ def test_the_slow_model_against_every_mix(bdp: float) -> None:
     question = asked(bdp, 20)
     expected = every_crossing(MODELS[SLOW], question)
     found = predicted_crossing(MODELS[SLOW], question)
-    assert any(found.bbr == pytest.approx(e, abs=1e-9) for e in expected)
-    assert found.low <= found.bbr <= found.high
+    assert any(found.second == pytest.approx(e, abs=1e-9) for e in expected)
+    assert found.low <= found.second <= found.high
 
 
 @pytest.mark.slow
@@ -98,10 +98,10 @@ def test_made_up_models_with_one_crossing(
 
     (expected,) = every_crossing(made_up(share), asked(3, flows))
     found = predicted_crossing(made_up(share), asked(3, flows), start)
-    assert found.bbr == pytest.approx(expected, abs=1e-9)
-    if 1 < found.bbr < flows - 1:
-        assert abs(found.bbr - fair * flows) <= 1
-    assert found.low == found.high == found.bbr
+    assert found.second == pytest.approx(expected, abs=1e-9)
+    if 1 < found.second < flows - 1:
+        assert abs(found.second - fair * flows) <= 1
+    assert found.low == found.high == found.second
     assert found.questions <= 18
 
 
@@ -111,7 +111,9 @@ def test_any_course_gives_one_of_its_crossings(shares: list[float], start: float
     n = len(shares) + 1
     model = made_up(lambda b: shares[round(b * n) - 1])
     found = predicted_crossing(model, asked(3, n), start)
-    assert any(found.bbr == pytest.approx(e, abs=1e-9) for e in every_crossing(model, asked(3, n)))
+    assert any(
+        found.second == pytest.approx(e, abs=1e-9) for e in every_crossing(model, asked(3, n))
+    )
 
 
 def test_few_questions_for_many_flows() -> None:
@@ -127,9 +129,9 @@ def test_it_agrees_with_the_published_band() -> None:
         band = equilibrium_band(asked(bdp, 50))
         low = predicted_crossing(MODELS["mishra-synchronised"], asked(bdp, 50))
         high = predicted_crossing(MODELS["mishra-desynchronised"], asked(bdp, 50))
-        assert low.bbr == pytest.approx(band.synchronised)
+        assert low.second == pytest.approx(band.synchronised)
         # Straight between two mixes where the band solves for a fraction.
-        assert high.bbr == pytest.approx(band.desynchronised, abs=0.01)
+        assert high.second == pytest.approx(band.desynchronised, abs=0.01)
 
 
 def test_the_range_by_hand() -> None:
@@ -137,19 +139,19 @@ def test_the_range_by_hand() -> None:
     # are fair where 0.9 + 0.06 = 1.5 b and 0.9 - 0.06 = 1.5 b: at 64 and 56 flows. What lies
     # beyond the mixes that were asked is reckoned as if the share stayed: within 0.06 x 100.
     found = predicted_crossing(made_up(lambda b: 0.9 - 0.5 * b, 0.06), asked(3, 100))
-    assert found.bbr == pytest.approx(60)
+    assert found.second == pytest.approx(60)
     assert 54 <= found.low <= 56.001
     assert 63.999 <= found.high <= 66
-    assert (found.cubic, found.share) == pytest.approx((40, 0.6))
+    assert (found.first, found.share) == pytest.approx((40, 0.6))
 
 
 def test_a_range_at_a_corner() -> None:
     # BBR is behind from its first flow on, but with the largest share ahead of ten.
     found = predicted_crossing(made_up(lambda _: 0.005, 0.1), asked(3, 100))
-    assert (found.bbr, found.low) == (0, 0)
+    assert (found.second, found.low) == (0, 0)
     assert found.high == pytest.approx(10.5)
     found = predicted_crossing(made_up(lambda _: 0.999, 0.1), asked(3, 100))
-    assert (found.bbr, found.high) == (100, 100)
+    assert (found.second, found.high) == (100, 100)
     assert found.low == pytest.approx(89.9)
 
 
@@ -157,7 +159,7 @@ def test_refusals() -> None:
     alone = predicted_crossing(MODELS["ware"], asked(3, 1))
     assert alone == PredictedCrossing(1, None, refusals=("one flow competes with nobody",))
     k = predicted_crossing(MODELS["mishra-given-k"], asked(3, 10))
-    assert (k.bbr, k.questions) == (None, 1)
+    assert (k.second, k.questions) == (None, 1)
     assert k.to_dict() == {
         "flows": 10,
         "bbr": None,
@@ -172,7 +174,8 @@ def test_the_flags_of_the_mixes_beside_it() -> None:
     question = asked(1, 50)
     found = predicted_crossing(MODELS["ware"], question)
     beside = [
-        MODELS["ware"].predict(question.with_bbr(int(found.bbr) + more)).flags for more in (0, 1)
+        MODELS["ware"].predict(question.with_second(int(found.second) + more)).flags
+        for more in (0, 1)
     ]
     assert found.flags == tuple(dict.fromkeys(f for flags in beside for f in flags)) != ()
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from nashbed.analysis.models import Prediction, Question, closed_form, expected, fluid
+from nashbed.analysis.models import (
+    Competition,
+    Prediction,
+    closed_form,
+    cubic_against,
+    expected,
+    fluid,
+)
 from nashbed.analysis.models.expected import expected_crossing, mixes_of, quick_crossing
 from nashbed.controlplane.config import parse_scenario, parse_testbed
 from nashbed.controlplane.contract.testbed import Testbed
@@ -19,8 +26,8 @@ def testbed() -> Testbed:
     return parse_testbed(TESTBED, "fake.yaml").model
 
 
-def mixes(bbr: int) -> Question:
-    return Question(100e6, 0.04, 10 * BDP, 50 - bbr, bbr)
+def mixes(bbr: int) -> Competition:
+    return cubic_against(100e6, 0.04, 10 * BDP, 50 - bbr, bbr)
 
 
 def refusing(model):
@@ -30,8 +37,8 @@ def refusing(model):
 def test_the_fluid_model_from_the_closed_forms_crossing() -> None:
     """The published equilibrium of this setting has 24 BBR flows."""
     found = expected_crossing(mixes, 50)
-    assert found.bbr == pytest.approx(24, abs=3)
-    assert found.low <= found.bbr <= found.high
+    assert found.second == pytest.approx(24, abs=3)
+    assert found.low <= found.second <= found.high
     assert found.questions <= 6
 
 
@@ -39,11 +46,11 @@ def test_what_is_left_where_a_model_refuses(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(fluid, "MODEL", refusing(fluid.MODEL))
     closed = quick_crossing(mixes, 50)
     assert closed == pytest.approx(24, abs=4)
-    assert expected_crossing(mixes, 50).bbr == closed
+    assert expected_crossing(mixes, 50).second == closed
     monkeypatch.setattr(closed_form, "MODEL", refusing(closed_form.MODEL))
     # The middle of Mishra 2022's band.
-    assert expected_crossing(mixes, 50).bbr == expected.equilibrium_band(mixes(1)).middle == 22
-    assert expected_crossing(lambda k: replace(mixes(k), buffer_bytes=BDP / 2), 50).bbr is None
+    assert expected_crossing(mixes, 50).second == expected.equilibrium_band(mixes(1)).middle == 22
+    assert expected_crossing(lambda k: replace(mixes(k), buffer_bytes=BDP / 2), 50).second is None
 
 
 def test_a_question_for_each_mix_of_a_setting(testbed: Testbed) -> None:
@@ -51,7 +58,7 @@ def test_a_question_for_each_mix_of_a_setting(testbed: Testbed) -> None:
     asked = mixes_of(scenario, plan_of(scenario, testbed).trials[0].setting)
     assert asked is not None
     question = asked(2)
-    assert (question.cubic, question.bbr, question.duration_s) == (1, 2, 0.4)
+    assert (question.first.flows, question.second.flows, question.duration_s) == (1, 2, 0.4)
     assert question.measured_from_s == 0.1
 
 

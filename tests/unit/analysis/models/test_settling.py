@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from nashbed.analysis.models.fluid import Competition, Course, FlowKind
+from nashbed.analysis.models import Competition, FlowKind
+from nashbed.analysis.models.fluid import Course
 from nashbed.analysis.models.settling import (
     LEAST_CYCLES,
     STEP,

@@ -35,14 +35,14 @@ def of(start: Any, state: Any = MIX, records: Any = (), **raw: Any) -> Starts:
 )
 def test_by_hand(start: Any, expected: tuple[float, float, float]) -> None:
     starts = of(start)
-    assert (starts.cubic_s, starts.bbr_s, starts.spread_s) == pytest.approx(expected)
+    assert (starts.cubic_s, starts.second_s, starts.spread_s) == pytest.approx(expected)
 
 
 def test_groups_start_later_on_their_own() -> None:
     flows = [{"name": "a", "count": 2, "base_rtt": "40ms"},
              {"name": "b", "count": 2, "base_rtt": "40ms", "start_offset": "4s"}]  # fmt: skip
     starts = of("together", ((2, 0), (0, 2)), flows=flows)
-    assert (starts.cubic_s, starts.bbr_s, starts.lead_s) == (0, 4, 4)
+    assert (starts.cubic_s, starts.second_s, starts.lead_s) == (0, 4, 4)
 
 
 def test_every_other_repetition_of_a_settled_run_is_spread() -> None:
@@ -58,12 +58,12 @@ def test_by_iperf3_the_smaller_process_sends_first() -> None:
     starts = iperf3_starts(50, 10, 0.04, 20)
     assert starts == Starts(
         cubic_s=pytest.approx(40 * 0.04 * (1 + BUSY_CONNECT_RTTS)),
-        bbr_s=0.0,
+        second_s=0.0,
         spread_s=0.0,
         connecting_s=pytest.approx(10 * 0.04),
     )
     # A buffer of half a BDP is half full on average.
-    assert iperf3_starts(1, 3, 0.04, 0.5).bbr_s == pytest.approx(2 * 0.04 * 1.25)
+    assert iperf3_starts(1, 3, 0.04, 0.5).second_s == pytest.approx(2 * 0.04 * 1.25)
     assert iperf3_starts(5, 5, 0.04, 20).lead_s == 0
     assert iperf3_starts(5, 0, 0.04, 20).lead_s == 0
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nashbed.analysis.models import transients
+from nashbed.analysis.models import Competition, transients
 from nashbed.analysis.models.crossing import PredictedCrossing
-from nashbed.analysis.models.fluid import Competition
 from nashbed.analysis.models.settling import SettlingTime
 from nashbed.analysis.models.transients import SettingSettling, competition_of_mix, settle_plan
 from nashbed.analysis.state import State, mix_state

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.nash.best_response import best_response_path
+from nashbed.analysis.nash.dynamics import best_response_path, free_shares, population, trajectory
 from nashbed.analysis.nash.game import two_strategy_table
-from nashbed.analysis.nash.replicator import free_shares, population, trajectory
 from tests.unit.analysis.made_games import GAME, NAN, table_of
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nashbed.analysis.nash.bootstrap import resampled_share
+from nashbed.analysis.nash.certainty import resampled_share
 from nashbed.analysis.nash.equilibria import judge, judge_all
 from nashbed.analysis.nash.game import PayoffTable, all_states, deviations, two_strategy_table
 

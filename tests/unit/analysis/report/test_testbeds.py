@@ -14,8 +14,8 @@ from nashbed.controlplane.contract.certificate import Standing
 from nashbed.controlplane.contract.manifest import TestbedFacts
 from nashbed.controlplane.study.results import results_of_run
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
+from tests.unit.analysis.made_testbeds import ran_on
 from tests.unit.analysis.report.test_report import PAGE, text_of
-from tests.unit.analysis.testbeds.made_testbeds import ran_on
 
 FACTS = TestbedFacts(
     target="tofino", testbed_digest="1" * 64, artefact_digest="ab" * 32, dataplane={}, kernel="6.1",

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nashbed.analysis.figures import equilibrium_by_length
+from nashbed.analysis.figures.equilibria import draw_equilibrium_by_length
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.analysis.results.by_length import equilibria_by_length
 from nashbed.analysis.results.sweep import lines
@@ -106,7 +106,7 @@ def test_a_settled_trial_counts_as_if_it_had_gone_on(tmp_path: Path) -> None:
 
 def test_a_small_axes_for_each_buffer_and_a_line_for_each_start(tmp_path: Path) -> None:
     found = measures(tmp_path)
-    figure = equilibrium_by_length.draw(found, lines(found.run.settings))
+    figure = draw_equilibrium_by_length(found, lines(found.run.settings))
     assert figure is not None
     assert [ax.get_title() for ax in figure.axes] == ["1 BDP", "5 BDP", "10 BDP"]
     for ax, published in zip(figure.axes, (14, 13, None), strict=True):
@@ -124,7 +124,7 @@ def test_a_small_axes_for_each_buffer_and_a_line_for_each_start(tmp_path: Path) 
 def test_what_has_no_such_figure(tmp_path: Path) -> None:
     # Throughput over each strategy's own span is not that of a window that could be shorter.
     whole = measures(tmp_path, window="whole")
-    assert equilibrium_by_length.draw(whole, lines(whole.run.settings)) is None
+    assert draw_equilibrium_by_length(whole, lines(whole.run.settings)) is None
     # Without the sinks' counts nothing is known of shorter trials.
     bare = made(RAW, lambda *_: 1e6)
-    assert equilibrium_by_length.draw(bare, lines(bare.run.settings)) is None
+    assert draw_equilibrium_by_length(bare, lines(bare.run.settings)) is None

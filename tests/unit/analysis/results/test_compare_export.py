@@ -9,10 +9,9 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.metrics.welch import holm, welch
 from nashbed.analysis.results.compare import RunComparison, compare_runs
 from nashbed.analysis.results.export import export_run
-from nashbed.analysis.results.shares import ShareComparison, Spread, summarise_shares
+from nashbed.analysis.results.compare import ShareComparison, Spread, summarise_shares
 from nashbed.controlplane.cli.results import MOST_ROWS, comparison_text
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.store.errors import RunError
@@ -36,34 +35,6 @@ def _repeated(path: Path, scale: float, repetitions: int = 3) -> Path:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("compared")
     return _repeated(folder / "one", 1.0), _repeated(folder / "half", 0.5)
-
-
-def test_welch() -> None:
-    # (1, 2, 3) and (4, 6): means 2 and 5, s^2/n = 1/3 and 1; s = sqrt(4/3) = 1.1547;
-    # v = (4/3)^2 / ((1/3)^2/2 + 1/1) = 1.684; t = 2.598; by tables of Student's t: p = 0.145.
-    found = welch([1, 2, 3, float("nan")], [4, 6])
-    assert found is not None
-    assert found.difference == 3
-    assert found.p == pytest.approx(0.145, abs=0.003)
-    assert found.half_width > 3  # so the interval holds 0, as p > 0.05 says
-    assert welch([1], [1, 2]) is None
-    same, other = welch([2, 2], [2, 2]), welch([2, 2], [3, 3])
-    assert same is not None
-    assert other is not None
-    # Nothing varies, so nothing says what chance does: no p, whatever the difference.
-    assert (same.difference, same.p, same.half_width) == (0.0, None, None)
-    assert (other.difference, other.p, other.half_width) == (1.0, None, None)
-    # With spread on one side there is a test: (2, 2) against (3, 4), v = 1, t = 3, p = 0.205.
-    one = welch([2, 2], [3, 4])
-    assert one is not None
-    assert one.p == pytest.approx(0.205, abs=0.001)
-
-
-def test_holm() -> None:
-    # Sorted 0.01, 0.02, 0.04 times 3, 2, 1: 0.03, 0.04, 0.04 (never falling).
-    assert holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.metrics.goodput_gain import goodput_gain
+from nashbed.analysis.metrics.mixes import goodput_gain
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.results.decision_tree import NEITHER, FEATURES, decide, fit
@@ -54,7 +54,7 @@ def test_models_answer_where_they_hold() -> None:
     settings = {s.buffer_label: s for s in measures.run.settings}
     question = question_of_mix(measures, settings["10bdp"], ((1, 1),))
     assert question is not None
-    share = MODELS["mishra-two-flow"].predict(question).bbr_share
+    share = MODELS["mishra-two-flow"].predict(question).share
     assert share == pytest.approx(0.3418, abs=1e-4)
     groups = [{"name": "a", "count": 1, "base_rtt": "10ms"}, {"name": "b", "count": 1,
               "base_rtt": "50ms"}]  # fmt: skip

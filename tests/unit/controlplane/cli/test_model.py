@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from nashbed.analysis.models import MODELS, Question
+from nashbed.analysis.models import MODELS, cubic_against
 from nashbed.analysis.models.fluid import native
+from nashbed.analysis.models.fluid.model import simulated
+from nashbed.analysis.models.starts import Starts
 from nashbed.controlplane.cli.main import run
 
 SETTING = ["--rate", "100mbit", "--rtt", "40ms", "--buffer", "3bdp", "--flows", "10"]
@@ -76,10 +78,10 @@ def test_starts_duration_and_windows(capsys: Capture) -> None:
     assert (asked["duration_s"], asked["measured_from_s"]) == (60, 20)
     assert (asked["cubic_start_s"], asked["bbr_start_s"]) == (5, 0)
     assert asked["window_bytes"] == 2_700_000
-    question = Question(100e6, 0.04, 1_500_000, 7, 3, duration_s=60, cubic_start_s=5,
-                        measured_from_s=20, window_bytes=2_700_000)  # fmt: skip
+    game = cubic_against(100e6, 0.04, 1_500_000, 7, 3, duration_s=60)
+    question = game.started(Starts(5, 0, 0.1), measured_from_s=20).limited(2_700_000)
     ((said,),) = (mix["predictions"] for mix in answer["mixes"])
-    assert said["bbr_share"] == MODELS["fluid"].predict(question).bbr_share
+    assert said["bbr_share"] == MODELS["fluid"].predict(question).share
     assert run(["model", *SETTING, "--bbr", "3", *course, "--model", "ware"]) == 0
     text = capsys.readouterr().out
     assert "60 s, fair share 10 Mbit/s, cubic starts at 5 s" in " ".join(text.split())
@@ -110,12 +112,12 @@ def test_without_the_library_the_others_answer(
 ) -> None:
     monkeypatch.setattr(native, "LIBRARY", Path("/nonexistent.so"))
     native.library.cache_clear()
-    MODELS["fluid"].predict.cache_clear()  # type: ignore[attr-defined]
+    simulated.cache_clear()
     try:
         assert run(["model", *SETTING, "--bbr", "3"]) == 0
     finally:
         native.library.cache_clear()
-        MODELS["fluid"].predict.cache_clear()  # type: ignore[attr-defined]
+        simulated.cache_clear()
     text = capsys.readouterr().out
     assert "Fluid refused: the fluid model has not been built" in text
     assert "make build" in text

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from nashbed.analysis.models import transients
-from nashbed.analysis.models.fluid import Competition, FlowKind, FluidNotBuiltError
+from nashbed.analysis.models import Competition, FlowKind, transients
+from nashbed.analysis.models.fluid import FluidNotBuiltError
 from nashbed.analysis.models.settling import SettlingTime
 from nashbed.analysis.models.transients import SettingSettling
 from nashbed.controlplane.contract.scenario import Scenario

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nashbed.analysis.models import Competition, FlowKind
 from nashbed.analysis.models.fluid import (
     FITTED,
-    Competition,
-    FlowKind,
     FluidNotBuiltError,
     Outcome,
     controls,

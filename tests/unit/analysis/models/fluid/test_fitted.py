@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from nashbed.analysis.fits.published_panels import MIXES
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.accuracy import MeasuredMix, accuracy_by_buffer
 from nashbed.analysis.models.fluid import FITTED
-from nashbed.analysis.models.fluid.constants import FITTED_FILE
+from nashbed.analysis.models.fluid.native import FITTED_FILE
 from nashbed.analysis.models.measured import mixes_of_file
-from tests.support.published_panels import MIXES
 
 PUBLISHED = ("ware", "mishra-synchronised", "mishra-desynchronised")
 
@@ -54,6 +54,6 @@ def test_unseen_equilibria(result) -> None:
 def test_the_model_of_today_errs_as_the_file_says(result, mixes) -> None:
     """Every 61st of the mixes, so that a few seconds do."""
     some = mixes[::61]
-    off = [MODELS["fluid"].predict(mix.question).bbr_share - mix.bbr_share for mix in some]
+    off = [MODELS["fluid"].predict(mix.question).share - mix.share for mix in some]
     said = result["seen"]["shares"][-1]["median_abs"]
     assert 100 * np.median(np.abs(off)) < 2 * said

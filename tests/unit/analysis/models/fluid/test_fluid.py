@@ -11,18 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nashbed.analysis.models import MODELS, ModelError, Question
+from nashbed.analysis.models import MODELS, Competition, FlowKind, ModelError, cubic_against
 from nashbed.analysis.models.fluid import (
     FITTED,
-    Competition,
-    FlowKind,
     Outcome,
-    competition_of,
     controls,
     model,
     native,
     simulate,
 )
+from nashbed.analysis.models.starts import Starts
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
 MBIT = 1e6
@@ -40,18 +38,10 @@ EXPERIMENT_1 = {
 """Srivastava 2023, experiment 1: BBR flows -> Mbit/s of one (BBR, CUBIC) flow, as published."""
 
 
-def deep(bbr: int, bbr_start_s: float = 0.0, cubic_start_s: float = 0.0, **more) -> Question:
+def deep(bbr: int, second: str = "bbr", duration_s: float = 120.0) -> Competition:
     """100 Mbit/s, 40 ms, 50 BDP, 50 flows."""
-    return Question(
-        100 * MBIT,
-        0.04,
-        50 * 100 * MBIT * 0.04 / 8,
-        cubic=50 - bbr,
-        bbr=bbr,
-        bbr_start_s=bbr_start_s,
-        cubic_start_s=cubic_start_s,
-        **more,
-    )
+    size = 50 * 100 * MBIT * 0.04 / 8
+    return cubic_against(100 * MBIT, 0.04, size, 50 - bbr, bbr, second, duration_s)
 
 
 def alone(control: str, flows: int, buffer_bdp: float, base_rtt_s: float = 0.04) -> Competition:
@@ -121,7 +111,7 @@ def test_cubic_alone_fills_the_buffer() -> None:
 
 
 def test_the_same_seed_is_the_same_to_the_bit() -> None:
-    asked = competition_of(deep(20))
+    asked = deep(20)
     first, again, other = run(asked, 3), run(asked, 3), run(asked, 4)
     assert (first.throughput_bps == again.throughput_bps).all()
     assert (first.course.queue_s == again.course.queue_s).all()
@@ -152,15 +142,14 @@ def test_a_short_base_rtt_helps_cubic_and_a_long_one_bbr() -> None:
 
 
 def test_who_starts_first_keeps_the_lead_in_a_deep_buffer() -> None:
-    asked = {"duration_s": 120.0, "measured_from_s": 20.0}
-    first = MODELS["fluid"].predict(deep(20, cubic_start_s=5.0, **asked))
-    late = MODELS["fluid"].predict(deep(20, bbr_start_s=5.0, **asked))
+    first = MODELS["fluid"].predict(deep(20).started(Starts(5.0, 0.0, 0.1), 20.0))
+    late = MODELS["fluid"].predict(deep(20).started(Starts(0.0, 5.0, 0.1), 20.0))
     assert first.share_range[0] > late.share_range[1]
 
 
 def test_deep_buffers_are_a_transient() -> None:
     """BBR collapses in its first 10 s and takes minutes to recover."""
-    course = run(competition_of(deep(10, duration_s=600.0))).course.departed_bytes
+    course = run(deep(10, duration_s=600.0)).course.departed_bytes
     share = course[:, 1] / course.sum(axis=1)
     assert share[20:70].mean() < 0.15
     assert share[400:600].mean() > 2 * share[20:70].mean()
@@ -178,9 +167,9 @@ def test_experiment_1_which_was_not_fitted() -> None:
     off = []
     for bbr, (of_bbr, of_cubic) in EXPERIMENT_1.items():
         share = bbr * of_bbr / (bbr * of_bbr + (10 - bbr) * of_cubic)
-        asked = Question(100 * MBIT, 0.04, 1e6, cubic=10 - bbr, bbr=bbr, duration_s=200.0)
+        asked = cubic_against(100 * MBIT, 0.04, 1e6, cubic=10 - bbr, others=bbr, duration_s=200.0)
         answer = MODELS["fluid"].predict(asked)
-        off.append(abs(answer.bbr_share - share))
+        off.append(abs(answer.share - share))
         assert 0.06 < answer.inner["queueing_delay_s"] < 0.072
     assert max(off) < 0.1
     assert median(off) < 0.03
@@ -188,15 +177,17 @@ def test_experiment_1_which_was_not_fitted() -> None:
 
 def test_a_prediction_is_the_mean_of_its_seeds() -> None:
     asked = deep(25)
-    shares = [run(competition_of(asked), seed).share_of("bbr") for seed in model.SEEDS]
+    shares = [run(asked, seed).share_of("bbr") for seed in model.SEEDS]
     answer = MODELS["fluid"].predict(asked)
-    assert answer.bbr_share == pytest.approx(mean(shares))
+    assert answer.share == pytest.approx(mean(shares))
     assert answer.share_range == (min(shares), max(shares))
     assert answer.status == "valid"
 
 
 def test_another_control_takes_bbrs_place() -> None:
-    assert competition_of(deep(10), second="bbr3").kinds[1].control == "bbr3"
+    shares = {second: run(deep(10, second)).share_of(second) for second in ("bbr", "bbr3")}
+    assert shares["bbr3"] != shares["bbr"]
+    assert deep(10, "bbr3").flows_of("bbr3") == 10
 
 
 def test_what_is_not_known_is_refused() -> None:
@@ -204,8 +195,10 @@ def test_what_is_not_known_is_refused() -> None:
         run(alone("reno", 1, 1))
     with pytest.raises(ModelError, match="17 kinds of flows; give 1 to 16"):
         run(replace(alone("cubic", 1, 1), kinds=(FlowKind("cubic", 1, 0.04),) * 17))
-    with pytest.raises(ModelError, match="0 cubic flows"):
-        FlowKind("cubic", 0, 0.04)
+    with pytest.raises(ModelError, match="0 cubic flows; give at least 1"):
+        run(deep(50))
+    with pytest.raises(ModelError, match="no flow competes; give at least one"):
+        alone("cubic", 0, 1)
     with pytest.raises(ModelError, match="base_rtt_s is -1"):
         FlowKind("cubic", 1, -1)
     with pytest.raises(ModelError, match="shorter time"):
@@ -223,8 +216,8 @@ def test_without_the_library_the_model_says_how_to_build_it(monkeypatch, tmp_pat
     monkeypatch.setattr(native, "LIBRARY", tmp_path / "none.so")
     native.library.cache_clear()
     try:
-        answer = model.predict.__wrapped__(deep(10))
-        assert answer.bbr_share is None
+        answer = model.simulated.__wrapped__(deep(10))
+        assert answer.share is None
         assert "run `make build`" in answer.refusals[0]
     finally:
         native.library.cache_clear()

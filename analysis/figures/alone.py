@@ -1,0 +1,178 @@
+"""Each congestion control alone, over rate and base RTT: heat maps, and a decision tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from nashbed.controlplane.contract.trial import Setting
+from numpy.typing import NDArray
+
+from ..measures import RunMeasures
+from ..metrics.mixes import goodput_gain
+from ..results.decision_tree import FEATURES, Decision, decide
+from ..results.sweep import pure_cell
+from ..text import NONE, conditions_text, duration_text, rate_text
+from .style import INK, MUTED, WIDE, colour_of
+
+Value = Callable[[RunMeasures, Setting], float | None]
+
+
+def gain_of_setting(measures: RunMeasures, setting: Setting) -> float | None:
+    """Goodput gain of the second congestion control alone over the first alone, per cent."""
+    means = []
+    for strategy in measures.strategies[:2]:
+        cell = pure_cell(measures, setting, strategy)
+        estimate = None if cell is None else cell.estimate("per_flow_throughput", strategy)
+        means.append(float("nan") if estimate is None else estimate.mean)
+    gain = goodput_gain(means[0], means[1]) * 100
+    return gain if np.isfinite(gain) else None
+
+
+def retransmits_of(strategy: str) -> Value:
+    """Retransmitted share of a congestion control alone, per cent."""
+
+    def value(measures: RunMeasures, setting: Setting) -> float | None:
+        cell = pure_cell(measures, setting, strategy)
+        estimate = None if cell is None else cell.estimate("retransmit_share")
+        return None if estimate is None else estimate.mean * 100
+
+    return value
+
+
+def draw_heat_map(measures: RunMeasures, value: Value, label: str, signed: bool) -> Figure | None:
+    """Draw a value over the run's rates (columns) and base RTTs (rows), by buffer and kernel.
+
+    Args:
+        measures: The run's measures.
+        value: (measures, setting) -> value; None where not measured.
+        label: What it is, with its unit.
+        signed: Whether 0 is the middle of the colours.
+
+    Returns:
+        The figure; None unless at least two rates and two base RTTs have a value.
+    """
+    settings = [s for s in measures.run.settings if value(measures, s) is not None]
+    rates = sorted({s.rate_bps for s in settings})
+    rtts = sorted({s.base_rtt_ns[0] for s in settings})
+    panels = list(dict.fromkeys(_panel(s) for s in measures.run.settings))
+    if min(len(rates), len(rtts)) < 2:
+        return None
+    grids = [_grid(measures, settings, p, (rates, rtts), value) for p in panels]
+    known = np.concatenate([g[np.isfinite(g)] for g in grids])
+    limit = float(np.abs(known).max()) or 1.0
+    span = (-limit, limit) if signed else (0.0, limit)
+    return _panels(grids, panels, rates, rtts, (label, span, signed, _trials(measures)))
+
+
+def _panel(setting: Setting) -> str:
+    return f"buffer {setting.buffer_label}{conditions_text(setting)}"
+
+
+def _trials(measures: RunMeasures) -> int:
+    return min((len(c.trials) for s in measures.run.settings for c in measures.cells(s)
+                if c.trials), default=0)  # fmt: skip
+
+
+def _grid(
+    measures: RunMeasures,
+    settings: Sequence[Setting],
+    panel: str,
+    axes: tuple[list[int], list[int]],
+    value: Value,
+) -> NDArray[np.float64]:
+    """Values of one panel, shape (base RTTs, rates); NaN where there is none."""
+    rates, rtts = axes
+    grid = np.full((len(rtts), len(rates)), np.nan)
+    for setting in settings:
+        if _panel(setting) == panel:
+            number = value(measures, setting)
+            if number is not None:
+                grid[rtts.index(setting.base_rtt_ns[0]), rates.index(setting.rate_bps)] = number
+    return grid
+
+
+def _panels(
+    grids: Sequence[NDArray[np.float64]],
+    panels: Sequence[str],
+    rates: Sequence[int],
+    rtts: Sequence[int],
+    look: tuple[str, tuple[float, float], bool, int],
+) -> Figure:
+    label, (low, high), signed, trials = look
+    width = 1.4 + len(grids) * (0.8 + 0.52 * len(rates))
+    figure = Figure(figsize=(width, 1.5 + 0.42 * len(rtts)), layout="constrained")
+    axes = figure.subplots(1, len(grids), squeeze=False, sharey=True)[0]
+    for ax, grid, panel in zip(axes, grids, panels, strict=True):
+        image = ax.imshow(grid, cmap="RdBu_r" if signed else "YlOrRd", vmin=low, vmax=high,
+                          aspect="auto", origin="lower")  # fmt: skip
+        ax.grid(visible=False)
+        ax.set_title(panel)
+        ax.set_xticks(range(len(rates)), [rate_text(r).split()[0] + _unit(r) for r in rates],
+                      rotation=60)  # fmt: skip
+        ax.set_yticks(range(len(rtts)), [duration_text(r) for r in rtts])
+        _write_values(ax, grid, high)
+    axes[0].set_ylabel("base RTT")
+    figure.supxlabel("rate (bit/s)", fontsize=9.5)
+    figure.colorbar(image, ax=list(axes), label=f"{label}, n ≥ {trials}", shrink=0.9)
+    return figure
+
+
+def _unit(rate_bps: int) -> str:
+    return "G" if rate_bps >= 10**9 else "M" if rate_bps >= 10**6 else "k"
+
+
+def _write_values(ax: Axes, grid: NDArray[np.float64], high: float) -> None:
+    for (row, column), value in np.ndenumerate(grid):
+        known = np.isfinite(value)
+        text = f"{value:.0f}" if abs(value) >= 10 or not known else f"{value:.1f}"
+        dark = known and abs(value) > 0.6 * high
+        ax.text(column, row, text if known else NONE, ha="center", va="center", fontsize=7,
+                color="white" if dark else INK if known else MUTED)  # fmt: skip
+
+
+def draw_decision_tree(measures: RunMeasures) -> Figure | None:
+    """Draw the tree of a run; None if no tree can be fitted.
+
+    Args:
+        measures: The run's measures.
+    """
+    decision = decide(measures)
+    if decision is None:
+        return None
+    from sklearn.tree import plot_tree  # noqa: PLC0415 - slow to import
+
+    figure = Figure(figsize=(1.5 * WIDE, 4.6), layout="constrained")
+    FigureCanvasAgg(figure)  # plot_tree asks the canvas for its renderer
+    ax = figure.subplots()
+    nodes = plot_tree(
+        decision.tree,
+        feature_names=list(FEATURES),
+        class_names=list(decision.classes),
+        impurity=False,
+        rounded=True,
+        precision=2,
+        fontsize=8,
+        ax=ax,
+    )
+    _colour(nodes, decision, measures)
+    ax.set_title(
+        f"{decision.settings} settings, {decision.accuracy:.0%} of them classified correctly",
+        fontsize=9.5,
+    )
+    return figure
+
+
+def _colour(nodes: list[object], decision: Decision, measures: RunMeasures) -> None:
+    """Frame each node in the colour of its congestion control."""
+    for node in nodes:
+        box = getattr(node, "get_bbox_patch", lambda: None)()
+        text = getattr(node, "get_text", lambda: "")()
+        winner = next((c for c in decision.classes if f"class = {c}" in text), None)
+        if box is not None and winner is not None:
+            box.set_edgecolor(colour_of(winner, measures.strategies))
+            box.set_facecolor("white")
+            box.set_linewidth(1.4)

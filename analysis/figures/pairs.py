@@ -1,0 +1,241 @@
+"""Games of two congestion controls at a time: each against the first, and each against each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from nashbed.controlplane.contract.trial import Setting
+
+from ..measures import Cell, RunMeasures
+from ..nash.of_run import SettingEquilibria
+from ..nash.pairs import PairEquilibria, ranking
+from ..results.sweep import SweepLine, place_of
+from ..text import shown, trials_text
+from .axes import AXIS_TITLES, axis_of, draw_estimates, set_scale
+from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_figure
+
+METRIC = "per_flow_throughput"
+ASIDE = 0.012
+"""How far the controls stand apart on the axis, as a share of the place: they often coincide."""
+LEAST_STRATEGIES = 3
+LIGHT, DARK = 0.28, 0.72
+"""Shares outside of which the cell is so dark that its text is white."""
+
+
+def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Figure | None:
+    """Draw one setting: above the other control of each mix, below the first one beside it.
+
+    Args:
+        measures: The run's measures.
+        setting: The setting.
+
+    Returns:
+        The figure; None unless at least two others were run against the first.
+    """
+    first, *others = measures.strategies
+    lines = {name: _cells_of_pair(measures, setting, name) for name in others}
+    lines = {name: cells for name, cells in lines.items() if len(cells) > 1}
+    if len(lines) < 2 or len(measures.group_names) > 1:
+        return None
+    figure, (above, below) = new_figure(WIDE, 6.4, 2)
+    for name, cells in lines.items():
+        _draw_line(above, measures, cells, name, of=name)
+        _draw_line(below, measures, cells, name, of=first)
+    for ax, title in ((above, "the other control"), (below, f"{first}, beside it")):
+        fair = shown(measures.fair_share(setting), "bit/s")
+        ax.axhline(fair, color=INK, linestyle=(0, (5, 3)), linewidth=1, zorder=2)
+        ax.set_title(title)
+        ax.set_ylabel("Mbit/s per flow")
+        ax.set_ylim(bottom=0)
+    below.set_xlabel(f"flows of the other control, of {measures.group_sizes[0]}")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
+    legend_below(figure, above, columns=3)
+    return figure
+
+
+def _cells_of_pair(measures: RunMeasures, setting: Setting, other: str) -> list[Cell]:
+    """The mixes of the first control and one other, by the flows of the other."""
+    second = measures.strategies.index(other)
+    total = sum(measures.group_sizes)
+    cells = [c for c in measures.cells(setting) if c.trials]
+    of_pair = [c for c in cells if c.state[0][0] + c.state[0][second] == total]
+    return sorted(of_pair, key=lambda c: c.state[0][second])
+
+
+def _draw_line(ax: Axes, measures: RunMeasures, cells: list[Cell], other: str, of: str) -> None:
+    second = measures.strategies.index(other)
+    points = [(c.state[0][second], c.estimate(METRIC, of, 0)) for c in cells]
+    known = [(x, e) for x, e in points if e is not None]
+    if not known:
+        return
+    draw_estimates(
+        ax,
+        [x for x, _ in known],
+        [e.scaled(shown(1, "bit/s")) for _, e in known],
+        colour_of(other, measures.strategies),
+        marker=marker_of(other, measures.strategies),
+        linestyle="-",
+        capsize=2.5,
+        elinewidth=1.1,
+        label=f"{other} ({trials_text([e.n for _, e in known])} per mix)",
+        zorder=4,
+    )
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Flows of the first control at the equilibria at one place, and its 95 % interval."""
+
+    x: float
+    flows: list[float]
+    span: tuple[float, ...] | None
+
+
+def draw_pair_equilibria(
+    measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
+) -> Figure | None:
+    """Draw flows of the first control at each equilibrium, a line for each other control.
+
+    Args:
+        measures: The run's measures.
+        line: Settings that differ in their buffer.
+        equilibria: Label of a setting -> its equilibria.
+
+    Returns:
+        The figure; None unless at least two others were run against the first.
+    """
+    first, *others = measures.strategies
+    points = {name: _points(measures, line, equilibria, name) for name in others}
+    points = {name: found for name, found in points.items() if found}
+    if line.axis != "buffer" or len(points) < 2:
+        return None
+    axis = axis_of(measures, line)
+    figure, (ax,) = new_figure(WIDE, 4.4)
+    for index, (name, found) in enumerate(points.items()):
+        aside = 1 + ASIDE * (index - (len(points) - 1) / 2)
+        colour, marker = colour_of(name, measures.strategies), marker_of(name, measures.strategies)
+        ax.plot([aside * p.x for p in found], [sum(p.flows) / len(p.flows) for p in found],
+                color=colour, linewidth=1.2, alpha=0.7)  # fmt: skip
+        for i, point in enumerate(found):
+            ax.plot([aside * point.x] * len(point.flows), point.flows, color=colour, marker=marker,
+                    linestyle="none", label=name if i == 0 else None)  # fmt: skip
+            if point.span is not None:
+                ax.plot([aside * point.x] * 2, point.span, color=colour, linewidth=1.1, alpha=0.5)
+    total = sum(measures.group_sizes)
+    ax.set(
+        xlabel=AXIS_TITLES[axis],
+        ylabel=f"{first} flows at the equilibrium, of {total}",
+        ylim=(-0.03 * total, 1.03 * total),
+    )
+    set_scale(ax, [place_of(s, axis) for s in line.settings])
+    legend_below(figure, ax, columns=4)
+    return figure
+
+
+def _points(
+    measures: RunMeasures,
+    line: SweepLine,
+    equilibria: Mapping[str, SettingEquilibria],
+    other: str,
+) -> list[_Point]:
+    """Where the first control settles against another one, along the axis."""
+    axis = axis_of(measures, line)
+    found = []
+    for setting in line.settings:
+        pair = _pair(equilibria[setting.label].pairs, measures.strategies[0], other)
+        if pair is not None and pair.shares_of_first:
+            flows = sorted(share * pair.flows for share in pair.shares_of_first)
+            low_high = pair.span_of_first
+            span = None if low_high is None else tuple(share * pair.flows for share in low_high)
+            found.append(_Point(place_of(setting, axis), flows, span))
+    return found
+
+
+def _pair(pairs: Sequence[PairEquilibria], first: str, second: str) -> PairEquilibria | None:
+    return next((p for p in pairs if (p.first, p.second) == (first, second)), None)
+
+
+def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
+    """Draw the matrix; the control that does best on average is at the top.
+
+    Args:
+        pairs: The games of all pairs of one setting.
+
+    Returns:
+        The figure; None unless every pair of at least three controls was measured.
+    """
+    scores = dict(ranking(pairs))
+    names = list(scores)
+    if len(names) < LEAST_STRATEGIES or len(pairs) < len(names) * (len(names) - 1) // 2:
+        return None
+    figure, (ax,) = new_figure(WIDE, 0.62 * len(names) + 1.6)
+    shares = _matrix(pairs, names)
+    colours = mpl.colormaps["RdBu"].with_extremes(bad="#eef0f2")
+    ax.imshow(np.ma.masked_invalid(shares), cmap=colours, vmin=0, vmax=1, aspect="auto")
+    for row, name in enumerate(names):
+        for column, other in enumerate(names):
+            if name != other:
+                at, span = _settled(pairs, name, other)
+                _write(ax, (column, row), at, shares[row, column], span)
+        score = scores[name]
+        ax.text(len(names) - 0.35, row, "" if score is None else f"{score:.0%}",
+                va="center", ha="left", color=INK, fontweight="bold")  # fmt: skip
+    ax.text(len(names) - 0.35, -0.75, "mean", va="center", ha="left", color=MUTED)
+    ax.set_xticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    ax.set_ylabel("share of the flows that run")
+    ax.set_xlabel("at the equilibrium against (at the top)")
+    return figure
+
+
+def _settled(
+    pairs: Sequence[PairEquilibria], name: str, other: str
+) -> tuple[list[float], tuple[float, float] | None]:
+    """A control's shares at the equilibria against another one, in order, and their interval."""
+    for pair in pairs:
+        shares, span = sorted(pair.shares_of_first), pair.span_of_first
+        if (pair.first, pair.second) == (name, other):
+            return shares, span
+        if (pair.first, pair.second) == (other, name):
+            return [1 - s for s in reversed(shares)], span and (1 - span[1], 1 - span[0])
+    return [], None
+
+
+def _matrix(pairs: Sequence[PairEquilibria], names: Sequence[str]) -> np.ma.MaskedArray:
+    """Mean shares, shape (S, S); NaN on the diagonal and where none is known."""
+    values = np.full((len(names), len(names)), np.nan)
+    for row, name in enumerate(names):
+        for column, other in enumerate(names):
+            shares, _ = _settled(pairs, name, other)
+            if shares:
+                values[row, column] = sum(shares) / len(shares)
+    return np.ma.masked_invalid(values)
+
+
+def _write(
+    ax: Axes,
+    place: tuple[int, int],
+    shares: Sequence[float],
+    mean: float,
+    span: tuple[float, float] | None,
+) -> None:
+    text = " or ".join(f"{share:.0%}" for share in shares) or "not known"
+    dark = bool(shares) and not LIGHT <= mean <= DARK
+    colour = "white" if dark else INK
+    column, row = place
+    ax.text(column, row - 0.1, text, ha="center", va="center", color=colour,
+            fontsize=9.5 if len(shares) == 1 else 7.5)  # fmt: skip
+    if span is not None:
+        low, high = (round(100 * share) for share in span)
+        between = f"{low} to {high}" if low < high else "sure"
+        ax.text(column, row + 0.24, between, ha="center", va="center", color=colour,
+                fontsize=6.5)  # fmt: skip

@@ -1,0 +1,141 @@
+"""The fluid model of other controls than BBR against our own runs.
+
+    python -m nashbed.analysis.fits.fluid_controls [MIXES.csv ...]
+
+It prints, by control and buffer, how far the predicted aggregate share is from the measured one,
+and writes `analysis/models/fluid/validation.json`, by which `fluid.model_of` refuses. Nothing is
+fitted here: the constants are those that FABRIC's mixes of CUBIC and BBR gave. Without arguments
+it reads `MEASURED`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from ..models.accuracy import MeasuredMix
+from ..models.fluid import controls
+from ..models.fluid.model import VALIDATION_FILE, predict
+from ..models.measured import mixes_of_file
+from ..models.mix_files import read_rows
+from .published_panels import MEASURED
+
+POINTS = 100.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A measured mix, and what the model said.
+
+    Attributes:
+        control: What ran beside CUBIC.
+        mix: The mix.
+        share: Its predicted aggregate share.
+        spread: Largest less smallest share over the seeds.
+    """
+
+    control: str
+    mix: MeasuredMix
+    share: float
+    spread: float
+
+    @property
+    def error(self) -> float:
+        """Predicted less measured, in points."""
+        return POINTS * (self.share - self.mix.share)
+
+
+def ask(control: str, mix: MeasuredMix) -> Asked:
+    """Ask the model about one mix."""
+    answer = predict(mix.question, unvalidated=True)
+    assert answer.share is not None and answer.share_range is not None, answer.refusals
+    low, high = answer.share_range
+    return Asked(control, mix, answer.share, high - low)
+
+
+def ask_all(paths: Sequence[Path]) -> list[Asked]:
+    """Ask about every mix of every control that the model knows."""
+    tasks = [
+        (control, mix)
+        for control in controls()
+        if control != "cubic"
+        for path in paths
+        for mix in mixes_of_file(path, control).mixes
+    ]
+    with ProcessPoolExecutor() as pool:
+        return list(pool.map(ask, *zip(*tasks, strict=True), chunksize=4)) if tasks else []
+
+
+def errors(asked: Sequence[Asked]) -> NDArray[np.float64]:
+    """Predicted less measured shares in points, shape (len(asked),)."""
+    return np.array([each.error for each in asked])
+
+
+def numbers(asked: Sequence[Asked]) -> dict[str, float]:
+    """What `fluid.seconds.Validation` holds of a control."""
+    off = errors(asked)
+    settings = {
+        (q.rate_bps, q.base_rtt_s, q.buffer_bytes, q.flows)
+        for q in (each.mix.question for each in asked)
+    }
+    return {
+        "mixes": len(asked),
+        "settings": len(settings),
+        "median_points": round(float(np.median(np.abs(off))), 2),
+        "bias_points": round(float(off.mean()), 2),
+        "p90_points": round(float(np.quantile(np.abs(off), 0.9)), 2),
+    }
+
+
+def table(asked: Sequence[Asked]) -> Table:
+    """A row for each control and buffer, and one for each control."""
+    shown = Table(
+        "control", "buffer, BDP", "mixes", "median |error|", "bias", "90 % within", "over seeds"
+    )
+    by_control = groupby(sorted(asked, key=lambda each: each.control), lambda each: each.control)
+    for control, of_control in by_control:
+        every = sorted(of_control, key=lambda each: each.mix.buffer_bdp)
+        for buffer, of_buffer in groupby(every, lambda each: each.mix.buffer_bdp):
+            shown.add_row(*_cells(control, f"{buffer:g}", list(of_buffer)))
+        shown.add_row(*_cells(control, "all", every), end_section=True)
+    return shown
+
+
+def _cells(control: str, buffer: str, asked: Sequence[Asked]) -> tuple[str, ...]:
+    found = numbers(asked)
+    spread = POINTS * float(np.median([each.spread for each in asked]))
+    points = (found["median_points"], found["bias_points"], found["p90_points"], spread)
+    return control, buffer, str(len(asked)), *(f"{value:.1f}" for value in points)
+
+
+def write(asked: Sequence[Asked], sources: Sequence[Path]) -> None:
+    """Write the validation of every control that was asked about."""
+    names = sorted({each.control for each in asked})
+    found = {name: numbers([each for each in asked if each.control == name]) for name in names}
+    runs = sorted(
+        {row.source for path in sources for row in read_rows(path) if row.control in found}
+    )
+    text = json.dumps({"runs": runs, "controls": found}, indent=1)
+    VALIDATION_FILE.write_text(text + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Ask, print, write."""
+    sources = [Path(name) for name in sys.argv[1:]] or [MEASURED]
+    asked = ask_all(sources)
+    Console(width=100).print(table(asked))
+    write(asked, sources)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The published FABRIC mixes as games."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from ..models.expected import Mixes
+from ..models.measured import mixes_of_file
+from ..models.mix_files import PanelKey, PublishedMixes
+from ..nash.game import PayoffTable, two_strategy_table
+from ..state import State
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PUBLISHED = REPOSITORY / "configs" / "scenarios" / "srivastava2023" / "published"
+MEASURED = REPOSITORY / "configs" / "scenarios" / "measured" / "mixes.csv"
+"""Those of our own runs."""
+MIXES, EQUILIBRIA = PUBLISHED / "fabric_mixes.csv", PUBLISHED / "fabric_equilibria.csv"
+NAN = float("nan")
+
+
+def payoff_table(panel: PublishedMixes, skip_invalid: bool = False) -> PayoffTable:
+    """Mbit/s of a flow in every mix; without the invalid mixes their neighbours are undecided."""
+    fair = panel.key.rate_mbps / panel.key.flows
+    mixes = per_flow(panel, skip_invalid)
+    return two_strategy_table(mixes, panel.key.flows, ("cubic", "bbr"), fair)
+
+
+def hints_of(key: PanelKey, start: Callable[[Mixes, int], float | None]) -> list[State]:
+    """Where a model starts the search of a setting, as a campaign hints at it.
+
+    Args:
+        key: The setting.
+        start: The model's; see campaign.of_scenario.
+    """
+    at = start(_questions()[key.rate_mbps, key.base_rtt_ms, key.buffer_bdp], key.flows)
+    return [] if at is None else [((key.flows - round(at), round(at)),)]
+
+
+@cache
+def _questions() -> dict[tuple[float, float, float], Mixes]:
+    """What models are asked about the mixes of each setting, as they were run."""
+    questions = [game.question for game in mixes_of_file(MIXES).games]
+    return {
+        (q.rate_bps / 1e6, round(q.base_rtt_s * 1e3, 6), round(q.buffer_bdp, 6)): mixes
+        for mixes in questions
+        for q in [mixes(1)]
+    }
+
+
+def per_flow(panel: PublishedMixes, skip_invalid: bool = False) -> dict[int, tuple[float, float]]:
+    """BBR flows -> Mbit/s of one (CUBIC, BBR) flow, NaN where there is none."""
+    n = panel.key.flows
+    return {
+        k: (cubic / (n - k) if k < n else NAN, bbr / k if k else NAN)
+        for k, (cubic, bbr) in sorted(panel.aggregate_mbps.items())
+        if not (skip_invalid and k in panel.invalid)
+    }
+
+
+def first_crossing(panel: PublishedMixes) -> int | None:
+    """CUBIC flows where BBR's lead per flow is first gone, as published."""
+    for k, (cubic, bbr) in sorted(per_flow(panel).items()):
+        if 0 < k < panel.key.flows and bbr <= cubic:
+            return panel.key.flows - k
+    return None
+
+
+def published_equilibria() -> dict[PanelKey, tuple[set[int], int | None]]:
+    """Setting -> CUBIC flows at every equilibrium, and at the first crossing."""
+    with EQUILIBRIA.open(newline="") as file:
+        return dict(map(_equilibria_row, csv.DictReader(file)))
+
+
+def _equilibria_row(row: dict[str, str]) -> tuple[PanelKey, tuple[set[int], int | None]]:
+    rate, rtt, buffer = (
+        float(row[name]) for name in ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp")
+    )
+    key = PanelKey(rate, rtt, buffer, int(row["n_flows"]))
+    crossing = row["n_cubic_at_first_crossing"]
+    states = {int(n) for n in row["n_cubic_at_NE_all"].split()}
+    return key, (states, int(crossing) if crossing else None)

@@ -1,0 +1,117 @@
+"""Losses in the bottleneck, and what senders sent again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..align.data import TrialData
+from .metric import Metric
+
+
+def loss_rate(dropped: NDArray[np.float64], arrived: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Dropped by arrived packets of each flow (unit 1).
+
+    Retransmissions are arrivals like any other; the delay line's random loss happens before
+    the queue and is not in it.
+
+    Args:
+        dropped: Packets dropped, shape (F,).
+        arrived: Packets that arrived, dropped ones included, shape (F,).
+
+    Returns:
+        Loss rates, shape (F,); NaN where nothing arrived.
+    """
+    result = np.full(len(arrived), np.nan)
+    np.divide(dropped, arrived, out=result, where=arrived > 0)
+    return result
+
+
+def _loss_of_flows(trial: TrialData) -> NDArray[np.float64]:
+    queue = trial.need_queue()
+    return loss_rate(queue.dropped_packets, queue.arrived_packets)
+
+
+def _loss_of_trial(trial: TrialData) -> float:
+    queue = trial.need_queue()
+    sums = queue.dropped_packets.sum(keepdims=True), queue.arrived_packets.sum(keepdims=True)
+    return float(loss_rate(*sums)[0])
+
+
+PER_FLOW_LOSS = Metric(
+    name="per_flow_loss_rate",
+    title="Loss rate per flow",
+    unit="1",
+    scope="flow",
+    definition="The flow's packets dropped by the queue, of those that arrived in the window.",
+    source="nashbed",
+    compute=_loss_of_flows,
+)
+LOSS = Metric(
+    name="loss_rate",
+    title="Loss rate",
+    unit="1",
+    scope="trial",
+    definition="Packets dropped by the queue, of all that arrived in the window.",
+    source="nashbed",
+    compute=_loss_of_trial,
+)
+
+
+def increase(t_ns: NDArray[Any], counter: NDArray[Any], window_ns: tuple[int, int]) -> float:
+    """How much a counter grew in a window, by the last readings up to each of its ends.
+
+    Args:
+        t_ns: Times of the readings, increasing, shape (n,).
+        counter: A counter that never falls, shape (n,).
+        window_ns: The window (from, to).
+
+    Returns:
+        The growth; before the first reading the counter was 0.
+    """
+    start, end = np.searchsorted(t_ns, window_ns, side="right")
+    before = float(counter[start - 1]) if start > 0 else 0.0
+    return (float(counter[end - 1]) if end > 0 else 0.0) - before
+
+
+def retransmit_share(retransmitted: float, sent: float) -> float:
+    """Retransmitted by sent payload bytes (unit 1), NaN where nothing was sent."""
+    return retransmitted / sent if sent > 0 else float("nan")
+
+
+def _growth(trial: TrialData, flow: int) -> tuple[float, float]:
+    samples = trial.need_samples()
+    t_ns = samples.of_flow(flow, "t_ns")
+    again = increase(t_ns, samples.of_flow(flow, "bytes_retrans"), trial.window_ns)
+    return again, increase(t_ns, samples.of_flow(flow, "bytes_sent"), trial.window_ns)
+
+
+def _retransmitted_of_flows(trial: TrialData) -> NDArray[np.float64]:
+    return np.array([retransmit_share(*_growth(trial, flow)) for flow in range(trial.flows)])
+
+
+def _retransmitted_of_trial(trial: TrialData) -> float:
+    growth = np.array([_growth(trial, flow) for flow in range(trial.flows)])
+    return retransmit_share(float(growth[:, 0].sum()), float(growth[:, 1].sum()))
+
+
+PER_FLOW_RETRANSMITTED = Metric(
+    name="per_flow_retransmit_share",
+    title="Retransmitted share per flow",
+    unit="1",
+    scope="flow",
+    definition="Retransmitted part of the payload that the flow sent in the window (TCP_INFO).",
+    source="Cao et al., IMC 2019, section 3",
+    compute=_retransmitted_of_flows,
+)
+RETRANSMITTED = Metric(
+    name="retransmit_share",
+    title="Retransmitted share",
+    unit="1",
+    scope="trial",
+    definition="Retransmitted part of the payload sent in the window (TCP_INFO).",
+    source="Cao et al., IMC 2019, section 3",
+    compute=_retransmitted_of_trial,
+)

@@ -1,0 +1,44 @@
+"""What a metric is: its name and unit, its definition, and how a trial's value is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..align.data import TrialData
+
+Value = float | NDArray[np.float64]
+Scope = Literal["flow", "trial"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        name: The name that figures, tables and bounds use.
+        title: What a person reads on an axis or in a table.
+        unit: Unit of the value (`bit/s`, `s`, `B`, or `1` for a share or an index).
+        scope: `flow`: one value for each flow, shape (F,); `trial`: one number.
+        definition: One sentence.
+        source: Where the definition is from.
+        compute: Trial -> value; raises NotMeasuredError where telemetry is missing.
+    """
+
+    name: str
+    title: str
+    unit: str
+    scope: Scope
+    definition: str
+    source: str
+    compute: Callable[[TrialData], Value]
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Smallest and largest value that there can be: none is negative, no share above 1."""
+        return 0.0, 1.0 if self.unit == "1" else math.inf

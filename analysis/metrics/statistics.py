@@ -1,0 +1,228 @@
+"""Means with their intervals, differences of means, and straight lines through points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+Limits = tuple[float, float]
+"""Smallest and largest possible value."""
+
+SIGNIFICANCE = 0.05
+"""p value below which samples differ."""
+FEW = 4
+"""Observations below which an interval that leaves the possible range gives way to them."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over repetitions.
+
+    Attributes:
+        mean: The mean, in the metric's unit.
+        n: Number of observations (trials).
+        half_width: Half the width of the 95 % interval; None with one observation, and where
+            `points` stand in its place.
+        points: The observations in rising order, where they say more than an interval: two or
+            three of which the interval would leave the possible range. Otherwise empty.
+    """
+
+    mean: float
+    n: int
+    half_width: float | None
+    points: tuple[float, ...] = ()
+
+    def scaled(self, factor: float) -> Estimate:
+        """The same in another unit."""
+        half = None if self.half_width is None else self.half_width * factor
+        return Estimate(self.mean * factor, self.n, half, tuple(p * factor for p in self.points))
+
+
+def estimate(
+    observations: Sequence[float],
+    confidence: float = 0.95,
+    possible: Limits = (-math.inf, math.inf),
+) -> Estimate | None:
+    """Mean and Student t interval of independent observations.
+
+    The interval is mean +- t(n - 1) s / sqrt(n), s with n - 1 in its denominator. One
+    observation has no interval. Two have one of 12.7 standard errors, which may end where no
+    value can be (a loss of 1.9 +- 14.9 %); then the observations are given instead.
+
+    Args:
+        observations: One value for each trial; NaN (not measured) is left out.
+        confidence: Coverage of the interval.
+        possible: Which values can be at all.
+
+    Returns:
+        The estimate; None without any observation.
+
+    Source: Student, Biometrika 6 (1908).
+    """
+    values = np.array([x for x in observations if np.isfinite(x)])
+    n = len(values)
+    if n == 0:
+        return None
+    mean = float(values.mean())
+    if n == 1:
+        return Estimate(mean, 1, None)
+    half = float(special.stdtrit(n - 1, (1 + confidence) / 2)) * float(values.std(ddof=1)) / n**0.5
+    inside = possible[0] <= mean - half and mean + half <= possible[1]
+    if half > 0 and n < FEW and not inside:
+        return Estimate(mean, n, None, tuple(sorted(values.tolist())))
+    return Estimate(mean, n, half)
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """Second mean less first mean, of independent observations.
+
+    Attributes:
+        difference: The difference, in the metric's unit.
+        half_width: Half the width of its interval; None if it cannot be told.
+        p: Probability of a difference at least as large if there were none; None likewise.
+    """
+
+    difference: float
+    half_width: float | None
+    p: float | None
+
+
+def welch(
+    first: Sequence[float], second: Sequence[float], confidence: float = 0.95
+) -> MeanDifference | None:
+    """Compare two means without assuming equal variances.
+
+    The interval is d +- t(v) s with s^2 = s1^2/n1 + s2^2/n2 and
+    v = s^4 / ((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)). Where neither side varies (a
+    repeatable target with one seed, a value cut off at its limit), nothing says what chance does:
+    there is a difference, but no interval and no p.
+
+    Args:
+        first: Observations; NaN (not measured) is left out.
+        second: The same of the other.
+        confidence: Coverage of the interval.
+
+    Returns:
+        The difference; None if one of them has fewer than two observations.
+
+    Source: Welch, Biometrika 34 (1947).
+    """
+    a, b = (np.array([x for x in values if np.isfinite(x)]) for values in (first, second))
+    if min(len(a), len(b)) < 2:
+        return None
+    difference = float(b.mean() - a.mean())
+    parts = np.array([a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)])
+    error = float(np.sqrt(parts.sum()))
+    if error == 0:
+        return MeanDifference(difference, None, None)
+    freedom = error**4 / float((parts**2 / (np.array([len(a), len(b)]) - 1)).sum())
+    quantile = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    p = 2 * float(special.stdtr(freedom, -abs(difference) / error))
+    return MeanDifference(difference, quantile * error, p)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p values for how many there are, so that a false alarm is no more likely.
+
+    Args:
+        p_values: One for each comparison.
+
+    Returns:
+        Adjusted values in the same order.
+
+    Source: Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    order = np.argsort(p_values, kind="stable")
+    adjusted, largest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(order.tolist()):
+        largest = max(largest, min(1.0, p_values[index] * (len(p_values) - rank)))
+        adjusted[index] = largest
+    return adjusted
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleComparison:
+    """Two samples of independent observations, compared.
+
+    Attributes:
+        first: Mean of the first.
+        second: Mean of the second.
+        change: Second less first, with the interval of this comparison alone.
+        p_adjusted: Its p value, adjusted (Holm) for the number of comparisons; None where nothing
+            can be tested.
+    """
+
+    first: Estimate
+    second: Estimate
+    change: MeanDifference
+    p_adjusted: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the difference is more than chance, all comparisons considered."""
+        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
+
+
+def compare_samples(first: Sequence[float], second: Sequence[float]) -> SampleComparison | None:
+    """Compare the means of two samples by Welch's test.
+
+    Args:
+        first: Observations; NaN (not measured) is left out.
+        second: The same of the other.
+
+    Returns:
+        The comparison, without interval and p where a sample has fewer than two observations; None
+        where one has none.
+    """
+    one, other = estimate(first), estimate(second)
+    if one is None or other is None:
+        return None
+    untold = MeanDifference(other.mean - one.mean, None, None)
+    return SampleComparison(first=one, second=other, change=welch(first, second) or untold)
+
+
+Compared = TypeVar("Compared", bound=SampleComparison)
+
+
+def adjusted(comparisons: Sequence[Compared]) -> list[Compared]:
+    """The comparisons with Holm's values of those that can be tested."""
+    known = iter(holm([c.change.p for c in comparisons if c.change.p is not None]))
+    return [
+        each if each.change.p is None else replace(each, p_adjusted=next(known))
+        for each in comparisons
+    ]
+
+
+class StraightLine(NamedTuple):
+    """A fitted line.
+
+    Attributes:
+        slope: Its slope.
+        intercept: Its value at x = 0.
+        r2: Squared correlation of the points; 0 where y does not vary.
+    """
+
+    slope: float
+    intercept: float
+    r2: float
+
+
+def least_squares(x: NDArray[np.float64], y: NDArray[np.float64]) -> StraightLine:
+    """Fit y = intercept + slope x.
+
+    Args:
+        x: Finite values that are not all the same, shape (n,).
+        y: Finite values, shape (n,).
+    """
+    dx, dy = x - x.mean(), y - y.mean()
+    across, up, both = float(dx @ dx), float(dy @ dy), float(dx @ dy)
+    slope = both / across
+    r2 = both**2 / (across * up) if up > 0 else 0.0
+    return StraightLine(slope, float(y.mean() - slope * x.mean()), r2)

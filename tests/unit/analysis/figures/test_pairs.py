@@ -1,0 +1,106 @@
+"""Figures of games of pairs: which number stands in which cell, and which line is whose."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from nashbed.analysis.figures.catalogue import _pair_sketches
+from nashbed.analysis.figures.pairs import (
+    ASIDE,
+    draw_pair_equilibria,
+    draw_pair_lines,
+    draw_tournament,
+)
+from nashbed.analysis.figures.style import colour_of
+from nashbed.analysis.measures import RunMeasures
+from nashbed.analysis.nash.of_run import equilibria_of_measures
+from nashbed.analysis.results.sweep import lines
+from nashbed.controlplane.contract.trial import Setting
+from tests.support.drawn import containers, texts
+from tests.unit.analysis.made_measures import made
+
+NAMES = ["cubic", "bbr", "copa"]
+FLOWS = 10
+CROSSING = {"bbr": 6.0, "copa": -5.0}
+SCENARIO: dict[str, Any] = {
+    "strategies": NAMES,
+    "flows": [{"name": "main", "count": FLOWS, "base_rtt": "40ms"}],
+    "sweep": {"mixes": {"pairs": "all"}},
+}
+
+
+def per_flow(setting: Setting, strategy: str, others: int) -> float:
+    """Against cubic the lead of bbr ends at 6 flows, copa never leads; bbr beats copa always."""
+    if strategy == "cubic":
+        return 10e6
+    if others == FLOWS:
+        return {"bbr": 12e6, "copa": 5e6}[strategy]
+    shift = 0.5 * setting.buffer_bdp - 1
+    return 10e6 + 0.4e6 * (CROSSING[strategy] + shift - others)
+
+
+def measures(**sweep: Any) -> RunMeasures:
+    return made({**SCENARIO, "sweep": {"mixes": {"pairs": "all"}, **sweep}}, per_flow)
+
+
+def test_matrix() -> None:
+    (setting,) = equilibria_of_measures(measures())
+    figure = draw_tournament(setting.pairs)
+    assert figure is not None
+    (ax,) = figure.axes
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["bbr", "cubic", "copa"]
+    shares = np.ma.filled(ax.images[0].get_array(), -1)
+    assert shares == pytest.approx(np.array([[-1, 0.6, 1], [0.4, -1, 1], [0, 0, -1]]), abs=0.01)
+    # Each cell has its share and, below it, the interval.
+    assert texts(ax)[0] == "60%"
+    low, high = map(int, texts(ax)[1].split(" to "))
+    assert low <= 60 <= high
+    assert {"80%", "70%", "0%"} <= set(texts(ax))
+
+
+def test_a_matrix_needs_every_pair() -> None:
+    (setting,) = equilibria_of_measures(measures())
+    assert draw_tournament(setting.pairs[:2]) is None
+
+
+def test_lines_against_the_first() -> None:
+    run = measures()
+    figure = draw_pair_lines(run, run.run.settings[0])
+    assert figure is not None
+    above, below = figure.axes
+    assert [name.split()[0] for name in containers(above)] == ["bbr", "copa"]
+    bbr = next(c for name, c in containers(above).items() if name.startswith("bbr"))
+    assert list(bbr[0].get_xdata()) == list(range(1, 11))
+    assert next(iter(bbr[0].get_ydata())) == pytest.approx(12.0)
+    assert bbr[0].get_color() == colour_of("bbr", NAMES)
+    beside = next(c for name, c in containers(below).items() if name.startswith("copa"))
+    assert list(beside[0].get_xdata()) == list(range(10))
+    assert set(beside[0].get_ydata()) == {10.0}
+
+
+def test_equilibria_by_buffer() -> None:
+    run = measures(buffer=["2bdp", "4bdp", "6bdp"])
+    by_label = {e.setting.label: e for e in equilibria_of_measures(run)}
+    (line,) = lines(run.run.settings)
+    figure = draw_pair_equilibria(run, line, by_label)
+    assert figure is not None
+    means = [drawn for drawn in figure.axes[0].lines if len(drawn.get_xdata()) == 3]
+    x, y = means[0].get_xdata(), means[0].get_ydata()
+    assert list(x) == pytest.approx([2, 4, 6], rel=ASIDE)
+    assert list(y) == pytest.approx([4, 3, 2], abs=0.3)
+
+
+def test_both_are_in_the_catalogue_and_a_pair_is_plain_data() -> None:
+    run = measures()
+    (equilibria,) = equilibria_of_measures(run)
+    sketches = list(_pair_sketches(run, run.run.settings[0], equilibria))
+    assert [sketch.kind for sketch in sketches] == ["pair_lines", "tournament"]
+    assert all(sketch.draw() is not None for sketch in sketches)
+    told = equilibria.pairs[0].to_dict()
+    assert (told["first"], told["second"]) == ("cubic", "bbr")
+    assert 6 in told["equilibria_flows_of_second"]
+    assert told["intervals"][0]["low"] <= 6 <= told["intervals"][0]["high"]
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
