@@ -33,8 +33,8 @@ DISAGREEMENT = 0.06
 flows, by which equilibria of published trials move from one to the next."""
 
 LONGEST_S = 450.0
-"""Of the courses by which a point is found to settle, if that is twice the time that there is: what
-still drifts then has not settled before, which is all that a map says of it."""
+"""Longest simulation that decides whether a point settles, where it is twice the time available:
+a mix that still drifts then has not settled before, and the map claims no more."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ COLUMNS = (
     "flows", "bbr_flows", "bbr_flows_low", "bbr_flows_high", "cubic_flows", "bbr_part_of_flows",
     "questions", "refused", "other_bbr_flows", "other_refused", "uncertain",
 )  # fmt: skip
-"""Of `atlas.csv`; x and y are in the axes' base units, numbers of flows are fractions."""
+"""Columns of `atlas.csv`; x and y are in the axes' base units, numbers of flows are fractions."""
 
 
 def points_csv(computed: EquilibriumMap) -> str:

@@ -144,7 +144,7 @@ def _credible_share(frames: Frames, choice: Choice) -> float:
 
 
 def _fitting_share(frames: Frames, choice: Choice) -> float:
-    """Of the IPv4 frames: those whose trailer begins where the IP packet, or its padding, ends."""
+    """Share of IPv4 frames whose trailer begins where the IP packet, or its padding, ends."""
     stamps = choice.decode(frames)
     long = np.flatnonzero(frames.captured >= ETHERNET_HEADER + 4)
     head = frames.capture.at(frames.start[long] + 12, IP_LENGTH)

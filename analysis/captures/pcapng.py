@@ -20,7 +20,7 @@ MAGIC = 0x1A2B3C4D
 SMALLEST = 12
 LARGEST = 1 << 24
 PACKET_BYTES = 28
-"""Of a packet block, before the frame."""
+"""Bytes of a packet block before its frame."""
 OPTION_END, OPTION_RESOLUTION, OPTION_FCS, OPTION_OFFSET = 0, 9, 13, 14
 DEFAULT_RESOLUTION = 6
 BASE_2 = 0x80

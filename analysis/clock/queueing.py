@@ -88,7 +88,7 @@ class TapComparison:
 
     @property
     def spread_ns(self) -> tuple[float, float]:
-        """Of the differences, the 5th and the 95th percentile."""
+        """5th and 95th percentile of the differences."""
         low, high = np.percentile(self.difference_ns, (5, 95))
         return float(low), float(high)
 

@@ -14,7 +14,7 @@ from ..models.competition import Competition, cubic_against
 from ..models.starts import BBR, CUBIC
 
 VERSIONS = (BBR, "bbr2", "bbr3")
-"""Of BBR: the kernel's, and those of hosts/cc."""
+"""Versions of BBR: the kernel's, and those of hosts/cc."""
 
 
 def bbr_of(measures: TrialMeasures) -> str:

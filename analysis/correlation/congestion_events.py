@@ -94,7 +94,7 @@ def first_drops(t_ns: NDArray[np.int64], length_ns: int) -> NDArray[np.int64]:
 
 
 def losing_shares(events: Sequence[CongestionEvent], flows: Collection[int]) -> NDArray[np.float64]:
-    """Of the given flows, the share that loses in each event in which at least one of them does.
+    """Share of the given flows that lose in each event in which at least one of them does.
 
     1 / N in every event: fully de-synchronised; 1: fully synchronised.
 

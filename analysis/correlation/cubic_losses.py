@@ -32,7 +32,7 @@ from .series import Drops, FlowSeries
 HEADER_BYTES = 66
 """Ethernet 14, IPv4 20, TCP with time stamps 32: frame bytes beside a segment's payload."""
 OPEN, RECOVERY = 0, 3
-"""Of `ca_state`: nothing is lost; a loss is being repaired (above it: after a timeout)."""
+"""Values of `ca_state`: no loss; a loss is being repaired (larger: after a timeout)."""
 
 
 @dataclass(frozen=True)

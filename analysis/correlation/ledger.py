@@ -222,7 +222,7 @@ class Ledger:
 
 
 def _points(costs: Mapping[str, PointsMoved]) -> str:
-    """Of both bounds, or once where they agree."""
+    """Join the texts of both bounds; one text where they agree."""
     texts = [_cost_text(cost) for cost in costs.values()]
     if texts[0] == texts[1]:
         return f"{texts[0]} points"

@@ -188,7 +188,7 @@ def _free(ax: Axes, computed: EquilibriumMap, placed: Sequence[PlacedSetting]) -
 
 
 def _deepest(inside: NDArray[np.bool_], free: NDArray[np.bool_]) -> tuple[int, int]:
-    """Of the free points the one that is furthest from where an area or the map ends."""
+    """Find the free point furthest from the border of its area and of the map."""
     from scipy.ndimage import distance_transform_edt  # noqa: PLC0415 - slow to import
 
     depth = distance_transform_edt(np.pad(inside, 1))[1:-1, 1:-1] * free

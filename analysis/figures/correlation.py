@@ -36,7 +36,7 @@ K_LOOKS = {
 MAX_MIXES = 7
 MARKERS = "osD^vPX"
 SPREAD = 0.62
-"""Of a row's height, taken by its mixes."""
+"""Share of a row's height over which its mixes are spread."""
 FAR = 3
 """Values further away than so many times the usual reach bend the scale."""
 ROUND = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

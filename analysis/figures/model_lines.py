@@ -19,7 +19,7 @@ Transform = Callable[[FloatArray, FloatArray], FloatArray]
 """(places, shares of BBR) -> what is drawn there."""
 
 PAYLOAD_PART = 1448 / 1514
-"""Of a full frame's bytes, those of payload: models speak of the link, figures of goodput."""
+"""Payload share of a full frame: models predict link throughput, figures show goodput."""
 MISHRA_BAND = "Mishra 2022's bounds"
 
 

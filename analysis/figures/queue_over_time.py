@@ -30,7 +30,7 @@ MAX_LAYERS = 60
 PROBE_RTT_PACKETS = 4
 """Linux's window while BBR measures the base RTT (bbr_cwnd_min_target)."""
 PROBE_RTT_MODE = 7
-"""Of BBRv2 and BBRv3, which tell their mode (hosts/cc)."""
+"""The mode that BBRv2 and BBRv3 report in ProbeRTT (hosts/cc)."""
 BBR_COLUMNS = (
     "t_ns", "tick", "flow", "has_bbr", "cwnd_pkts", "bbr_bw_bps", "bbr_min_rtt_us",
     "bbr_pacing_gain", "bbr_mode",

@@ -63,7 +63,7 @@ STYLE: dict[Any, Any] = {
 WIDE, NARROW = 7.2, 5.4
 """Widths in inches: of a figure that stands alone, and of one of two side by side."""
 SVG_DPI = 144
-"""Of the rasterised parts of an SVG; it goes into the page."""
+"""Resolution of an SVG's rasterised parts; the page embeds the SVG."""
 FloatArray = NDArray[np.float64]
 SHARE_STEPS = 256
 SHARE_MIDDLE = 0.95

@@ -22,7 +22,7 @@ from .published_panels import MIXES
 
 FITTED = ("EXTRA_PACKETS", "FOLLOW_ROUNDS", "RAMP_RTTS")
 EVERY = 5
-"""Of the mixes, one in so many is fitted on: neighbours say the same."""
+"""The fit uses every fifth mix: neighbouring mixes say the same."""
 
 
 def set_constants(values: Sequence[float]) -> None:

@@ -38,7 +38,7 @@ GRID = {
     "timeout_weight": (0.5, 1.0, 2.0),
 }
 STRIDE = 7
-"""Of the mixes, those that the fit looks at: neighbours say much the same."""
+"""The fit uses every seventh mix: neighbouring mixes say much the same."""
 WITHIN = 3
 """CUBIC flows by which equilibria of repeated trials may differ."""
 

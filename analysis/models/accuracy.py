@@ -15,7 +15,7 @@ from .crossing import PredictedCrossing, ShowAsked, ask_all, crossing_of, show_n
 from .prediction import Model, Prediction
 
 NEAR_FLOWS = 3
-"""Of the published trials: an equilibrium within so many flows agrees."""
+"""An equilibrium agrees with the published trials within this many flows."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from .prediction import Model
 
 NAN = float("nan")
 HALVINGS = 60
-"""Of the range of BBR flows: what is left is below the precision of a double."""
+"""Bisection steps over the range of BBR flows: the rest is below a double's precision."""
 
 
 @dataclass(frozen=True)

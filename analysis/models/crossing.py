@@ -211,7 +211,7 @@ def _end(excess: Mapping[int, float], flows: int) -> float:
 
 
 def show_nothing(title: str, done: int, total: int) -> None:
-    """Of a caller that shows no progress."""
+    """Show no progress."""
 
 
 def ask_all(

@@ -29,7 +29,7 @@ Questions = Callable[[int], Competition]
 """BBR flows -> the question of that mix."""
 
 DRAWN_MIXES = 25
-"""Of a setting, of which models are asked for a line: simulations take their time."""
+"""Most mixes of a setting for which models are evaluated: simulations take time."""
 
 PUBLISHED_WINDOW_BYTES = 1800 * PACKET_BYTES
 """Most that a flow of the published trials had in flight, about. Their hosts had Ubuntu's socket

@@ -28,7 +28,7 @@ NEEDED = {
 }  # fmt: skip
 REMEDY = "give a file with the columns of srivastava2023/published/fabric_mixes.csv"
 DURATION_S = 120.0
-"""Of the published trials."""
+"""Length of the published trials."""
 COURSE = ("cubic_start_s", "bbr_start_s", "start_spread_s", "measured_from_s")
 THROUGHPUT, DELAY, LOSS = "per_flow_throughput", "mean_queueing_delay", "per_flow_loss_rate"
 COLUMNS = (
@@ -38,7 +38,7 @@ COLUMNS = (
     "setting", "trials", "settled", "queueing_delay_s", "loss_bbr", "loss_cubic",
 )  # fmt: skip
 OVERFULL = 1.05
-"""Of the rate: a larger total is of flows that did not run at the same time."""
+"""Share of the rate; a larger total means that flows did not run at the same time."""
 Row = dict[str, Any]
 
 

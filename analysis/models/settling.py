@@ -46,14 +46,14 @@ WITHIN = SettledDuration(until="settled").within.fraction
 NOISE_BOUND = 3.0
 """Standard errors within which a difference may be chance; dozens of them are looked at."""
 LENGTHS_S = (225.0, 450.0, 900.0, 1800.0)
-"""Of the courses; the next one where the one before is too short to tell."""
+"""Lengths of the simulations; the next is used where the one before is too short to tell."""
 SEEDS = (1, 2)
 AHEAD_S = 5.0
 """How much earlier one congestion control starts in the courses by who starts first."""
 STEP = 1.25
 """From one length that is looked at to the next."""
 LEAST_CYCLES = 4
-"""Of a trial that is looked at: two in its second half."""
+"""Fewest cycles of a trial that is judged: two in its second half."""
 
 
 @dataclass(frozen=True)

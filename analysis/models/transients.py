@@ -153,7 +153,7 @@ def _spoken_of(scenario: Scenario, setting: Setting, states: Sequence[State]) ->
 def _settling_times(
     scenario: Scenario, setting: Setting, states: Sequence[State]
 ) -> Iterator[SettlingTime]:
-    """Of the mixes of a setting that are looked at."""
+    """Yield the settling time of each mix of a setting that is examined."""
     of_bbr = scenario.strategies.index(BBR)
     flows = scenario.total_flows
     tried: set[State] = set()

@@ -17,11 +17,11 @@ from ..state import State, strategy_totals
 from .game import Deviation, Payoffs, PayoffTable, deviations
 
 CONFIDENCE = 0.9
-"""Of one gain's sign, one-sided."""
+"""One-sided confidence in the sign of a single gain."""
 LEAST_FREEDOM = 0.5
 """Degrees of freedom below which the noise counts as not known."""
 SMALLEST_VARIANCE = 1e-12
-"""Of a utility in fair shares; settings without any spread count as having this."""
+"""Smallest variance of a utility, in fair shares; settings without spread count as having it."""
 
 Samples = Mapping[State, Sequence[Payoffs] | NDArray[np.float64]]
 """State -> payoffs of each repetition, shape (G, S)."""

@@ -53,7 +53,7 @@ WIDE_FIGURES = frozenset(
 LISTED_NEAR = 6
 """Mixes that are nearly equilibria, in a headline; more are counted."""
 DIGEST_DIGITS = 16
-"""Of a digest in a sentence; the whole of it is under provenance."""
+"""Length of a digest in a sentence; the full digest is under provenance."""
 
 
 @dataclass(frozen=True)

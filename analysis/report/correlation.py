@@ -77,7 +77,7 @@ def _entry(entry: LedgerEntry) -> Json:
 
 
 def _by_bound(texts: list[str]) -> str:
-    """Of both bounds of the model, or once where they agree."""
+    """Join the texts of the model's two bounds; one text where they agree."""
     return " / ".join(dict.fromkeys(texts))
 
 

@@ -227,7 +227,7 @@ def _crossing_words(bound: CrossingBound) -> str:
 
 
 def _equilibrium(bound: EquilibriumBound, where: Where) -> Value:
-    """Of several equilibria the one that is furthest from the middle of what is allowed."""
+    """Take the equilibrium furthest from the middle of the allowed range."""
     found = _estimates(bound, where)
     if not found:
         return None, where.equilibria.summary()

@@ -139,7 +139,7 @@ class OnWorkers:
 
     @property
     def name(self) -> str:
-        """Of the place, within names of benchmarks."""
+        """Name of the place within names of benchmarks."""
         return f"local_{self.workers}"
 
 

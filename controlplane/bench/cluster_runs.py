@@ -46,7 +46,7 @@ sweep: {{mixes: [{mixes}]}}
 """
 RECORD = "trial.json"
 _STORED: list[Stored] = []
-"""Of this process: what every trial returns."""
+"""The stored trial that every task of this process returns."""
 
 
 @dataclass(frozen=True)

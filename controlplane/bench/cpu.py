@@ -158,27 +158,27 @@ class Cost:
 
     @property
     def senders(self) -> CpuTime:
-        """Of the sending processes."""
+        """CPU time of the sending processes."""
         return self._crossed.last.senders - self._crossed.first.senders
 
     @property
     def sinks(self) -> CpuTime:
-        """Of the receiving processes."""
+        """CPU time of the receiving processes."""
         return self._crossed.last.sinks - self._crossed.first.sinks
 
     @property
     def dataplane_ns(self) -> float:
-        """Of the loop for each frame that it took in."""
+        """Time of the loop for each frame that it received."""
         return self.loop_ns / self.taken_in
 
     @property
     def flows_ns(self) -> float:
-        """Of the generators for each frame that a host sent or received."""
+        """Time of the generators for each frame that a host sent or received."""
         return (self.senders + self.sinks).total_ns / self.at_hosts
 
     @property
     def elsewhere_ns(self) -> float:
-        """Of all cores but the loop's, whoever used them, for each frame at a host."""
+        """Time of all cores but the loop's, whoever used them, for each frame at a host."""
         others = [each for each in self._crossed.cores if each.core != self._core]
         used = sum(1 - each.idle - each.steal for each in others)
         return used * self._crossed.ns / self.at_hosts

@@ -17,7 +17,7 @@ from ..machine.host.stalls import watch_machine
 TARGET_GBPS = 1.2
 WATCH_S = 15.0
 ERROR_SHARE = 0.01
-"""Of the base RTT: what round trips may be too long on average."""
+"""Share of the base RTT by which round trips may be too long on average."""
 Measure = Callable[[Loaded[Testbed], Capacities, ShowLine], LaneCount]
 Watch = Callable[[int, float, int, Sequence[int]], Stalls]
 

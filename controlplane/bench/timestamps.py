@@ -21,7 +21,7 @@ from ..contract.errors import HostError
 from ..store.staging import scratch_folder
 
 FRAME_BYTES = 110
-"""Of the frame before its trailer: headers and a little, as captures of senders are cut."""
+"""Bytes of the frame before its trailer: headers and a little more, as captures are cut."""
 EPOCH = 1_700_000_000
 CHUNK = 1 << 17
 TARGET_MPPS = 1.0

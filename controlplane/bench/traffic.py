@@ -34,7 +34,7 @@ TAIL_NS = 200_000_000
 """Flows go on that long after the measured window, so that all of it is looked at while they do."""
 WATCH_S = 0.1
 OTHERS_WORTH_SAYING = 0.1
-"""Of a core: more than postcards, log and looks take."""
+"""Share of a core; postcards, log and samples take less."""
 
 
 @dataclass(frozen=True)

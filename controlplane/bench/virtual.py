@@ -51,7 +51,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Of the benchmark."""
+        """Name of the benchmark."""
         return f"virtual_speedup_{self.rate}_{self.flows}_flows"
 
 

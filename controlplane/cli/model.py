@@ -35,7 +35,7 @@ nashbed model --against results/20260101T120000Z-quickstart --model fluid --json
 nashbed model --against configs/scenarios/srivastava2023/published/fabric_mixes.csv"""
 NONE = "-"
 WIDE = 120
-"""Of tables that have a column for each model."""
+"""Width of tables that have a column for each model."""
 INNER = (
     (("queueing_delay_s",), "queue\nms", 1e3),
     (("rtt_plus_s",), "RTT+\nms", 1e3),

@@ -76,7 +76,7 @@ class VerifyAnswer(JsonAnswer):
 
 
 DIGITS = 16
-"""Of a digest, for a person."""
+"""Digits of a digest shown to a person."""
 
 
 @app.command(

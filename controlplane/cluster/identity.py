@@ -28,7 +28,7 @@ ROOMS = (
 """The rooms of the control plane that decide what a trial measures, and how it travels."""
 COMPILED = (".c", ".h")
 DIGITS = 12
-"""Of a digest, in messages."""
+"""Digits of a digest in messages."""
 
 
 class KernelIdentity(ContractModel):

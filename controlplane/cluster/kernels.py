@@ -168,7 +168,7 @@ def install_kernel(identity: KernelIdentity, data: bytes) -> None:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Of this machine's workers one at a time."""
+    """Let one of this machine's workers in at a time."""
     cache = kernel_cache()
     cache.mkdir(parents=True, exist_ok=True)
     file = os.open(cache / ".given.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -12,7 +12,7 @@ from .model import ContractModel
 from .scenario import Name
 
 MAX_WORKERS = 4096
-"""Of one file: several times what one Dask scheduler serves well."""
+"""Most workers in one file: several times what one Dask scheduler serves well."""
 SCHEMES = ("tcp", "tls")
 _ADDRESS = re.compile(r"^(?:tcp|tls)://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$")
 

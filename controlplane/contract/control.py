@@ -17,7 +17,7 @@ SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa_default", "vivace")
 """The names of the controls in hosts/cc, apart from the template and the positive control."""
 
 SUFFIX = ".c"
-"""Of a control's file: a strategy that ends in it is a path."""
+"""Suffix of a control file: a strategy that ends in it is a path."""
 
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
 

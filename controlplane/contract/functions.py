@@ -15,7 +15,7 @@ from .errors import ConfigError
 from .units import counted
 
 PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*$"
-"""Of an import path `package.module:function`."""
+"""Pattern of an import path `package.module:function`."""
 
 
 def load_function(path: str, arguments: int) -> Callable[..., Any]:

@@ -19,9 +19,9 @@ _shared = json.loads(FILE.read_bytes())
 FLOW_REGISTERS: Final[tuple[str, ...]] = tuple(_shared["flow_registers"])
 """The per-flow registers by the names that answers and tables have, in their order."""
 CONTROL_PORT: Final = 5201
-"""Of the control connections of iperf3 processes: iperf3's own."""
+"""Port of the control connections of iperf3 processes: iperf3's own."""
 FIRST_CONTROL_SENDER_PORT: Final = 9000
-"""Of process 0; process n dials from this port + n."""
+"""Port from which process 0 connects; process n uses this port + n."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ RECORDS: Final[Mapping[str, Record]] = {
 """Name -> binary record; in C it is a struct of this name."""
 SINK_PORT: Final = CONSTANTS.sink_port
 FIRST_SENDER_PORT: Final = CONSTANTS.first_sender_port
-"""Of flow 0 of every lane; flow n sends from this port + n."""
+"""Port of flow 0 of every lane; flow n sends from this port + n."""
 SENDERS_NETWORK: Final = IPv4Network(CONSTANTS.senders_network)
 RECEIVERS_NETWORK: Final = IPv4Network(CONSTANTS.receivers_network)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .trial import Kind, Steadiness, StrategyDrift
 
 LEAST_CYCLES = 8
-"""Of a trial: two in each half of its second half."""
+"""Fewest cycles of a trial: two in each half of its second half."""
 NOISE_BOUND = 2.0
 """Standard errors within which a difference may be chance."""
 

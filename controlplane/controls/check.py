@@ -36,7 +36,7 @@ WARMUP_ALONE_S, WARMUP_TOGETHER_S = 20, 60
 OWN, CUBIC = "own", "cubic"
 BITS_PER_BYTE = 8
 SILENT_SHARE = 0.001
-"""Of a link that it has to itself: a control that takes less does not send."""
+"""Share of an otherwise idle link below which a control counts as not sending."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ READ_BYTES = (16_384, 65_536)
 """Least and most that waits at a sink before a flow is read; in between an eighth of its fair share
 of the BDP: rare enough to cost little, and a small part of any receive window."""
 END_NS = 400_000
-"""Of one flow: a last look at its socket, and its reset; measured 0.13 ms with 5,000 flows."""
+"""Time to end a flow: a last sample of its socket, and its reset; 0.13 ms with 5,000 flows."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ RAW_BYTES_PER_PACKET = 40
 TABLE_BYTES_PER_PACKET = 24
 SAMPLE_BYTES = 120
 CAPTURED_BYTES = 144
-"""Of a captured data segment or ACK: 128 bytes of headers and the capture's own 16."""
+"""Bytes of a captured data segment or ACK: 128 bytes of headers and the capture's own 16."""
 GOODPUT_BYTES = 12
 FIXED_BYTES = 100_000
-"""Of a trial's record and the small tables."""
+"""Bytes of a trial's record and its small tables."""
 PACKETS_PER_FULL_PACKET = 1.25
 """Packets for each full-sized packet of the rate: drops and short packets are extra."""
 UNLIMITED = 2**62
@@ -38,11 +38,11 @@ REAL_OVERHEAD_S = 3.0
 BOOT_S = 0.8
 """Starting and ending the guest and its processes, converting and sealing."""
 IDLE_S = 0.04
-"""Of each virtual second, whatever happens in it."""
+"""Computing time of each virtual second, whatever happens in it."""
 PACKET_S = 8.5e-6
-"""Of each packet through the bottleneck, with its ACK and its postcard."""
+"""Computing time of each packet through the bottleneck, with its ACK and its postcard."""
 FLOW_S = 1.1e-3
-"""Of each flow in each virtual second: its timers, and sampling its state."""
+"""Computing time of each flow in each virtual second: its timers, and sampling its state."""
 TrialTime = Callable[[Setting], float]
 """Wall-clock seconds of a trial at a setting."""
 

@@ -80,7 +80,7 @@ def _collect_disturbances(measured: TrialMeasurement) -> None:
 
 
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
-    """Of a trial that lasted a fixed time."""
+    """Judge whether the shares of a fixed-length trial were steady."""
     attempt = measured.attempt
     kinds = [(flow.group, flow.cc) for flow in attempt.flows]
     cycle_ns = probe_rtt_cycle_ns(attempt.trial)

@@ -27,7 +27,7 @@ from ..machine.paths import CONTROLS, GUEST_CONFIGURATION, ROOT
 from ..store.errors import disk_errors
 
 FOLDER = "controls"
-"""Of a run directory: a folder for each control of the user's own, with what it includes."""
+"""Folder of a run directory with each of the user's own controls and the files it includes."""
 
 
 def controls_of(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> tuple[ControlFile, ...]:

@@ -8,7 +8,7 @@ from ..contract.trial import Disturbance, Repeated, SocketLimit, WindowLimited
 from .measurement import TrialMeasurement
 
 LEAST_SHARE = 0.01
-"""Of the window; less is not told."""
+"""Smallest share of the window that is reported."""
 MAX_MISSED_TICKS = 0.01
 
 

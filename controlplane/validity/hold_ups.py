@@ -137,7 +137,7 @@ class WindowLimits:
         self.shares: dict[SocketLimit, NDArray[np.float64]] = {
             by: np.zeros(flows) for by in COLUMNS
         }
-        """Of each flow, by what held it back."""
+        """Share of the window in which each flow was limited, by what limited it."""
 
     def feed(self, samples: NDArray[Any]) -> None:
         """Take all samples of a trial in.

@@ -24,7 +24,7 @@ PARAMETERS = [
 ]
 
 Run = Callable[..., Outcome]
-"""Of packets, flows, bottleneck and, where they are needed, presets."""
+"""Runs packets and flows through a bottleneck, with presets where they are needed."""
 
 
 @pytest.fixture(params=PARAMETERS)

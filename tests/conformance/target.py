@@ -73,7 +73,7 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Count:
-    """Of frames that went unshaped for one reason."""
+    """Frames that were forwarded unshaped for one reason."""
 
     packets: int = 0
     bytes: int = 0

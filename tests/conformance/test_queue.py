@@ -13,7 +13,7 @@ from tests.support.replay import Bottleneck, time_of
 
 ONE_FLOW = [tcp_key()]
 BYTE_NS = 80
-"""Of one byte at 100 Mbit/s."""
+"""Serialisation time of one byte at 100 Mbit/s."""
 
 
 def dropped_of(outcome: Outcome) -> list[int]:

@@ -124,7 +124,7 @@ def wait_for_postcards(client: Any, lane: int, count: int) -> None:
 
 
 def test_postcards_off_the_wire_are_collected_and_gaps_seen(live: HostsBed) -> None:
-    """Of 100 postcards 10, 50 and 51 are lost before the wire."""
+    """Postcards 10, 50 and 51 of 100 are lost before the wire."""
     numbers = [i for i in range(100) if i not in (10, 50, 51)]
     cards = postcards(Card(flow=i % 3, lane_seq=(2**32 - 20 + i) % 2**32) for i in numbers)
     cards["lane"] = 3

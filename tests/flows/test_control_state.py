@@ -15,7 +15,7 @@ from .conftest import MS, REPOSITORY, Config, built
 
 pytestmark = pytest.mark.live
 MODES = {1, 2}
-"""Of the template: it grows, or it was cut in this round."""
+"""Modes of the template: it grows, or it was cut in this round."""
 
 
 def object_of(name: str) -> Path:

@@ -366,7 +366,7 @@ class Bins(Owned):
 
 @dataclass(frozen=True)
 class CollectorStats:
-    """Of a closed collector."""
+    """Counts of a closed collector."""
 
     seen: int
     written: int

@@ -95,6 +95,6 @@ def test_what_keeps_two_frames_apart(frame: int, change: dict[str, object]) -> N
 
 
 def test_other_than_tcp_makes_no_train() -> None:
-    """Of a UDP datagram P4 reports sequence number and flags as 0."""
+    """P4 reports a UDP datagram's sequence number and flags as 0."""
     frame = Frame(0, 0, 1514, Segment(flow=0, seq=0, payload=1472, flags=0))
     assert len(by_core([frame, frame])) == 2

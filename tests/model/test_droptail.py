@@ -51,7 +51,7 @@ class Passed:
 
 
 PassThrough = Callable[[Path, Bottleneck, NDArray[Any]], Passed]
-"""Of a folder, a bottleneck, and packets of dtype TCP_FRAME."""
+"""Passes packets of dtype TCP_FRAME through a bottleneck, with files in a folder."""
 
 
 def by_replay(pipeline: str) -> PassThrough:

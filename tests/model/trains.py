@@ -13,7 +13,7 @@ from itertools import pairwise
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
 MOST_PACKETS = 64
 MOST_BYTES = 65_535 + 14
-"""Of a train merged into one frame."""
+"""Most bytes of a train merged into one frame."""
 
 
 @dataclass(frozen=True)

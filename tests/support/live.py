@@ -70,7 +70,7 @@ class Bed:
         return Path(f"/run/{self.name}.sock")
 
     def namespace(self, end: str) -> str:
-        """Of "snd", "dp" or "rcv"."""
+        """Name of the namespace of "snd", "dp" or "rcv"."""
         return f"{self.name}-{end}"
 
     def within(self, end: str, *command: str | Path, timeout_s: float = 60) -> str:

@@ -68,7 +68,7 @@ class Packets:
 
 
 def whole_frames(packets: list[tuple[int, int, bytes]]) -> Packets:
-    """Of (time in ns, wire, frame) each."""
+    """Packets from (time in ns, wire, frame) triples."""
     lengths = np.array([len(frame) for _, _, frame in packets], np.int64)
     return Packets(
         times=np.array([time_ns for time_ns, _, _ in packets], np.int64),

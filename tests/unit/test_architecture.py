@@ -22,7 +22,7 @@ ROOMS = (
     "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
     "cluster", "calibrate", "bench", "controls", "study", "cli",
 )  # fmt: skip
-"""Of the control plane, from the bottom to the top."""
+"""Rooms of the control plane, from the bottom to the top."""
 MAY_USE_ANALYSIS = {"bench", "study", "cli"}
 ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""

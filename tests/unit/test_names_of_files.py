@@ -40,7 +40,7 @@ FOREIGN = {
     "random.c", "rte_swx_pipeline_internal.h", "signal.c", "skas/process.c", "src/iperf_api.h",
     "tcp_bbr.c", "tcp_rate.c", "time-internal.h", "time.c", "um_arch.c", "util.c", "vmlinux.h",
 }  # fmt: skip
-"""Of the kernel, DPDK, p4c and iperf3; and a user's own."""
+"""Files of the kernel, DPDK, p4c and iperf3; and a user's own."""
 
 
 @cache

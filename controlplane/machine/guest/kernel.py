@@ -18,7 +18,7 @@ from ..process.table import ProcessRegister
 from .memory import MEMORY_FOLDER
 
 START_TIME_NS = 10**18
-"""Of the guest's wall clock: a fixed one, for results depend on it."""
+"""Start of the guest's wall clock: fixed, since results depend on it."""
 PANIC = "Kernel panic"
 WRAPPERS = ("setpriv", "env", "prlimit", "choom", "taskset", "setarch")
 """The programs that a kernel is started through."""

@@ -49,7 +49,7 @@ LOG = logging.getLogger(__name__)
 READY_TIMEOUT_S = 60.0
 INTERFACES: dict[Side, str] = {"snd": "nb0", "rcv": "nb1"}
 LANE = 0
-"""Of a guest, which has no other."""
+"""The only lane of a guest."""
 MIB = 2**20
 LEAST_MEMORY_MIB = 1024
 KERNEL_MIB = 768
@@ -59,7 +59,7 @@ WINDOW_COPIES = 6
 the kernel's own overhead."""
 PAGE_BYTES = 4096
 HARDWARE_ADDRESS = "02:00:00:00:00:01"
-"""Of both interfaces: a frame finds its way without ARP."""
+"""Address of both interfaces, so that frames need no ARP."""
 
 
 class GuestSession(Session):

@@ -23,7 +23,7 @@ from .layout import Side
 NO_WISHES = Hosts()
 """Hosts of which a scenario says nothing."""
 CAPTURE_BYTES = 128
-"""Of each captured frame: Ethernet, IPv4 and TCP with all its options."""
+"""Bytes kept of each captured frame: Ethernet, IPv4 and TCP with all its options."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ ShowBuild = Callable[[str, int, int], None]
 TOOLS = ("make", "gcc", "ld", "flex", "bison", "bc", "tar", "xz")
 DISK_BYTES = 1_500_000_000
 MAKE_TIMEOUT_S = 300.0
-"""Of a short target, on a machine that is busy."""
+"""Time limit of a short make target on a busy machine."""
 
 ABOUT_FILES = 570
 """Files that are compiled: some more or less from release to release."""

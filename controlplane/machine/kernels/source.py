@@ -235,7 +235,7 @@ def _from_apt(wanted: str, scratch: Path) -> DebianPackage:
 
 
 def choose_release(releases: Sequence[str], wanted: str) -> str:
-    """Of the releases that there are, the wanted one; empty where it is not among them.
+    """Choose the wanted release among those available; empty where it is not among them.
 
     Args:
         releases: Newest first.

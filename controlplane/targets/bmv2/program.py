@@ -12,7 +12,7 @@ PORT_TELEMETRY = _BMV2.constants["PORT_TELEMETRY"]
 QUEUE_SHAPED = _BMV2.constants["QUEUE_SHAPED"]
 QUEUES = 1 + _BMV2.constants["QUEUE_UNSHAPED"]
 SWITCH_OPTIONS = ("--priority-queues", str(QUEUES))
-"""Of simple_switch itself; the program needs a shaped and an unshaped queue for each port."""
+"""Options of simple_switch; the program needs a shaped and an unshaped queue for each port."""
 
 CLONE_POSTCARD = _BMV2.constants["CLONE_POSTCARD"]
 FLOW_TABLE = _BMV2.tables["flow_table"]

@@ -16,12 +16,12 @@ MIRROR_SESSION = _TOFINO.constants["MIRROR_SESSION"]
 FLOW_TABLE = _TOFINO.tables["flow_table"]
 TO_QUEUE = _TOFINO.tables["to_queue"]
 MIRROR_BYTES = 64
-"""Of a mirrored packet: 32 bytes of header, and too little of the frame to matter."""
+"""Length of a mirrored packet: 32 bytes of header, and too little of the frame to matter."""
 TELEMETRY_QUEUE = 0
 DEFLECTED_QUEUE = 1
 """Queues of the telemetry port: postcards, and dropped packets on their way to one."""
 FIRST_LANE_QUEUE = 1
-"""Of the receivers' port; what is not shaped goes through queue 0."""
+"""First shaped queue of the receivers' port; unshaped packets use queue 0."""
 GENERATOR_APP = 0
 TICK_NS = 1_000_000
 TICK_BYTES = 64

@@ -21,7 +21,7 @@ from tests.support.tshark import tshark
 PACKETS = 300
 RATE = 4_000_000_000
 PERIOD_NS = 4
-"""Of the simulated clock."""
+"""Period of the simulated clock."""
 
 
 @dataclass(frozen=True)

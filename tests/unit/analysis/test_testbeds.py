@@ -54,7 +54,7 @@ def test_the_headline_of_the_setting_says_so_and_no_other() -> None:
 
 @pytest.mark.slow
 def test_no_disagreement_is_hardly_ever_found() -> None:
-    """Of runs without one, 5 % may have a false alarm: 15 of 300, 27 at three standard errors."""
+    """5 % of runs without one may raise a false alarm: 15 of 300, 27 at three standard errors."""
     alarms = sum(bool(compared(3, seed=seed).disagreements()) for seed in range(RUNS))
     assert alarms <= 27
 

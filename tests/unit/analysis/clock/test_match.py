@@ -33,7 +33,7 @@ def seen(path: Path, data: bytes, clock: TimeBase | None = CLOCK) -> Seen:
 
 
 def test_routers_change_some_fields_and_formats_differ(tmp_path: Path) -> None:
-    """Of 0 to 4 the second saw 3, 1 and 2 (in that order), and another one."""
+    """The second saw 3, 1 and 2 of 0 to 4 (in that order), and another one."""
     one = seen(tmp_path / "a", made.pcap((S, n, segment(n, n)) for n in range(5)))
     late = [(S, n, segment(n, n, ttl=63, tos=3) + made.exablaze(S, n)) for n in (3, 1, 9, 2)]
     other = seen(tmp_path / "b", made.pcap(late))

@@ -229,7 +229,7 @@ def still(core: int, seconds: float, bound_ns: int, busy: Sequence[int]) -> Stal
 
 
 def test_what_the_machine_takes() -> None:
-    """Of two pauses of 5 ms, all but the last 0.4 ms are moments too early to be in time."""
+    """All but the last 0.4 ms of two pauses of 5 ms are moments at which a frame would be late."""
     found = sum_up(1, 10, 400_000, [100_000, 400_000, 5_000_000, 5_000_000])
     assert (found.pauses, found.longest_ns) == (2, 5_000_000)
     assert found.late_share == pytest.approx(2 * 4.6e-3 / 10)

@@ -92,7 +92,7 @@ def test_what_the_programs_write_is_read(model: type[Message], message: Any) -> 
 
 
 UNREAD = {"packets", "flows", "burst", "seconds", "ns_per_packet"}
-"""Of `--bench`: what was asked for, and its speed in other units."""
+"""Fields of `--bench`: what was asked for, and its speed in other units."""
 
 
 @pytest.mark.parametrize(("model", "message"), CASES)

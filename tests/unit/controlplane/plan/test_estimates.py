@@ -37,7 +37,7 @@ def test_the_estimate_packs_by_rate_and_memory(scenario: Scenario, testbed: Test
 
 
 def test_the_most_at_once_are_the_smallest(testbed: Testbed) -> None:
-    """Of rates 10, 10, 10, 100, 100 and 100 Mbit/s: three, and as many more as fit."""
+    """Rates of 10, 10, 10, 100, 100 and 100 Mbit/s: the three small ones, and what else fits."""
     text = scenario_with("sweep: {", "sweep: {rate: [10mbit, 100mbit], ")
     plan = plan_of(text, testbed)
     assert [t.setting.rate_bps // 10**6 for t in plan.trials] == [100] * 3 + [10] * 3

@@ -155,7 +155,7 @@ def test_virtual_time_wants_a_kernel_that_takes_modules(
 def test_modules_of_virtual_time_are_on_the_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of each kernel that trials run on; another module than the run began with is refused."""
+    """Each kernel has its own; a module other than the one the run began with is refused."""
     modules = {release: tmp_path / f"{release}.ko" for release in ("6.1.192", "6.12.1")}
     for release, path in modules.items():
         path.write_text(release)

@@ -19,7 +19,7 @@ from tests.unit.controlplane.conftest import plan_of
 
 
 def niceness() -> int:
-    """Of this thread."""
+    """The niceness of this thread."""
     return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
 

@@ -17,7 +17,7 @@ from tests.unit.controlplane.conftest import plan_of, scenario_with
 
 
 def lengths(scenario: Scenario, testbed: Testbed, *after_s: float, settings: int = 0):
-    """Of settings in which BBR has 0.10 to 0.20 of the throughput, and 0.40 once settled."""
+    """Settings in which BBR has 0.10 to 0.20 of the throughput, and 0.40 once settled."""
     setting = plan_of(scenario, testbed).trials[0].setting
     kinds = (FlowKind("cubic", 2, 0.01), FlowKind("bbr", 1, 0.01))
     competition = Competition(100e6, 250_000, kinds, 120, 20)

@@ -19,7 +19,7 @@ MS = 10**6
 RTT_NS = 10 * MS
 ISN = 2**32 - 1500
 trial = base.trial
-"""Of one flow, without postcards."""
+"""A trial of one flow, without postcards."""
 Row = tuple[int, int, bool, int, int]
 """Begin in the stream, payload, dropped, arrival and departure in ns."""
 FIRST: list[Row] = [(0, 1000, False, 0, 5 * MS), (1000, 1000, False, 1, 6 * MS)]

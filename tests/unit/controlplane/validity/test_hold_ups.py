@@ -33,7 +33,7 @@ def pauses(*pairs_ms: tuple[int, int]) -> np.ndarray:
 
 
 def test_bins_that_overlap_the_window_count_whole() -> None:
-    """Of bins at 50, 51, 250, 349 and 350 ms those at 51 (to 151), 250 and 349 ms overlap."""
+    """Bins at 50, 51, 250, 349 and 350 ms: those at 51 (to 151), 250 and 349 ms overlap."""
     found = DisturbanceEvidence(WINDOW)
     found.feed(bins(50, 51, 250, 349, 350), pauses())
     assert found.departures == HoldUps(2 + 3 + 4, 4000 + 9000 + 16000, 4000)
