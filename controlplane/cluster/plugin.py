@@ -227,7 +227,7 @@ class RunOnWorker(WorkerPlugin):
         return TestbedWorkplace(self._bundle, folder, own)
 
     def _own_identity(self) -> Identity:
-        """Identity of this worker; a real testbed has its own target: only nashbed's sources count."""
+        """Identity of this worker; a real testbed has its own target, and only sources count."""
         own, client = own_testbed(), self._bundle.identity
         if own is None:
             return identity_here(self._planned, [kernel.name for kernel in client.kernels])

@@ -27,7 +27,7 @@ MAY_USE_ANALYSIS = {"bench", "study", "cli"}
 ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""
 MACHINE_ROOMS = ("process", "kernels", "controls", "host", "guest")
-"""Of the machine, from the bottom to the top."""
+"""Rooms of the machine, from the bottom to the top."""
 MACHINE_FLOOR = {"log", "paths"}
 """Modules of the machine that its rooms may import; `sessions` is above them."""
 PROCESSES = "machine.process"
