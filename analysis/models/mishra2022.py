@@ -21,7 +21,7 @@ VALIDITY = "buffers of 1 to 100 BDP, one base RTT, BBR version 1"
 CUBIC_KEEPS = 0.7
 """Part of its window that one CUBIC flow keeps when it loses a packet (RFC 9438, beta)."""
 SLACK = 1e-9
-"""Names a k that is at one of its bounds."""
+"""Tolerance within which a k counts as at one of its bounds."""
 
 
 def k_synchronised() -> float:
