@@ -1,4 +1,4 @@
-"""Delays by captures and by postcards, and their difference."""
+"""Delays from captures and from postcards, and their difference."""
 
 from __future__ import annotations
 
