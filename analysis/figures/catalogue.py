@@ -36,9 +36,9 @@ PER_SETTING = 4
 MAX_SETTINGS = 16
 """Settings of a run that get figures of their own; a larger sweep shows lines and maps alone."""
 MODELS_SAY = (
-    " Models: predicted shares of the link, as goodput. Shaded: the range over seeds, of a model "
-    "with chance in it. Hatched: between Mishra's two bounds, CUBIC losses synchronised and "
-    "de-synchronised."
+    " Models: predicted shares of the link, as goodput. Shaded: the range over the seeds of a "
+    "stochastic model. Hatched: the range between Mishra's two bounds, with CUBIC losses "
+    "synchronised and de-synchronised."
 )
 """In captions of runs whose mixes models speak of."""
 MAX_LINE_MIXES = 6
@@ -146,10 +146,10 @@ def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
             "tap_delay",
             "",
             comparison.trial,
-            f"Queueing delay by captures and by postcards, {comparison.trial}",
-            "Above: each packet's sojourn time by the switch's postcards, and its delay by the "
+            f"Queueing delay from captures and from postcards, {comparison.trial}",
+            "Above: each packet's sojourn time from the switch's postcards, and its delay from the "
             "captures before and behind the bottleneck. Below: the difference of the two. Dotted: "
-            "5th and 95th percentile. The few packets outside the frame are among the mismatches.",
+            "5th and 95th percentile. The few packets outside the plot are listed as mismatches.",
             partial(draw_tap_delay, comparison),
         )
 
@@ -163,12 +163,13 @@ def _run_sketches(
         "equilibrium_by_length",
         "",
         "",
-        "Where the mix settles, by the length of the trials and by who starts first",
-        f"Flows running {measures.strategies[0]} where the other's lead ends, by throughput from "
-        "the warm-up to the length in question; every long trial holds the shorter ones. A trial "
-        "that ended because it was steady counts as if it had gone on so. Points: by the straight "
-        "line between neighbouring mixes. Dashed: by the second half of the trials alone. Thick: "
-        "95 % interval, with mixes enough for one.",
+        "Where the mix settles, by the length of the trials and the order of the starts",
+        f"Number of flows that run {measures.strategies[0]} at the equilibrium (where the other's "
+        "lead ends), by throughput from the warm-up to the given length; every long trial contains "
+        "the shorter ones. A trial that ended because it was steady counts as if it had continued "
+        "unchanged. Points: linear interpolation between neighbouring mixes. Dashed: from the "
+        "second half of the trials alone. Thick: 95 % interval, where there are enough mixes for "
+        "one.",
         lambda: draw_equilibrium_by_length(measures, lines(measures.run.settings)),
     )
     first, second = measures.strategies[:2]
@@ -177,8 +178,8 @@ def _run_sketches(
         "",
         "",
         f"Goodput gain of {second} over {first}, each alone",
-        f"Mean goodput when all flows run {second}, less that when all run {first}, in per cent of "
-        "the latter. Definition: Cao et al. (IMC 2019).",
+        f"Mean goodput when all flows run {second}, minus mean goodput when all run {first}, as a "
+        "percentage of the latter. Definition: Cao et al. (IMC 2019).",
         lambda: draw_heat_map(measures, gain_of_setting, "goodput gain (%)", signed=True),
     )
     for strategy in (first, second):
@@ -195,11 +196,11 @@ def _run_sketches(
         "decision_tree",
         "",
         "",
-        f"When {second}, when {first}",
-        "Which congestion control has more goodput when it is alone: scikit-learn's decision tree "
-        "(CART) of at most three levels. In the left branch the condition holds. Neither: they "
-        "differ by no more than their repetitions do (95 %). Settings without repetitions are "
-        "left out.",
+        f"Which has more goodput alone, {second} or {first}?",
+        "The congestion control with more goodput when all flows run it: scikit-learn's decision "
+        "tree (CART) of at most three levels. The left branch is taken where the condition is "
+        "true. Neither: the difference is within the variation of the repetitions (95 %). Settings "
+        "without repetitions are left out.",
         lambda: draw_decision_tree(measures),
     )
 
@@ -235,14 +236,14 @@ def _line_sketches(
         "",
         name,
         f"Where the mix settles, by buffer, {line.title}",
-        "Bars with caps: where the lead per flow ends, with its 95 % interval. Beside them each "
-        "equilibrium of the measured means and, as small circles, the equilibria of each "
-        "repetition's trials alone. Thick: mixes in which no flow gains more than the scenario's "
+        "Bars with caps: where the lead per flow ends (crosses zero), with its 95 % interval. "
+        "Beside them each equilibrium of the measured means and, as small circles, the equilibria "
+        "of each repetition alone. Thick: mixes in which no flow gains more than the scenario's "
         "epsilon."
         + _if_modelled(
             measures,
             line.settings[0],
-            " Lines: where each model expects the lead to end, shaded: its range over seeds. "
+            " Lines: where each model predicts the end of the lead; shaded: its range over seeds. "
             "Grey: the range between the two bounds of Mishra's model.",
         ),
         lambda: draw_equilibria_by_buffer(measures, line, equilibria),
@@ -251,7 +252,7 @@ def _line_sketches(
         "pair_equilibria",
         "",
         name,
-        f"Where each settles against {measures.strategies[0]}, by buffer, {line.title}",
+        f"Equilibrium of each against {measures.strategies[0]}, by buffer, {line.title}",
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
         "control, two at a time, with 95 % intervals. Several points at one buffer are several "
         "equilibria; the line goes through their mean.",
@@ -274,10 +275,10 @@ def _panel_caption(measures: RunMeasures) -> str:
         f"their number; the other flows run {first}. Bars: 95 % interval over repetitions, if "
         f"there are any. Above the dashed line a {second} flow has more than its fair share of "
         f"the rate, below it less; where the points fall below the line, a flow gains nothing by "
-        f"switching to {second}. Green stripes: where the lead per flow ends, 95 % interval. "
-        "Solid vertical lines: the equilibria of the measured means. "
-        "Open circles and dotted vertical lines: published mixes and equilibria, where the "
-        "scenario has them. Goodput excludes headers, so that a full link is a few per cent below "
+        f"switching to {second}. Green stripes: where the lead per flow ends (crosses zero), 95 % "
+        "interval. Solid vertical lines: the equilibria of the measured means. "
+        "Open circles and dotted vertical lines: published mixes and equilibria, if the "
+        "scenario contains them. Goodput excludes headers, so a full link is a few per cent below "
         "100 %."
     )
 
@@ -311,9 +312,9 @@ def _setting_sketches(
         label,
         "",
         "Share of the queue against share of the throughput",
-        "One point per flow and trial. In a first-in first-out queue whose packets all wait alike "
-        "every flow is on the dashed line (Little's law; equation (5) of Mishra et al. 2022). A "
-        "flow to the right of the line meets a longer queue than average.",
+        "One point per flow and trial. If all packets waited equally long in the first-in "
+        "first-out queue, every flow would lie on the dashed line (Little's law; equation (5) of "
+        "Mishra et al. 2022). A flow to the right of the line meets a longer queue than average.",
         lambda: draw_share_against_share(measures, setting),
     )
 
@@ -328,21 +329,21 @@ def _pair_sketches(
         setting.label,
         "",
         f"Each against {first}: per-flow throughput by mix",
-        f"Above: goodput of a flow of the other congestion control, by how many flows run it; "
-        f"below: that of a {first} flow beside it. Dashed: the fair share. Where the two are "
-        "equal, no flow gains by switching. Bars: 95 % interval over repetitions, if there are "
-        "any.",
+        f"Above: goodput of a flow that runs the other congestion control, against the number of "
+        f"flows that run it; below: that of a {first} flow in the same mix. Dashed: the fair "
+        "share. Where the two are equal, no flow gains by switching. Bars: 95 % interval over "
+        "repetitions, if there are any.",
         lambda: draw_pair_lines(measures, setting),
     )
     yield _Sketch(
         "tournament",
         setting.label,
         "",
-        "Each against each: who is left where the mix settles",
-        "Share of the flows that run the control of the row, at the equilibrium of a mix with "
-        "that of the column; small: its 95 % interval. 100 %: every flow switches to it; 'or': "
-        "several equilibria. Right: the mean over the opponents. It says who is adopted, not who "
-        "is fair.",
+        "Each against each: share of the flows at the equilibrium",
+        "Share of the flows that run the congestion control of the row, at the equilibrium of "
+        "mixes with that of the column; small: its 95 % interval. 100 %: every flow switches to "
+        "it; 'or': several equilibria. Right: the mean over the opponents. A high share means that "
+        "a congestion control would be adopted, not that it is fair.",
         lambda: draw_tournament(equilibria.pairs),
     )
 
@@ -368,7 +369,7 @@ def _by_mix_sketches(
         "Queueing delay by mix",
         "Sojourn time of the packets that left in the measured window, including their own "
         "serialisation. Bars: 95 % interval of the mean over repetitions, if there are any."
-        + _if_modelled(measures, setting, " Thin: the mean by models that say it."),
+        + _if_modelled(measures, setting, " Thin: the mean by models that predict it."),
         lambda: draw_delay_by_mix(measures, setting),
     )
     yield _Sketch(
@@ -376,12 +377,12 @@ def _by_mix_sketches(
         label,
         "",
         "Where the mix would move",
-        "How the mix would move if flows could choose. Bars: what one flow gains by switching. "
-        "Arrows: the direction in which that moves the mix. Lines: replicator dynamics from nine "
-        "starts, in which a congestion control spreads as far as it does better than the mean. "
-        "With several groups or three congestion controls: the plane of mixes, with paths of "
-        "single best switches and of replicator dynamics. Utilities between measured mixes are "
-        "interpolated.",
+        "How the mix would move if flows could choose. Bars: the gain of one flow that switches. "
+        "Arrows: the direction in which that switch moves the mix. Lines: replicator dynamics from "
+        "nine starts, in which a congestion control spreads in proportion to its advantage over "
+        "the mean. With several groups or three congestion controls: the plane of mixes, with "
+        "best-response paths (one flow at a time) and replicator dynamics. Utilities between "
+        "measured mixes are interpolated.",
         lambda: draw_dynamics(equilibria),
     )
 
@@ -405,10 +406,10 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         label,
         "",
         "What each assumption of Mishra's model costs",
-        "Left: what was measured by what the model assumes (all CUBIC flows losing together). "
-        "Right: by how many points BBR's predicted share moves when the measured value replaces "
-        "the assumed one, one at a time, from either bound of the model. In brackets: the "
-        "paper's equations. The table below has the assumptions in words.",
+        "Left: the measured value divided by the assumed one (all CUBIC flows losing together). "
+        "Right: the change of BBR's predicted share, in percentage points, when the measured value "
+        "replaces the assumed one, one at a time, starting from either bound of the model. In "
+        "brackets: the paper's equations. The table below gives the assumptions in words.",
         lambda: draw_model_assumptions(correlation, setting),
     )
     yield _Sketch(
@@ -417,8 +418,8 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "",
         "CUBIC flows that lose together, and the resulting k",
         "An event is all drops of CUBIC packets within one round trip (base RTT, full queue, "
-        "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) is between "
-        "the model's bounds: all flows lose together, and one flow at a time.",
+        "reordering window) of the first. k = 1 - 0.3 x (share of the flows that lose) lies "
+        "between the model's bounds: all flows lose together, or one flow at a time.",
         lambda: draw_synchronisation(correlation, setting),
     )
 
@@ -428,8 +429,8 @@ def _throughput_caption(measures: RunMeasures) -> str:
     bars = (
         "Bars: 95 % interval (Student t) over repetitions."
         if repeated
-        else "One trial per mix, so there is no interval. The bands reach from the slowest to the "
-        "fastest flow of each congestion control."
+        else "There is one trial per mix, so there is no interval. The bands reach from the "
+        "slowest to the fastest flow of each congestion control."
     )
     return (
         "Goodput of one flow, averaged over the flows of each congestion control. The fair share "
@@ -449,11 +450,11 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         "queue_over_time",
         label,
         suffix,
-        f"Who holds the queue: {mix}",
+        f"Queue occupancy by flow: {mix}",
         f"Bytes of each flow in the queue, stacked, {source}. Means over short bins. Dashed: the "
-        "applied buffer. Below, where flows tell them, as those of BBR do: their bandwidth "
-        "estimates, added up, beside what they get (dashed: the applied rate), and each flow's "
-        "least RTT of 10 s beside the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
+        "applied buffer. Below, for flows that report them, such as BBR's: the sum of their "
+        "bandwidth estimates and their goodput (dashed: the applied rate), and each flow's minimum "
+        "RTT of 10 s and the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
         lambda: draw_queue_over_time(measures, trial),
     )
     yield _Sketch(

@@ -65,7 +65,11 @@ def _sockets(records: Sequence[TrialRecord]) -> list[str]:
         f"{strategy}: {counted(len(found), 'flow')} in "
         f"{counted(len(trials[strategy, by, stated]), 'trial')} limited by their {by}, for "
         f"{max(found):.0%} of the window at most"
-        + (", as the scenario's `hosts` state." if stated else ": not by congestion control alone.")
+        + (
+            ", as stated in the scenario's `hosts`."
+            if stated
+            else ", not by congestion control alone."
+        )
         for (strategy, by, stated), found in sorted(shares.items())
     ]
 
@@ -79,6 +83,6 @@ def _repeats(records: Sequence[TrialRecord]) -> str:
     late = sum(flow.late for flows in told for flow in flows)
     return (
         f"In {counted(len(told), 'trial')} with all postcards, {counted(packets, 'packet')} "
-        f"crossed the path again without need, and {late} because the earlier copy was lost "
-        "behind the bottleneck."
+        f"crossed the path again as spurious retransmissions, and {late} because the earlier "
+        "copy was lost behind the bottleneck."
     )

@@ -33,8 +33,8 @@ def limits(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]) -> li
         "Throughput is goodput: payload that reached the application. The fair share is a share "
         "of the rate on the wire, of which at most 1448 of 1514 bytes are payload.",
         "Equilibria are those of the measured means. A switch that gains less than the "
-        "uncertainty of the means could go either way. The headline's interval says how far the "
-        "mix may be off by chance, not how far by what all trials share.",
+        "uncertainty of the means could go either way. The headline's interval covers random "
+        "errors, but not errors that all trials share.",
     ]
 
 
@@ -72,8 +72,8 @@ def _completeness(measures: RunMeasures, equilibria: Sequence[SettingEquilibria]
         )
     elif missing:
         sentences.append(
-            f"{missing} of {total} mixes have no valid trial. Mixes one flow away from these "
-            "may be undecided."
+            f"{missing} of {total} mixes have no valid trial. Mixes that differ from them by one "
+            "flow may be undecided."
         )
     if measures.run.failures:
         sentences.append(f"{measures.run.failures_sentence}. See Validity.")
@@ -87,8 +87,8 @@ def _repetitions(measures: RunMeasures) -> list[str]:
     counts = [len(c.trials) for s in measures.run.settings for c in measures.cells(s)]
     if counts and max(counts) < 2:
         return [
-            "There is one trial per mix. So the means have no intervals. How much another trial "
-            "would differ is known only from how neighbouring mixes differ."
+            "There is one trial per mix, so the means have no intervals. Only the differences "
+            "between neighbouring mixes show how much another trial might differ."
         ]
     return []
 
@@ -99,9 +99,9 @@ def _settling(measures: RunMeasures) -> list[str]:
     if moving:
         sentences.append(
             f"{moving} of {len(measures.trials)} valid trials had not settled (~): at their end "
-            "the throughput of a congestion control still moved, by more than 3 % of itself, or "
+            "the throughput of a congestion control still drifted, by more than 3 % of itself, or "
             "15 % in trials of less than 82 s. Their means depend on the window. Longer trials "
-            "would help; `duration: {until: settled}` ends them when they need no more."
+            "would help; `duration: {until: settled}` ends each trial as soon as it has settled."
         )
     return [*sentences, *_too_short(measures)]
 

@@ -140,14 +140,14 @@ def _nearest_share(row: BufferAccuracy) -> list[str]:
         return []
     rest = [e for e in row.errors if e.median_abs is not None and e is not nearest]
     text = (
-        f"Nearest to the {nearest.answered} measured mixes is {_quoted(nearest.model)}: it misses "
-        f"BBR's share of the throughput by {100 * nearest.median_abs:.1f} points of 100 in "
-        f"the median, and in nine of ten mixes by at most {100 * nearest.p90_abs:.1f}"
+        f"Closest to the {nearest.answered} measured mixes is {_quoted(nearest.model)}: its error "
+        f"in BBR's share of the throughput is {100 * nearest.median_abs:.1f} percentage points in "
+        f"the median, and in nine of ten mixes at most {100 * nearest.p90_abs:.1f}"
     )
     if not rest:
         return [f"{text}."]
     others = "; ".join(f"{MODELS[e.model].title} {100 * (e.median_abs or 0):.1f}" for e in rest)
-    return [f"{text}. The others, in the median: {others}."]
+    return [f"{text}. Median errors of the others: {others}."]
 
 
 def _nearest_equilibrium(off: dict[str, EquilibriumAccuracy]) -> list[str]:
@@ -158,8 +158,9 @@ def _nearest_equilibrium(off: dict[str, EquilibriumAccuracy]) -> list[str]:
     near = round((nearest.within or 0.0) * nearest.answered)
     settings = "the setting" if nearest.answered == 1 else f"{nearest.answered} settings"
     return [
-        f"Nearest to the measured equilibria is {_quoted(nearest.model)}: {nearest.median_abs:.1f} "
-        f"flows off in the median of {settings}, within {NEAR_FLOWS} flows in {near}."
+        f"Closest to the measured equilibria is {_quoted(nearest.model)}: its median error is "
+        f"{nearest.median_abs:.1f} flows over {settings}, and in {near} it is within {NEAR_FLOWS} "
+        "flows."
     ]
 
 

@@ -90,7 +90,7 @@ class SwitchRegisters:
         queue: What else it knows of the queue, for the trial's record.
         unshaped: Packets by the reason why they bypassed the lanes' queues
             (`reverse_packets`, `unknown_packets`, `malformed_packets`); names with
-            `malformed`, `drop`, `err` and the like count as losses, see lane/losses.py.
+            `malformed`, `drop`, `err` and the like count as losses, see lane/programmed.py.
         losses: Everything else that it lost, telemetry included: each is a loss.
     """
 

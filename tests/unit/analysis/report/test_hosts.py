@@ -44,11 +44,11 @@ def test_means_and_the_largest_over_trials(whole_run: Path) -> None:
     assert (core["dropped"], core["waiting"]) == (1, 2)
     assert found["sockets"] == [
         "cubic: 1 flow in 1 trial limited by their send buffer, for 25% of the window "
-        "at most: not by congestion control alone."
+        "at most, not by congestion control alone."
     ]
     assert found["repeats"] == (
-        "In 1 trial with all postcards, 3 packets crossed the path again without need, and 1 "
-        "because the earlier copy was lost behind the bottleneck."
+        "In 1 trial with all postcards, 3 packets crossed the path again as spurious "
+        "retransmissions, and 1 because the earlier copy was lost behind the bottleneck."
     )
 
 

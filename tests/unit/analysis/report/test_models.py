@@ -53,10 +53,10 @@ def test_the_nearest_model_is_named(found: ModelFindings) -> None:
     first, second = shown(found)["sentences"]
     errors = {e.model: e.median_abs for e in found.rows[-1].errors if e.median_abs is not None}
     nearest = min(errors, key=lambda name: errors[name])
-    assert f'Nearest to the 6 measured mixes is "{MODELS[nearest].title}": it misses' in first
+    assert f'Closest to the 6 measured mixes is "{MODELS[nearest].title}": its error' in first
     for name in set(errors) - {nearest}:
         assert f"{MODELS[name].title} {100 * errors[name]:.1f}" in first
-    assert "Nearest to the measured equilibria is" in second
+    assert "Closest to the measured equilibria is" in second
 
 
 def test_equilibria_beside_the_measured_ones(found: ModelFindings) -> None:

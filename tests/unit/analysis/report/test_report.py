@@ -357,5 +357,5 @@ def test_what_held_frames_up_is_shown(run_copy: Path) -> None:
     page = build_report(run_copy, ("html",)).read_text()
     assert "<td>40.0</td><td>0.040 (0.10 %)</td><td>12.3</td>" in page
     assert "<td>14</td><td>30.0</td><td>20.1</td>" in page
-    assert page.count("What the machine did to the frames") == 1
+    assert page.count("Disturbances of each trial by the machine") == 1
     assert "Marked: samples are missing" in page
