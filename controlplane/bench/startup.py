@@ -46,10 +46,15 @@ def bench_startup(repetitions: int, show_step: ShowStep) -> tuple[Benchmark, ...
             values=tuple(seconds[name]),
             wanted=wanted,
             sense="at most",
-            detail=f"`nashbed {' '.join(words)}` from the start of its process to its end",
+            detail=f"`nashbed {_told(words)}` from the start of its process to its end",
         )
         for name, (words, wanted) in COMMANDS.items()
     )
+
+
+def _told(words: Sequence[str]) -> str:
+    """A command's words with paths from the repository's root, wherever that is."""
+    return " ".join(words).replace(f"{CONFIGS.parent}/", "")
 
 
 def nashbed_command(words: Sequence[str]) -> list[str]:

@@ -325,7 +325,7 @@ class Gates(ContractModel):
             receiver may take to answer; `auto` is the smaller of that round trip and 200 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
             larger of 1 % of the smallest base RTT and 0.5 ms. Judged only where a switch beside
-            the hosts is the bottleneck: elsewhere the way back gives lateness back.
+            the hosts is the bottleneck: elsewhere the return path compensates.
         loop_gap: Bound on the longest pause of the data plane's loop in the measured window;
             `auto` is the larger of the smallest base RTT and 10 ms. Judged only where no port
             stamps arrivals.

@@ -211,11 +211,11 @@ def responses(trial: TrialMeasurement) -> Gate:
 
 
 def lateness(trial: TrialMeasurement) -> Gate:
-    """Departures left when they were scheduled, where nothing gives lateness back.
+    """Departures left when they were scheduled, where nothing compensates for late ones.
 
-    That is where the bottleneck is a switch beside the hosts: what comes late to it meets another
-    queue. Elsewhere the way back gives lateness back and `round_trips` judges what remains. Where
-    the target's times are exact, not one departure may be late.
+    That is where the bottleneck is a switch beside the hosts: a late frame meets another queue
+    there. Elsewhere the return path compensates for late departures and `round_trips` judges what
+    remains. Where the target's times are exact, no departure may be late.
     """
     measured = trial.counters.lane.lateness
     if trial.capabilities.time_bounds is not None:
@@ -224,7 +224,7 @@ def lateness(trial: TrialMeasurement) -> Gate:
     value = measured.p999_ns
     detail = f"p99.9 {value} ns, max {measured.max_ns} ns"
     if not trial.capabilities.switch_beside:
-        return _not_judged("lateness", value, "ns", f"given back; {detail}")
+        return _not_judged("lateness", value, "ns", f"the return path compensates; {detail}")
     bound = trial.attempt.scenario.gates.lateness_p999
     smallest = min(trial.attempt.trial.setting.base_rtt_ns)
     limit = max(smallest // 100, MIN_LATENESS_NS) if bound == "auto" else bound.ns

@@ -334,10 +334,10 @@ def test_lateness_beside_a_switch_is_held_to_one_percent_of_the_rtt_or_half_a_mi
     assert gates.lateness(with_base_rtt(late, 200 * MS)).limit == 2 * MS
 
 
-def test_lateness_that_is_given_back_is_not_judged(trial: TrialMeasurement) -> None:
+def test_lateness_that_is_compensated_is_not_judged(trial: TrialMeasurement) -> None:
     gate = gates.lateness(with_lateness(trial, p999_ns=10**9))
     assert verdict(gate) == (True, 10**9, None)
-    assert gate.detail.startswith("not judged: given back; p99.9 1000000000 ns")
+    assert gate.detail.startswith("not judged: the return path compensates; p99.9 1000000000 ns")
 
 
 def test_where_nothing_is_stamped_the_longest_pause_is_held_to_a_base_rtt(
