@@ -16,6 +16,7 @@ from distributed.utils import sync
 from distributed.worker import Worker
 
 from ..contract.errors import Interrupted, NashbedError
+from ..machine.log import attach
 from ..store.errors import DiskFullError, disk_errors
 from .parcel import pack
 from .plugin import RunOnWorker, plugin_name, run_on
@@ -42,9 +43,7 @@ def dask_setup(worker: Any) -> None:
     That ends the worker in order; a terminal sends Ctrl-C to every process of the command.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    LOG.setLevel(logging.INFO)
-    LOG.propagate = False
-    LOG.addHandler(ToldLog(worker))
+    attach(ToldLog(worker), logging.INFO)
 
 
 def dask_teardown(worker: Any) -> None:

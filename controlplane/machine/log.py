@@ -45,10 +45,20 @@ def log_to(path: Path) -> logging.Handler:
     formatter = logging.Formatter(_FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
     handler.setFormatter(formatter)
-    LOG.setLevel(logging.DEBUG)
+    attach(handler, logging.DEBUG)
+    return handler
+
+
+def attach(handler: logging.Handler, level: int) -> None:
+    """Have a handler hear the loggers of all modules from now on, and nobody above it.
+
+    Args:
+        handler: The handler.
+        level: The least that is logged.
+    """
+    LOG.setLevel(level)
     LOG.propagate = False
     LOG.addHandler(handler)
-    return handler
 
 
 class _StandardError(logging.Handler):

@@ -12,6 +12,7 @@ from nashbed.controlplane.cluster.plugin import RunOnWorker
 from nashbed.controlplane.cluster.request import Failure, TrialAssignment, bundle_of
 from nashbed.controlplane.cluster.worker import ToldLog
 from nashbed.controlplane.cluster.workplace import Workplace
+from nashbed.controlplane.machine.log import LOG
 from nashbed.controlplane.store.errors import DiskFullError
 from tests.unit.controlplane.cluster.conftest import MakeVirtualRun
 
@@ -80,6 +81,24 @@ def test_a_run_is_told(make_virtual_run: MakeVirtualRun) -> None:
     first, *rest = event["line"].splitlines()
     assert first == "trial t0 failed"
     assert rest[-1] == "ValueError: as a test"
+
+
+def test_what_any_module_logs_on_a_worker_is_told(
+    make_virtual_run: MakeVirtualRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: Told = []
+    plugin = RunOnWorker(bundle_of(make_virtual_run()).model_dump_json(), "a key")
+    worker = SimpleNamespace(
+        plugins={plugin.name: plugin}, address="tcp://a:1", name="node-1",
+        log_event=lambda *event: told.append(event),
+    )  # fmt: skip
+    for name, value in (("handlers", []), ("level", logging.NOTSET), ("propagate", True)):
+        monkeypatch.setattr(LOG, name, value)
+    monkeypatch.setattr(worker_module.signal, "signal", lambda *action: None)
+    worker_module.dask_setup(worker)
+    logging.getLogger("nashbed.controlplane.run.trial_runner").warning("the telemetry is late")
+    ((_, event),) = told
+    assert (event["level"], event["line"]) == (logging.WARNING, "the telemetry is late")
 
 
 def test_without_a_run_warnings_go_to_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
