@@ -22,7 +22,7 @@ from distributed.client import ClosedClientError
 from ..contract.errors import HostError, NashbedError
 from ..contract.trial import TrialRecord
 from ..run.active_run import ActiveRun
-from ..run.dispatcher import Ended, JobBook
+from ..run.dispatcher import Ended, JobBook, drained
 from ..run.manifest import with_lab, with_testbed
 from ..run.progress import AllowedLoad, TrialStep
 from ..run.work import Job
@@ -175,16 +175,11 @@ class ClusterWorkers:
 
     def ended(self, timeout_s: float) -> Iterator[Ended]:
         """See `TrialWorkers`."""
-        try:
-            trial, future = self._done.get(timeout=timeout_s)
-            while True:
-                handed = self._handed.get(trial)
-                if handed is not None and handed.future.key == future.key:  # not withdrawn
-                    del self._handed[trial]
-                    yield self._settled(handed.job, future)
-                trial, future = self._done.get_nowait()
-        except queue.Empty:
-            return
+        for trial, future in drained(self._done, timeout_s):
+            handed = self._handed.get(trial)
+            if handed is not None and handed.future.key == future.key:  # not withdrawn
+                del self._handed[trial]
+                yield self._settled(handed.job, future)
 
     def stop(self) -> None:
         """See `TrialWorkers`; of a cluster that is gone nothing is asked."""

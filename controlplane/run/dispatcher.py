@@ -6,12 +6,13 @@ One thread hands out and takes in; what follows from a job is decided here alone
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ..contract.errors import HostError, Interrupted, NashbedError, is_repeatable
 from ..contract.trial import FailedAttempt, TrialRecord
@@ -21,6 +22,7 @@ from .active_run import ActiveRun
 from .progress import AllowedLoad, OnProgress, Running, Snapshot, TrialStep
 from .work import Job, Work
 
+T = TypeVar("T")
 HOPELESS_ATTEMPTS = 9
 HOPELESS_TRIALS = 3
 """So many attempts at so many trials may fail one after the other: the next ones would, too."""
@@ -118,6 +120,19 @@ def dispatch(
         raise Interrupted("stopped; finished trials are kept") from error
     finally:
         workers.stop()
+
+
+def drained(source: queue.SimpleQueue[T], timeout_s: float) -> Iterator[T]:
+    """Take all that a queue has.
+
+    Args:
+        source: The queue.
+        timeout_s: How long to wait for the first.
+    """
+    with suppress(queue.Empty):
+        yield source.get(timeout=timeout_s)
+        while True:
+            yield source.get_nowait()
 
 
 class JobBook:

@@ -18,7 +18,7 @@ from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
 from ..plan.estimates import resources_of
 from .active_run import ActiveRun
-from .dispatcher import Ended, JobBook
+from .dispatcher import Ended, JobBook, drained
 from .lanes import GuestMemory, SharedLanes
 from .manifest import with_lab
 from .progress import AllowedLoad, OnStep
@@ -100,14 +100,9 @@ class LaneWorkers:
 
     def ended(self, timeout_s: float) -> Iterator[Ended]:
         """See `TrialWorkers`."""
-        try:
-            lane, ended = self._ended.get(timeout=timeout_s)
-            while True:
-                self._lanes.free(lane)
-                yield ended
-                lane, ended = self._ended.get_nowait()
-        except queue.Empty:
-            return
+        for lane, ended in drained(self._ended, timeout_s):
+            self._lanes.free(lane)
+            yield ended
 
     def stop(self) -> None:
         """See `TrialWorkers`: each lane restores what it was using."""
