@@ -274,7 +274,7 @@ def judge_completeness(setting: str, observed: Observation) -> CalibrationCheck:
 
 def _lost_postcards(observed: Observation) -> list[tuple[int, str]]:
     totals, gaps = observed.totals, SequenceGaps()
-    gaps.feed(observed.cards)
+    gaps.examine(observed.cards)
     registers = observed.counters.flows
     dropped = int(np.count_nonzero(observed.cards.dropped))
     return [

@@ -1,11 +1,15 @@
-"""Everything of a finished trial -> tables on disk and evidence for the gates."""
+"""Everything of a finished trial -> tables on disk and evidence for the gates.
+
+Each raw file goes one way: it is read in batches, examined on its way, and written as a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
@@ -17,52 +21,63 @@ from ..contract.steadiness import (
 )
 from ..contract.trial import Steadiness
 from ..machine.host.cores import lower_priority
-from ..plan.attempt import Attempt, probe_rtt_cycle_ns
-from ..store.postcards import (
-    BinBatch,
-    PostcardBatch,
-    read_bins,
-    read_postcards,
-    write_bins,
-    write_postcards,
-)
-from ..store.raw_files import LaneClock
+from ..plan.attempt import probe_rtt_cycle_ns
+from ..store.postcards import read_bins, read_postcards, write_bins, write_postcards
 from ..store.tables import (
     read_disturbances,
     read_flow_samples,
     read_goodput,
-    read_pauses,
     write_counters,
     write_disturbances,
     write_flow_samples,
     write_flows,
     write_goodput,
-    write_pauses,
 )
-from ..validity.measurement import Evidence, TrialMeasurement
+from ..validity.measurement import TrialMeasurement
+from ..validity.postcard_evidence import Examiner, SinkSightings
 
 SETTLED_WITHIN = 0.03
 """As by default of a trial that is to last until it is settled."""
+B = TypeVar("B")
+
+
+@dataclass(frozen=True)
+class Stage(Generic[B]):
+    """The way of one raw file.
+
+    Attributes:
+        batches: Its content, read as it is asked for.
+        examiners: What gathers evidence from it.
+        write: What writes its table into a folder.
+    """
+
+    batches: Iterable[B]
+    examiners: Iterable[Examiner[B]]
+    write: Callable[[Path, Iterator[B]], int]
+
+    def carry_out(self, folder: Path) -> None:
+        """Read, examine and write it."""
+        self.write(folder, self._examined(tuple(self.examiners)))
+
+    def _examined(self, examiners: tuple[Examiner[B], ...]) -> Iterator[B]:
+        for batch in self.batches:
+            for examiner in examiners:
+                examiner.examine(batch)
+            yield batch
 
 
 def collect(measured: TrialMeasurement) -> Steadiness | None:
-    """Convert an attempt's raw files to tables, feed the evidence from them, and remove them.
+    """Convert an attempt's raw files to tables, gather the evidence in them, and remove them.
 
     Returns:
         Whether its shares were steady at the end; None: it was too short to tell.
     """
     attempt = measured.attempt
-    folder, evidence = attempt.folder, measured.evidence
+    folder = attempt.folder
     with lower_priority():
-        _collect_telemetry(attempt, measured.clock, evidence)
-        _collect_disturbances(measured)
-        samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, measured.t0_ns)
-        write_flow_samples(folder, samples)
-        evidence.limits.feed(samples)
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
-        write_goodput(folder, goodput)
-        if evidence.postcards is None:
-            _examine_goodput(goodput, evidence)
+        for stage in (_telemetry(measured), *_of_hosts(measured, goodput)):
+            stage.carry_out(folder)
         write_flows(folder, attempt.flows, measured.sender.flows, measured.sink.flows)
         write_counters(folder, measured.counters.flows)
         for raw in [*folder.glob("*.bin"), attempt.raw_telemetry]:
@@ -70,13 +85,26 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
         return measured.steadiness or _steadiness(measured, goodput)
 
 
-def _collect_disturbances(measured: TrialMeasurement) -> None:
-    folder, disturbance = measured.attempt.folder, measured.evidence.disturbance
-    bins = read_disturbances(folder / CONSTANTS.disturbances_file, measured.t0_ns)
-    pauses = read_pauses(folder / CONSTANTS.pauses_file, measured.t0_ns)
-    disturbance.feed(bins, pauses)
-    write_disturbances(folder, bins)
-    write_pauses(folder, pauses)
+def _telemetry(measured: TrialMeasurement) -> Stage[Any]:
+    """The bottleneck's postcards, or their sums in bins."""
+    evidence, raw = measured.evidence, measured.attempt.raw_telemetry
+    plan = measured.attempt.telemetry()
+    always = (evidence.edges, evidence.queueing)
+    if plan.mode == "bins":
+        return Stage(read_bins(raw, measured.clock, plan.bin_ns), always, write_bins)
+    examiners = (*always, *(evidence.postcards or ()))
+    return Stage(read_postcards(raw, measured.clock), examiners, write_postcards)
+
+
+def _of_hosts(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage[Any]]:
+    """What the data plane and the flow generator recorded."""
+    evidence, folder, t0_ns = measured.evidence, measured.attempt.folder, measured.t0_ns
+    disturbances = read_disturbances(folder, t0_ns)
+    yield Stage([disturbances], [evidence.disturbance], write_disturbances)
+    samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, t0_ns)
+    yield Stage([samples], [evidence.limits], write_flow_samples)
+    sightings = [SinkSightings(evidence.edges)] if evidence.postcards is None else []
+    yield Stage([goodput], sightings, write_goodput)
 
 
 def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness | None:
@@ -89,33 +117,3 @@ def _steadiness(measured: TrialMeasurement, goodput: NDArray[Any]) -> Steadiness
         return None
     cycles = cycles_of_goodput(goodput, kinds, cycle_ns, end_ns)
     return judge_steadiness(cycles, SteadinessRules(SETTLED_WITHIN, cycle_ns))
-
-
-def _collect_telemetry(attempt: Attempt, clock: LaneClock, evidence: Evidence) -> None:
-    telemetry = attempt.telemetry()
-    if telemetry.mode == "bins":
-        bins = read_bins(attempt.raw_telemetry, clock, telemetry.bin_ns)
-        write_bins(attempt.folder, _examined_bins(bins, evidence))
-    else:
-        postcards = read_postcards(attempt.raw_telemetry, clock)
-        write_postcards(attempt.folder, _examined(postcards, evidence))
-
-
-def _examined(batches: Iterable[PostcardBatch], evidence: Evidence) -> Iterator[PostcardBatch]:
-    """Gather what the postcards prove on their way to the table."""
-    for batch in batches:
-        evidence.feed(batch)
-        yield batch
-
-
-def _examined_bins(batches: Iterable[BinBatch], evidence: Evidence) -> Iterator[BinBatch]:
-    """Gather what the bins prove on their way to the table."""
-    for batch in batches:
-        evidence.edges.feed(batch.flow, batch.bin_start_ns)
-        evidence.queueing.feed(batch.bin_start_ns, batch.qdelay_mean_ns, batch.departed_packets)
-        yield batch
-
-
-def _examine_goodput(goodput: NDArray[Any], evidence: Evidence) -> None:
-    read = goodput[goodput["bytes"] > 0]
-    evidence.edges.feed(read["flow"].astype(np.int64), read["t_ns"])

@@ -87,6 +87,21 @@ class PostcardBatch:
     dequeue_ns: Ints
     seq: Ints
 
+    @property
+    def seen_ns(self) -> Ints:
+        """When each packet reached the bottleneck, after t0."""
+        return self.enqueue_ns
+
+    @property
+    def delay_ns(self) -> NDArray[np.float64]:
+        """The queueing delay of each packet; 0 for one that was dropped."""
+        return (self.dequeue_ns - self.enqueue_ns).astype(np.float64)
+
+    @property
+    def departures(self) -> NDArray[Any]:
+        """How many packets of each row left: one, or none where it was dropped."""
+        return ~self.dropped
+
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns of the table."""
         columns = vars(self).copy()
@@ -169,6 +184,21 @@ class BinBatch:
     dropped_bytes: NDArray[np.uint64]
     occupancy_bytes_mean: NDArray[np.float64]
     qdelay_mean_ns: NDArray[np.float64]
+
+    @property
+    def seen_ns(self) -> Ints:
+        """When each bin begins, after t0."""
+        return self.bin_start_ns
+
+    @property
+    def delay_ns(self) -> NDArray[np.float64]:
+        """The mean queueing delay of each row's packets; undefined without any."""
+        return self.qdelay_mean_ns
+
+    @property
+    def departures(self) -> NDArray[Any]:
+        """How many packets of each row left."""
+        return self.departed_packets
 
     def columns(self) -> dict[str, Any]:
         """The columns of the table."""

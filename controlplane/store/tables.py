@@ -5,9 +5,9 @@ Every time in them is int64 nanoseconds after the trial's t0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..contract.messages import FlowRegisters, SenderFlowReport, SinkFlowReport
 from ..contract.records import DISTURBANCE, FLOW_SAMPLE, PAUSE
 from ..contract.records import GOODPUT as GOODPUT_RECORD
-from ..contract.shared import FLOW_REGISTERS
+from ..contract.shared import CONSTANTS, FLOW_REGISTERS
 from ..plan.attempt import TrialFlow
 from .parquet import TableLayout, write_table
 from .postcards import BINS, POSTCARDS
@@ -157,8 +157,12 @@ def read_flow_samples(path: Path, t0_ns: int) -> NDArray[Any]:
     return records
 
 
-def write_flow_samples(folder: Path, records: NDArray[Any]) -> int:
+def write_flow_samples(folder: Path, batches: Iterable[NDArray[Any]]) -> int:
     """Write the table of a trial in `folder`; returns its number of rows."""
+    return write_table(folder, FLOW_SAMPLES, map(_sample_columns, batches))
+
+
+def _sample_columns(records: NDArray[Any]) -> dict[str, Any]:
     columns: dict[str, Any] = {name: records[name] for name in FLOW_SAMPLES.schema.names}
     for name, kind in _BBR_COLUMNS.items():
         values = records[name] / BBR_GAIN_UNIT if name in _BBR_GAINS else records[name].copy()
@@ -166,7 +170,7 @@ def write_flow_samples(folder: Path, records: NDArray[Any]) -> int:
         if name == "bbr_mode":
             missing |= records[name] == 0
         columns[name] = pa.array(values, kind, mask=missing)
-    return write_table(folder, FLOW_SAMPLES, [columns])
+    return columns
 
 
 def read_goodput(path: Path, t0_ns: int) -> NDArray[Any]:
@@ -184,9 +188,9 @@ def read_goodput(path: Path, t0_ns: int) -> NDArray[Any]:
     return records
 
 
-def write_goodput(folder: Path, records: NDArray[Any]) -> int:
+def write_goodput(folder: Path, batches: Iterable[NDArray[Any]]) -> int:
     """Write the table of a trial in `folder`; returns its number of rows."""
-    return write_table(folder, GOODPUT, [{n: records[n] for n in GOODPUT.schema.names}])
+    return _write(folder, GOODPUT, batches)
 
 
 def write_counters(folder: Path, registers: FlowRegisters) -> int:
@@ -201,40 +205,39 @@ def write_counters(folder: Path, registers: FlowRegisters) -> int:
     return write_table(folder, COUNTERS, [{"flow": flow, **columns}])
 
 
-def read_disturbances(path: Path, t0_ns: int) -> NDArray[Any]:
-    """Read the bins of a lane as records, with times after t0.
+class Disturbances(NamedTuple):
+    """What held the frames of a lane up, with times after t0.
+
+    Attributes:
+        bins: Records of DISTURBANCE: lateness, errors of round trips, and responses.
+        pauses: Records of PAUSE: when the packet loop did not run.
+    """
+
+    bins: NDArray[Any]
+    pauses: NDArray[Any]
+
+
+def read_disturbances(folder: Path, t0_ns: int) -> Disturbances:
+    """Read the data plane's two files of a lane.
 
     Args:
-        path: The data plane's file.
+        folder: The trial's folder.
         t0_ns: The trial's t0 on CLOCK_MONOTONIC.
 
     Raises:
-        TargetError: The file is missing or cut off.
+        TargetError: A file is missing or cut off.
     """
-    return _read(path, DISTURBANCE, t0_ns)
+    return Disturbances(
+        _read(folder / CONSTANTS.disturbances_file, DISTURBANCE, t0_ns),
+        _read(folder / CONSTANTS.pauses_file, PAUSE, t0_ns),
+    )
 
 
-def read_pauses(path: Path, t0_ns: int) -> NDArray[Any]:
-    """Read the pauses of the packet loop as records, with times after t0.
-
-    Args:
-        path: The data plane's file.
-        t0_ns: The trial's t0 on CLOCK_MONOTONIC.
-
-    Raises:
-        TargetError: The file is missing or cut off.
-    """
-    return _read(path, PAUSE, t0_ns)
-
-
-def write_disturbances(folder: Path, records: NDArray[Any]) -> int:
-    """Write the bins' table of a trial in `folder`; returns its number of rows."""
-    return _write(folder, DISTURBANCES, records)
-
-
-def write_pauses(folder: Path, records: NDArray[Any]) -> int:
-    """Write the pauses' table of a trial in `folder`; returns its number of rows."""
-    return _write(folder, PAUSES, records)
+def write_disturbances(folder: Path, batches: Iterable[Disturbances]) -> int:
+    """Write both tables of a trial in `folder`; returns their number of rows."""
+    found = list(batches)
+    rows = _write(folder, DISTURBANCES, [each.bins for each in found])
+    return rows + _write(folder, PAUSES, [each.pauses for each in found])
 
 
 def _read(path: Path, record: np.dtype[Any], t0_ns: int) -> NDArray[Any]:
@@ -244,5 +247,6 @@ def _read(path: Path, record: np.dtype[Any], t0_ns: int) -> NDArray[Any]:
     return records
 
 
-def _write(folder: Path, table: TableLayout, records: NDArray[Any]) -> int:
-    return write_table(folder, table, [{name: records[name] for name in table.schema.names}])
+def _write(folder: Path, table: TableLayout, batches: Iterable[NDArray[Any]]) -> int:
+    names = table.schema.names
+    return write_table(folder, table, ({name: each[name] for name in names} for each in batches))

@@ -19,20 +19,19 @@ def repeated_payload(trial: TrialMeasurement) -> tuple[Repeated, ...] | None:
     payload that arrived more often than once there is as much as was sent again, or more by what
     it sent again after its report; if there is less, copies were lost on the way to the bottleneck.
     """
-    postcards = trial.evidence.postcards
-    if postcards is None:
+    if trial.evidence.postcards is None:
         return None
+    streams = trial.evidence.postcards.streams
     found = (
         Repeated(
             flow=flow.index,
-            bytes=postcards.streams[flow.index].repeated,
-            packets=postcards.repeats[flow.index].packets,
-            late=postcards.repeats[flow.index].late,
-            longest_ns=postcards.repeats[flow.index].longest_ns,
+            bytes=streams.left[flow.index].repeated,
+            packets=streams.repeats[flow.index].packets,
+            late=streams.repeats[flow.index].late,
+            longest_ns=streams.repeats[flow.index].longest_ns,
             missing_bytes=max(
                 0,
-                trial.sender.flows[flow.index].bytes_retrans
-                - postcards.arrivals[flow.index].repeated,
+                trial.sender.flows[flow.index].bytes_retrans - streams.arrived[flow.index].repeated,
             ),
         )
         for flow in trial.attempt.flows

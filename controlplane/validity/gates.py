@@ -274,9 +274,8 @@ def sink_bytes(trial: TrialMeasurement) -> Gate:
     if trial.evidence.postcards is None:
         return _sink_bounds(trial)
     wrong = []
-    for flow, streamed in zip(
-        trial.attempt.flows, trial.evidence.postcards.stream_bytes(), strict=True
-    ):
+    readable = trial.evidence.postcards.streams.readable_bytes()
+    for flow, streamed in zip(trial.attempt.flows, readable, strict=True):
         read = trial.sink.flows[flow.index].bytes
         if streamed != read:
             wrong.append(f"flow {flow.index}: read {read}, left the bottleneck {streamed}")

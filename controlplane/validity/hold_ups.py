@@ -1,4 +1,4 @@
-"""What held flows up in the measured window: queue, lateness, pauses, sizes of sockets."""
+"""Examiners of what held flows up in the window: queue, lateness, pauses, sizes of sockets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..contract.shared import CONSTANTS
 from ..contract.trial import SocketLimit
-from ..store.postcards import PostcardBatch
 from ..store.raw_files import Ints
+from ..store.tables import Disturbances
+from .postcard_evidence import Sightings
 
 COLUMNS: dict[SocketLimit, str] = {
     "receive window": "rwnd_limited_us",
@@ -37,22 +38,12 @@ class QueueingDelay:
         """The mean; 0 where no packet left in the window."""
         return self._sum_ns / self._packets if self._packets else 0.0
 
-    def feed(self, times_ns: Ints, delays_ns: NDArray[Any], packets: NDArray[Any]) -> None:
-        """Take departures in.
-
-        Args:
-            times_ns: When, after t0; shape (rows,).
-            delays_ns: Mean queueing delay of each row's packets; undefined without any.
-            packets: How many packets each row is.
-        """
+    def examine(self, batch: Sightings) -> None:
+        """Take a batch in."""
+        times_ns, packets = batch.seen_ns, batch.departures
         inside = (times_ns >= self._begin_ns) & (times_ns < self._end_ns) & (packets > 0)
-        self._sum_ns += float(np.sum(delays_ns[inside] * packets[inside].astype(np.float64)))
+        self._sum_ns += float(np.sum(batch.delay_ns[inside] * packets[inside].astype(np.float64)))
         self._packets += int(np.sum(packets[inside], dtype=np.int64))
-
-    def feed_postcards(self, batch: PostcardBatch) -> None:
-        """Take a batch of postcards in."""
-        delays = (batch.dequeue_ns - batch.enqueue_ns).astype(np.float64)
-        self.feed(batch.enqueue_ns, delays, ~batch.dropped)
 
 
 @dataclass(frozen=True)
@@ -92,13 +83,9 @@ class DisturbanceEvidence:
         self._begin_ns, self._end_ns = window_ns
         self.departures = self.returns = self.responses = self.pauses = HoldUps()
 
-    def feed(self, bins: NDArray[Any], pauses: NDArray[Any]) -> None:
-        """Take all records of the trial in, once.
-
-        Args:
-            bins: DISTURBANCE records, with times after t0.
-            pauses: PAUSE records, with times after t0.
-        """
+    def examine(self, batch: Disturbances) -> None:
+        """Take all records of the trial in, once."""
+        bins, pauses = batch
         bins = bins[self._overlaps(bins["t_ns"], CONSTANTS.disturbance_bin_ns)]
         pauses = pauses[self._overlaps(pauses["t_ns"], pauses["length_ns"].astype(np.int64))]
         self.departures = _hold_ups(bins, "departures", "late")
@@ -139,14 +126,14 @@ class WindowLimits:
         }
         """Share of the window in which each flow was limited, by what limited it."""
 
-    def feed(self, samples: NDArray[Any]) -> None:
-        """Take all samples of a trial in.
+    def examine(self, batch: NDArray[Any]) -> None:
+        """Take all samples of a trial in, once.
 
         Args:
-            samples: Records of FLOW_SAMPLE in the order of time, with times after t0.
+            batch: Records of FLOW_SAMPLE in the order of time, with times after t0.
         """
         for flow in range(len(self.shares["send buffer"])):
-            own = samples[samples["flow"] == flow]
+            own = batch[batch["flow"] == flow]
             for by, column in COLUMNS.items():
                 self.shares[by][flow] = _share(own["t_ns"], own[column], self._window_ns)
 

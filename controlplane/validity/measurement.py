@@ -19,15 +19,14 @@ from ..contract.scenario import Scenario
 from ..contract.target import Applied, Capabilities
 from ..contract.trial import FlowSpan, HostStrain, Steadiness
 from ..plan.attempt import Attempt, TrialFlow
-from ..store.postcards import PostcardBatch
 from ..store.raw_files import LaneClock
 from .hold_ups import DisturbanceEvidence, QueueingDelay, WindowLimits
-from .postcard_evidence import Edges, PostcardEvidence
+from .postcard_evidence import Edges, LinkBusy, PostcardEvidence, QueueDepth
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the raw files of an attempt prove; fed while they are converted to tables.
+    """What the raw files of an attempt prove; examined while they are converted to tables.
 
     Attributes:
         postcards: What all postcards prove; None when not all are recorded.
@@ -53,13 +52,15 @@ class Evidence:
     ) -> Self:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
-        postcards = PostcardEvidence(
-            tuple(flow.base_rtt_ns for flow in attempt.flows),
-            applied.rate_bps,
-            applied.overhead_bytes,
-            applied.slot_bytes,
-            capabilities.departure_tolerance_ns,
-            capabilities.queue_tolerance_bytes,
+        postcards = PostcardEvidence.empty(
+            [flow.base_rtt_ns for flow in attempt.flows],
+            LinkBusy(
+                applied.rate_bps,
+                applied.overhead_bytes,
+                applied.slot_bytes,
+                capabilities.departure_tolerance_ns,
+            ),
+            QueueDepth(capabilities.queue_tolerance_bytes),
         )
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
@@ -68,13 +69,6 @@ class Evidence:
             QueueingDelay(window_ns),
             DisturbanceEvidence(window_ns),
         )
-
-    def feed(self, batch: PostcardBatch) -> None:
-        """Take a batch in."""
-        self.edges.feed(batch.flow, batch.enqueue_ns)
-        self.queueing.feed_postcards(batch)
-        if self.postcards is not None:
-            self.postcards.feed(batch)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,52 @@
-"""What the postcards of a trial prove, gathered batch by batch in bounded memory."""
+"""Examiners of telemetry: what a trial's postcards prove, in bounded memory.
+
+Each takes in one batch after the other in `examine`, and keeps what a gate judges.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..store.postcards import PostcardBatch
 from ..store.raw_files import Ints
-from .streams import Repeats, StreamCoverage
+from .streams import FlowStreams
 
-SYN = 0x02
-HOSTS_RESPONSE_NS = 250_000
-"""What the hosts may take, besides the base RTT, until the sender knows that a segment arrived. A
-loss is noticed three segments after it at the earliest: 0.36 ms for a flow of 100 Mbit/s."""
+Batch = TypeVar("Batch", contravariant=True)  # noqa: PLC0105 - as it is called
 NS = 10**9
 EXACT_NS = 1
 """The nanosecond that a carried remainder may add to a scheduled departure."""
+
+
+class Examiner(Protocol[Batch]):
+    """Gathers what records prove on their way to a trial's table."""
+
+    def examine(self, batch: Batch) -> None:
+        """Take in the next batch, and leave it as it is."""
+
+
+class Sightings(Protocol):
+    """What postcards and bins have in common: columns of the same length."""
+
+    @property
+    def flow(self) -> Ints:
+        """The lane's own flow number, from 0."""
+
+    @property
+    def seen_ns(self) -> Ints:
+        """When it was seen at the bottleneck, after t0."""
+
+    @property
+    def delay_ns(self) -> NDArray[np.float64]:
+        """Mean queueing delay of the packets that left; undefined without any."""
+
+    @property
+    def departures(self) -> NDArray[Any]:
+        """How many packets left."""
 
 
 class FlowTotals:
@@ -29,7 +58,7 @@ class FlowTotals:
         self.dropped_packets = np.zeros(flows, np.int64)
         self.dropped_bytes = np.zeros(flows, np.int64)
 
-    def feed(self, batch: PostcardBatch) -> None:
+    def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         for mask, packets, size in (
             (~batch.dropped, self.departed_packets, self.departed_bytes),
@@ -46,7 +75,7 @@ class SequenceGaps:
         self.missing = 0
         self._last: int | None = None
 
-    def feed(self, batch: PostcardBatch) -> None:
+    def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         if len(batch.seq) == 0:
             return
@@ -74,7 +103,7 @@ class QueueDepth:
         self._times: Ints = np.empty(0, np.int64)
         self._through: Ints = np.empty(0, np.int64)
 
-    def feed(self, batch: PostcardBatch) -> None:
+    def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         out = ~batch.dropped
         enqueue, size = batch.enqueue_ns[out], batch.packet_bytes[out]
@@ -111,10 +140,30 @@ class Edges:
         self.first: NDArray[np.bool_] = np.zeros(flows, np.bool_)
         self.last: NDArray[np.bool_] = np.zeros(flows, np.bool_)
 
-    def feed(self, flow: Ints, times_ns: Ints) -> None:
+    def examine(self, batch: Sightings) -> None:
+        """Take a batch in."""
+        self.see(batch.flow, batch.seen_ns)
+
+    def see(self, flow: Ints, times_ns: Ints) -> None:
         """Take sightings of flows in: numbers and times relative to t0, of equal length."""
         for (begin, end), seen in ((self._first, self.first), (self._last, self.last)):
             seen[flow[(times_ns >= begin) & (times_ns <= end)]] = True
+
+
+class SinkSightings:
+    """An examiner of goodput: its flows were seen in every interval in which their sink read.
+
+    Args:
+        edges: What gathers sightings.
+    """
+
+    def __init__(self, edges: Edges) -> None:
+        self._edges = edges
+
+    def examine(self, batch: NDArray[Any]) -> None:
+        """Take records of GOODPUT in."""
+        read = batch[batch["bytes"] > 0]
+        self._edges.see(read["flow"].astype(np.int64), read["t_ns"])
 
 
 class LinkBusy:
@@ -153,7 +202,7 @@ class LinkBusy:
         """Whether departures are scheduled times."""
         return self._tolerance_ns <= EXACT_NS
 
-    def feed(self, batch: PostcardBatch) -> None:
+    def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
         out = ~batch.dropped
         enqueue, dequeue = batch.enqueue_ns[out], batch.dequeue_ns[out]
@@ -185,76 +234,36 @@ class LinkBusy:
         return due
 
 
-@dataclass
+@dataclass(frozen=True)
 class PostcardEvidence:
-    """Everything that all postcards of a trial prove.
+    """Everything that all postcards of a trial prove: one examiner each.
 
-    Args:
-        round_trips_ns: Base RTT of each flow.
-        rate_bps: Applied rate.
-        overhead_bytes: Applied overhead.
-        slot_bytes: Applied slot.
-        departure_tolerance_ns: The target's.
-        queue_tolerance_bytes: The target's.
+    Attributes:
+        totals: Packets and bytes of each flow.
+        gaps: Missing postcards.
+        link: Whether the link worked whenever it had something to send.
+        depth: Whether the queue was what the postcards add up to.
+        streams: What they say of each flow's bytes.
     """
 
-    round_trips_ns: tuple[int, ...]
-    rate_bps: int
-    overhead_bytes: int
-    slot_bytes: int = 0
-    departure_tolerance_ns: int = EXACT_NS
-    queue_tolerance_bytes: int | None = 0
-    totals: FlowTotals = field(init=False)
-    gaps: SequenceGaps = field(init=False)
-    link: LinkBusy = field(init=False)
-    depth: QueueDepth = field(init=False)
-    streams: list[StreamCoverage] = field(init=False)
-    arrivals: list[StreamCoverage] = field(init=False)
-    repeats: list[Repeats] = field(init=False)
+    totals: FlowTotals
+    gaps: SequenceGaps
+    link: LinkBusy
+    depth: QueueDepth
+    streams: FlowStreams
 
-    def __post_init__(self) -> None:
-        """Make the parts."""
-        self.totals = FlowTotals(self.flows)
-        self.gaps = SequenceGaps()
-        self.link = LinkBusy(
-            self.rate_bps, self.overhead_bytes, self.slot_bytes, self.departure_tolerance_ns
-        )
-        self.depth = QueueDepth(self.queue_tolerance_bytes)
-        self.streams = [StreamCoverage() for _ in range(self.flows)]
-        self.arrivals = [StreamCoverage() for _ in range(self.flows)]
-        self.repeats = [Repeats(ns + HOSTS_RESPONSE_NS) for ns in self.round_trips_ns]
+    @classmethod
+    def empty(cls, round_trips_ns: Sequence[int], link: LinkBusy, depth: QueueDepth) -> Self:
+        """The evidence before any postcard was read.
 
-    @property
-    def flows(self) -> int:
-        """Number of flows."""
-        return len(self.round_trips_ns)
+        Args:
+            round_trips_ns: Base RTT of each flow.
+            link: The link at the applied rate, with the target's tolerance.
+            depth: The queue, with the target's tolerance.
+        """
+        flows = len(round_trips_ns)
+        return cls(FlowTotals(flows), SequenceGaps(), link, depth, FlowStreams(round_trips_ns))
 
-    def feed(self, batch: PostcardBatch) -> None:
-        """Take a batch in."""
-        for part in (self.totals, self.gaps, self.link, self.depth):
-            part.feed(batch)
-        self._feed_streams(batch)
-
-    def _feed_streams(self, batch: PostcardBatch) -> None:
-        sent = ~batch.dropped
-        order = np.argsort(batch.flow, kind="stable")
-        flow = batch.flow[order]
-        bounds = np.searchsorted(flow, np.arange(self.flows + 1))
-        for number in range(self.flows):
-            own = order[bounds[number] : bounds[number + 1]]
-            if len(own) == 0:
-                continue
-            syns = own[(batch.tcp_flags[own] & SYN) != 0]
-            for stream in (self.streams[number], self.arrivals[number]):
-                if len(syns):
-                    stream.begin(int(batch.tcp_seq[syns[0]]))
-            data = own[batch.payload_bytes[own] > 0]
-            self.arrivals[number].feed(batch.tcp_seq[data], batch.payload_bytes[data])
-            left = data[sent[data]]
-            begin = self.streams[number].feed(batch.tcp_seq[left], batch.payload_bytes[left])
-            if begin is not None:
-                self.repeats[number].feed(begin, batch.enqueue_ns[left], batch.dequeue_ns[left])
-
-    def stream_bytes(self) -> list[int | None]:
-        """Bytes of each flow that a receiver can have read; None where no SYN was seen."""
-        return [stream.contiguous for stream in self.streams]
+    def __iter__(self) -> Iterator[Examiner[PostcardBatch]]:
+        """Every examiner."""
+        return iter(vars(self).values())

@@ -15,10 +15,17 @@ losses five of 1 685 flows had a copy, 0.5 to 14 ms before it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..store.postcards import PostcardBatch
 from ..store.raw_files import Ints
 
+SYN = 0x02
+HOSTS_RESPONSE_NS = 250_000
+"""What the hosts may take, besides the base RTT, until the sender knows that a segment arrived. A
+loss is noticed three segments after it at the earliest: 0.36 ms for a flow of 100 Mbit/s."""
 WRAP = 2**32
 REMEMBERED = 16_384
 """Departures of a flow in which the earlier copy is looked for: 1.9 s at 100 Mbit/s."""
@@ -135,3 +142,46 @@ class Repeats:
         self.late += int(np.count_nonzero(waited > self._allowed_ns))
         self.longest_ns = max(self.longest_ns, int(waited.max(initial=0)))
         self._begin, self._left_ns = begins[-REMEMBERED:], left[-REMEMBERED:]
+
+
+class FlowStreams:
+    """An examiner of postcards: the byte stream of each flow, as it arrived and as it left.
+
+    Args:
+        round_trips_ns: Base RTT of each flow.
+
+    Attributes:
+        left: What left the bottleneck, by flow.
+        arrived: What reached it, dropped or not, by flow.
+        repeats: What left it more than once, by flow.
+    """
+
+    def __init__(self, round_trips_ns: Sequence[int]) -> None:
+        self.left = [StreamCoverage() for _ in round_trips_ns]
+        self.arrived = [StreamCoverage() for _ in round_trips_ns]
+        self.repeats = [Repeats(ns + HOSTS_RESPONSE_NS) for ns in round_trips_ns]
+
+    def examine(self, batch: PostcardBatch) -> None:
+        """Take a batch in."""
+        sent = ~batch.dropped
+        order = np.argsort(batch.flow, kind="stable")
+        flow = batch.flow[order]
+        bounds = np.searchsorted(flow, np.arange(len(self.left) + 1))
+        for number in range(len(self.left)):
+            own = order[bounds[number] : bounds[number + 1]]
+            if len(own) == 0:
+                continue
+            syns = own[(batch.tcp_flags[own] & SYN) != 0]
+            for stream in (self.left[number], self.arrived[number]):
+                if len(syns):
+                    stream.begin(int(batch.tcp_seq[syns[0]]))
+            data = own[batch.payload_bytes[own] > 0]
+            self.arrived[number].feed(batch.tcp_seq[data], batch.payload_bytes[data])
+            left = data[sent[data]]
+            begin = self.left[number].feed(batch.tcp_seq[left], batch.payload_bytes[left])
+            if begin is not None:
+                self.repeats[number].feed(begin, batch.enqueue_ns[left], batch.dequeue_ns[left])
+
+    def readable_bytes(self) -> list[int | None]:
+        """Bytes of each flow that a receiver can have read; None where no SYN was seen."""
+        return [stream.contiguous for stream in self.left]

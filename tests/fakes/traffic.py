@@ -7,9 +7,12 @@ and sent again at once, so that drops, repeats and holes occur.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 from nashbed.controlplane.contract.records import POSTCARD
+from nashbed.controlplane.validity.postcard_evidence import Sightings
 
 SEGMENTS = 60
 PAYLOAD = 1000
@@ -102,3 +105,10 @@ def registers(flows: int) -> dict[str, list[int]]:
             found[f"{name}_packets"][packet.flow] += 1
             found[f"{name}_bytes"][packet.flow] += packet.size
     return found | {"in_queue_bytes": [0] * flows, "peak_queue_bytes": [5000] * flows}
+
+
+def departed(times_ns: np.ndarray, delays_ns: np.ndarray, packets: np.ndarray) -> Sightings:
+    """Rows of one flow as an examiner of telemetry sees them: when, how long queued, how many."""
+    flow = np.zeros(len(times_ns), np.int64)
+    columns = SimpleNamespace(flow=flow, seen_ns=times_ns, delay_ns=delays_ns, departures=packets)
+    return cast("Sightings", columns)

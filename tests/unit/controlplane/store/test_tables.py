@@ -21,13 +21,11 @@ from nashbed.controlplane.store.tables import (
     read_disturbances,
     read_flow_samples,
     read_goodput,
-    read_pauses,
     write_counters,
     write_disturbances,
     write_flow_samples,
     write_flows,
     write_goodput,
-    write_pauses,
 )
 from tests.unit.controlplane.store.random_records import random_records, read_back
 
@@ -87,7 +85,7 @@ def test_times_of_flows_that_nothing_arrived_from_are_null(tmp_path: Path) -> No
 
 
 def test_golden_samples_of_the_c_sender(tmp_path: Path) -> None:
-    rows = write_flow_samples(tmp_path, read_flow_samples(GOLDEN / "flow_samples.bin", T0_NS))
+    rows = write_flow_samples(tmp_path, [read_flow_samples(GOLDEN / "flow_samples.bin", T0_NS)])
     table = read_back(tmp_path, "flow_samples")
     golden = json.loads((GOLDEN / "golden.json").read_text())["flow_samples.bin"]
     assert rows == len(golden)
@@ -105,7 +103,7 @@ def test_random_samples_are_written_exactly(tmp_path: Path) -> None:
     raw["bbr_mode"][::3] = 0
     raw["t_ns"] >>= 1  # far from the limit of what 64 bits hold
     raw.tofile(tmp_path / "raw")
-    assert write_flow_samples(tmp_path, read_flow_samples(tmp_path / "raw", T0_NS)) == len(raw)
+    assert write_flow_samples(tmp_path, [read_flow_samples(tmp_path / "raw", T0_NS)]) == len(raw)
     table = read_back(tmp_path, "flow_samples")
     has_bbr = raw["has_bbr"].tolist()
     for name in FLOW_SAMPLE.names or ():
@@ -130,7 +128,7 @@ def test_missing_and_cut_off_files(tmp_path: Path) -> None:
 
 
 def test_golden_goodput_of_the_c_sink(tmp_path: Path) -> None:
-    write_goodput(tmp_path, read_goodput(GOLDEN / "goodput.bin", t0_ns=0))
+    write_goodput(tmp_path, [read_goodput(GOLDEN / "goodput.bin", t0_ns=0)])
     golden = json.loads((GOLDEN / "golden.json").read_text())["goodput.bin"]
     keys = ("t_ns", "flow", "bytes")
     assert read_back(tmp_path, "goodput") == {key: [g[key] for g in golden] for key in keys}
@@ -140,7 +138,7 @@ def test_random_goodput_is_written_exactly(tmp_path: Path) -> None:
     raw = random_records(GOODPUT)
     raw["t_ns"] >>= 1  # far from the limit of what 64 bits hold
     raw.tofile(tmp_path / "raw")
-    assert write_goodput(tmp_path, read_goodput(tmp_path / "raw", t0_ns=1000)) == len(raw)
+    assert write_goodput(tmp_path, [read_goodput(tmp_path / "raw", t0_ns=1000)]) == len(raw)
     assert read_back(tmp_path, "goodput") == {
         "t_ns": [time - 1000 for time in raw["t_ns"].tolist()],
         "flow": raw["flow"].tolist(),
@@ -171,8 +169,8 @@ def test_times_are_after_t0_and_every_column_is_kept(tmp_path: Path) -> None:
     for place, name in enumerate(DISTURBANCES.schema.names):
         raw[name] = [1000 + place, 2000 + place]
     raw.tofile(tmp_path / "disturbances.bin")
-    records = read_disturbances(tmp_path / "disturbances.bin", 1500)
-    assert write_disturbances(tmp_path, records) == 2
+    (tmp_path / "pauses.bin").touch()
+    assert write_disturbances(tmp_path, [read_disturbances(tmp_path, 1500)]) == 2
     columns = pq.read_table(tmp_path / "disturbances.parquet").to_pydict()
     assert list(columns) == DISTURBANCES.schema.names
     assert columns.pop("t_ns") == [-500, 500]
@@ -181,21 +179,24 @@ def test_times_are_after_t0_and_every_column_is_kept(tmp_path: Path) -> None:
 
 def test_pauses_are_kept(tmp_path: Path) -> None:
     np.array([(10**15 + 5, 2**40), (10**15 + 7, 3)], PAUSE).tofile(tmp_path / "pauses.bin")
-    assert write_pauses(tmp_path, read_pauses(tmp_path / "pauses.bin", 10**15)) == 2
+    (tmp_path / "disturbances.bin").touch()
+    assert write_disturbances(tmp_path, [read_disturbances(tmp_path, 10**15)]) == 2
     assert pq.read_table(tmp_path / "pauses.parquet").to_pydict() == {
         "t_ns": [5, 7], "length_ns": [2**40, 3],
     }  # fmt: skip
 
 
 def test_a_trial_without_pauses_has_an_empty_table(tmp_path: Path) -> None:
-    (tmp_path / "pauses.bin").touch()
-    assert write_pauses(tmp_path, read_pauses(tmp_path / "pauses.bin", 0)) == 0
+    for name in ("pauses.bin", "disturbances.bin"):
+        (tmp_path / name).touch()
+    assert write_disturbances(tmp_path, [read_disturbances(tmp_path, 0)]) == 0
     assert pq.read_schema(PAUSES.path(tmp_path)).names == ["t_ns", "length_ns"]
 
 
 def test_a_file_that_is_missing_or_cut_off_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="did not write this file"):
-        read_disturbances(tmp_path / "disturbances.bin", 0)
+        read_disturbances(tmp_path, 0)
+    (tmp_path / "disturbances.bin").touch()
     (tmp_path / "pauses.bin").write_bytes(bytes(17))
-    with pytest.raises(TargetError, match="ends in the middle of a record"):
-        read_pauses(tmp_path / "pauses.bin", 0)
+    with pytest.raises(TargetError, match=r"pauses\.bin: ends in the middle of a record"):
+        read_disturbances(tmp_path, 0)

@@ -11,7 +11,8 @@ from nashbed.controlplane.store.postcards import PostcardBatch
 from nashbed.controlplane.validity.findings import marks_of, repeated_payload, window_limited
 from nashbed.controlplane.validity.gates import no_repaired_loss
 from nashbed.controlplane.validity.measurement import TrialMeasurement
-from nashbed.controlplane.validity.postcard_evidence import HOSTS_RESPONSE_NS, PostcardEvidence
+from nashbed.controlplane.validity.postcard_evidence import LinkBusy, PostcardEvidence, QueueDepth
+from nashbed.controlplane.validity.streams import HOSTS_RESPONSE_NS
 from tests.unit.controlplane.conftest import SCENARIO
 from tests.unit.controlplane.validity import test_gates as base
 
@@ -43,8 +44,9 @@ def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> Tr
         dequeue_ns=np.append(0, left),
         seq=np.arange(count),
     )
-    postcards = PostcardEvidence((RTT_NS,), 10**8, 0)
-    postcards.feed(batch)
+    postcards = PostcardEvidence.empty([RTT_NS], LinkBusy(10**8, 0), QueueDepth())
+    for examiner in postcards:
+        examiner.examine(batch)
     evidence = replace(trial.evidence, postcards=postcards)
     return base.with_sender(replace(trial, evidence=evidence), bytes_retrans=retrans)
 

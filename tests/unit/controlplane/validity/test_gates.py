@@ -41,6 +41,7 @@ from nashbed.controlplane.validity.hold_ups import (
 )
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
 from nashbed.controlplane.validity.postcard_evidence import Edges
+from tests.fakes.traffic import departed
 from tests.unit.controlplane.conftest import SCENARIO
 
 MS = 10**6
@@ -140,7 +141,8 @@ def trial() -> TrialMeasurement:
 def queued(mean_ns: int) -> QueueingDelay:
     """A window in which two packets left, after this time in the queue on average."""
     found = QueueingDelay((100 * MS, 400 * MS))
-    found.feed(np.array([100 * MS, 399 * MS]), np.array([0.0, 2.0 * mean_ns]), np.array([1, 1]))
+    times, delays = np.array([100 * MS, 399 * MS]), np.array([0.0, 2.0 * mean_ns])
+    found.examine(departed(times, delays, np.array([1, 1], np.uint32)))
     return found
 
 

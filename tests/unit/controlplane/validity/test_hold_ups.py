@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from nashbed.controlplane.contract.records import DISTURBANCE, FLOW_SAMPLE, PAUSE
+from nashbed.controlplane.store.tables import Disturbances
 from nashbed.controlplane.validity.hold_ups import (
     DisturbanceEvidence,
     HoldUps,
     QueueingDelay,
     WindowLimits,
 )
+from tests.fakes.traffic import departed
 
 MS = 10**6
 WINDOW = (150 * MS, 350 * MS)
@@ -35,7 +37,7 @@ def pauses(*pairs_ms: tuple[int, int]) -> np.ndarray:
 def test_bins_that_overlap_the_window_count_whole() -> None:
     """Bins at 50, 51, 250, 349 and 350 ms: those at 51 (to 151), 250 and 349 ms overlap."""
     found = DisturbanceEvidence(WINDOW)
-    found.feed(bins(50, 51, 250, 349, 350), pauses())
+    found.examine(Disturbances(bins(50, 51, 250, 349, 350), pauses()))
     assert found.departures == HoldUps(2 + 3 + 4, 4000 + 9000 + 16000, 4000)
     assert found.returns == HoldUps(90, 900, 280)
     assert found.returns.mean_ns == 10
@@ -45,7 +47,8 @@ def test_bins_that_overlap_the_window_count_whole() -> None:
 
 def test_pauses_that_overlap_the_window_count_whole() -> None:
     found = DisturbanceEvidence(WINDOW)
-    found.feed(bins(), pauses((100, 50), (149, 2), (200, 7), (349, 30), (350, 900)))
+    in_ms = (100, 50), (149, 2), (200, 7), (349, 30), (350, 900)
+    found.examine(Disturbances(bins(), pauses(*in_ms)))
     assert found.pauses == HoldUps(3, 39 * MS, 30 * MS)
     assert found.returns == HoldUps(0, 0, 0)
     assert found.returns.mean_ns == 0
@@ -57,7 +60,7 @@ def test_the_mean_queueing_delay_is_that_of_the_windows_packets() -> None:
     assert delay.mean_ns == 0
     times = np.array([149, 150, 349, 200, 350]) * MS
     delays = np.array([99, 4, 8, np.nan, 99]) * MS
-    delay.feed(times, delays, np.array([5, 1, 3, 0, 5], np.uint32))
+    delay.examine(departed(times, delays, np.array([5, 1, 3, 0, 5], np.uint32)))
     assert delay.mean_ns == 7 * MS
 
 
@@ -74,7 +77,7 @@ def test_shares_are_of_the_window_alone() -> None:
     limits = WindowLimits(2, (1000 * MS, 3000 * MS))
     # Flow 0 loses 400 ms to the receive window before the window and 100 ms in it, the half of
     # the 200 ms between two samples on either side of its end. Flow 1: 20 ms to its buffer.
-    limits.feed(
+    limits.examine(
         samples(
             [
                 (0, 0, 0, 0), (1, 0, 0, 0),
@@ -91,5 +94,7 @@ def test_shares_are_of_the_window_alone() -> None:
 def test_a_flow_that_was_not_sampled_for_the_whole_window() -> None:
     limits = WindowLimits(3, (1000 * MS, 3000 * MS))
     # Flow 0 was sampled for 1 s of the window, flow 1 once, flow 2 never.
-    limits.feed(samples([(0, 500, 0, 0), (0, 1000, 0, 0), (0, 2000, 250_000, 0), (1, 900, 7, 7)]))
+    limits.examine(
+        samples([(0, 500, 0, 0), (0, 1000, 0, 0), (0, 2000, 250_000, 0), (1, 900, 7, 7)])
+    )
     assert limits.shares["receive window"].tolist() == pytest.approx([0.25, 0.0, 0.0])

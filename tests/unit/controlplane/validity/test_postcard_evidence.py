@@ -38,9 +38,10 @@ def raw() -> np.ndarray:
 def evidence_of(path: Path, raw: np.ndarray, batch: int = 1000) -> PostcardEvidence:
     file = path / "raw"
     raw.tofile(file)
-    found = PostcardEvidence((20_000_000,) * FLOWS, RATE, 0)
+    found = PostcardEvidence.empty([20_000_000] * FLOWS, LinkBusy(RATE, 0), QueueDepth())
     for each in read_postcards(file, CLOCK, batch):
-        found.feed(each)
+        for examiner in found:
+            examiner.examine(each)
     return found
 
 
@@ -53,11 +54,11 @@ def test_good_postcards_prove_everything(tmp_path: Path, raw: np.ndarray, batch:
     assert found.gaps.missing == 0
     assert (found.link.wrong, found.depth.wrong) == (0, 0)
     assert found.link.checked == found.depth.checked == sum(told["departed_packets"])
-    assert found.stream_bytes() == [stream_bytes()] * FLOWS
+    assert found.streams.readable_bytes() == [stream_bytes()] * FLOWS
     # Six segments of 1000 bytes were dropped and came again; nothing left twice.
-    assert [stream.repeated for stream in found.arrivals] == [6000] * FLOWS
-    assert [stream.repeated for stream in found.streams] == [0] * FLOWS
-    assert [repeats.packets for repeats in found.repeats] == [0] * FLOWS
+    assert [stream.repeated for stream in found.streams.arrived] == [6000] * FLOWS
+    assert [stream.repeated for stream in found.streams.left] == [0] * FLOWS
+    assert [repeats.packets for repeats in found.streams.repeats] == [0] * FLOWS
 
 
 def test_a_late_departure_is_seen(tmp_path: Path, raw: np.ndarray) -> None:
@@ -79,7 +80,7 @@ def test_a_lost_postcard_is_seen(tmp_path: Path, raw: np.ndarray) -> None:
     found = evidence_of(tmp_path, np.delete(raw, place), 64)
     assert found.gaps.missing == 1
     flow = int(raw["flow"][place]) - 100
-    streams = found.stream_bytes()
+    streams = found.streams.readable_bytes()
     assert streams[flow] is not None
     assert streams[flow] < stream_bytes()  # type: ignore[operator]
 
@@ -127,7 +128,7 @@ def test_merged_intervals_hold_the_same_numbers(spans: list[tuple[int, int]]) ->
 
 def test_edges_of_the_window() -> None:
     edges = Edges(3, (100, 200), 0.25)
-    edges.feed(np.array([0, 0, 1, 2, 2]), np.array([100, 175, 126, 99, 201]))
+    edges.see(np.array([0, 0, 1, 2, 2]), np.array([100, 175, 126, 99, 201]))
     assert edges.first.tolist() == [True, False, False]
     assert edges.last.tolist() == [True, False, False]
 
@@ -157,7 +158,7 @@ def scheduled(
 
 def fed(link: LinkBusy, rows: list[tuple[int, int, int]], at_once: int) -> LinkBusy:
     for first in range(0, len(rows), at_once):
-        link.feed(batch(rows[first : first + at_once]))
+        link.examine(batch(rows[first : first + at_once]))
     return link
 
 
@@ -200,5 +201,5 @@ def test_a_wrong_rate_is_seen_however_much_tolerance(percent: int) -> None:
 def test_the_queue_may_differ_by_the_targets_tolerance(tolerance: int | None, wrong: int) -> None:
     """Two packets that met an empty queue say that it held 1000 bytes."""
     depth = QueueDepth(tolerance)
-    depth.feed(batch([(0, 500, 10), (20, 500, 30)], queue_bytes=1000))
+    depth.examine(batch([(0, 500, 10), (20, 500, 30)], queue_bytes=1000))
     assert (depth.checked, depth.wrong) == (2, wrong)
