@@ -69,7 +69,8 @@ test: setup virtual ## set up, then every test (root; skips are counted and expl
 fresh: ## prove all this on bare Debian roots, 2 h as root (ROOTS=, STEPS=, KEEP=1, RESUME=1)
 	@$(PYTHON) -m tests.fresh $(if $(ROOTS),--roots "$(ROOTS)") $(if $(STEPS),--steps "$(STEPS)") \
 		$(if $(KEEP),--keep) $(if $(RESUME),--resume) $(if $(DEBS),--cache "$(DEBS)") \
-		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)")
+		$(if $(AT),--folder "$(AT)") $(if $(INTO),--into "$(INTO)") \
+		$(if $(DPDK_SOURCE),--dpdk-source "$(DPDK_SOURCE)")
 
 # Programs and libraries are built with gcov's counters; NASHBED_BUILD has tests use that build.
 COVERED = NASHBED_BUILD=$(CURDIR)/$(COVERAGE) COVERAGE_FILE=$(CURDIR)/$(COVERAGE)/python/data \

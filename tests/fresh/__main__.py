@@ -182,9 +182,13 @@ class FreshRoots:
             machines.remove(machine.folder)
 
 
-def take(suite: str, name: str, roots: FreshRoots, commit: str, keep: bool) -> Outcome:
+def take(
+    suite: str, name: str, roots: FreshRoots, commit: str, chosen: argparse.Namespace
+) -> Outcome:
     """Run one step; returns what it came to, which is kept before its machine is removed."""
     step = STEPS[name]
+    if chosen.dpdk_source:
+        step = replace(step, command=f"{step.command} DPDK_SOURCE=../{chosen.dpdk_source.name}")
     what = f"{suite}: {step.command}, as {'root' if step.user == 'root' else 'an ordinary user'}"
     log = OUT / f"{suite}-{name}.log"
     log.unlink(missing_ok=True)
@@ -196,16 +200,18 @@ def take(suite: str, name: str, roots: FreshRoots, commit: str, keep: bool) -> O
         failed = Outcome(suite, step.command, who, commit, today(), 0.0, HOST, names=[str(error)])
         failed.save(kept_at(suite, name))
         return failed
+    home = machine.root / ("root" if user == "root" else f"home/{user}")
+    if chosen.dpdk_source:
+        shutil.copy(chosen.dpdk_source, home)
     progress = Progress(what)
     ended = machine.run(f"cd nashbed && {step.command}", log, progress, step.limit_s, user)
     outcome = Outcome(suite, step.command, who, commit, today(), ended.seconds, ended.code)
-    home = machine.root / ("root" if user == "root" else f"home/{user}")
     outcome = counted(outcome, step, log.read_text(errors="replace"), home / "nashbed/results")
     outcome.save(kept_at(suite, name))
     progress.end("passed" if outcome.good else f"FAILED ({told(ended.code)}), see {log}")
     if not outcome.good:
         show_failure(outcome, log)
-    if keep:
+    if chosen.keep:
         say(f"    kept: {machine.root}")
     else:
         roots.forget(machine)
@@ -244,7 +250,7 @@ def take_all(chosen: argparse.Namespace, commit: str) -> list[Outcome]:
                     say(f"{suite}: {name} has passed already")
                     continue
                 kept.unlink(missing_ok=True)
-                outcomes.append(take(suite, name, roots, commit, chosen.keep))
+                outcomes.append(take(suite, name, roots, commit, chosen))
         finally:
             if not chosen.keep:
                 roots.remove()
@@ -315,6 +321,9 @@ def chosen_of(args: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="without what passed already")
     parser.add_argument("--cache", type=Path, help="folder to keep downloaded .deb files in")
     parser.add_argument("--folder", type=Path, default=OUT / "roots", help="where the roots are")
+    parser.add_argument(
+        "--dpdk-source", type=Path, metavar="FILE", help="DPDK's archive, for mirrors without it"
+    )
     parser.add_argument("--into", type=Path, help="write the table between this file's markers")
     chosen = parser.parse_args(args)
     for name, known in (("roots", SUITES), ("steps", tuple(STEPS))):
