@@ -45,7 +45,6 @@ WITHIN = 3
 FloatArray = NDArray[np.float64]
 Panel = tuple[float, float]
 """Rate in bit/s and base RTT in s."""
-"""The constants that fit all panels but one; None: all of them."""
 
 
 @dataclass(frozen=True)
