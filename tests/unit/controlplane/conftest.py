@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,13 @@ ports:
   receivers: {driver: af_xdp}
 capacity: {rate: 250mbit, lanes: 4}
 """
+
+
+@pytest.fixture
+def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands take whoever runs the tests for root: the default testbed is in real time then."""
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("nashbed.controlplane.cli.where.reserved", lambda *_: nullcontext())
 
 
 def scenario_with(old: str, new: str) -> Scenario:

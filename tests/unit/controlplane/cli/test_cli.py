@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import sys
-from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 
@@ -90,6 +89,7 @@ def test_help_tells_the_exit_codes(capsys: Capture) -> None:
         assert code in text
 
 
+@pytest.mark.usefixtures("as_root")
 def test_validate(capsys: Capture) -> None:
     assert run(["validate", QUICKSTART]) == 0
     assert capsys.readouterr().out == f"{QUICKSTART}: ok, 20 trials on embedded\n"
@@ -126,6 +126,7 @@ def test_a_mistake_in_a_file(tmp_path: Path, capsys: Capture) -> None:
     assert re.match(rf"{path}:3: bottleneck.bufer: unknown key; did you mean", answer["error"])
 
 
+@pytest.mark.usefixtures("as_root")
 def test_a_strategy_that_the_kernel_lacks(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO.replace("bbr]", "cdg]"))
@@ -192,19 +193,16 @@ def test_a_testbed_is_a_path_or_a_name(capsys: Capture) -> None:
     assert "testbed 'virtuel': there is no such file" in capsys.readouterr().err
 
 
-def test_a_core_that_is_not_there(
-    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 0)
+@pytest.mark.usefixtures("as_root")
+def test_a_core_that_is_not_there(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(TESTBED + "dataplane: {core: 1000}\n")
-    monkeypatch.setattr("nashbed.controlplane.cli.where.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--testbed", str(path), "--out", str(tmp_path / "r")]) == 4
     assert "dataplane.core is 1000, but this machine has cores 0 to" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("as_root")
 def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("nashbed.controlplane.machine.host.preflight.built", lambda path: path)
     monkeypatch.setattr("nashbed.controlplane.machine.host.preflight.SPARE_BYTES", 10**18)
     # What else this machine has or does at the moment is not the matter here.
@@ -212,12 +210,12 @@ def test_too_little_disk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.Mo
         "nashbed.controlplane.machine.host.preflight.require_huge_pages", lambda testbed: None
     )
     monkeypatch.setattr("nashbed.controlplane.machine.host.runs.refuse_live_runs", lambda: None)
-    monkeypatch.setattr("nashbed.controlplane.cli.where.reserved", lambda *_: nullcontext())
     assert run(["run", QUICKSTART, "--out", str(tmp_path / "r")]) == 4
     assert re.search(r"GB free, about .* GB needed; free some", capsys.readouterr().err)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("as_root")
 def test_an_unexpected_error_names_a_log(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def fail(*args: object) -> None:
         raise ZeroDivisionError("by\nzero")
@@ -234,6 +232,7 @@ def test_an_unexpected_error_names_a_log(monkeypatch: pytest.MonkeyPatch, capsys
     log.unlink()
 
 
+@pytest.mark.usefixtures("as_root")
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def fail(*args: object) -> None:
         raise KeyboardInterrupt

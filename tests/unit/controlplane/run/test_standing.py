@@ -183,6 +183,7 @@ def test_plan_says_where_the_testbed_stands(
         (["embedded", "--keep", "/tmp"], "give --keep a new folder"),
     ],
 )
+@pytest.mark.usefixtures("as_root")
 def test_bad_input_is_one_line(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

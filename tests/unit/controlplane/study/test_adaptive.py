@@ -53,8 +53,10 @@ def test_it_chooses_at_a_lower_priority_than_trials_measure(
         usual = niceness()
         assert chooser.ask() == [trial]
         chooser.tell(trial, None)
-        assert campaign.computed_at == [min(19, usual + NICE)] * 2
-        assert niceness() == (usual if os.geteuid() == 0 else min(19, usual + NICE))
+        lower = min(19, usual + NICE)
+        is_root = os.geteuid() == 0  # nobody else may be less nice again
+        assert campaign.computed_at == [lower, lower if is_root else min(19, lower + NICE)]
+        assert niceness() == (usual if is_root else campaign.computed_at[1])
         passed.append(True)
 
     passed: list[bool] = []
