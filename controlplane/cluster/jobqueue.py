@@ -13,7 +13,7 @@ from distributed.utils import get_ip_interface
 from ..contract.cluster import Cluster, ClusterTls, JobQueue, JobSystem
 from ..contract.errors import ConfigError, HostError
 from .security import check_host, dask_security
-from .starting import PRELOAD, first_words, scheduler_options, started
+from .starting import PRELOAD, PRELOAD_KEEPER, first_words, scheduler_options, started
 
 JOBS: dict[JobSystem, str] = {
     "slurm": "SLURMJob",
@@ -90,7 +90,10 @@ def job_options(queue: JobQueue, tls: ClusterTls | None) -> dict[str, Any]:
         "job_script_prologue": list(queue.prologue),
         "job_extra_directives": _directives(queue),
         # The batch system watches a job's memory; Dask would stop a worker in mid-trial.
-        "worker_extra_args": ["--memory-limit", "0", "--no-dashboard", "--preload", PRELOAD],
+        "worker_extra_args": [
+            *("--memory-limit", "0", "--no-dashboard"),
+            *("--preload", PRELOAD, "--preload-nanny", PRELOAD_KEEPER),
+        ],
         "python": queue.python,
     }
     return {k: v for k, v in (options | _of_system(queue)).items() if v is not None}

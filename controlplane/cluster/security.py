@@ -7,19 +7,27 @@ the user says so by name, on a network of private addresses.
 Dask tries to connect until its time is over and then says only that it is. So `reach` makes one
 connection by hand first. A scheduler speaks first (it says which Dask it is), which also shows that
 it has accepted our certificate: with TLS 1.3 a refusal arrives only when something is read.
+
+Every process of ours that talks to others by TLS is guarded against an error of CPython's
+(`guard_tls`); Dask's schedulers and nannies elsewhere import this module first (`preload`).
 """
 
 from __future__ import annotations
 
+import _ssl
+import ctypes
+import functools
 import ipaddress
 import socket
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 import dask.config
 from distributed.security import Security
+from tornado.iostream import SSLIOStream
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import ConfigError, HostError
@@ -188,6 +196,36 @@ def tls_context(tls: ClusterTls) -> ssl.SSLContext:
     context.check_hostname = False
     context.load_cert_chain(tls.certificate, tls.key)
     return context
+
+
+def dask_setup(_: Any) -> None:
+    """Guard a scheduler or a nanny that Dask starts."""
+    guard_tls()
+
+
+def guard_tls() -> None:
+    """Keep the end of one TLS connection from ending another one of this process.
+
+    OpenSSL keeps errors in a queue of each thread, and CPython judges a read or a write by it
+    without having cleared it first (https://github.com/python/cpython/issues/148594). On Debian 13
+    (Python 3.13, OpenSSL 3.5) a nanny that closes its connection early leaves an error there: every
+    third cluster with TLS lost its client as soon as its nannies had registered.
+    """
+    if hasattr(SSLIOStream.read_from_fd, "__wrapped__"):
+        return
+    clear = ctypes.PyDLL(getattr(_ssl, "__file__", None)).ERR_clear_error  # linked to OpenSSL
+    clear.restype = None
+    for name in ("read_from_fd", "write_to_fd"):
+        setattr(SSLIOStream, name, _after_clearing(clear, getattr(SSLIOStream, name)))
+
+
+def _after_clearing(clear: Callable[[], object], method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def cleared(*args: Any) -> Any:
+        clear()
+        return method(*args)
+
+    return cleared
 
 
 class NobodyThereError(HostError):

@@ -18,7 +18,15 @@ from distributed.deploy import ssh as dask_ssh
 from ..contract.cluster import Cluster, ClusterTls, SshHosts, SshOptions
 from ..contract.errors import HostError
 from .security import check_host
-from .starting import CLOSE_S, PRELOAD, Part, first_words, scheduler_options, started
+from .starting import (
+    CLOSE_S,
+    PRELOAD,
+    PRELOAD_KEEPER,
+    Part,
+    first_words,
+    scheduler_options,
+    started,
+)
 from .where import SshHost, ssh_hosts
 
 CONNECT_S = 10
@@ -67,7 +75,11 @@ def scheduler_part(
         tls: Certificates, if it has some.
     """
     options = scheduler_options(
-        tls, host=address, dashboard_address="127.0.0.1:0", idle_timeout=IDLE_TIMEOUT
+        tls,
+        host=address,
+        dashboard_address="127.0.0.1:0",
+        idle_timeout=IDLE_TIMEOUT,
+        preload=[PRELOAD_KEEPER],
     )
     return {
         "cls": RemoteScheduler,
@@ -109,6 +121,7 @@ def _worker_options(
         "memory_limit": 0,
         "local_directory": ssh.folder or "/tmp",  # noqa: S108 - of the host, by default
         "preload": [PRELOAD],
+        "preload_nanny": [PRELOAD_KEEPER],
         "death_timeout": SCHEDULER_GONE,
     }
     return {key: value for key, value in options.items() if value is not None}

@@ -13,10 +13,12 @@ import distributed
 
 from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
-from .security import dask_security
+from .security import dask_security, guard_tls
 
 PRELOAD = f"{__package__}.worker"
 """What Dask imports first in every worker process of ours."""
+PRELOAD_KEEPER = f"{__package__}.security"
+"""What it imports first in a scheduler or a nanny of ours that is in a process of its own."""
 CLOSE_S = 10.0
 """How long a worker may take to end before it is killed."""
 WORKER_TTL = "60 s"
@@ -104,6 +106,7 @@ def configured_dask(level: int = logging.CRITICAL) -> Iterator[None]:
     Args:
         level: What is still logged.
     """
+    guard_tls()
     change: Any = dask.config.update_defaults  # Dask has no types
     change({"distributed": {"scheduler": {"worker-ttl": WORKER_TTL}}})
     warnings.filterwarnings("ignore", message=SLOW_FOLDER)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import _ssl
+import asyncio
+import ctypes
 import shutil
 import socket
 import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import dask.config
@@ -19,12 +23,14 @@ from nashbed.controlplane.cluster.security import (
     check_address,
     check_host,
     dask_security,
+    guard_tls,
     reach,
     tls_context,
 )
 from nashbed.controlplane.contract.cluster import ClusterTls
 from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.certificates import make_certificates
+from tornado.iostream import SSLIOStream
 
 PUBLIC = "93.184.215.14"
 
@@ -245,3 +251,49 @@ def test_a_tls_scheduler_says_nothing_without(tmp_path: Path) -> None:
     with listener(None, make_certificates(tmp_path / "lab")) as address:
         plain = address.replace("tls", "tcp")
         assert "write tls://" in refusal(plain, answer_s=SHORT_S)
+
+
+def encrypted_stream(tls: ClusterTls) -> tuple[SSLIOStream, ssl.SSLSocket]:
+    """Both ends of a TLS connection within this process; neither has anything to read."""
+    ours, theirs = socket.socketpair()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls.certificate, tls.key)
+    context.num_tickets = 0
+    with ThreadPoolExecutor(1) as thread:
+        server = thread.submit(context.wrap_socket, theirs, server_side=True)
+        client = tls_context(tls).wrap_socket(ours)
+        client.setblocking(False)
+        return SSLIOStream(client), server.result(30)
+
+
+def test_what_another_connection_left_behind_ends_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """python/cpython#148594: a stale error of this thread is taken for this connection's."""
+    for name in ("read_from_fd", "write_to_fd"):
+        method = getattr(SSLIOStream, name)
+        monkeypatch.setattr(SSLIOStream, name, getattr(method, "__wrapped__", method))
+    openssl = ctypes.PyDLL(_ssl.__file__)
+    tls = make_certificates(tmp_path / "lab")
+
+    def leave_behind() -> None:
+        openssl.ERR_new()
+        openssl.ERR_set_error(20, 1, None)  # of ERR_LIB_SSL
+
+    async def read_and_write() -> None:
+        stream, peer = encrypted_stream(tls)
+        with closing(stream), closing(peer):
+            await stream.wait_for_handshake()
+            peer.send(b"x")
+            assert stream.read_from_fd(bytearray(1)) == 1, "after a handshake OpenSSL clears it"
+            leave_behind()
+            with pytest.raises(ssl.SSLError):
+                stream.read_from_fd(bytearray(1))
+            guard_tls()
+            leave_behind()
+            assert stream.read_from_fd(bytearray(1)) is None, "there is nothing to read yet"
+            leave_behind()
+            assert stream.write_to_fd(memoryview(b"x")) == 1
+            assert peer.recv(1) == b"x"
+
+    asyncio.run(read_and_write())

@@ -33,6 +33,7 @@ def test_the_first_host_runs_the_scheduler_on_its_private_address() -> None:
         "host": "10.0.0.1",
         "dashboard_address": "127.0.0.1:0",
         "idle_timeout": "1 hour",
+        "preload": ["nashbed.controlplane.cluster.security"],
     }
 
 
