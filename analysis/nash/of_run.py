@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.scenario import Equilibrium, PairMixes
@@ -17,7 +16,7 @@ from ..metrics.mixes import Crossing, crossings
 from ..state import State, state_text, strategy_totals
 from ..testbeds import compare_testbeds
 from .certainty import Noise, noise_of_games, resampled_share, unclear
-from .crossing_interval import CONFIDENCE, CrossingInterval, LeadEnds, lead_ends, mixes_between
+from .crossing_interval import LeadEnds, lead_ends
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
 from .headline import NO_EQUILIBRIUM, Headline, headline_of
@@ -167,85 +166,6 @@ class SettingEquilibria:
         if self.disagreement:
             notes.append(self.disagreement)
         return notes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; counts are by group and strategy name."""
-        return {
-            "setting": self.setting.label,
-            "rate_bps": self.setting.rate_bps,
-            "buffer": self.setting.buffer_label,
-            "base_rtt_ns": list(self.setting.base_rtt_ns),
-            "kernel": self.setting.kernel,
-            "strategies": list(self.strategies),
-            "utility": self.utility,
-            "epsilon": self.epsilon,
-            "fair_share_bps": self.fair_share,
-            "summary": self.summary(),
-            "headline": self._headline_dict(),
-            "trials": self.trials,
-            "trials_unsettled": self.unsettled,
-            "equilibria": [self._verdict_dict(v) for v in self.equilibria],
-            "epsilon_equilibria": [self._verdict_dict(v) for v in self.epsilon_equilibria],
-            "pairs": [pair.to_dict() for pair in self.pairs],
-            "undecided": [self._counts(v.state) for v in self.undecided],
-            "mixes": self.state_count,
-            "mixes_not_measured": self.missing_count,
-            "crossings": [{"at": c.at, "between": list(c.between)} for c in self.crossings],
-            "each_trial": [
-                {
-                    "repetition": trial.repetition,
-                    "mixes": trial.mixes,
-                    "equilibria": [self._counts(state) for state in trial.states],
-                }
-                for trial in self.by_trial
-            ],
-            "resampled": [
-                {
-                    "mix": self._counts(state),
-                    "share": share,
-                    "epsilon_share": self.epsilon_resampled[state],
-                }
-                for state, share in sorted(self.resampled.items(), reverse=True)
-            ],
-        }
-
-    def _headline_dict(self) -> dict[str, Any]:
-        """The headline as data; without an interval the reason."""
-        ends = self.ends
-        return {
-            "intervals": [self._interval_dict(i) for i in ends.intervals] if ends else [],
-            "confidence": CONFIDENCE,
-            "without_interval": ends.problem if ends else "several groups, or not two strategies",
-            "notes": self.notes(),
-            "unclear": [self._counts(state) for state in self.unclear],
-            "repetitions_ran_out": bool(self.exhausted),
-        }
-
-    def _interval_dict(self, interval: CrossingInterval) -> dict[str, Any]:
-        first, last = mixes_between(interval.low, interval.high, self.flows)
-        return {
-            "strategy": self.strategies[1],
-            "at": interval.at,
-            "low": interval.low,
-            "high": interval.high,
-            "mixes": [self._counts(((self.flows - k, k),)) for k in (first, last)],
-            "sure": interval.sure,
-        }
-
-    def _verdict_dict(self, verdict: Verdict) -> dict[str, Any]:
-        relative = None if verdict.gain is None else verdict.gain / self.fair_share
-        return {
-            "mix": self._counts(verdict.state),
-            "text": self.text(verdict.state),
-            "gain_bps": verdict.gain,
-            "gain_of_fair_share": relative,
-            "probability": self.probability(verdict.state),
-            "resampled_share": self.resampled.get(verdict.state),
-        }
-
-    def _counts(self, state: State) -> dict[str, dict[str, int]]:
-        named = zip(self.groups, state, strict=True)
-        return {g: dict(zip(self.strategies, counts, strict=True)) for g, counts in named}
 
 
 def payoff_table(measures: RunMeasures, setting: Setting, utility: Utility) -> PayoffTable:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from .crossing_interval import LeadEnds, lead_ends
 from .equilibria import judge_all
@@ -72,20 +71,6 @@ class PairEquilibria:
     def text(self) -> str:
         """In words, e.g. `4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
         return self.headline().line()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "summary": self.text(),
-            "equilibria_flows_of_second": list(self.equilibria),
-            "shares_of_first": self.shares_of_first,
-            "intervals": [
-                {"at": i.at, "low": i.low, "high": i.high, "sure": i.sure}
-                for i in (self.ends.intervals if self.ends else ())
-            ],
-        }
 
 
 def equilibria_of_pairs(table: PayoffTable, epsilon: float = 0.0) -> tuple[PairEquilibria, ...]:

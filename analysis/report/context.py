@@ -21,6 +21,7 @@ from ..figures.catalogue import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
+from ..nash.answer import equilibria_answer
 from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
@@ -80,7 +81,9 @@ class Findings:
             "run": run.manifest.run,
             "scenario": run.scenario.name,
             "rows": [row.to_dict() for row in summary.rows],
-            "equilibria": [setting.to_dict() for setting in summary.equilibria],
+            "equilibria": [
+                equilibria_answer(each).model_dump(mode="json") for each in summary.equilibria
+            ],
             "acceptance": [result.to_dict() for result in summary.acceptance],
             "correlation": without_nan(correlation_dict(self.correlation)),
             "taps": taps_dict(self.taps),

@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 from nashbed.controlplane.contract.scenario import AcceptanceBound
 
-from .bounds import Limits, Span, Where, matches, reading_of
 from ..measures import RunMeasures
 from ..nash.of_run import SettingEquilibria
-
+from .bounds import Limits, Span, Where, matches, reading_of
 
 Verdict = Literal["met", "missed", "undecided"]
 

@@ -95,8 +95,8 @@ def lengths_of(
 def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaByLength:
     """The equilibrium of a setting against the length of its trials.
 
-    Throughput is that from the warm-up to the length in question. A trial that was ended because its
-    shares were steady counts as if it had gone on as it was.
+    Throughput is that from the warm-up to the length in question. A trial that was ended because
+    its shares were steady counts as if it had gone on as it was.
 
     Args:
         measures: The run's measures; one group, two strategies.

@@ -1,24 +1,23 @@
-"""Compare two runs, or two settings: which means differ by more than chance, and how shares differ."""
+"""Two runs, or two settings: which means differ by more than chance, and how shares differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
+
 from ..measures import Cell, RunMeasures, measure_run
 from ..metrics import METRICS
 from ..metrics.statistics import SampleComparison, adjusted, compare_samples
 from ..state import state_text
 from ..text import rate_text, size_text
 from .summary import estimate_dict
-import math
-from collections.abc import Sequence
-from ..measures import Cell
-
 
 FLOW_METRICS = ("per_flow_throughput",)
 TRIAL_METRICS = ("mean_queueing_delay", "p95_queueing_delay", "utilisation", "jain_index",
@@ -130,8 +129,9 @@ def compare_runs(
     shares = tuple(s for p in pairs for s in compare_shares(*p, _common(runs)))
     if not known and not shares:
         raise RunError(
-            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference cannot "
-            "be distinguished from chance; set `trials: 2` or more in the scenario and run again"
+            f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference "
+            "cannot be distinguished from chance; set `trials: 2` or more in the scenario and run "
+            "again"
         )
     compared = [each for cells, mix in known for each in _compared(runs, cells, mix)]
     return RunComparison(
@@ -237,8 +237,6 @@ def _compared(
                 strategy=strategy,
                 unit=METRICS[metric].unit,
             )
-
-
 
 
 @dataclass(frozen=True)

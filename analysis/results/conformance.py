@@ -28,7 +28,7 @@ from ..state import strategy_totals
 
 WINDOW_RTTS = 10
 LEAST_SAMPLES = 4
-"""Samples of TCP_INFO that a window has at least; where ten base RTTs are too short, it is longer."""
+"""Least samples of TCP_INFO in a window; where ten base RTTs are too short, it is longer."""
 KEPT = 0.95
 LEAST_POINTS = 20
 US_PER_MS = 1000.0
@@ -177,7 +177,9 @@ def _inside(hull: Points, points: Points) -> NDArray[np.bool_]:
 
     scale = np.maximum(np.ptp(np.concatenate([hull, points]), axis=0), np.finfo(float).tiny)
     try:
-        found: NDArray[np.bool_] = Delaunay(hull / scale).find_simplex(points / scale, tol=1e-9) >= 0
+        found: NDArray[np.bool_] = (
+            Delaunay(hull / scale).find_simplex(points / scale, tol=1e-9) >= 0
+        )
     except QhullError:
         found = (points[:, None, :] == hull[None, :, :]).all(axis=2).any(axis=1)
     return found

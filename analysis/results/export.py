@@ -136,7 +136,8 @@ def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
         name: row[name]
         for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "kernel", "mix",
                      "trials_valid", "trials_invalid", "trials_unsettled", "trials_marked",
-                     "equilibrium", "epsilon_equilibrium", "gain_of_fair_share", "probability", "resampled_share")
+                     "equilibrium", "epsilon_equilibrium", "gain_of_fair_share", "probability",
+                     "resampled_share")
     }  # fmt: skip
     rows = []
     for metric, value in row.items():

@@ -100,11 +100,12 @@ def report(
 @app.command(epilog="Example: nashbed ne results/20260101T120000Z-quickstart --json")
 def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
     """Show the Nash equilibria of a run."""
+    from nashbed.analysis.nash.answer import equilibria_answer  # noqa: PLC0415 - slow to import
     from nashbed.analysis.nash.of_run import equilibria_of_run  # noqa: PLC0415 - slow to import
 
     settings = equilibria_of_run(run_dir)
     text = "\n".join(equilibria_text(each) for each in settings)
-    answer([each.to_dict() for each in settings], as_json, text)
+    answer([equilibria_answer(each).model_dump() for each in settings], as_json, text)
     return EXIT_OK
 
 

@@ -16,6 +16,7 @@ from nashbed.analysis.figures.pairs import (
 )
 from nashbed.analysis.figures.style import colour_of
 from nashbed.analysis.measures import RunMeasures
+from nashbed.analysis.nash.answer import pair_answer
 from nashbed.analysis.nash.of_run import equilibria_of_measures
 from nashbed.analysis.results.sweep import lines
 from nashbed.controlplane.contract.trial import Setting
@@ -99,7 +100,7 @@ def test_both_are_in_the_catalogue_and_a_pair_is_plain_data() -> None:
     sketches = list(_pair_sketches(run, run.run.settings[0], equilibria))
     assert [sketch.kind for sketch in sketches] == ["pair_lines", "tournament"]
     assert all(sketch.draw() is not None for sketch in sketches)
-    told = equilibria.pairs[0].to_dict()
+    told = pair_answer(equilibria.pairs[0]).model_dump(mode="json")
     assert (told["first"], told["second"]) == ("cubic", "bbr")
     assert 6 in told["equilibria_flows_of_second"]
     assert told["intervals"][0]["low"] <= 6 <= told["intervals"][0]["high"]

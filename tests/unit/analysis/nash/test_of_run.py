@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.nash.of_run import SettingEquilibria, equilibria_of_measures
 from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.cli.results import equilibria_text
@@ -40,7 +41,7 @@ def test_the_headline_is_an_interval() -> None:
     (interval,) = found.ends.intervals
     assert interval.at == pytest.approx(6.3, abs=0.1)
     assert found.summary().startswith("3.7 cubic + 6.3 bbr (95 %: ")
-    plain = found.to_dict()
+    plain = equilibria_answer(found).model_dump(mode="json")
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     (said,) = plain["headline"]["intervals"]
     assert (said["strategy"], said["sure"]) == ("bbr", True)
@@ -56,7 +57,7 @@ def test_each_repetition_alone() -> None:
         (0, (((2, 8),),), 11), (1, (((6, 4),),), 11),
     ]  # fmt: skip
     assert [v.state for v in found.equilibria] == [((4, 6),)]  # of the means: between the two
-    each = found.to_dict()["each_trial"]
+    each = equilibria_answer(found).model_dump(mode="json")["each_trial"]
     assert [t["equilibria"] for t in each] == [
         [{"main": {"cubic": 2, "bbr": 8}}], [{"main": {"cubic": 6, "bbr": 4}}]
     ]  # fmt: skip
@@ -72,7 +73,7 @@ def test_repetitions_that_ran_out_are_said() -> None:
     assert unclear.unclear
     assert unclear.exhausted == 2
     assert unclear.summary().endswith("; undecided after 2 repetitions, all that there are")
-    assert unclear.to_dict()["headline"]["repetitions_ran_out"] is True
+    assert equilibria_answer(unclear).model_dump()["headline"]["repetitions_ran_out"] is True
     clear = only(repeated(6.5, 6.5 + 1e-6))
     assert (clear.unclear, clear.exhausted) == ((), 0)
     assert "undecided" not in clear.summary()
@@ -87,7 +88,8 @@ def test_what_hides_the_equilibrium_is_in_the_headline() -> None:
     few = only(made(raw, ending(6.3)))
     assert few.summary() == "undecided; 8 of 11 mixes not measured"
     assert few.headline().mix == "undecided"
-    assert few.to_dict()["headline"]["without_interval"].startswith("3 mixes with both are too few")
+    reason = equilibria_answer(few).headline.without_interval
+    assert reason.startswith("3 mixes with both are too few")
     decided = only(made({**raw, "sweep": {"mixes": [5, 6, 7]}}, ending(6.3)))
     assert decided.summary() == (
         "4 cubic + 6 bbr; 8 mixes undecided; 3 mixes with both are too few for an interval "

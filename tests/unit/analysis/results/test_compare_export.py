@@ -9,11 +9,16 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from nashbed.analysis.measures import measure_run
-from nashbed.analysis.results.compare import RunComparison, compare_runs
+from nashbed.analysis.results.compare import (
+    RunComparison,
+    ShareComparison,
+    Spread,
+    compare_runs,
+    summarise_shares,
+)
 from nashbed.analysis.results.export import export_run
-from nashbed.analysis.results.compare import ShareComparison, Spread, summarise_shares
-from nashbed.controlplane.cli.results import MOST_ROWS, comparison_text
 from nashbed.controlplane.cli.main import run as cli
+from nashbed.controlplane.cli.results import MOST_ROWS, comparison_text
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
@@ -124,7 +129,11 @@ def test_without_repetitions_there_are_shares_alone(whole_run: Path, capsys: Cap
     assert "trials: 2" in text
     assert "Welch" not in text
     found = compare_runs(whole_run, whole_run)
-    assert [s.mix for s in found.shares] == ["3 cubic + 1 bbr", "2 cubic + 2 bbr", "1 cubic + 3 bbr"]
+    assert [s.mix for s in found.shares] == [
+        "3 cubic + 1 bbr",
+        "2 cubic + 2 bbr",
+        "1 cubic + 3 bbr",
+    ]
     assert all(s.difference == 0 for s in found.shares)
     assert not found.comparisons
     assert len(found.left_out) == 5

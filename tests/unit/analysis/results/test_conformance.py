@@ -61,14 +61,14 @@ def test_units_do_not_matter() -> None:
 def test_a_hull_without_area_has_its_own_points() -> None:
     line = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
     assert overlap(line, line) == 1
-    assert overlap(line, line + [0, 1]) == 0
+    assert overlap(line, line + np.array([0, 1])) == 0
 
 
 def test_two_series_of_one_behaviour_conform() -> None:
     rng = np.random.default_rng(7)
     one, other = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
     assert overlap(near_centre(one), near_centre(other)) > 0.9
-    assert overlap(near_centre(one), near_centre(other + [6, 0])) < 0.1
+    assert overlap(near_centre(one), near_centre(other + np.array([6, 0]))) < 0.1
 
 
 def test_a_control_conforms_to_itself_and_less_to_another(whole_run: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from nashbed.analysis.metrics.mixes import goodput_gain
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.measured import question_of_mix
-from nashbed.analysis.results.decision_tree import NEITHER, FEATURES, decide, fit
+from nashbed.analysis.results.decision_tree import FEATURES, NEITHER, decide, fit
 from nashbed.analysis.results.sweep import lines, place_of
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
