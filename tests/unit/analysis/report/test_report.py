@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.measures import measure_run
+from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.nash.of_run import equilibria_of_run
 from nashbed.analysis.report import build_report
 from nashbed.analysis.results.summary import summarise
@@ -115,7 +116,7 @@ def test_equilibria_are_those_of_the_means(whole_run: Path) -> None:
     assert [row["equilibrium"] for row in rows] == expected
     (found,) = equilibria_of_run(whole_run)
     assert [v.state[0][1] for v in found.equilibria] == [k for k in range(5) if expected[k]]
-    plain = found.to_dict()
+    plain = equilibria_answer(found).model_dump(mode="json")
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["fair_share_bps"] == 2.5e6
 
