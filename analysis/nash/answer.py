@@ -21,13 +21,13 @@ class LeadEndAnswer(ContractModel):
     """Where a lead ends, in flows of the second strategy.
 
     Attributes:
-        at: By the means.
+        at: By the fitted lead; null where it ends beyond the outermost measured mixes.
         low: Lower end of the 95 % interval.
         high: Upper end of it.
         sure: Whether the lead surely ends there.
     """
 
-    at: float
+    at: float | None
     low: float
     high: float
     sure: bool
@@ -114,7 +114,7 @@ class CrossingAnswer(ContractModel):
     """
 
     at: float
-    between: tuple[int, ...]
+    between: tuple[int, int]
 
 
 class RepetitionAnswer(ContractModel):
@@ -220,7 +220,7 @@ def equilibria_answer(found: SettingEquilibria) -> EquilibriaAnswer:
         undecided=tuple(_counts(found, each.state) for each in found.undecided),
         mixes=found.state_count,
         mixes_not_measured=found.missing_count,
-        crossings=tuple(CrossingAnswer(at=c.at, between=tuple(c.between)) for c in found.crossings),
+        crossings=tuple(CrossingAnswer(**vars(each)) for each in found.crossings),
         each_trial=tuple(
             RepetitionAnswer(
                 repetition=each.repetition,
@@ -249,8 +249,7 @@ def pair_answer(pair: PairEquilibria) -> PairAnswer:
         equilibria_flows_of_second=pair.equilibria,
         shares_of_first=tuple(pair.shares_of_first),
         intervals=tuple(
-            LeadEndAnswer(at=each.at, low=each.low, high=each.high, sure=each.sure)
-            for each in (pair.ends.intervals if pair.ends else ())
+            LeadEndAnswer(**vars(each)) for each in (pair.ends.intervals if pair.ends else ())
         ),
     )
 
@@ -270,12 +269,9 @@ def _headline(found: SettingEquilibria) -> HeadlineAnswer:
 def _interval(found: SettingEquilibria, interval: CrossingInterval) -> IntervalAnswer:
     first, last = mixes_between(interval.low, interval.high, found.flows)
     return IntervalAnswer(
+        **vars(interval),
         strategy=found.strategies[1],
-        at=interval.at,
-        low=interval.low,
-        high=interval.high,
         mixes=(_line(found, first), _line(found, last)),
-        sure=interval.sure,
     )
 
 

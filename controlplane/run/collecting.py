@@ -76,7 +76,7 @@ def collect(measured: TrialMeasurement) -> Steadiness | None:
     folder = attempt.folder
     with lower_priority():
         goodput = read_goodput(folder / CONSTANTS.goodput_file, measured.t0_ns)
-        for stage in (_telemetry(measured), *_of_hosts(measured, goodput)):
+        for stage in _stages(measured, goodput):
             stage.carry_out(folder)
         write_flows(folder, attempt.flows, measured.sender.flows, measured.sink.flows)
         write_counters(folder, measured.counters.flows)
@@ -96,8 +96,9 @@ def _telemetry(measured: TrialMeasurement) -> Stage[Any]:
     return Stage(read_postcards(raw, measured.clock), examiners, write_postcards)
 
 
-def _of_hosts(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage[Any]]:
-    """What the data plane and the flow generator recorded."""
+def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage[Any]]:
+    """What the bottleneck, the hosts' data plane and the flow generator recorded, one by one."""
+    yield _telemetry(measured)
     evidence, folder, t0_ns = measured.evidence, measured.attempt.folder, measured.t0_ns
     disturbances = read_disturbances(folder, t0_ns)
     yield Stage([disturbances], [evidence.disturbance], write_disturbances)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from nashbed.analysis.nash.answer import equilibria_answer
+from nashbed.analysis.nash.crossing_interval import CrossingInterval
 from nashbed.analysis.nash.of_run import SettingEquilibria, equilibria_of_measures
 from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.cli.results import equilibria_text
@@ -49,6 +51,14 @@ def test_the_headline_is_an_interval() -> None:
     counts = [mix["main"]["bbr"] for mix in said["mixes"]]
     assert counts[0] <= 6 <= counts[1]
     assert plain["headline"]["confidence"] == 0.95
+
+
+def test_a_lead_may_end_where_nothing_was_measured() -> None:
+    found = only(repeated(6.4, 6.2))
+    assert found.ends is not None
+    ends = replace(found.ends, intervals=(CrossingInterval(8.0, 10.0, None, sure=False),))
+    (said,) = equilibria_answer(replace(found, ends=ends)).headline.intervals
+    assert (said.low, said.high, said.at, said.sure) == (8.0, 10.0, None, False)
 
 
 def test_each_repetition_alone() -> None:
