@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict
 JsonObject = dict[str, Any]
 """A JSON object whose keys are not ours to decide: another program's, a file's, a schema's."""
 
+Number = int | float
+"""A number that JSON keeps as it came: a whole one without a decimal point."""
+
 
 class ContractModel(BaseModel):
     """A frozen model that refuses unknown keys."""
