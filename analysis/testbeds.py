@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
+from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.trial import TrialRecord
 
 from .measures import Cell, RunMeasures, TrialMeasures
-from .metrics.statistics import SampleComparison, adjusted, compare_samples
+from .metrics.statistics import EstimateAnswer, SampleComparison, adjusted, compare_samples
 from .state import state_text
 
 METRIC = "per_flow_throughput"
@@ -20,17 +21,27 @@ OWN = "the run's own"
 Verdict = Literal["differ", "alike", "too few to tell"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TestbedComparison(SampleComparison):
+class TestbedComparison(ContractModel):
     """Throughput per flow of a strategy in one mix, on two testbeds, in bit/s.
+
+    The testbeds differ when chance alone would hardly do it, all comparisons of the run considered.
+    They are alike when the whole interval is within the margin. Otherwise there are too few trials
+    to say either.
 
     Attributes:
         setting: Label of the setting.
         mix: The mix in words.
         strategy: Whose throughput.
+        metric: `per_flow_throughput`.
         testbeds: Names of the two.
-        margin_bps: The difference that is too small to matter: the scenario's epsilon of the fair
+        means: Their means.
+        difference: Second mean less first mean.
+        ci95: Half the width of its 95 % interval; null: it cannot be told.
+        p: Probability of a difference at least as large if there were none; null likewise.
+        p_adjusted: The same, adjusted (Holm) for the number of comparisons.
+        margin: The difference that is too small to matter: the scenario's epsilon of the fair
             share.
+        verdict: Whether the testbeds measure the same.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -38,41 +49,45 @@ class TestbedComparison(SampleComparison):
     setting: str
     mix: str
     strategy: str
+    metric: str = METRIC
     testbeds: tuple[str, str]
-    margin_bps: float
+    means: tuple[EstimateAnswer, EstimateAnswer]
+    difference: float
+    ci95: float | None
+    p: float | None
+    p_adjusted: float | None
+    margin: float
+    verdict: Verdict
 
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the testbeds measure the same.
 
-        They differ when chance alone would hardly do it, all comparisons of the run considered.
-        They are alike when the whole interval is within the margin. Otherwise there are too few
-        trials to say either.
-        """
-        if self.differs:
-            return "differ"
-        if self.change.half_width is None:
-            return "too few to tell"
-        farthest = abs(self.change.difference) + self.change.half_width
-        return "alike" if farthest <= self.margin_bps else "too few to tell"
+class TrialCounts(ContractModel):
+    """Trials that ran on a testbed.
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, in bit/s."""
-        means = (self.first, self.second)
-        return {
-            "setting": self.setting,
-            "mix": self.mix,
-            "strategy": self.strategy,
-            "metric": METRIC,
-            "testbeds": list(self.testbeds),
-            "means": [{"mean": m.mean, "n": m.n, "ci95": m.half_width} for m in means],
-            "difference": self.second.mean - self.first.mean,
-            "ci95": self.change.half_width,
-            "p": self.change.p,
-            "p_adjusted": self.p_adjusted,
-            "margin": self.margin_bps,
-            "verdict": self.verdict,
-        }
+    Attributes:
+        trials_valid: Valid ones.
+        trials: All.
+    """
+
+    trials_valid: int
+    trials: int
+
+
+class TestbedsAnswer(ContractModel):
+    """The testbeds of a run against each other, in JSON.
+
+    Attributes:
+        testbeds: Name -> how many trials ran there.
+        disagreeing_settings: Labels of the settings in which testbeds disagree.
+        sentence: All of it in one line.
+        comparisons: Every strategy of every mix that two of them ran.
+    """
+
+    __test__ = False  # not a test class either
+
+    testbeds: dict[str, TrialCounts]
+    disagreeing_settings: tuple[str, ...]
+    sentence: str
+    comparisons: tuple[TestbedComparison, ...]
 
 
 @dataclass(frozen=True)
@@ -114,17 +129,17 @@ class Comparisons:
             return f"testbeds {names}: no disagreement found ({told})"
         return f"testbeds {names} DISAGREE at {', '.join(self.disagreeing_settings)} ({told})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "testbeds": {
-                name: {"trials_valid": sum(r.valid for r in records), "trials": len(records)}
+    def answer(self) -> TestbedsAnswer:
+        """The same in JSON."""
+        return TestbedsAnswer(
+            testbeds={
+                name: TrialCounts(trials_valid=sum(r.valid for r in records), trials=len(records))
                 for name, records in self.testbeds.items()
             },
-            "disagreeing_settings": self.disagreeing_settings,
-            "sentence": self.sentence(),
-            "comparisons": [each.to_dict() for each in self.each],
-        }
+            disagreeing_settings=tuple(self.disagreeing_settings),
+            sentence=self.sentence(),
+            comparisons=self.each,
+        )
 
 
 def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
@@ -151,13 +166,14 @@ def compare_testbeds(measures: RunMeasures) -> Comparisons | None:
     if len(by_testbed) < 2:
         return None
     found = [
-        comparison
+        compared
         for setting in measures.run.settings
         for cell in measures.cells(setting)
-        for comparison in _of_cell(measures, cell, names)
+        for compared in _of_cell(measures, cell, names)
     ]
-    trials = {name: tuple(by_testbed[name]) for name in sorted(by_testbed)}
-    return Comparisons(trials, tuple(adjusted(found)))
+    told = zip(found, adjusted([samples for _, samples in found]), strict=True)
+    each = tuple(_comparison(measures, what, samples) for (what, _), samples in told)
+    return Comparisons({name: tuple(by_testbed[name]) for name in sorted(by_testbed)}, each)
 
 
 _Key = tuple[str, str, str]
@@ -190,23 +206,51 @@ def _key(record: TrialRecord) -> _Key:
     return (OWN, "", "") if where is None else (where.testbed, where.host, where.testbed_digest)
 
 
+class _Compared(NamedTuple):
+    """Whose throughputs are compared, and where."""
+
+    cell: Cell
+    strategy: str
+    testbeds: tuple[str, str]
+
+
 def _of_cell(
     measures: RunMeasures, cell: Cell, names: Mapping[_Key, str]
-) -> Iterator[TestbedComparison]:
+) -> Iterator[tuple[_Compared, SampleComparison]]:
     by_testbed: dict[str, list[TrialMeasures]] = {}
     for trial in cell.trials:
         by_testbed.setdefault(names[_key(trial.trial.record)], []).append(trial)
-    margin = measures.run.scenario.equilibrium.epsilon.fraction * measures.fair_share(cell.setting)
     for pair in combinations(sorted(by_testbed), 2):
         for strategy in measures.strategies:
             values = [[t.value(METRIC, strategy) for t in by_testbed[name]] for name in pair]
             samples = compare_samples(values[0], values[1])
             if samples is not None:
-                yield TestbedComparison(
-                    **vars(samples),
-                    setting=cell.setting.label,
-                    mix=state_text(cell.state, measures.strategies, measures.group_names),
-                    strategy=strategy,
-                    testbeds=pair,
-                    margin_bps=margin,
-                )
+                yield _Compared(cell, strategy, pair), samples
+
+
+def _comparison(
+    measures: RunMeasures, what: _Compared, samples: SampleComparison
+) -> TestbedComparison:
+    fair_share = measures.fair_share(what.cell.setting)
+    margin = measures.run.scenario.equilibrium.epsilon.fraction * fair_share
+    return TestbedComparison(
+        setting=what.cell.setting.label,
+        mix=state_text(what.cell.state, measures.strategies, measures.group_names),
+        strategy=what.strategy,
+        testbeds=what.testbeds,
+        means=(samples.first, samples.second),
+        difference=samples.difference,
+        ci95=samples.ci95,
+        p=samples.p,
+        p_adjusted=samples.p_adjusted,
+        margin=margin,
+        verdict=_verdict(samples, margin),
+    )
+
+
+def _verdict(samples: SampleComparison, margin: float) -> Verdict:
+    if samples.differs:
+        return "differ"
+    if samples.ci95 is None or abs(samples.difference) + samples.ci95 > margin:
+        return "too few to tell"
+    return "alike"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.units import PACKET_BYTES, Duration, Rate
 
 from ..models.asked import started_by_iperf3
@@ -110,6 +111,43 @@ KINDS = {
 """Every quantity that a map can be drawn over, by name."""
 
 
+class AxisAnswer(ContractModel):
+    """An axis of a map in JSON, in the base unit.
+
+    Attributes:
+        quantity: Its quantity, as on the command line.
+        column: Its column in tables.
+        low: Its smallest value.
+        high: Its largest.
+        steps: How many values.
+        spacing: Whether these, or their logarithms, are evenly spaced.
+    """
+
+    quantity: str
+    column: str
+    low: Number
+    high: Number
+    steps: int
+    spacing: Literal["log", "linear"]
+
+
+class PlaneAnswer(ContractModel):
+    """What a map is over, in JSON, in base units.
+
+    Attributes:
+        x: The axis to the right.
+        y: The axis upwards.
+        fixed: Column of a table -> value of a quantity that is fixed; `duration_s` and
+            `window_bytes` (null: no limit) among them.
+        start: How the flows start.
+    """
+
+    x: AxisAnswer
+    y: AxisAnswer
+    fixed: dict[str, Number | None]
+    start: str
+
+
 @dataclass(frozen=True)
 class MapAxis:
     """One axis of a map.
@@ -137,16 +175,16 @@ class MapAxis:
             values = np.unique(np.rint(values))
         return tuple(float(value) for value in values)
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain data for JSON, in the base unit."""
-        return {
-            "quantity": self.kind.name,
-            "column": self.kind.column,
-            "low": self.low,
-            "high": self.high,
-            "steps": len(self.values),
-            "spacing": "log" if self.log else "linear",
-        }
+    def answer(self) -> AxisAnswer:
+        """The same in JSON."""
+        return AxisAnswer(
+            quantity=self.kind.name,
+            column=self.kind.column,
+            low=self.low,
+            high=self.high,
+            steps=len(self.values),
+            spacing="log" if self.log else "linear",
+        )
 
 
 def read_axis(option: str, text: str, steps: int) -> MapAxis:
@@ -265,15 +303,15 @@ class MapPlane:
         """How many points the map has."""
         return len(self.x.values) * len(self.y.values)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, in base units."""
+    def answer(self) -> PlaneAnswer:
+        """The same in JSON."""
         fixed = {KINDS[name].column: value for name, value in self.fixed.items()}
-        return {
-            "x": self.x.to_dict(),
-            "y": self.y.to_dict(),
-            "fixed": {**fixed, "duration_s": self.duration_s, "window_bytes": self.window_bytes},
-            "start": self.start,
-        }
+        return PlaneAnswer(
+            x=self.x.answer(),
+            y=self.y.answer(),
+            fixed={**fixed, "duration_s": self.duration_s, "window_bytes": self.window_bytes},
+            start=self.start,
+        )
 
 
 def plane_of(x: MapAxis, y: MapAxis, given: Mapping[str, float | None]) -> MapPlane:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nashbed.controlplane.contract.course import start_label
+from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
 from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.finished_run import open_run
@@ -24,9 +23,8 @@ COLUMNS = ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp", "n_flows", "n_cubic_at
 REMEDY = "give a file with the columns of srivastava2023/published/fabric_equilibria.csv"
 
 
-@dataclass(frozen=True)
-class KnownSetting:
-    """A setting whose equilibrium was measured.
+class KnownSetting(ContractModel):
+    """A setting whose equilibrium was measured, in base units.
 
     Attributes:
         source: Paper, or the run's name.
@@ -42,11 +40,11 @@ class KnownSetting:
 
     source: str
     published: bool
-    rate_bps: float
+    rate_bps: Number
     base_rtt_s: float
-    buffer_bdp: float
+    buffer_bdp: Number
     flows: int
-    duration_s: float
+    duration_s: Number
     start: str
     share: float
 
@@ -66,26 +64,21 @@ class KnownSetting:
         }
         return values[name]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, in base units."""
-        return {**self.__dict__, "bdp_per_flow_packets": self.bdp_per_flow}
 
-
-@dataclass(frozen=True)
-class PlacedSetting:
+class PlacedSetting(KnownSetting):
     """A measured setting on a map.
 
     Attributes:
-        setting: The setting.
+        bdp_per_flow_packets: Its BDP per flow in full packets.
         x: Its place, in the axis' base unit.
         y: Its place upwards.
         differs: Quantities of the map at this place from which the setting differs, by name.
     """
 
-    setting: KnownSetting
-    x: float
-    y: float
-    differs: tuple[str, ...] = ()
+    bdp_per_flow_packets: float
+    x: Number
+    y: Number
+    differs: tuple[str, ...]
 
 
 def published_settings(path: Path) -> list[KnownSetting]:
@@ -121,7 +114,17 @@ def _published(row: dict[str, str]) -> KnownSetting:
     rate, rtt = float(row["bandwidth_mbps"]) * 1e6, float(row["base_rtt_ms"]) / 1e3
     size = float(row["buffer_bdp"])
     share = 1 - middle / flows
-    return KnownSetting(PUBLISHED, True, rate, rtt, size, flows, PUBLISHED_S, IPERF3, share)
+    return KnownSetting(
+        source=PUBLISHED,
+        published=True,
+        rate_bps=rate,
+        base_rtt_s=rtt,
+        buffer_bdp=size,
+        flows=flows,
+        duration_s=PUBLISHED_S,
+        start=IPERF3,
+        share=share,
+    )
 
 
 def run_settings(run_dir: Path) -> list[KnownSetting]:
@@ -142,15 +145,15 @@ def run_settings(run_dir: Path) -> list[KnownSetting]:
         setting = each.setting
         settings.append(
             KnownSetting(
-                run.scenario.name,
-                False,
-                setting.rate_bps,
-                setting.base_rtt_ns[0] / NS_PER_S,
-                setting.buffer_bdp,
-                each.flows,
-                run.scenario.longest.seconds,
-                start_label(run.scenario.start if setting.start is None else setting.start),
-                share,
+                source=run.scenario.name,
+                published=False,
+                rate_bps=setting.rate_bps,
+                base_rtt_s=setting.base_rtt_ns[0] / NS_PER_S,
+                buffer_bdp=setting.buffer_bdp,
+                flows=each.flows,
+                duration_s=run.scenario.longest.seconds,
+                start=start_label(run.scenario.start if setting.start is None else setting.start),
+                share=share,
             )
         )
     return settings
@@ -205,7 +208,9 @@ def _place(plane: MapPlane, setting: KnownSetting) -> PlacedSetting | None:
     differs = tuple(name for name, (here, theirs) in pairs.items() if not _same(here, theirs))
     if setting.start != plane.start:
         differs += ("start",)
-    return PlacedSetting(setting, x, y, differs)
+    return PlacedSetting(
+        **vars(setting), bdp_per_flow_packets=setting.bdp_per_flow, x=x, y=y, differs=differs
+    )
 
 
 def _within(value: float, axis: MapAxis) -> bool:

@@ -6,12 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from nashbed.controlplane.contract.model import ContractModel, JsonAnswer, JsonObject
 from nashbed.controlplane.contract.units import PACKET_BYTES
 
 from ..models import MODELS
+from ..models.prediction import ModelAbout
 from .compute import DISAGREEMENT, WIDE_RANGE, EquilibriumMap, MapPoint
+from .plane import PlaneAnswer
 from .settings import PlacedSetting
 
 COLUMNS = (
@@ -35,7 +37,7 @@ def points_csv(computed: EquilibriumMap) -> str:
     return text.getvalue()
 
 
-def _line(point: MapPoint) -> dict[str, Any]:
+def _line(point: MapPoint) -> JsonObject:
     asked, found, other = point.question, point.crossing, point.other
     return {
         "x": point.x,
@@ -59,8 +61,100 @@ def _line(point: MapPoint) -> dict[str, Any]:
     }
 
 
+class UncertainPoints(ContractModel):
+    """Points of a map that are not certain, by the reason.
+
+    Attributes:
+        seeds: The equilibria of the seeds differ.
+        models: The other model disagrees.
+        transient: The mix at the equilibrium has not settled in its time.
+    """
+
+    seeds: int
+    models: int
+    transient: int
+
+
+class UncertainFrom(ContractModel):
+    """From which difference on a point is uncertain, as a part of the flows.
+
+    Attributes:
+        seeds: Of the equilibria of the seeds.
+        models: Of the two models.
+    """
+
+    seeds: float
+    models: float
+
+
+class _AskedModels(ContractModel):
+    """The models of a map, which come first in its JSON.
+
+    Attributes:
+        model: Whose equilibrium it shows.
+        other_model: The one that it is held against; null: none.
+    """
+
+    model: ModelAbout
+    other_model: ModelAbout | None
+
+
+class AskedFor(PlaneAnswer, _AskedModels):
+    """What was asked and what came of it.
+
+    Attributes:
+        points: Points of the map.
+        questions: Questions that the model was asked for all of them.
+        refused: Points at which it refused.
+        uncertain: Points that are not certain.
+        uncertain_from: What counts as such.
+    """
+
+    points: int
+    questions: int
+    refused: int
+    uncertain: UncertainPoints
+    uncertain_from: UncertainFrom
+
+
+class MapDocument(AskedFor, JsonAnswer):
+    """The content of `atlas.json`.
+
+    Attributes:
+        settings: The measured settings on the map.
+        made: When, by which versions, and how long it took.
+    """
+
+    settings: tuple[PlacedSetting, ...]
+    made: JsonObject
+
+
+class _Made(JsonAnswer):
+    """The beginning of what `nashbed atlas` answers.
+
+    Attributes:
+        ok: True.
+    """
+
+    ok: bool = True
+
+
+class AtlasAnswer(AskedFor, _Made):
+    """What `nashbed atlas --json` answers.
+
+    Attributes:
+        settings: How many measured settings are on the map.
+        seconds: How long it took.
+        files: What was written.
+    """
+
+    settings: int
+    seconds: float
+    files: tuple[str, ...]
+
+
 def map_json(
-    computed: EquilibriumMap, placed: Sequence[PlacedSetting], made: Mapping[str, Any]
+    computed: EquilibriumMap, placed: Sequence[PlacedSetting], made: Mapping[str, object]
 ) -> str:
     """What was asked, of which model, by which version, and the measured settings on the map.
 
@@ -69,38 +163,28 @@ def map_json(
         placed: The settings that are drawn on it.
         made: When, by which versions, and how long it took.
     """
-    document = {
-        **asked_for(computed),
-        "settings": [
-            {**p.setting.to_dict(), "x": p.x, "y": p.y, "differs": list(p.differs)} for p in placed
-        ],
-        "made": dict(made),
-    }
-    return json.dumps(document, indent=1) + "\n"
+    document = MapDocument(**vars(asked_for(computed)), settings=tuple(placed), made=dict(made))
+    return json.dumps(document.model_dump(mode="json"), indent=1) + "\n"
 
 
-def asked_for(computed: EquilibriumMap) -> dict[str, Any]:
-    """What was asked and what came of it, as plain data for JSON.
+def asked_for(computed: EquilibriumMap) -> AskedFor:
+    """What was asked and what came of it.
 
     Args:
         computed: The map.
     """
     uncertain = [point.uncertain for point in computed.points]
-    return {
-        "model": _about(computed.model),
-        "other_model": None if computed.other is None else _about(computed.other),
-        **computed.plane.to_dict(),
-        "points": len(computed.points),
-        "questions": computed.questions,
-        "refused": len(computed.refused),
-        "uncertain": {
-            why: sum(why in reasons for reasons in uncertain)
-            for why in ("seeds", "models", "transient")
-        },
-        "uncertain_from": {"seeds": WIDE_RANGE, "models": DISAGREEMENT},
-    }
-
-
-def _about(name: str) -> dict[str, str]:
-    model = MODELS[name]
-    return {"name": name, "title": model.title, "source": model.source, "validity": model.validity}
+    return AskedFor(
+        model=MODELS[computed.model].about,
+        other_model=None if computed.other is None else MODELS[computed.other].about,
+        **vars(computed.plane.answer()),
+        points=len(computed.points),
+        questions=computed.questions,
+        refused=len(computed.refused),
+        uncertain=UncertainPoints(
+            seeds=sum("seeds" in reasons for reasons in uncertain),
+            models=sum("models" in reasons for reasons in uncertain),
+            transient=sum("transient" in reasons for reasons in uncertain),
+        ),
+        uncertain_from=UncertainFrom(seeds=WIDE_RANGE, models=DISAGREEMENT),
+    )

@@ -3,17 +3,17 @@
 from .detect import FORMATS
 from .frames import Frames, Mark
 from .source import FILE, TimestampSource
-from .summary import Summary, exact_text, summarise_timestamps
+from .summary import CaptureSummary, exact_text, summarise_timestamps
 from .times import Times
 from .trailer import Stamps
 
 __all__ = [
     "FILE",
     "FORMATS",
+    "CaptureSummary",
     "Frames",
     "Mark",
     "Stamps",
-    "Summary",
     "Times",
     "TimestampSource",
     "exact_text",

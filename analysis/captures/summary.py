@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from nashbed.controlplane.contract.model import ContractModel
+from pydantic import Field, SerializeAsAny
 
 from .frames import Frames, Mark
 from .source import TimestampSource
@@ -19,35 +20,101 @@ Exact = tuple[int, int, int]
 """Seconds, fraction, units per second."""
 
 
-@dataclass
-class Summary:
-    """Counts, ends, and what is wrong.
+class ExactTime(ContractModel):
+    """A time in whole numbers.
 
     Attributes:
-        capture: The file.
-        container: pcap, pcapng or erf.
-        form: The format whose times are used.
-        new_fcs_bytes: Length of the FCS behind the trailer (0 without a trailer).
-        packets: How many.
-        first: Time of the first packet of the file.
-        last: Time of the last one.
-        backwards: Packets whose time is before that of the one in front.
-        ports: (device, port) -> packets.
-        marks: Name of a mark -> packets.
-        listed: The first packets, one by one.
+        s: Seconds.
+        fraction: Units of the fraction.
+        per_second: Units per second.
     """
 
-    capture: Path
+    s: int
+    fraction: int
+    per_second: int
+
+
+class ListedPacket(ContractModel):
+    """One packet.
+
+    Attributes:
+        time: Its time.
+        device: The device that stamped it; -1: not known.
+        port: The device's port; -1: not known.
+        bytes: Length of the frame without the trailer.
+        original_fcs: As on the wire, read big-endian; 0: the format keeps none.
+        marks: What is wrong with it.
+    """
+
+    time: ExactTime
+    device: int
+    port: int
+    bytes: int
+    original_fcs: int
+    marks: tuple[str, ...]
+
+
+class PortCount(ContractModel):
+    """Packets that a port stamped.
+
+    Attributes:
+        device: The device; -1: not known.
+        port: Its port; -1: not known.
+        packets: How many.
+    """
+
+    device: int
+    port: int
+    packets: int
+
+
+class CaptureSummary(ContractModel):
+    """A capture's time stamps, as `nashbed timestamps --json` answers them.
+
+    Attributes:
+        format: The format whose times are used; this answer has no number of its layout.
+        ok: True.
+        capture: The file.
+        container: pcap, pcapng or erf.
+        new_fcs_bytes: Length of the FCS behind the trailer (0 without a trailer).
+        packets: How many.
+        first: Time of the first packet of the file; null without any.
+        last: Time of the last one.
+        backwards: Packets whose time is before that of the one in front.
+        ports: Packets of each port.
+        marks: Name of a mark -> packets.
+        listed: The first packets, one by one.
+        alignment: How the clock stands to another capture's; left out where none was named.
+    """
+
+    format: str
+    ok: bool = True
+    capture: str
     container: str
-    form: str
     new_fcs_bytes: int
+    packets: int
+    first: ExactTime | None
+    last: ExactTime | None
+    backwards: int
+    ports: tuple[PortCount, ...]
+    marks: dict[str, int]
+    listed: tuple[ListedPacket, ...]
+    alignment: SerializeAsAny[ContractModel] | None = Field(
+        None, exclude_if=lambda alignment: alignment is None
+    )
+
+
+@dataclass
+class _Counts:
+    """Counts and ends of the chunks read so far."""
+
     packets: int = 0
     first: Exact | None = None
     last: Exact | None = None
     backwards: int = 0
     ports: Counter[tuple[int, int]] = field(default_factory=Counter)
     marks: Counter[str] = field(default_factory=Counter)
-    listed: list[dict[str, Any]] = field(default_factory=list)
+    listed: list[ListedPacket] = field(default_factory=list)
 
     def add(self, frames: Frames, stamps: Stamps, list_up_to: int) -> None:
         """Take a chunk."""
@@ -79,27 +146,10 @@ class Summary:
             self.backwards += 1
         self.last = times.exact(len(times) - 1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; every time as whole numbers."""
-        ports = [{"device": d, "port": p, "packets": n} for (d, p), n in sorted(self.ports.items())]
-        return {
-            "capture": str(self.capture),
-            "container": self.container,
-            "format": self.form,
-            "new_fcs_bytes": self.new_fcs_bytes,
-            "packets": self.packets,
-            "first": exact_dict(self.first),
-            "last": exact_dict(self.last),
-            "backwards": self.backwards,
-            "ports": ports,
-            "marks": {name: n for name, n in sorted(self.marks.items()) if n},
-            "listed": self.listed,
-        }
-
 
 def summarise_timestamps(
     path: Path, form: str | None = None, fcs_bytes: int | None = None, list_up_to: int = 0
-) -> Summary:
+) -> CaptureSummary:
     """Read a whole capture.
 
     Args:
@@ -113,24 +163,38 @@ def summarise_timestamps(
     """
     source = TimestampSource(path, form, fcs_bytes)
     fcs = source.choice.fcs_bytes if source.choice else 0
-    summary = Summary(path, source.container, source.name, fcs)
+    found = _Counts()
     for frames, stamps in source.chunks():
-        summary.add(frames, stamps, list_up_to)
-    return summary
+        found.add(frames, stamps, list_up_to)
+    return CaptureSummary(
+        format=source.name,
+        capture=str(path),
+        container=source.container,
+        new_fcs_bytes=fcs,
+        packets=found.packets,
+        first=None if found.first is None else _exact(found.first),
+        last=None if found.last is None else _exact(found.last),
+        backwards=found.backwards,
+        ports=tuple(
+            PortCount(device=device, port=port, packets=packets)
+            for (device, port), packets in sorted(found.ports.items())
+        ),
+        marks={name: count for name, count in sorted(found.marks.items()) if count},
+        listed=tuple(found.listed),
+    )
 
 
-def exact_dict(time: Exact | None) -> dict[str, int] | None:
-    """A time for JSON."""
-    return None if time is None else dict(zip(("s", "fraction", "per_second"), time, strict=True))
-
-
-def exact_text(time: Exact | None) -> str:
+def exact_text(time: ExactTime | None) -> str:
     """A time with enough decimals to distinguish one unit of its fraction from the next."""
     if time is None:
         return "-"
+    digits = len(str(time.per_second)) + 1
+    return f"{time.s}.{time.fraction * 10**digits // time.per_second:0{digits}d}"
+
+
+def _exact(time: Exact) -> ExactTime:
     seconds, fraction, per_second = time
-    digits = len(str(per_second)) + 1
-    return f"{seconds}.{fraction * 10**digits // per_second:0{digits}d}"
+    return ExactTime(s=seconds, fraction=fraction, per_second=per_second)
 
 
 def _before(one: Exact, other: Exact) -> bool:
@@ -138,13 +202,13 @@ def _before(one: Exact, other: Exact) -> bool:
     return (one[0], one[1] * other[2]) < (other[0], other[1] * one[2])
 
 
-def _packet(frames: Frames, stamps: Stamps, n: int) -> dict[str, Any]:
+def _packet(frames: Frames, stamps: Stamps, n: int) -> ListedPacket:
     mark = Mark(int(stamps.marks[n]))
-    return {
-        "time": exact_dict(stamps.times.exact(n)),
-        "device": int(stamps.device[n]),
-        "port": int(stamps.port[n]),
-        "bytes": int(frames.captured[n] - stamps.trailer_bytes[n]),
-        "original_fcs": int(stamps.original_fcs[n]),
-        "marks": [str(each.name).lower() for each in Mark if each in mark],
-    }
+    return ListedPacket(
+        time=_exact(stamps.times.exact(n)),
+        device=int(stamps.device[n]),
+        port=int(stamps.port[n]),
+        bytes=int(frames.captured[n] - stamps.trailer_bytes[n]),
+        original_fcs=int(stamps.original_fcs[n]),
+        marks=tuple(str(each.name).lower() for each in Mark if each in mark),
+    )

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from nashbed.controlplane.contract.model import ContractModel
 from numpy.typing import NDArray
 
 from .timebase import ClockError, Instants, TimeBase
@@ -22,13 +22,10 @@ STEPS = 64
 """Halvings of twice the largest drift: to the last bit of a double."""
 
 
-@dataclass(frozen=True)
-class Alignment:
+class ClockOffset(ContractModel):
     """other = reference + offset + drift * (reference - start), where start is `origin_s`.
 
     Attributes:
-        reference: The clock taken as true.
-        other: The clock that is described.
         origin_s: Second of the reference at which the offset holds.
         other_origin_s: Second of the other clock that its fitted times are counted from.
         offset_ps: Picoseconds besides the difference of these two seconds.
@@ -39,8 +36,6 @@ class Alignment:
         span_s: For how long.
     """
 
-    reference: TimeBase
-    other: TimeBase
     origin_s: int
     other_origin_s: int
     offset_ps: float
@@ -49,6 +44,22 @@ class Alignment:
     drift_error: float
     packets: int
     span_s: float
+
+
+class _TwoClocks(ContractModel):
+    """The clocks of an alignment, which come first in its JSON.
+
+    Attributes:
+        reference: The clock taken as true.
+        other: The clock that is described.
+    """
+
+    reference: TimeBase
+    other: TimeBase
+
+
+class Alignment(ClockOffset, _TwoClocks):
+    """Two clocks, and how the one stands to the other."""
 
     def to_reference(self, times: Instants) -> Instants:
         """Times of the other clock as the reference would show them.
@@ -86,10 +97,6 @@ class Alignment:
             f"{self.reference} and {self.drift * 1e6:+.4f} ppm (± {self.drift_error * 1e6:.4f}) "
             f"fast, by {self.packets} packets over {self.span_s:.1f} s"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def align(reference: Instants, other: Instants, transit_ps: int = 0) -> Alignment:

@@ -3,6 +3,7 @@
 One idea per file; `of_run` applies them to every valid trial of a run.
 """
 
-from .of_run import RunCorrelation, correlate_run, correlation_dict, mix_readings, mix_text
+from .answer import correlation_answer
+from .of_run import RunCorrelation, correlate_run, mix_readings, mix_text
 
-__all__ = ["RunCorrelation", "correlate_run", "correlation_dict", "mix_readings", "mix_text"]
+__all__ = ["RunCorrelation", "correlate_run", "correlation_answer", "mix_readings", "mix_text"]

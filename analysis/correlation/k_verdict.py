@@ -6,34 +6,33 @@ averaged within a mix of a setting first, and a mix is one observation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
+from nashbed.controlplane.contract.model import ContractModel
 
-from ..metrics.statistics import Estimate, estimate
+from ..metrics.statistics import EstimateAnswer, estimate
 
 CHOICES = ("measured", "synchronised", "desynchronised")
 SMALLEST_SPREAD = 0.001
 """Bounds closer than this, as a share of the throughput, say the same."""
 
 
-@dataclass(frozen=True)
-class KPrediction:
+class KPrediction(ContractModel):
     """One trial: BBR's share of the throughput as measured, and by each k.
 
     Attributes:
         trial: The trial's id.
         setting: Its setting's label.
-        measured: BBR's aggregate share of the throughput.
+        bbr_share: BBR's aggregate share of the throughput, measured.
         k: Choice -> k.
         predicted: Choice -> the model's aggregate share of BBR.
     """
 
     trial: str
     setting: str
-    measured: float
+    bbr_share: float
     k: dict[str, float]
     predicted: dict[str, float]
 
@@ -44,70 +43,40 @@ class KPrediction:
 
     def error(self, choice: str) -> float:
         """Absolute error of a choice (unit 1)."""
-        return abs(self.predicted[choice] - self.measured)
+        return abs(self.predicted[choice] - self.bbr_share)
 
     @property
     def spread(self) -> float:
         """How far the two bounds' predictions are apart (unit 1)."""
         return abs(self.predicted["synchronised"] - self.predicted["desynchronised"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "trial": self.trial,
-            "setting": self.setting,
-            "bbr_share": self.measured,
-            "k": self.k,
-            "predicted": self.predicted,
-        }
+
+class KGain(EstimateAnswer):
+    """How much better the measured k predicts than a bound.
+
+    Attributes:
+        answer: `better`, `worse`, or `no clear difference` where the interval holds 0 or is
+            missing.
+    """
+
+    answer: Literal["better", "worse", "no clear difference"]
 
 
-@dataclass(frozen=True)
-class KVerdict:
+class KVerdict(ContractModel):
     """The answer for a run.
 
     Attributes:
-        rows: One for each trial that could be predicted.
+        text: The answer in one or two sentences, with numbers.
         errors: Choice -> mean absolute error of BBR's share, over mixes.
         gains: Bound -> error of the bound - error of the measured k, mix by mix; above 0: the
             measured k is better.
+        trials: One for each trial that could be predicted.
     """
 
-    rows: tuple[KPrediction, ...]
-    errors: dict[str, Estimate]
-    gains: dict[str, Estimate]
-
-    def answer(self, bound: str) -> str:
-        """`better`, `worse`, or `no clear difference` where the interval holds 0 or is missing."""
-        gain = self.gains[bound]
-        if gain.half_width is None or abs(gain.mean) <= gain.half_width:
-            return "no clear difference"
-        return "better" if gain.mean > 0 else "worse"
-
-    def text(self) -> str:
-        """The answer in one or two sentences, with numbers."""
-        errors = ", ".join(f"{_points(self.errors[c])} with the {c} k" for c in CHOICES)
-        verdicts = "; ".join(
-            f"against the {bound} bound it is {self.answer(bound)} "
-            f"({self.gains[bound].mean * 100:+.1f} points{_interval(self.gains[bound])})"
-            for bound in CHOICES[1:]
-        )
-        n, trials = self.errors["measured"].n, len(self.rows)
-        return (
-            f"Mean absolute error of BBR's share over {n} mixes ({trials} trials): {errors}. "
-            f"Measured k: {verdicts}."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "text": self.text(),
-            "errors": {name: _plain(e) for name, e in self.errors.items()},
-            "gains": {
-                name: {**_plain(e), "answer": self.answer(name)} for name, e in self.gains.items()
-            },
-            "trials": [row.to_dict() for row in self.rows],
-        }
+    text: str
+    errors: dict[str, EstimateAnswer]
+    gains: dict[str, KGain]
+    trials: tuple[KPrediction, ...]
 
 
 def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
@@ -125,12 +94,28 @@ def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
     rows = [row for row in rows if row.spread >= SMALLEST_SPREAD]
     if not rows:
         return None
-    errors = {choice: _by_mix(rows, choice) for choice in CHOICES}
-    gains = {b: np.subtract(errors[b], errors["measured"]).tolist() for b in CHOICES[1:]}
+    by_mix = {choice: _by_mix(rows, choice) for choice in CHOICES}
+    errors = {choice: _known(values) for choice, values in by_mix.items()}
+    gains = {
+        bound: _gain(np.subtract(by_mix[bound], by_mix["measured"]).tolist())
+        for bound in CHOICES[1:]
+    }
     return KVerdict(
-        rows=tuple(rows),
-        errors={name: _known(values) for name, values in errors.items()},
-        gains={name: _known(values) for name, values in gains.items()},
+        text=_text(errors, gains, len(rows)), errors=errors, gains=gains, trials=tuple(rows)
+    )
+
+
+def _text(errors: Mapping[str, EstimateAnswer], gains: Mapping[str, KGain], trials: int) -> str:
+    """The answer in one or two sentences."""
+    off = ", ".join(f"{_points(errors[c])} with the {c} k" for c in CHOICES)
+    verdicts = "; ".join(
+        f"against the {bound} bound it is {gain.answer} "
+        f"({gain.mean * 100:+.1f} points{_interval(gain)})"
+        for bound, gain in gains.items()
+    )
+    return (
+        f"Mean absolute error of BBR's share over {errors['measured'].n} mixes ({trials} trials): "
+        f"{off}. Measured k: {verdicts}."
     )
 
 
@@ -142,19 +127,22 @@ def _by_mix(rows: Sequence[KPrediction], choice: str) -> list[float]:
     return [float(np.mean(values)) for values in errors.values()]
 
 
-def _known(values: list[float]) -> Estimate:
+def _known(values: list[float]) -> EstimateAnswer:
     mean = estimate(values)
     assert mean is not None
-    return mean
+    return mean.answer()
 
 
-def _points(value: Estimate) -> str:
+def _gain(values: list[float]) -> KGain:
+    gain = _known(values)
+    if gain.ci95 is None or abs(gain.mean) <= gain.ci95:
+        return KGain(**vars(gain), answer="no clear difference")
+    return KGain(**vars(gain), answer="better" if gain.mean > 0 else "worse")
+
+
+def _points(value: EstimateAnswer) -> str:
     return f"{value.mean * 100:.1f} points{_interval(value)}"
 
 
-def _interval(value: Estimate) -> str:
-    return "" if value.half_width is None else f" ± {value.half_width * 100:.1f}"
-
-
-def _plain(value: Estimate) -> dict[str, float | int | None]:
-    return {"mean": value.mean, "n": value.n, "ci95": value.half_width}
+def _interval(value: EstimateAnswer) -> str:
+    return "" if value.ci95 is None else f" ± {value.ci95 * 100:.1f}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.trial import Setting
@@ -100,34 +99,6 @@ class LedgerEntry:
         """Measured by assumed."""
         return self.measured.mean / self.says[bound]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, flat: one row of a table."""
-        one, low_high = self.assumption, self.spread
-        row: dict[str, Any] = {
-            "assumption": one.key,
-            "words": one.words,
-            "equation": one.equation,
-            "unit": one.unit,
-            "derived": one.derived,
-            "measured": self.measured.mean,
-            "n": self.measured.n,
-            "ci95": self.measured.half_width,
-            "observations": self.observations,
-            "p10": low_high[0],
-            "p90": low_high[1],
-        }
-        for name in ("mean", "low", "high"):
-            row[f"chance_{name}"] = None if self.null is None else getattr(self.null, name)
-        for bound in BOUNDS:
-            row |= {
-                f"says_{bound}": self.says[bound],
-                f"ratio_{bound}": self.ratio(bound),
-                f"points_{bound}": self.alone[bound].solved,
-                f"no_solution_{bound}": self.alone[bound].why,
-                f"points_last_{bound}": self.last[bound].solved if self.last else None,
-            }
-        return row
-
 
 @dataclass(frozen=True)
 class Ledger:
@@ -205,20 +176,6 @@ class Ledger:
             f"with every measured value it says {share:.1f} %, "
             f"which leaves {self.left_over:+.1f} points unexplained"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "sentence": self.sentence(),
-            "bbr_share": self.share.mean,
-            "predicted": {bound: self.predicted[bound].share for bound in BOUNDS},
-            "replaced": None
-            if self.left_over is None or self.replaced is None
-            else self.replaced.share,
-            "left_over_points": self.left_over,
-            "not_measured": list(self.missing),
-            "entries": [entry.to_dict() for entry in self.entries],
-        }
 
 
 def _points(costs: Mapping[str, PointsMoved]) -> str:

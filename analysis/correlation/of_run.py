@@ -145,7 +145,13 @@ def predictions(trial: TrialCorrelation) -> KPrediction | None:
     asked = question.buffer_bytes, question.bdp_bytes
     predicted = {name: share_of_bbr(*asked, value) for name, value in k.items()}
     record = measures.trial
-    return KPrediction(record.id, record.setting.label, measured, k, predicted)
+    return KPrediction(
+        trial=record.id,
+        setting=record.setting.label,
+        bbr_share=measured,
+        k=k,
+        predicted=predicted,
+    )
 
 
 def mix_readings(run: RunCorrelation, setting: Setting) -> list[MixReadings]:
@@ -162,30 +168,6 @@ def mix_readings(run: RunCorrelation, setting: Setting) -> list[MixReadings]:
     return rows
 
 
-def correlation_dict(run: RunCorrelation) -> dict[str, Any]:
-    """Plain data for JSON."""
-    settings = [
-        {
-            "setting": setting.label,
-            "mixes": [_mix_dict(run, mix) for mix in mix_readings(run, setting)],
-            "ledgers": [
-                {"mix": mix_text(run, ledger.state), **ledger.to_dict()}
-                for ledger in run.ledgers(setting)
-            ],
-        }
-        for setting in run.measures.run.settings
-    ]
-    return {"settings": settings, "k": run.k and run.k.to_dict()}
-
-
 def mix_text(run: RunCorrelation, state: State) -> str:
     """A mix in words."""
     return state_text(state, run.measures.strategies, run.measures.group_names)
-
-
-def _mix_dict(run: RunCorrelation, mix: MixReadings) -> dict[str, Any]:
-    measured = {
-        name: e and {"mean": e.mean, "n": e.n, "ci95": e.half_width}
-        for name, e in mix.readings.items()
-    }
-    return {"mix": mix_text(run, mix.state), "measured": measured}

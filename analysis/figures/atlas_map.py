@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -204,17 +203,16 @@ def _mark(ax: Axes, plane: MapPlane, placed: Sequence[PlacedSetting]) -> list[Li
     look = share_colours("cubic", "bbr")
     kinds: dict[tuple[object, ...], list[PlacedSetting]] = {}
     for each in sorted(placed, key=lambda each: len(each.differs)):
-        setting = each.setting
-        key = (setting.published, setting.source, bool(each.differs))
+        key = (each.published, each.source, bool(each.differs))
         kinds.setdefault(key, []).append(each)
     handles = []
     for members in kinds.values():
-        marker = "o" if members[0].setting.published else "s"
+        marker = "o" if members[0].published else "s"
         edge = 0.8 if members[0].differs else 1.9
         ax.scatter(
             [each.x * plane.x.kind.shown for each in members],
             [each.y * plane.y.kind.shown for each in members],
-            c=[each.setting.share for each in members], cmap=look, vmin=0, vmax=1, marker=marker,
+            c=[each.share for each in members], cmap=look, vmin=0, vmax=1, marker=marker,
             s=MARKER_POINTS**2, edgecolors=INK, linewidths=edge, zorder=6, clip_on=False,
         )  # fmt: skip
         handles.append(
@@ -235,18 +233,16 @@ def _mark(ax: Axes, plane: MapPlane, placed: Sequence[PlacedSetting]) -> list[Li
 
 def _whose(members: Sequence[PlacedSetting]) -> str:
     """Whose measurements they are, and in what they differ from the map, with their values."""
-    setting = members[0].setting
-    settings = [each.setting for each in members]
     values = {
-        "base RTT": _span([s.base_rtt_s * 1e3 for s in settings], " ms"),
-        "flows": _span([s.flows for s in settings], ""),
-        "duration": _span([s.duration_s for s in settings], " s"),
+        "base RTT": _span([s.base_rtt_s * 1e3 for s in members], " ms"),
+        "flows": _span([s.flows for s in members], ""),
+        "duration": _span([s.duration_s for s in members], " s"),
     }
     names = dict.fromkeys(name for each in members for name in each.differs)
     differs = "".join(f", {name} {values[name]}" for name in names if name in values)
     if "start" in names:
-        differs += f", {_started(setting.start)}"
-    return f"measured, {setting.source}{differs}"
+        differs += f", {_started(members[0].start)}"
+    return f"measured, {members[0].source}{differs}"
 
 
 def _span(values: Sequence[float], unit: str) -> str:
@@ -319,7 +315,7 @@ def write_map(
     placed: Sequence[PlacedSetting],
     folder: Path,
     note: str,
-    made: Mapping[str, Any],
+    made: Mapping[str, object],
 ) -> list[Path]:
     """Write all files of an atlas; a stop leaves the files that were there before.
 

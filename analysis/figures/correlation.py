@@ -181,7 +181,7 @@ def _draw_predictions(ax: Axes, run: RunCorrelation, setting: Setting) -> None:
             x, y, color=colour, linestyle=style, marker=marker, mfc="white",
             label=f"model, {choice} k",
         )  # fmt: skip
-    estimates = [estimate([r.measured for r in rows[k]]) for k in x]
+    estimates = [estimate([r.bbr_share for r in rows[k]]) for k in x]
     means = [e.mean for e in estimates if e is not None]
     half = [(e.half_width or 0.0) for e in estimates if e is not None]
     colour = colour_of("bbr", run.measures.strategies)
@@ -197,7 +197,7 @@ def _by_mix(run: RunCorrelation, setting: Setting) -> dict[int, list[KPrediction
         return {}
     flows = {t.measures.trial.id: int(t.measures.flow_mask("bbr").sum()) for t in run.trials}
     by_count: dict[int, list[KPrediction]] = {}
-    for row in run.k.rows:
+    for row in run.k.trials:
         if row.setting == setting.label:
             by_count.setdefault(flows[row.trial], []).append(row)
     return by_count

@@ -182,8 +182,9 @@ def _draw_band(ax: Axes, asked: list[tuple[float, Questions]], total: int) -> No
     curve = []
     for place, questions in asked:
         band = equilibrium_band(questions(1))
-        if band.synchronised is not None and band.desynchronised is not None:
-            curve.append((place, total - band.synchronised, total - band.desynchronised))
+        bounds = band.synchronised_bbr, band.desynchronised_bbr
+        if bounds[0] is not None and bounds[1] is not None:
+            curve.append((place, total - bounds[0], total - bounds[1]))
     if curve:
         x, low, high = zip(*curve, strict=True)
         ax.fill_between(x, low, high, color=MUTED, alpha=0.2, linewidth=0, zorder=1,

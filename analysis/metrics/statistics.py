@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from nashbed.controlplane.contract.model import ContractModel
 from numpy.typing import NDArray
+from pydantic import Field
 from scipy import special
 
 Limits = tuple[float, float]
@@ -18,6 +20,22 @@ SIGNIFICANCE = 0.05
 """p value below which samples differ."""
 FEW = 4
 """Observations below which an interval that leaves the possible range gives way to them."""
+
+
+class EstimateAnswer(ContractModel):
+    """An estimate in JSON.
+
+    Attributes:
+        mean: The mean, in the metric's unit.
+        n: Number of observations (trials).
+        ci95: Half the width of the 95 % interval; null: there is none.
+        points: The observations where they stand in place of the interval; otherwise left out.
+    """
+
+    mean: float
+    n: int
+    ci95: float | None
+    points: tuple[float, ...] = Field((), exclude_if=lambda points: not points)
 
 
 @dataclass(frozen=True)
@@ -42,6 +60,10 @@ class Estimate:
         """The same in another unit."""
         half = None if self.half_width is None else self.half_width * factor
         return Estimate(self.mean * factor, self.n, half, tuple(p * factor for p in self.points))
+
+    def answer(self) -> EstimateAnswer:
+        """The same in JSON."""
+        return EstimateAnswer(mean=self.mean, n=self.n, ci95=self.half_width, points=self.points)
 
 
 def estimate(
@@ -147,27 +169,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-@dataclass(frozen=True, kw_only=True)
-class SampleComparison:
+class SampleComparison(ContractModel):
     """Two samples of independent observations, compared.
 
     Attributes:
         first: Mean of the first.
         second: Mean of the second.
-        change: Second less first, with the interval of this comparison alone.
-        p_adjusted: Its p value, adjusted (Holm) for the number of comparisons; None where nothing
-            can be tested.
+        difference: Second mean less first mean.
+        ci95: Half the width of its 95 % interval, that of this comparison alone; null: it cannot
+            be told.
+        p: Probability of a difference at least as large if there were none; null likewise.
+        p_adjusted: The same, adjusted (Holm) for the number of comparisons.
+        differs: Whether the difference is more than chance, all comparisons considered.
     """
 
-    first: Estimate
-    second: Estimate
-    change: MeanDifference
+    first: EstimateAnswer
+    second: EstimateAnswer
+    difference: float
+    ci95: float | None
+    p: float | None
     p_adjusted: float | None = None
-
-    @property
-    def differs(self) -> bool:
-        """Whether the difference is more than chance, all comparisons considered."""
-        return self.p_adjusted is not None and self.p_adjusted < SIGNIFICANCE
+    differs: bool = False
 
 
 def compare_samples(first: Sequence[float], second: Sequence[float]) -> SampleComparison | None:
@@ -184,8 +206,14 @@ def compare_samples(first: Sequence[float], second: Sequence[float]) -> SampleCo
     one, other = estimate(first), estimate(second)
     if one is None or other is None:
         return None
-    untold = MeanDifference(other.mean - one.mean, None, None)
-    return SampleComparison(first=one, second=other, change=welch(first, second) or untold)
+    change = welch(first, second) or MeanDifference(other.mean - one.mean, None, None)
+    return SampleComparison(
+        first=one.answer(),
+        second=other.answer(),
+        difference=change.difference,
+        ci95=change.half_width,
+        p=change.p,
+    )
 
 
 Compared = TypeVar("Compared", bound=SampleComparison)
@@ -193,11 +221,12 @@ Compared = TypeVar("Compared", bound=SampleComparison)
 
 def adjusted(comparisons: Sequence[Compared]) -> list[Compared]:
     """The comparisons with Holm's values of those that can be tested."""
-    known = iter(holm([c.change.p for c in comparisons if c.change.p is not None]))
-    return [
-        each if each.change.p is None else replace(each, p_adjusted=next(known))
-        for each in comparisons
-    ]
+    known = iter(holm([each.p for each in comparisons if each.p is not None]))
+    return [each if each.p is None else _with_p(each, next(known)) for each in comparisons]
+
+
+def _with_p(each: Compared, p: float) -> Compared:
+    return each.model_copy(update={"p_adjusted": p, "differs": p < SIGNIFICANCE})
 
 
 class StraightLine(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
+from nashbed.controlplane.contract.model import ContractModel, Number
 
 from . import MODELS
 from .competition import Competition
-from .crossing import PredictedCrossing, ShowAsked, ask_all, crossing_of, show_nothing
+from .crossing import CrossingAnswer, ShowAsked, ask_all, crossing_of, show_nothing
 from .prediction import Model, Prediction
 
 NEAR_FLOWS = 3
@@ -56,18 +56,17 @@ class MeasuredGame:
         return min(abs(cubic - measured) for measured in self.cubic)
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(ContractModel):
     """The error of one model over some mixes, in parts of the throughput of all flows.
 
     Attributes:
         model: Name of the model.
         answered: Mixes that it answered.
         refused: Mixes that it refused.
-        median_abs: Median of |predicted - measured| BBR share; None if all were refused.
+        median_abs: Median of |predicted - measured| BBR share; null if all were refused.
         median: Median of predicted - measured: above 0 if BBR is overestimated.
         p90_abs: 90th percentile of |predicted - measured|.
-        spread: Median of the largest less the smallest share over the seeds; None: no chance in it.
+        spread: Median of the largest less the smallest share over the seeds; null: no chance in it.
         reason: Why the first refused mix was refused, or "".
     """
 
@@ -80,35 +79,25 @@ class Accuracy:
     spread: float | None
     reason: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(self.__dict__)
 
-
-@dataclass(frozen=True)
-class BufferAccuracy:
+class BufferAccuracy(ContractModel):
     """The errors of every model at one buffer.
 
     Attributes:
-        buffer_bdp: The buffer in BDP; None: all buffers together.
+        buffer_bdp: The buffer in BDP; null: all buffers together.
         mixes: Measured mixes.
-        errors: One for each model.
+        models: The error of each model.
     """
 
-    buffer_bdp: float | None
+    buffer_bdp: Number | None
     mixes: int
-    errors: tuple[Accuracy, ...]
+    models: tuple[Accuracy, ...]
 
     @property
     def nearest(self) -> Accuracy | None:
         """The model with the smallest median error, of those that answer every mix."""
-        whole = [e for e in self.errors if e.median_abs is not None and not e.refused]
+        whole = [e for e in self.models if e.median_abs is not None and not e.refused]
         return min(whole, key=lambda e: e.median_abs or 0.0, default=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        errors = [error.to_dict() for error in self.errors]
-        return {"buffer_bdp": self.buffer_bdp, "mixes": self.mixes, "models": errors}
 
 
 def accuracy_by_buffer(
@@ -146,7 +135,8 @@ class _Held:
 
 def _at_buffer(buffer: float | None, held: Sequence[_Held]) -> BufferAccuracy:
     models = held[0].answers
-    return BufferAccuracy(buffer, len(held), tuple(_accuracy(name, held) for name in models))
+    errors = tuple(_accuracy(name, held) for name in models)
+    return BufferAccuracy(buffer_bdp=buffer, mixes=len(held), models=errors)
 
 
 def _accuracy(model: str, held: Sequence[_Held]) -> Accuracy:
@@ -166,47 +156,55 @@ def _accuracy(model: str, held: Sequence[_Held]) -> Accuracy:
     )
 
 
-@dataclass(frozen=True)
-class GameAccuracy:
+class _HowFarOff(ContractModel):
+    """The beginning of a predicted equilibrium's JSON.
+
+    Attributes:
+        model: Name of the model.
+        off_cubic: CUBIC flows between its equilibrium and the nearest measured one; null: it has
+            none.
+    """
+
+    model: str
+    off_cubic: float | None
+
+
+class PredictedEquilibrium(CrossingAnswer, _HowFarOff):
+    """Where a model expects BBR's lead to end, and how far that is from a measured equilibrium."""
+
+
+class GameAccuracy(ContractModel):
     """Where models expect one setting to settle, beside where it does.
 
     Attributes:
-        game: The setting, as measured.
-        predicted: Model -> where it expects BBR's lead to end.
+        setting: The setting, in words or by its label.
+        buffer_bdp: Its buffer in BDP, as it was asked for.
+        flows: Flows N.
+        measured_cubic: CUBIC flows of every measured equilibrium.
+        models: Where each model expects the lead to end.
     """
 
-    game: MeasuredGame
-    predicted: dict[str, PredictedCrossing]
+    setting: str
+    buffer_bdp: Number
+    flows: int
+    measured_cubic: tuple[int, ...]
+    models: tuple[PredictedEquilibrium, ...]
 
-    def off(self, model: str) -> float | None:
-        """CUBIC flows between a model's equilibrium and the nearest measured one."""
-        cubic = self.predicted[model].first
-        return None if cubic is None else self.game.off(cubic)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; numbers of CUBIC flows."""
-        return {
-            "setting": self.game.name,
-            "buffer_bdp": self.game.buffer_bdp,
-            "flows": self.game.flows,
-            "measured_cubic": list(self.game.cubic),
-            "models": [
-                {"model": name, "off_cubic": self.off(name), **each.to_dict()}
-                for name, each in self.predicted.items()
-            ],
-        }
+    def of(self, model: str) -> PredictedEquilibrium:
+        """What one model expects."""
+        return next(each for each in self.models if each.model == model)
 
 
-@dataclass(frozen=True)
-class EquilibriumAccuracy:
+class EquilibriumAccuracy(ContractModel):
     """How far a model's equilibria are from measured ones, in CUBIC flows.
 
     Attributes:
         model: Name of the model.
         answered: Settings for which it has an equilibrium.
         refused: Settings for which it has none.
-        median_abs: Median of the differences; None if it has none.
-        within: Share of the answered ones that are at most `NEAR_FLOWS` off.
+        median_abs: Median of the differences; null if it has none.
+        within: Share of the answered ones that are at most `within_flows` off; null likewise.
+        within_flows: How far off still counts as near.
     """
 
     model: str
@@ -214,10 +212,43 @@ class EquilibriumAccuracy:
     refused: int
     median_abs: float | None
     within: float | None
+    within_flows: Number = NEAR_FLOWS
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {**self.__dict__, "within_flows": NEAR_FLOWS}
+
+class ModelErrors(ContractModel):
+    """How far models are from what was measured.
+
+    Attributes:
+        buffers: Errors of the predicted shares by buffer, all together at the end; empty: no
+            measured mix is one that models speak of.
+        games: Equilibria of each model beside the measured ones.
+        equilibria: Errors over these.
+    """
+
+    buffers: tuple[BufferAccuracy, ...]
+    games: tuple[GameAccuracy, ...]
+    equilibria: tuple[EquilibriumAccuracy, ...]
+
+
+def model_errors(
+    mixes: Iterable[MeasuredMix],
+    games: Sequence[MeasuredGame],
+    models: Sequence[Model] = (),
+    show: ShowAsked = show_nothing,
+) -> ModelErrors:
+    """Hold models against measured mixes and equilibria.
+
+    Args:
+        mixes: Measured mixes.
+        games: Settings with their measured equilibria.
+        models: Which models; none: all.
+        show: Is told how far it is.
+    """
+    buffers = accuracy_by_buffer(mixes, models, show)
+    found = accuracy_of_games(games, models, show)
+    return ModelErrors(
+        buffers=tuple(buffers), games=tuple(found), equilibria=tuple(equilibrium_errors(found))
+    )
 
 
 def accuracy_of_games(
@@ -233,19 +264,33 @@ def accuracy_of_games(
     chosen = tuple(models) or tuple(MODELS.values())
     found = []
     for game in games:
-        predicted = {m.name: crossing_of(m, game.question, game.flows) for m in chosen}
-        found.append(GameAccuracy(game, predicted))
+        found.append(
+            GameAccuracy(
+                setting=game.name,
+                buffer_bdp=game.buffer_bdp,
+                flows=game.flows,
+                measured_cubic=game.cubic,
+                models=tuple(_predicted(model, game) for model in chosen),
+            )
+        )
         show("equilibria", len(found), len(games))
     return found
 
 
+def _predicted(model: Model, game: MeasuredGame) -> PredictedEquilibrium:
+    crossing = crossing_of(model, game.question, game.flows)
+    off = None if crossing.first is None else game.off(crossing.first)
+    return PredictedEquilibrium(model=model.name, off_cubic=off, **vars(crossing.answer()))
+
+
 def equilibrium_errors(games: Sequence[GameAccuracy]) -> list[EquilibriumAccuracy]:
     """The errors of each model over settings; nothing where there is none."""
-    return [_equilibrium_error(name, games) for name in (games[0].predicted if games else ())]
+    models = games[0].models if games else ()
+    return [_equilibrium_error(each.model, games) for each in models]
 
 
 def _equilibrium_error(model: str, games: Sequence[GameAccuracy]) -> EquilibriumAccuracy:
-    off = [each for game in games if (each := game.off(model)) is not None]
+    off = [each for game in games if (each := game.of(model).off_cubic) is not None]
     return EquilibriumAccuracy(
         model=model,
         answered=len(off),

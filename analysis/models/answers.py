@@ -1,23 +1,173 @@
-"""What `nashbed model` says, as plain data."""
+"""What `nashbed model` answers, in JSON: predictions, or errors against measurements.
+
+`bbr` stands for the second congestion control, whatever its name. Units: bit/s, s, bytes.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.model import ContractModel, JsonAnswer, Number
 
 from . import MODELS, fluid, mishra2022
-from .accuracy import accuracy_by_buffer, accuracy_of_games, equilibrium_errors
-from .band import equilibrium_band
+from .accuracy import ModelErrors, model_errors
+from .band import Band, equilibrium_band
 from .competition import Competition, ModelError
-from .crossing import ShowAsked, ask_all, crossing_of, show_nothing
-from .prediction import Model, Prediction
+from .crossing import CrossingAnswer, ShowAsked, ask_all, crossing_of, show_nothing
+from .prediction import Model, ModelAbout, Prediction, Status
 from .starts import BBR
 
-Json = dict[str, Any]
+
+class QuestionAnswer(ContractModel):
+    """What was asked.
+
+    Attributes:
+        rate_bps: Rate of the bottleneck.
+        base_rtt_s: Base RTT.
+        buffer_bytes: Buffer.
+        cubic: CUBIC flows.
+        bbr: Flows of the second control.
+        duration_s: How long they compete.
+        k: The k of Mishra's model; null: it was not given.
+        cubic_start_s: When the CUBIC flows start.
+        bbr_start_s: When the others start.
+        start_spread_s: Each starts up to so much later.
+        connecting_s: How long before time 0 they begin to connect; 0: all are connected then.
+        measured_from_s: Start of the time over which shares are meant.
+        window_bytes: Most that a flow has in flight; null: no limit.
+        flows: All flows.
+        buffer_bdp: The buffer in BDP.
+        fair_share_bps: Rate / number of flows.
+    """
+
+    rate_bps: Number
+    base_rtt_s: Number
+    buffer_bytes: Number
+    cubic: int
+    bbr: int
+    duration_s: Number
+    k: float | None
+    cubic_start_s: Number
+    bbr_start_s: Number
+    start_spread_s: Number
+    connecting_s: Number
+    measured_from_s: Number
+    window_bytes: Number | None
+    flows: int
+    buffer_bdp: Number
+    fair_share_bps: float
+
+
+class Rates(ContractModel):
+    """Throughputs of the two congestion controls in bit/s.
+
+    Attributes:
+        bbr: The second control's; null: refused, or no such flow.
+        cubic: CUBIC's; null likewise.
+    """
+
+    bbr: float | None
+    cubic: float | None
+
+
+class PredictionAnswer(ContractModel):
+    """What a model says of a mix.
+
+    Attributes:
+        model: Name of the model.
+        status: `valid`, `flagged` or `refused`.
+        bbr: Flows of the second control.
+        cubic: CUBIC flows.
+        bbr_share: Part of the throughput of all flows that the second control has; null if
+            refused.
+        share_range: The least and the most over the seeds; null: no chance is in the model.
+        aggregate_bps: Throughputs of all flows of a control.
+        per_flow_bps: Those of a flow.
+        reasons: Why there is no number, or the model's reservations.
+        inner: Quantities inside the model that there are in this mix, by name.
+    """
+
+    model: str
+    status: Status
+    bbr: int
+    cubic: int
+    bbr_share: Number | None
+    share_range: tuple[Number, Number] | None
+    aggregate_bps: Rates
+    per_flow_bps: Rates
+    reasons: tuple[str, ...]
+    inner: dict[str, Number]
+
+
+class MixAnswer(ContractModel):
+    """What models say of a mix.
+
+    Attributes:
+        bbr: Flows of the second control.
+        cubic: CUBIC flows.
+        predictions: Of each model.
+    """
+
+    bbr: int
+    cubic: int
+    predictions: tuple[PredictionAnswer, ...]
+
+
+class _ModelName(ContractModel):
+    """The beginning of a model's crossing.
+
+    Attributes:
+        model: Name of the model.
+    """
+
+    model: str
+
+
+class ModelCrossing(CrossingAnswer, _ModelName):
+    """Where a model expects the second control's lead to end."""
+
+
+class PredictionsAnswer(JsonAnswer):
+    """What models say of a game.
+
+    Attributes:
+        second: The second control.
+        question: What was asked.
+        models: What the models are.
+        mixes: What they say of each mix.
+        crossings: Where each expects the second control's lead to end.
+        equilibrium: Mishra's band; null if the second control is not BBR.
+    """
+
+    second: str
+    question: QuestionAnswer
+    models: tuple[ModelAbout, ...]
+    mixes: tuple[MixAnswer, ...]
+    crossings: tuple[ModelCrossing, ...]
+    equilibrium: Band | None
+
+
+class _Against(JsonAnswer):
+    """The beginning of the errors' JSON.
+
+    Attributes:
+        against: Where the measured mixes are from.
+        mixes: How many there are.
+        left_out: Why others were left out -> how many.
+        models: What the models are.
+    """
+
+    against: str
+    mixes: int
+    left_out: dict[str, int]
+    models: tuple[ModelAbout, ...]
+
+
+class ErrorsAnswer(ModelErrors, _Against):
+    """How far models are from measured mixes, and from where these settle."""
 
 
 def chosen_models(
@@ -53,7 +203,7 @@ def predictions(
     models: Sequence[Model],
     show: ShowAsked = show_nothing,
     k: float | None = None,
-) -> Json:
+) -> PredictionsAnswer:
     """What models say to a game, where each expects the mix to settle, and Mishra's band.
 
     Args:
@@ -62,86 +212,79 @@ def predictions(
         models: Which models.
         show: Is told how far it is.
         k: The k of Mishra's model, if it was given.
-
-    Returns:
-        `second`, `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the
-        models' `predictions`), `crossings` (of each model, in the same order: where the second
-        control's lead ends, in flows) and `equilibrium`, the band, None if `second` is not BBR.
-        `bbr` stands for the second control, whatever its name. Units: bit/s, s, bytes.
     """
     counts = range(game.flows + 1) if every_mix else [game.second.flows]
     asked = [game.with_second(flows) for flows in counts]
     answers = [ask_all(model, asked, show) for model in models]
-    second = game.second.control
-    return {
-        "second": second,
-        "question": _question(game, k),
-        "models": _about(models),
-        "mixes": [
-            {
-                "bbr": mix.second.flows,
-                "cubic": mix.first.flows,
-                "predictions": [_plain(answer[i]) for answer in answers],
-            }
-            for i, mix in enumerate(asked)
-        ],
-        "crossings": [
-            {"model": m.name, **crossing_of(m, game.with_second, game.flows).to_dict()}
-            for m in models
-        ],
-        "equilibrium": equilibrium_band(game).to_dict() if second == BBR else None,
-    }
-
-
-def _question(game: Competition, k: float | None) -> Json:
-    """What was asked, as plain data."""
-    first, second = game.kinds
-    return {
-        "rate_bps": game.rate_bps,
-        "base_rtt_s": game.base_rtt_s,
-        "buffer_bytes": game.buffer_bytes,
-        "cubic": first.flows,
-        "bbr": second.flows,
-        "duration_s": game.duration_s,
-        "k": k,
-        "cubic_start_s": first.start_s,
-        "bbr_start_s": second.start_s,
-        "start_spread_s": second.start_spread_s,
-        "connecting_s": second.connecting_s,
-        "measured_from_s": game.measured_from_s,
-        "window_bytes": second.window_limit,
-        "flows": game.flows,
-        "buffer_bdp": game.buffer_bdp,
-        "fair_share_bps": game.fair_share_bps,
-    }
-
-
-def _plain(prediction: Prediction) -> Json:
-    """An answer for JSON, without inner quantities that there are not in this mix."""
-    inner = {n: v for n, v in prediction.inner.items() if math.isfinite(v)}
-    return {**prediction.to_dict(), "inner": inner}
-
-
-def _about(models: Sequence[Model]) -> list[dict[str, str]]:
-    return [
-        {"name": m.name, "title": m.title, "source": m.source, "validity": m.validity}
-        for m in models
+    mixes = [
+        MixAnswer(
+            bbr=mix.second.flows,
+            cubic=mix.first.flows,
+            predictions=tuple(_prediction(answer[i]) for answer in answers),
+        )
+        for i, mix in enumerate(asked)
     ]
+    return PredictionsAnswer(
+        second=game.second.control,
+        question=_question(game, k),
+        models=tuple(model.about for model in models),
+        mixes=tuple(mixes),
+        crossings=tuple(_crossing(model, game) for model in models),
+        equilibrium=equilibrium_band(game) if game.second.control == BBR else None,
+    )
 
 
-def errors_against(path: Path, names: Sequence[str] = (), show: ShowAsked = show_nothing) -> Json:
+def _question(game: Competition, k: float | None) -> QuestionAnswer:
+    first, second = game.kinds
+    return QuestionAnswer(
+        rate_bps=game.rate_bps,
+        base_rtt_s=game.base_rtt_s,
+        buffer_bytes=game.buffer_bytes,
+        cubic=first.flows,
+        bbr=second.flows,
+        duration_s=game.duration_s,
+        k=k,
+        cubic_start_s=first.start_s,
+        bbr_start_s=second.start_s,
+        start_spread_s=second.start_spread_s,
+        connecting_s=second.connecting_s,
+        measured_from_s=game.measured_from_s,
+        window_bytes=second.window_limit,
+        flows=game.flows,
+        buffer_bdp=game.buffer_bdp,
+        fair_share_bps=game.fair_share_bps,
+    )
+
+
+def _prediction(prediction: Prediction) -> PredictionAnswer:
+    return PredictionAnswer(
+        model=prediction.model,
+        status=prediction.status,
+        bbr=prediction.question.second.flows,
+        cubic=prediction.question.first.flows,
+        bbr_share=prediction.share,
+        share_range=prediction.share_range,
+        aggregate_bps=Rates(bbr=prediction.second_bps, cubic=prediction.first_bps),
+        per_flow_bps=Rates(bbr=prediction.second_per_flow_bps, cubic=prediction.first_per_flow_bps),
+        reasons=(*prediction.refusals, *prediction.flags),
+        inner={name: value for name, value in prediction.inner.items() if math.isfinite(value)},
+    )
+
+
+def _crossing(model: Model, game: Competition) -> ModelCrossing:
+    crossing = crossing_of(model, game.with_second, game.flows)
+    return ModelCrossing(model=model.name, **vars(crossing.answer()))
+
+
+def errors_against(
+    path: Path, names: Sequence[str] = (), show: ShowAsked = show_nothing
+) -> ErrorsAnswer:
     """How far models are from measured mixes, and from where these settle.
 
     Args:
         path: A run directory, or a CSV file with the columns of fabric_mixes.csv.
         names: Which models; none: all.
         show: Is told how far it is.
-
-    Returns:
-        `against`, `mixes` (how many), `left_out` (reason -> how many), `models` (what they
-        are), `buffers`: for each buffer, and with `buffer_bdp` None for all, the errors of
-        each model in parts of the throughput of all flows; `games`: for each setting with a
-        measured equilibrium that of each model, in flows; and `equilibria`, the errors over these.
 
     Raises:
         RunError: It cannot be read, or holds no mix to compare with.
@@ -151,14 +294,11 @@ def errors_against(path: Path, names: Sequence[str] = (), show: ShowAsked = show
 
     models = chosen_models(names)
     measured = measured_mixes(path)
-    rows = accuracy_by_buffer(measured.mixes, models, show)
-    games = accuracy_of_games(measured.games, models, show)
-    return {
-        "against": measured.source,
-        "mixes": len(measured.mixes),
-        "left_out": measured.left_out,
-        "models": _about(models),
-        "buffers": [row.to_dict() for row in rows],
-        "games": [game.to_dict() for game in games],
-        "equilibria": [each.to_dict() for each in equilibrium_errors(games)],
-    }
+    errors = model_errors(measured.mixes, measured.games, models, show)
+    return ErrorsAnswer(
+        against=measured.source,
+        mixes=len(measured.mixes),
+        left_out=measured.left_out,
+        models=tuple(model.about for model in models),
+        **vars(errors),
+    )

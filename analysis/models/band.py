@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from nashbed.controlplane.contract.model import ContractModel
 
 from ..nash.equilibria import judge_all
 from ..nash.game import PayoffTable, two_strategy_table
@@ -16,42 +15,31 @@ HALVINGS = 60
 """Bisection steps over the range of BBR flows: the rest is below a double's precision."""
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(ContractModel):
     """The predicted equilibria of N flows.
 
     Attributes:
         flows: Flows N.
-        synchronised: BBR flows at which lambda_b / N_b = C / N if all CUBIC flows lose at
-            once, a fraction lying between two mixes; None if refused.
-        desynchronised: The same if they lose one at a time.
-        mixes: BBR flows of every whole mix from which, by one of the bounds, no flow gains by
-            switching.
-        refusals: Why there is no band.
+        synchronised_bbr: BBR flows at which lambda_b / N_b = C / N if all CUBIC flows lose at
+            once, a fraction lying between two mixes; null if refused.
+        desynchronised_bbr: The same if they lose one at a time.
+        equilibrium_mixes_bbr: BBR flows of every whole mix from which, by one of the bounds, no
+            flow gains by switching.
+        reasons: Why there is no band.
     """
 
     flows: int
-    synchronised: float | None
-    desynchronised: float | None
-    mixes: tuple[int, ...] = ()
-    refusals: tuple[str, ...] = ()
+    synchronised_bbr: float | None
+    desynchronised_bbr: float | None
+    equilibrium_mixes_bbr: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     @property
     def middle(self) -> int | None:
         """The whole number of BBR flows in the middle of the band; None if refused."""
-        if self.synchronised is None or self.desynchronised is None:
+        if self.synchronised_bbr is None or self.desynchronised_bbr is None:
             return None
-        return round((self.synchronised + self.desynchronised) / 2)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; numbers of BBR flows."""
-        return {
-            "flows": self.flows,
-            "synchronised_bbr": self.synchronised,
-            "desynchronised_bbr": self.desynchronised,
-            "equilibrium_mixes_bbr": list(self.mixes),
-            "reasons": list(self.refusals),
-        }
+        return round((self.synchronised_bbr + self.desynchronised_bbr) / 2)
 
 
 def equilibrium_band(question: Competition) -> Band:
@@ -70,11 +58,16 @@ def equilibrium_band(question: Competition) -> Band:
     if not why and flows < 2:
         why = ("one flow competes with nobody",)
     if why:
-        return Band(flows, None, None, refusals=why)
+        return Band(flows=flows, synchronised_bbr=None, desynchronised_bbr=None, reasons=why)
     shared = mishra2022.share_of_bbr(question.buffer_bytes, question.bdp_bytes, 0.7)
     bounds = (mishra2022.SYNCHRONISED, mishra2022.DESYNCHRONISED)
     mixes = {k for bound in bounds for k in _equilibria(predicted_table(bound, question))}
-    return Band(flows, shared * flows, _meeting(question), tuple(sorted(mixes)))
+    return Band(
+        flows=flows,
+        synchronised_bbr=shared * flows,
+        desynchronised_bbr=_meeting(question),
+        equilibrium_mixes_bbr=tuple(sorted(mixes)),
+    )
 
 
 def _meeting(question: Competition) -> float:

@@ -18,7 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+
+from nashbed.controlplane.contract.model import ContractModel, Number
 
 from .competition import Competition
 from .prediction import Model, Prediction
@@ -30,6 +31,26 @@ GROWTH = 3
 """By how much each further step is longer, until the crossing is passed."""
 ShowAsked = Callable[[str, int, int], None]
 """(what is asked, how much of it is answered, of how much)."""
+
+
+class CrossingAnswer(ContractModel):
+    """A predicted crossing in JSON, in numbers of flows.
+
+    Attributes:
+        flows: Flows N.
+        bbr: Those of the second control, whatever its name; null if refused.
+        cubic: The others.
+        bbr_range: The least and the most over the seeds; null if refused.
+        questions: Mixes that the model was asked for.
+        reasons: Why there is no number, or the model's reservations.
+    """
+
+    flows: int
+    bbr: Number | None
+    cubic: Number | None
+    bbr_range: tuple[Number, Number] | None
+    questions: int
+    reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -66,16 +87,17 @@ class PredictedCrossing:
         """Part of the flows that runs the second control, 0 to 1; None if refused."""
         return None if self.second is None else self.second / self.flows
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; numbers of flows, `bbr` those of the second control."""
-        return {
-            "flows": self.flows,
-            "bbr": self.second,
-            "cubic": self.first,
-            "bbr_range": None if self.low is None else [self.low, self.high],
-            "questions": self.questions,
-            "reasons": [*self.refusals, *self.flags],
-        }
+    def answer(self) -> CrossingAnswer:
+        """The same in JSON."""
+        within = None if self.low is None or self.high is None else (self.low, self.high)
+        return CrossingAnswer(
+            flows=self.flows,
+            bbr=self.second,
+            cubic=self.first,
+            bbr_range=within,
+            questions=self.questions,
+            reasons=(*self.refusals, *self.flags),
+        )
 
 
 class _Refused(Exception):  # noqa: N818 - a way out of the search, no error

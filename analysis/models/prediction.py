@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
+
+from nashbed.controlplane.contract.model import ContractModel
 
 from .competition import Competition
 from .starts import BBR, CUBIC
@@ -62,24 +64,25 @@ class Prediction:
         """Throughput of one CUBIC flow in bit/s; None without a CUBIC flow."""
         return _each(self.first_bps, self.question.first.flows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, in which `bbr` stands for the second control, whatever its name."""
-        return {
-            "model": self.model,
-            "status": self.status,
-            "bbr": self.question.second.flows,
-            "cubic": self.question.first.flows,
-            "bbr_share": self.share,
-            "share_range": self.share_range,
-            "aggregate_bps": {"bbr": self.second_bps, "cubic": self.first_bps},
-            "per_flow_bps": {"bbr": self.second_per_flow_bps, "cubic": self.first_per_flow_bps},
-            "reasons": [*self.refusals, *self.flags],
-            "inner": dict(self.inner),
-        }
-
 
 def _each(total: float | None, flows: int) -> float | None:
     return None if total is None or flows == 0 else total / flows
+
+
+class ModelAbout(ContractModel):
+    """What a model is, in JSON.
+
+    Attributes:
+        name: Short name, as on the command line.
+        title: What a table says.
+        source: Paper and equations.
+        validity: Where it is valid, in words.
+    """
+
+    name: str
+    title: str
+    source: str
+    validity: str
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,13 @@ class Model:
     source: str
     validity: str
     predict: Callable[[Competition], Prediction]
+
+    @property
+    def about(self) -> ModelAbout:
+        """What it is, in JSON."""
+        return ModelAbout(
+            name=self.name, title=self.title, source=self.source, validity=self.validity
+        )
 
 
 def no_competition(model: str, question: Competition) -> Prediction | None:

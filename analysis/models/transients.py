@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
+from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
@@ -35,6 +35,47 @@ MATTERS = 0.02
 
 ShowSetting = Callable[[str, int, int], None]
 """(label of a setting, settings looked at, of how many)."""
+
+
+class MixSettling(ContractModel):
+    """When a mix settles, in JSON; shares are of the throughput of all flows.
+
+    Attributes:
+        flows: Congestion control -> flows.
+        measured_s: Begin and end of the measured time.
+        bbr_share_by_start: BBR's share in that time, by each start.
+        bbr_share_settled: Its share once settled.
+        transient: Whether the mix is measured before it has settled.
+        settled_after_s: Length of a trial that it needs; null: longer than was simulated.
+        simulated_s: How long was simulated.
+    """
+
+    flows: dict[str, int]
+    measured_s: tuple[Number, Number]
+    bbr_share_by_start: tuple[float, ...]
+    bbr_share_settled: Number
+    transient: bool
+    settled_after_s: Number | None
+    simulated_s: Number
+
+
+class SettlingAnswer(ContractModel):
+    """Whether a setting's trials are long enough, in JSON.
+
+    Attributes:
+        setting: Label of the setting.
+        transient: Whether a mix is measured before it has settled, and it matters.
+        settled_after_s: Length of a trial that all of the mixes need; null: longer than was
+            simulated.
+        range_s: Least and most that was found, over mixes and with one seed left out.
+        mixes: Of each mix that was looked at.
+    """
+
+    setting: str
+    transient: bool
+    settled_after_s: Number | None
+    range_s: tuple[Number | None, Number | None]
+    mixes: tuple[MixSettling, ...]
 
 
 @dataclass(frozen=True)
@@ -69,35 +110,36 @@ class SettingSettling:
         """The mix whose measured share of BBR is furthest from the settled one."""
         return max(self.mixes, key=_bias)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; shares are of the throughput of all flows, times in seconds."""
-        return {
-            "setting": self.setting.label,
-            "transient": self.transient,
-            "settled_after_s": _finite(self.after_s),
-            "range_s": [_finite(each) for each in self.range_s],
-            "mixes": [_of_mix(mix) for mix in self.mixes],
-        }
+    def answer(self) -> SettlingAnswer:
+        """The same in JSON."""
+        low, high = self.range_s
+        return SettlingAnswer(
+            setting=self.setting.label,
+            transient=self.transient,
+            settled_after_s=_finite(self.after_s),
+            range_s=(_finite(low), _finite(high)),
+            mixes=tuple(_of_mix(mix) for mix in self.mixes),
+        )
 
 
 def _bias(mix: SettlingTime) -> float:
     return float(abs(mix.planned_shares(BBR) - mix.settled_share(BBR)).max())
 
 
-def _of_mix(mix: SettlingTime) -> dict[str, Any]:
+def _of_mix(mix: SettlingTime) -> MixSettling:
     competition = mix.competition
     flows = {kind.control: 0 for kind in competition.kinds}
     for kind in competition.kinds:
         flows[kind.control] += kind.flows
-    return {
-        "flows": flows,
-        "measured_s": [competition.measured_from_s, competition.duration_s],
-        "bbr_share_by_start": [float(share) for share in mix.planned_shares(BBR)],
-        "bbr_share_settled": mix.settled_share(BBR),
-        "transient": mix.transient,
-        "settled_after_s": _finite(mix.after_s),
-        "simulated_s": mix.simulated_s,
-    }
+    return MixSettling(
+        flows=flows,
+        measured_s=(competition.measured_from_s, competition.duration_s),
+        bbr_share_by_start=tuple(float(share) for share in mix.planned_shares(BBR)),
+        bbr_share_settled=mix.settled_share(BBR),
+        transient=mix.transient,
+        settled_after_s=_finite(mix.after_s),
+        simulated_s=mix.simulated_s,
+    )
 
 
 def _finite(seconds: float) -> float | None:

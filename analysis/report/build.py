@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from nashbed.controlplane.contract.model import JsonAnswer
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.staging import whole_folder, write_whole
@@ -16,6 +15,7 @@ from ..clock.of_run import compare_run, write_mismatches
 from ..correlation import correlate_run
 from ..figures.catalogue import draw_all
 from ..results.summary import RunSummary, summarise
+from .answer import report_summary
 from .context import Findings, page_context
 from .models import models_of
 
@@ -91,7 +91,7 @@ def _write(folder: Path, findings: Findings, formats: Sequence[str]) -> Path:
         for path in fresh.glob("*.svg") if "svg" not in suffixes else ():
             path.unlink()
     write_mismatches(findings.taps.compared, folder)
-    summary = JsonAnswer().model_dump() | findings.to_dict()
+    summary = report_summary(findings).model_dump(mode="json")
     write_whole(folder / "summary.json", json.dumps(summary, indent=1) + "\n")
     if context is None:
         return folder

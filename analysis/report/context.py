@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.scenario import BinnedPostcards, SampledPostcards
 from nashbed.controlplane.contract.trial import Gate, Setting
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 from ..clock.of_run import RunTaps
-from ..correlation import RunCorrelation, correlation_dict
+from ..correlation import RunCorrelation
 from ..figures.catalogue import DrawnFigure
 from ..figures.style import colour_of
 from ..measures import Cell, RunMeasures
 from ..metrics import METRICS
-from ..nash.answer import equilibria_answer
+from ..models.accuracy import ModelErrors
 from ..nash.of_run import SettingEquilibria
 from ..nash.utility import utility_text
 from ..results.acceptance import AcceptanceResult
@@ -37,14 +38,12 @@ from ..text import (
     size_text,
     with_interval,
 )
-from .correlation import correlation_context, without_nan
+from .correlation import correlation_context
 from .hosts import hosts_context
 from .limits import limits
-from .models import ModelFindings, models_context
-from .taps import taps_context, taps_dict
+from .models import models_context
+from .taps import taps_context
 from .testbeds import testbeds_context
-
-Json = dict[str, Any]
 
 NS_PER_MS = 1e6
 WIDE_FIGURES = frozenset(
@@ -71,30 +70,10 @@ class Findings:
     summary: RunSummary
     correlation: RunCorrelation
     taps: RunTaps
-    models: ModelFindings
-
-    def to_dict(self) -> Json:
-        """Plain data for JSON: NaN never occurs in it."""
-        summary = self.summary
-        run = summary.measures.run
-        return {
-            "run": run.manifest.run,
-            "scenario": run.scenario.name,
-            "rows": [row.to_dict() for row in summary.rows],
-            "equilibria": [
-                equilibria_answer(each).model_dump(mode="json") for each in summary.equilibria
-            ],
-            "acceptance": [result.to_dict() for result in summary.acceptance],
-            "correlation": without_nan(correlation_dict(self.correlation)),
-            "taps": taps_dict(self.taps),
-            "models": self.models.to_dict(),
-            "testbeds": None if summary.testbeds is None else summary.testbeds.to_dict(),
-            "failed_attempts": [failure.model_dump() for failure in run.failures],
-            "damaged": [{"trial": d.id, "problem": d.problem} for d in summary.measures.damaged],
-        }
+    models: ModelErrors
 
 
-def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
+def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObject:
     """Everything the template shows.
 
     Args:
@@ -141,7 +120,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> Json:
     }
 
 
-def _headline(findings: Findings, equilibria: SettingEquilibria) -> Json:
+def _headline(findings: Findings, equilibria: SettingEquilibria) -> JsonObject:
     """Where the mix of a setting settles, and a sentence for each thing to know of that."""
     headline = equilibria.headline()
     pairs = [pair.headline() for pair in equilibria.pairs] if equilibria.lists_pairs else []
@@ -268,7 +247,7 @@ def _telemetry(measures: RunMeasures) -> str:
     )
 
 
-def _applied(measures: RunMeasures, setting: Setting) -> Json:
+def _applied(measures: RunMeasures, setting: Setting) -> JsonObject:
     done = measures.run.manifest.applied.get(setting.label)
     rate, size = measures.applied_rate(setting), measures.applied_buffer(setting)
     return {
@@ -285,13 +264,13 @@ def _applied(measures: RunMeasures, setting: Setting) -> Json:
     }
 
 
-def _strategy(measures: RunMeasures, name: str) -> Json:
+def _strategy(measures: RunMeasures, name: str) -> JsonObject:
     return {"name": name, "colour": colour_of(name, measures.strategies)}
 
 
 def _setting(
     findings: Findings, equilibria: SettingEquilibria, figures: Sequence[DrawnFigure]
-) -> Json:
+) -> JsonObject:
     measures = findings.summary.measures
     cells = measures.cells(equilibria.setting)
     return {
@@ -314,7 +293,7 @@ def _lead(equilibria: SettingEquilibria) -> str:
     return "" if equilibria.table.pairs else replace(headline, notes=()).line()
 
 
-def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Json:
+def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> JsonObject:
     verdict = equilibria.verdict(cell.state)
     gain = None if verdict.gain is None else verdict.gain / equilibria.fair_share
     chance, again = equilibria.probability(cell.state), equilibria.resampled.get(cell.state)
@@ -363,7 +342,7 @@ def _percent(cell: Cell, metric: str) -> tuple[str, str]:
     return with_interval(None if estimate is None else estimate.scaled(100))
 
 
-def _figures(figures: Sequence[DrawnFigure]) -> list[Json]:
+def _figures(figures: Sequence[DrawnFigure]) -> list[JsonObject]:
     """The figures of a setting; a caption that was given before is not repeated."""
     given: set[str] = set()
     shown_figures = []
@@ -373,7 +352,7 @@ def _figures(figures: Sequence[DrawnFigure]) -> list[Json]:
     return shown_figures
 
 
-def _figure(figure: DrawnFigure, caption: str) -> Json:
+def _figure(figure: DrawnFigure, caption: str) -> JsonObject:
     svg = figure.paths["svg"].read_bytes()
     return {
         "name": figure.name,
@@ -384,7 +363,7 @@ def _figure(figure: DrawnFigure, caption: str) -> Json:
     }
 
 
-def _acceptance(result: AcceptanceResult) -> Json:
+def _acceptance(result: AcceptanceResult) -> JsonObject:
     return {
         "description": result.description,
         "setting": result.setting,
@@ -401,7 +380,7 @@ def _gate_names(trials: Sequence[SealedTrial]) -> list[str]:
     return list(dict.fromkeys(gate.name for trial in trials for gate in trial.record.gates))
 
 
-def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> Json:
+def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> JsonObject:
     record = trial.record
     settled = {t.trial.id: t.settled for t in measures.trials}
     gates = {gate.name: gate for gate in record.gates}
@@ -417,7 +396,7 @@ def _trial(measures: RunMeasures, trial: SealedTrial, names: Sequence[str]) -> J
     }
 
 
-def _disturbed(trial: SealedTrial) -> Json:
+def _disturbed(trial: SealedTrial) -> JsonObject:
     """What the machine did to a trial's frames; durations in ms."""
     found = trial.record.disturbance
     assert found is not None, "a trial of an earlier version is left out"
@@ -436,7 +415,7 @@ def _disturbed(trial: SealedTrial) -> Json:
     }
 
 
-def _gate(gate: Gate | None) -> Json:
+def _gate(gate: Gate | None) -> JsonObject:
     if gate is None:
         return {"passed": None, "value": NONE, "detail": "not checked"}
     limit = NONE if gate.limit is None else f"{number(gate.limit)} {gate.unit}"

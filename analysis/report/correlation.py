@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from nashbed.controlplane.contract.model import JsonObject
 
 from ..correlation import RunCorrelation, mix_readings, mix_text
 from ..correlation.congestion_events import ShiftedNull
@@ -12,32 +11,21 @@ from ..correlation.of_run import READINGS, MixReadings
 from ..metrics.statistics import Estimate
 from ..text import DISPLAY, NONE, number, shown, with_interval
 
-Json = dict[str, Any]
 
-
-def correlation_context(run: RunCorrelation) -> Json | None:
+def correlation_context(run: RunCorrelation) -> JsonObject | None:
     """Everything the section shows; None if nothing could be read over time."""
     mixes = _mixes(run)
     if not mixes:
         return None
     return {
-        "k": run.k.text() if run.k is not None else "",
+        "k": run.k.text if run.k is not None else "",
         "columns": [_heading(title, unit) for title, unit, _ in READINGS.values()],
         "mixes": mixes,
         "ledgers": _ledgers(run),
     }
 
 
-def without_nan(value: Any) -> Any:
-    """The same nested data with None where a number is not finite."""
-    if isinstance(value, dict):
-        return {key: without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_nan(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _ledgers(run: RunCorrelation) -> list[Json]:
+def _ledgers(run: RunCorrelation) -> list[JsonObject]:
     """The ledger of every mix; the first of each setting is shown open."""
     rows = []
     for setting in run.measures.run.settings:
@@ -54,7 +42,7 @@ def _ledgers(run: RunCorrelation) -> list[Json]:
     return rows
 
 
-def _entry(entry: LedgerEntry) -> Json:
+def _entry(entry: LedgerEntry) -> JsonObject:
     unit = entry.assumption.unit
     scaled = shown(1, unit)
     mean, interval = with_interval(entry.measured.scaled(scaled))
@@ -97,7 +85,7 @@ def _cost(cost: PointsMoved) -> str:
     return f"{'>' if cost.points > 0 else '<'} {cost.points:+.1f}"
 
 
-def _mixes(run: RunCorrelation) -> list[Json]:
+def _mixes(run: RunCorrelation) -> list[JsonObject]:
     rows = []
     for setting in run.measures.run.settings:
         for mix in mix_readings(run, setting):
@@ -109,7 +97,7 @@ def _mixes(run: RunCorrelation) -> list[Json]:
     return rows
 
 
-def _cell(mix: MixReadings, name: str, unit: str) -> Json:
+def _cell(mix: MixReadings, name: str, unit: str) -> JsonObject:
     estimate: Estimate | None = mix.readings[name]
     mean, interval = with_interval(None if estimate is None else estimate.scaled(shown(1, unit)))
     return {"mean": mean, "interval": interval}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.trial import CoreLoad, TrialRecord
 from nashbed.controlplane.contract.units import counted
 
@@ -14,7 +14,7 @@ from ..text import number
 NS_PER_MS = 1e6
 
 
-def hosts_context(records: Sequence[TrialRecord]) -> dict[str, Any]:
+def hosts_context(records: Sequence[TrialRecord]) -> JsonObject:
     """Kernel load by core, flows limited by a socket, and payload that was sent without need.
 
     Args:
@@ -27,7 +27,7 @@ def hosts_context(records: Sequence[TrialRecord]) -> dict[str, Any]:
     }
 
 
-def _cores(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
+def _cores(records: Sequence[TrialRecord]) -> list[JsonObject]:
     loads: dict[int, list[CoreLoad]] = defaultdict(list)
     for record in records:
         for load in record.kernel_load or ():
@@ -35,7 +35,7 @@ def _cores(records: Sequence[TrialRecord]) -> list[dict[str, Any]]:
     return [_core(core, loads[core]) for core in sorted(loads)]
 
 
-def _core(core: int, loads: Sequence[CoreLoad]) -> dict[str, Any]:
+def _core(core: int, loads: Sequence[CoreLoad]) -> JsonObject:
     return {
         "core": core,
         "work": "flows" if any(load.flows for load in loads) else "packet loop",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+
+from nashbed.controlplane.contract.model import JsonObject
 
 from ..measures import RunMeasures
 from ..models import MODELS
@@ -14,71 +14,47 @@ from ..models.accuracy import (
     BufferAccuracy,
     EquilibriumAccuracy,
     GameAccuracy,
-    accuracy_by_buffer,
-    accuracy_of_games,
-    equilibrium_errors,
+    ModelErrors,
+    model_errors,
 )
-from ..models.crossing import PredictedCrossing
+from ..models.crossing import CrossingAnswer
 from ..models.measured import mixes_of_measures
 from ..text import NONE
 
-Json = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class ModelFindings:
-    """Models held against a run.
-
-    Attributes:
-        rows: Errors by buffer, all together at the end; empty: the run has no mix of CUBIC and BBR
-            that models speak of.
-        games: Equilibria of each model beside the measured ones.
-    """
-
-    rows: tuple[BufferAccuracy, ...]
-    games: tuple[GameAccuracy, ...]
-
-    def to_dict(self) -> Json:
-        """Plain data for JSON."""
-        return {
-            "buffers": [row.to_dict() for row in self.rows],
-            "games": [game.to_dict() for game in self.games],
-            "equilibria": [each.to_dict() for each in equilibrium_errors(self.games)],
-        }
-
-
-def models_of(measures: RunMeasures) -> ModelFindings:
+def models_of(measures: RunMeasures) -> ModelErrors:
     """Hold every model against a run.
 
     Args:
         measures: The run's measures.
     """
     measured = mixes_of_measures(measures)
-    rows, games = accuracy_by_buffer(measured.mixes), accuracy_of_games(measured.games)
-    return ModelFindings(tuple(rows), tuple(games))
+    return model_errors(measured.mixes, measured.games)
 
 
-def models_context(found: ModelFindings) -> Json | None:
+def models_context(found: ModelErrors) -> JsonObject | None:
     """Everything the section shows; None if there is nothing to hold models against."""
-    if not found.rows:
+    if not found.buffers:
         return None
-    rows = found.rows if len(found.rows) > 2 else found.rows[:1]  # all buffers are this one
-    names = [e.model for e in found.rows[-1].errors if e.answered]
-    off = {each.model: each for each in equilibrium_errors(found.games)}
+    every = found.buffers[-1]
+    # Of two rows the second says the same: all buffers are the one.
+    rows = found.buffers if len(found.buffers) > 2 else found.buffers[:1]
+    names = [e.model for e in every.models if e.answered]
+    off = {each.model: each for each in found.equilibria}
     return {
         "models": [MODELS[name].title for name in names],
         "rows": [_row(row, names) for row in rows],
-        "spread": _spread(found.rows[-1]),
+        "spread": _spread(every),
         "equilibria": [_game(game, names) for game in found.games],
         "equilibrium_errors": [_within(off.get(name)) for name in names] if found.games else [],
         "near": NEAR_FLOWS,
-        "sentences": _sentences(found.rows[-1], off),
-        "refusals": _refusals(found.rows[-1]),
+        "sentences": _sentences(every, off),
+        "refusals": _refusals(every),
     }
 
 
-def _row(row: BufferAccuracy, names: Sequence[str]) -> Json:
-    errors = {error.model: error for error in row.errors}
+def _row(row: BufferAccuracy, names: Sequence[str]) -> JsonObject:
+    errors = {error.model: error for error in row.models}
     return {
         "buffer": "all" if row.buffer_bdp is None else f"{row.buffer_bdp:g} BDP",
         "mixes": row.mixes,
@@ -86,7 +62,7 @@ def _row(row: BufferAccuracy, names: Sequence[str]) -> Json:
     }
 
 
-def _error(error: Accuracy, mixes: int) -> Json:
+def _error(error: Accuracy, mixes: int) -> JsonObject:
     if error.median_abs is None or error.median is None or error.p90_abs is None:
         return {"median": NONE, "rest": "refused"}
     bias = round(100 * error.median, 1) + 0.0  # never -0.0
@@ -98,28 +74,27 @@ def _error(error: Accuracy, mixes: int) -> Json:
 def _spread(row: BufferAccuracy) -> str:
     """How far apart the seeds of a model with chance are."""
     spreads = [
-        f"{MODELS[e.model].title}: {100 * e.spread:.1f}" for e in row.errors if e.spread is not None
+        f"{MODELS[e.model].title}: {100 * e.spread:.1f}" for e in row.models if e.spread is not None
     ]
     return ", ".join(spreads)
 
 
-def _game(game: GameAccuracy, names: Sequence[str]) -> Json:
+def _game(game: GameAccuracy, names: Sequence[str]) -> JsonObject:
     return {
-        "setting": game.game.name,
-        "measured": ", ".join(map(str, game.game.cubic)),
-        "flows": game.game.flows,
-        "predicted": [_crossing(game.predicted[name]) for name in names],
+        "setting": game.setting,
+        "measured": ", ".join(map(str, game.measured_cubic)),
+        "flows": game.flows,
+        "predicted": [_crossing(game.of(name)) for name in names],
     }
 
 
-def _crossing(each: PredictedCrossing) -> str:
+def _crossing(each: CrossingAnswer) -> str:
     """CUBIC flows at a model's equilibrium, with their range where it has one."""
-    if each.first is None or each.low is None or each.high is None:
+    if each.cubic is None or each.bbr_range is None:
         return NONE
-    text = f"{each.first:.1f}"
-    if each.low == each.high:
-        return text
-    return f"{text} ({each.flows - each.high:.1f} to {each.flows - each.low:.1f})"
+    low, high = each.bbr_range
+    text = f"{each.cubic:.1f}"
+    return text if low == high else f"{text} ({each.flows - high:.1f} to {each.flows - low:.1f})"
 
 
 def _within(error: EquilibriumAccuracy | None) -> str:
@@ -138,7 +113,7 @@ def _nearest_share(row: BufferAccuracy) -> list[str]:
     nearest = row.nearest
     if nearest is None or nearest.median_abs is None or nearest.p90_abs is None:
         return []
-    rest = [e for e in row.errors if e.median_abs is not None and e is not nearest]
+    rest = [e for e in row.models if e.median_abs is not None and e is not nearest]
     text = (
         f"Closest to the {nearest.answered} measured mixes is {_quoted(nearest.model)}: its error "
         f"in BBR's share of the throughput is {100 * nearest.median_abs:.1f} percentage points in "
@@ -171,7 +146,7 @@ def _quoted(model: str) -> str:
 def _refusals(row: BufferAccuracy) -> list[str]:
     """Who refused something, those with the same reason together."""
     alike: dict[tuple[int, str], list[str]] = {}
-    for error in row.errors:
+    for error in row.models:
         if error.refused and error.answered:
             alike.setdefault((error.refused, error.reason), []).append(MODELS[error.model].title)
     return [

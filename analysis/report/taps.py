@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from nashbed.controlplane.contract.model import JsonObject
 
 from ..clock.of_run import RunTaps
 from ..clock.queueing import Mismatch, TapComparison
 from ..text import NONE, number
 
-Json = dict[str, Any]
 SHOWN = 10
 """Mismatches of a trial that the page itself lists; the file has all."""
 
 
-def taps_context(taps: RunTaps) -> Json | None:
+def taps_context(taps: RunTaps) -> JsonObject | None:
     """Everything the section shows; None: nothing was captured on both sides."""
     if not taps:
         return None
@@ -24,28 +23,7 @@ def taps_context(taps: RunTaps) -> Json | None:
     }
 
 
-def taps_dict(taps: RunTaps) -> list[Json]:
-    """The same for summary.json: base units."""
-    return [
-        {
-            "trial": each.trial,
-            "software": each.software,
-            "packets": len(each.sojourn_ns),
-            "bias_s": each.bias_ns / 1e9,
-            "spread_s": [edge / 1e9 for edge in each.spread_ns],
-            "mismatches": len(each.mismatches),
-            "clocks": list(each.clocks),
-            "alignments": [_alignment(a.to_dict()) for a in each.alignments],
-        }
-        for each in taps.compared
-    ]
-
-
-def _alignment(numbers: Json) -> Json:
-    return {**numbers, "reference": numbers["reference"]["name"], "other": numbers["other"]["name"]}
-
-
-def _trial(comparison: TapComparison) -> Json:
+def _trial(comparison: TapComparison) -> JsonObject:
     low, high = comparison.spread_ns
     return {
         "id": comparison.trial,
@@ -60,7 +38,7 @@ def _trial(comparison: TapComparison) -> Json:
     }
 
 
-def _mismatch(each: Mismatch) -> Json:
+def _mismatch(each: Mismatch) -> JsonObject:
     return {
         "flow": each.flow,
         "seq": each.tcp_seq,

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from nashbed.controlplane.contract.manifest import TestbedFacts
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.contract.trial import TrialRecord
 
-from ..metrics.statistics import Estimate
+from ..metrics.statistics import Estimate, EstimateAnswer
 from ..results.summary import RunSummary
 from ..testbeds import TestbedComparison
 from ..text import NONE, number, with_interval
 from .correlation import sentence_case
 
-Json = dict[str, Any]
 MBIT = 1e-6
 
 
-def testbeds_context(summary: RunSummary) -> Json | None:
+def testbeds_context(summary: RunSummary) -> JsonObject | None:
     """Everything the section shows; None: all trials ran on one testbed.
 
     Args:
@@ -48,7 +47,7 @@ def _facts(known: dict[str, TestbedFacts], records: Sequence[TrialRecord]) -> Te
     return facts
 
 
-def _testbed(name: str, records: Sequence[TrialRecord], facts: TestbedFacts | None) -> Json:
+def _testbed(name: str, records: Sequence[TrialRecord], facts: TestbedFacts | None) -> JsonObject:
     states = dict.fromkeys(r.ran_on.certificate for r in records if r.ran_on is not None)
     valid = sum(record.valid for record in records)
     return {
@@ -71,15 +70,15 @@ def _what(records: Sequence[TrialRecord], facts: TestbedFacts | None) -> str:
     return "; ".join(parts) or NONE
 
 
-def _row(each: TestbedComparison) -> Json:
-    half = None if each.change.half_width is None else each.change.half_width * MBIT
-    difference = (each.second.mean - each.first.mean) * MBIT
+def _row(each: TestbedComparison) -> JsonObject:
+    half = None if each.ci95 is None else each.ci95 * MBIT
+    difference = each.difference * MBIT
     return {
         "setting": each.setting,
         "mix": each.mix,
         "strategy": each.strategy,
         "testbeds": each.testbeds,
-        "means": [_mean(mean) for mean in (each.first, each.second)],
+        "means": [_mean(mean) for mean in each.means],
         "difference": f"{'+' if difference > 0 else ''}{number(difference)}",
         "interval": "" if half is None else f"± {number(half)}",
         "p": NONE if each.p_adjusted is None else f"{each.p_adjusted:.2g}",
@@ -87,6 +86,6 @@ def _row(each: TestbedComparison) -> Json:
     }
 
 
-def _mean(mean: Estimate) -> Json:
-    text, interval = with_interval(mean.scaled(MBIT))
+def _mean(mean: EstimateAnswer) -> JsonObject:
+    text, interval = with_interval(Estimate(mean.mean, mean.n, mean.ci95).scaled(MBIT))
     return {"mean": text, "interval": interval, "n": mean.n}

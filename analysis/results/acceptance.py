@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.scenario import AcceptanceBound
 
 from ..measures import RunMeasures
@@ -16,17 +16,16 @@ from .bounds import Limits, Span, Where, matches, reading_of
 Verdict = Literal["met", "missed", "undecided"]
 
 
-@dataclass(frozen=True)
-class AcceptanceResult:
+class AcceptanceResult(ContractModel):
     """The verdict on one bound at one setting.
 
     Attributes:
         metric: The bound's metric.
         setting: Label of the setting (empty: none matches).
         description: What is held to what, in words.
-        value: What was measured, in `unit`; None if it was not.
+        value: What was measured, in `unit`; null if it was not.
         low: Smallest allowed value.
-        high: Largest allowed value (None: no bound).
+        high: Largest allowed value; null: no bound.
         unit: Unit of the three.
         allowed: The allowed values in words.
         verdict: `met` or `missed`; `undecided` where the measurement's interval is neither within
@@ -49,10 +48,6 @@ class AcceptanceResult:
     passed: bool
     spans: tuple[Span, ...]
     detail: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self)
 
 
 def check_measures(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nashbed.controlplane.contract.model import Number
 from nashbed.controlplane.contract.scenario import (
     AcceptanceBound,
     CrossingBound,
@@ -44,8 +45,8 @@ class Span(NamedTuple):
         sure: Whether the thing surely is there.
     """
 
-    low: float
-    high: float
+    low: Number
+    high: Number
     sure: bool = True
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nashbed.controlplane.contract.course import start_label
+from nashbed.controlplane.contract.model import ContractModel, JsonAnswer
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 
@@ -17,7 +16,6 @@ from ..metrics import METRICS
 from ..metrics.statistics import SampleComparison, adjusted, compare_samples
 from ..state import state_text
 from ..text import rate_text, size_text
-from .summary import estimate_dict
 
 FLOW_METRICS = ("per_flow_throughput",)
 TRIAL_METRICS = ("mean_queueing_delay", "p95_queueing_delay", "utilisation", "jain_index",
@@ -25,16 +23,15 @@ TRIAL_METRICS = ("mean_queueing_delay", "p95_queueing_delay", "utilisation", "ja
 METRIC = "throughput_share"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison(SampleComparison):
-    """One metric of one mix, in both runs.
+class ComparedMetric(ContractModel):
+    """What is compared.
 
     Attributes:
         setting: Label of the setting in the first run.
         against: Label of the setting in the second run.
         mix: The mix in words.
         metric: Name of the metric.
-        strategy: Whose (None: of the whole trial).
+        strategy: Whose; null: of the whole trial.
         unit: Unit of the metric.
     """
 
@@ -45,33 +42,102 @@ class Comparison(SampleComparison):
     strategy: str | None
     unit: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "setting": self.setting,
-            "against": self.against,
-            "mix": self.mix,
-            "metric": self.metric,
-            "strategy": self.strategy,
-            "unit": self.unit,
-            "first": estimate_dict(self.first),
-            "second": estimate_dict(self.second),
-            "difference": self.change.difference,
-            "ci95": self.change.half_width,
-            "p": self.change.p,
-            "p_adjusted": self.p_adjusted,
-            "differs": self.differs,
-        }
+
+class Comparison(SampleComparison, ComparedMetric):
+    """One metric of one mix, in both runs."""
 
 
-@dataclass(frozen=True)
-class RunComparison:
-    """Two runs compared.
+class Spread(ContractModel):
+    """A quantity over the repetitions of a mix.
+
+    Attributes:
+        mean: The mean.
+        low: The smallest.
+        high: The largest.
+        n: Number of repetitions.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+    def overlaps(self, other: Spread) -> bool:
+        """Whether the two ranges have a value in common."""
+        return self.low <= other.high and other.low <= self.high
+
+
+class ShareComparison(ContractModel):
+    """The share of a strategy's flows together, at one mix of two runs.
+
+    Attributes:
+        setting: Label of the setting in the first run.
+        against: Label of the setting in the second run.
+        mix: The mix in words.
+        strategy: Whose share.
+        first: In the first run, 0 to 1.
+        second: In the second run.
+        difference: The second run's mean less the first's.
+        overlap: Whether the two runs' ranges have a value in common.
+    """
+
+    setting: str
+    against: str
+    mix: str
+    strategy: str
+    first: Spread
+    second: Spread
+    difference: float
+    overlap: bool
+
+    @property
+    def repeated(self) -> bool:
+        """Whether both runs have a range: two trials or more."""
+        return min(self.first.n, self.second.n) > 1
+
+
+class LargestDifference(ContractModel):
+    """The mix at which shares differ most.
+
+    Attributes:
+        mix: The mix in words.
+        difference: The difference there.
+    """
+
+    mix: str
+    difference: float
+
+
+class ShareSummary(ContractModel):
+    """How far a strategy's shares are from each other in two runs, over the mixes of a setting.
+
+    Attributes:
+        setting: Label of the setting in the first run.
+        against: Label of the setting in the second run.
+        strategy: Whose share.
+        mixes: Number of mixes.
+        mean: Mean of the differences, second less first.
+        mean_absolute: Mean of their absolute values.
+        largest: The mix at which they differ most.
+    """
+
+    setting: str
+    against: str
+    strategy: str
+    mixes: int
+    mean: float
+    mean_absolute: float
+    largest: LargestDifference
+
+
+class RunComparison(JsonAnswer):
+    """Two runs compared, as `nashbed compare --json` answers it.
 
     Attributes:
         first: Name of the first run.
         second: Name of the second run.
         comparisons: Every metric of every mix with repetitions in both.
+        share_summary: The shares summarised by setting and strategy.
         shares: Shares of the throughput at every mix that both have, repeated or not.
         left_out: Mixes that both have, but one of them without repetitions.
         unlike: Settings that both were asked for and applied differently, in words.
@@ -80,21 +146,10 @@ class RunComparison:
     first: str
     second: str
     comparisons: tuple[Comparison, ...]
+    share_summary: tuple[ShareSummary, ...]
     shares: tuple[ShareComparison, ...]
     left_out: tuple[str, ...]
     unlike: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "first": self.first,
-            "second": self.second,
-            "comparisons": [c.to_dict() for c in self.comparisons],
-            "share_summary": [each.to_dict() for each in summarise_shares(self.shares)],
-            "shares": [share.to_dict() for share in self.shares],
-            "left_out": list(self.left_out),
-            "unlike": list(self.unlike),
-        }
 
 
 def compare_runs(
@@ -138,6 +193,7 @@ def compare_runs(
         first=runs[0].run.manifest.run,
         second=runs[1].run.manifest.run,
         comparisons=tuple(adjusted(compared)),
+        share_summary=tuple(summarise_shares(shares)),
         shares=shares,
         left_out=tuple(f"{c[0].setting.label}: {mix}" for c, mix in pairs if (c, mix) not in known),
         unlike=() if against is not None else tuple(_unlike(runs, _settings(runs, setting, None))),
@@ -239,104 +295,6 @@ def _compared(
             )
 
 
-@dataclass(frozen=True)
-class Spread:
-    """A quantity over the repetitions of a mix.
-
-    Attributes:
-        mean: The mean.
-        low: The smallest.
-        high: The largest.
-        n: Number of repetitions.
-    """
-
-    mean: float
-    low: float
-    high: float
-    n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class ShareComparison:
-    """The share of a strategy's flows together, at one mix of two runs.
-
-    Attributes:
-        setting: Label of the setting in the first run.
-        against: Label of the setting in the second run.
-        mix: The mix in words.
-        strategy: Whose share.
-        first: In the first run, 0 to 1.
-        second: In the second run.
-    """
-
-    setting: str
-    against: str
-    mix: str
-    strategy: str
-    first: Spread
-    second: Spread
-
-    @property
-    def difference(self) -> float:
-        """The second run's mean less the first's."""
-        return self.second.mean - self.first.mean
-
-    @property
-    def repeated(self) -> bool:
-        """Whether both runs have a range: two trials or more."""
-        return min(self.first.n, self.second.n) > 1
-
-    @property
-    def overlap(self) -> bool:
-        """Whether the two runs' ranges have a value in common."""
-        return self.first.low <= self.second.high and self.second.low <= self.first.high
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "setting": self.setting,
-            "against": self.against,
-            "mix": self.mix,
-            "strategy": self.strategy,
-            "first": self.first.to_dict(),
-            "second": self.second.to_dict(),
-            "difference": self.difference,
-            "overlap": self.overlap,
-        }
-
-
-@dataclass(frozen=True)
-class ShareSummary:
-    """How far a strategy's shares are from each other in two runs, over the mixes of a setting.
-
-    Attributes:
-        setting: Label of the setting in the first run.
-        against: Label of the setting in the second run.
-        strategy: Whose share.
-        mixes: Number of mixes.
-        mean: Mean of the differences, second less first.
-        mean_absolute: Mean of their absolute values.
-        largest: The mix at which they differ most.
-    """
-
-    setting: str
-    against: str
-    strategy: str
-    mixes: int
-    mean: float
-    mean_absolute: float
-    largest: ShareComparison
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        largest = {"mix": self.largest.mix, "difference": self.largest.difference}
-        return {**vars(self), "largest": largest}
-
-
 def summarise_shares(shares: Sequence[ShareComparison]) -> list[ShareSummary]:
     """Summarise shares by setting and strategy, in their order.
 
@@ -348,14 +306,21 @@ def summarise_shares(shares: Sequence[ShareComparison]) -> list[ShareSummary]:
         grouped.setdefault((share.setting, share.against, share.strategy), []).append(share)
     return [
         ShareSummary(
-            *key,
+            setting=setting,
+            against=against,
+            strategy=strategy,
             mixes=len(group),
             mean=sum(s.difference for s in group) / len(group),
             mean_absolute=sum(abs(s.difference) for s in group) / len(group),
-            largest=max(group, key=lambda s: abs(s.difference)),
+            largest=_largest(group),
         )
-        for key, group in grouped.items()
+        for (setting, against, strategy), group in grouped.items()
     ]
+
+
+def _largest(shares: Sequence[ShareComparison]) -> LargestDifference:
+    largest = max(shares, key=lambda share: abs(share.difference))
+    return LargestDifference(mix=largest.mix, difference=largest.difference)
 
 
 def compare_shares(
@@ -376,7 +341,18 @@ def compare_shares(
         first, second = (_spread(cell, strategy) for cell in cells)
         if first is not None and second is not None:
             setting, against = (cell.setting.label for cell in cells)
-            shares.append(ShareComparison(setting, against, mix, strategy, first, second))
+            shares.append(
+                ShareComparison(
+                    setting=setting,
+                    against=against,
+                    mix=mix,
+                    strategy=strategy,
+                    first=first,
+                    second=second,
+                    difference=second.mean - first.mean,
+                    overlap=first.overlaps(second),
+                )
+            )
     return shares
 
 
@@ -390,4 +366,4 @@ def _spread(cell: Cell, strategy: str) -> Spread | None:
     known = [value for value in values if math.isfinite(value)]
     if not known:
         return None
-    return Spread(sum(known) / len(known), min(known), max(known), len(known))
+    return Spread(mean=sum(known) / len(known), low=min(known), high=max(known), n=len(known))

@@ -14,11 +14,11 @@ control score about 0.95: a hull of finitely many points misses some of the next
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
 from numpy.typing import NDArray
@@ -39,36 +39,26 @@ Points = NDArray[np.float64]
 """One row for each flow and window: mean smoothed RTT in ms, goodput in bit/s; shape (n, 2)."""
 
 
-@dataclass(frozen=True)
-class Conformance:
-    """Two controls on one path.
+class Conformance(ContractModel):
+    """Two controls on one path, as `nashbed cc conform --json` answers it.
 
     Attributes:
-        setting: The path.
+        setting: Label of the path's setting.
         control: The control in question.
         reference: The one that it is held against.
-        points: The kept points of the two, shapes (n, 2) and (m, 2).
-        score: Share of all of them that lie in both hulls, 0 to 1.
+        points: Number of kept points of the two.
+        median_rtt_ms: Median of their smoothed RTTs.
+        median_goodput_bps: Median of their goodputs.
+        score: Share of all of the points that lie in both hulls, 0 to 1.
     """
 
-    setting: Setting
+    setting: str
     control: str
     reference: str
-    points: tuple[Points, Points]
+    points: tuple[int, int]
+    median_rtt_ms: tuple[float, float]
+    median_goodput_bps: tuple[float, float]
     score: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        (of_control, of_reference) = self.points
-        return {
-            "setting": self.setting.label,
-            "control": self.control,
-            "reference": self.reference,
-            "points": [len(of_control), len(of_reference)],
-            "median_rtt_ms": [float(np.median(p[:, 0])) for p in self.points],
-            "median_goodput_bps": [float(np.median(p[:, 1])) for p in self.points],
-            "score": self.score,
-        }
 
 
 def conformance_of_run(measures: RunMeasures, control: str, reference: str) -> list[Conformance]:
@@ -93,13 +83,28 @@ def conformance_of_run(measures: RunMeasures, control: str, reference: str) -> l
         other = points_alone(measures, setting, reference)
         if min(len(mine), len(other)) >= LEAST_POINTS:
             kept = (near_centre(mine), near_centre(other))
-            found.append(Conformance(setting, control, reference, kept, overlap(*kept)))
+            found.append(
+                Conformance(
+                    setting=setting.label,
+                    control=control,
+                    reference=reference,
+                    points=(len(kept[0]), len(kept[1])),
+                    median_rtt_ms=_medians(kept, 0),
+                    median_goodput_bps=_medians(kept, 1),
+                    score=overlap(*kept),
+                )
+            )
     if not found:
         raise ConfigError(
             f"no setting of the run has valid trials of {control} alone and of {reference} alone; "
             "a scenario with `mixes: all` has both"
         )
     return found
+
+
+def _medians(kept: tuple[Points, Points], column: int) -> tuple[float, float]:
+    first, second = (float(np.median(points[:, column])) for points in kept)
+    return first, second
 
 
 def points_alone(measures: RunMeasures, setting: Setting, strategy: str) -> Points:

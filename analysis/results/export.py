@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
+from nashbed.controlplane.contract.model import JsonObject
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.staging import whole_folder
 from nashbed.controlplane.store.tables import TABLES
 
-from ..correlation import correlate_run, correlation_dict
+from ..correlation import correlate_run, correlation_answer
 from ..measures import RunMeasures, TrialMeasures, measure_run
 from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
 from ..nash.of_run import equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
-from .summary import summary_rows
+from .summary import SummaryRow, summary_rows
 
 FORMATS = ("csv", "parquet")
 
@@ -57,7 +57,7 @@ def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
 
     Values are in base units, NaN is null.
     """
-    rows = [row.to_dict() for row in summary_rows(measures, equilibria_of_measures(measures))]
+    rows = summary_rows(measures, equilibria_of_measures(measures))
     tables = {
         "trials": [_trial_row(measures, trial) for trial in measures.run.trials],
         "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],
@@ -83,11 +83,11 @@ def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
         raise RunError(f"{out}: holds other files; name an empty folder with --out")
 
 
-def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
+def _trial_row(measures: RunMeasures, trial: SealedTrial) -> JsonObject:
     record, setting = trial.record, trial.setting
     state = mix_state(record.mix, measures.strategies)
     measured = next((t for t in measures.trials if t.trial.id == trial.id), None)
-    row: dict[str, Any] = {
+    row: JsonObject = {
         "trial": trial.id,
         "setting": setting.label,
         "rate_bps": record.applied.rate_bps,
@@ -113,7 +113,7 @@ def _trial_row(measures: RunMeasures, trial: SealedTrial) -> dict[str, Any]:
     }
 
 
-def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[dict[str, Any]]:
+def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[JsonObject]:
     rtts = trial.trial.setting.base_rtt_ns
     names = [name for name, metric in METRICS.items() if metric.scope == "flow"]
     return [
@@ -130,43 +130,41 @@ def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[dict[str, An
     ]
 
 
-def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
+def _mix_rows(row: SummaryRow) -> list[JsonObject]:
     """One row for each congestion control of a mix, and one for the whole (strategy null)."""
-    common = {
-        name: row[name]
-        for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "kernel", "mix",
-                     "trials_valid", "trials_invalid", "trials_unsettled", "trials_marked",
-                     "equilibrium", "epsilon_equilibrium", "gain_of_fair_share", "probability",
-                     "resampled_share")
-    }  # fmt: skip
+    common = row.model_dump(exclude={*METRICS, "base_rtt_ns", "counts", "groups"})
     rows = []
-    for metric, value in row.items():
+    for metric, value in row:
         if metric not in METRICS:
             continue
         by_strategy = METRICS[metric].scope == "flow"
         each = value if by_strategy else {None: value}
         for strategy, estimate in each.items():
-            numbers = estimate or {"mean": None, "n": 0, "ci95": None}
-            rows.append(
-                common | {"strategy": strategy, "metric": metric, "unit": METRICS[metric].unit}
-                | {name: numbers[name] for name in ("mean", "n", "ci95")}
-            )  # fmt: skip
+            numbers = {"mean": None, "n": 0, "ci95": None}
+            if estimate is not None:
+                numbers = estimate.model_dump(include=set(numbers))
+            whose = {"strategy": strategy, "metric": metric, "unit": METRICS[metric].unit}
+            rows.append(common | whose | numbers)
     return rows
 
 
-def _ledger_rows(measures: RunMeasures) -> list[dict[str, Any]]:
+def _ledger_rows(measures: RunMeasures) -> list[JsonObject]:
     """One row for each assumption of Mishra's model, setting and mix; nothing of other runs."""
     if not {CUBIC, BBR} <= set(measures.strategies):
         return []
-    settings = correlation_dict(correlate_run(measures))["settings"]
     return [
-        {"setting": each["setting"], "mix": ledger["mix"]}
-        | {"bbr_share": ledger["bbr_share"], "bbr_share_all_measured": ledger["replaced"]}
-        | {f"bbr_share_{bound}": share for bound, share in ledger["predicted"].items()}
-        | entry
-        for each in settings
-        for ledger in each["ledgers"]
-        for entry in ledger["entries"]
+        {
+            "setting": each.setting,
+            "mix": ledger.mix,
+            "bbr_share": ledger.bbr_share,
+            "bbr_share_all_measured": ledger.replaced,
+            "bbr_share_synchronised": ledger.predicted.synchronised,
+            "bbr_share_desynchronised": ledger.predicted.desynchronised,
+            **entry.model_dump(),
+        }
+        for each in correlation_answer(correlate_run(measures)).settings
+        for ledger in each.ledgers
+        for entry in ledger.entries
     ]
 
 

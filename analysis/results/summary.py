@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from nashbed.controlplane.contract.model import ContractModel
+from pydantic import Field
 
 from ..measures import Cell, RunMeasures, measure_run
-from ..metrics.statistics import Estimate
+from ..metrics.statistics import Estimate, EstimateAnswer
 from ..nash.equilibria import Answer
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
 from ..testbeds import Comparisons, compare_testbeds
 from .acceptance import AcceptanceResult, check_measures
 
-TRIAL_METRICS = (
-    "mean_queueing_delay",
-    "p95_queueing_delay",
-    "utilisation",
-    "jain_index",
-    "loss_rate",
-    "retransmit_share",
-    "throughput_drift",
-)
 TRUTH: dict[Answer, bool | None] = {"yes": True, "no": False, "undecided": None}
 
 
-@dataclass(frozen=True)
-class GroupRow:
+class GroupRow(ContractModel):
     """A flow group's part of a row.
 
     Attributes:
@@ -39,19 +31,10 @@ class GroupRow:
 
     group: str
     counts: dict[str, int]
-    per_flow_throughput: dict[str, Estimate | None]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "group": self.group,
-            "counts": self.counts,
-            "per_flow_throughput": _estimates(self.per_flow_throughput),
-        }
+    per_flow_throughput: dict[str, EstimateAnswer | None]
 
 
-@dataclass(frozen=True)
-class SummaryRow:
+class SummaryRow(ContractModel):
     """What was measured at one setting and mix, in base units (bit/s, s, bytes).
 
     An estimate is None where nothing was measured.
@@ -71,8 +54,14 @@ class SummaryRow:
         trials_marked: Valid trials with a mark: what a reader should know, and invalidates nothing.
         per_flow_throughput: Strategy -> mean throughput of a flow in bit/s.
         queue_occupancy: Strategy -> mean bytes in the queue.
-        trial_metrics: Metric of a trial -> estimate, in the order of `TRIAL_METRICS`.
-        groups: The flow groups; empty where there is only one.
+        mean_queueing_delay: This and the next six are metrics of the whole trial, in their units.
+        p95_queueing_delay: 95th percentile of the delay.
+        utilisation: Share of the applied rate that was used.
+        jain_index: Fairness of the flows.
+        loss_rate: Share of the packets that were dropped.
+        retransmit_share: Share of the bytes that were sent again.
+        throughput_drift: How far both halves of the second half of the trials differ.
+        groups: The flow groups; left out where there is only one.
         equilibrium: Whether the mix is an equilibrium; None where mixes are missing.
         epsilon_equilibrium: The same for an epsilon-equilibrium.
         gain_of_fair_share: The largest gain of a switch, as a share of the fair share.
@@ -94,44 +83,21 @@ class SummaryRow:
     trials_invalid: int
     trials_unsettled: int
     trials_marked: int
-    per_flow_throughput: dict[str, Estimate | None]
-    queue_occupancy: dict[str, Estimate | None]
-    trial_metrics: dict[str, Estimate | None]
-    groups: tuple[GroupRow, ...]
+    per_flow_throughput: dict[str, EstimateAnswer | None]
+    queue_occupancy: dict[str, EstimateAnswer | None]
+    mean_queueing_delay: EstimateAnswer | None
+    p95_queueing_delay: EstimateAnswer | None
+    utilisation: EstimateAnswer | None
+    jain_index: EstimateAnswer | None
+    loss_rate: EstimateAnswer | None
+    retransmit_share: EstimateAnswer | None
+    throughput_drift: EstimateAnswer | None
+    groups: tuple[GroupRow, ...] = Field((), exclude_if=lambda groups: not groups)
     equilibrium: bool | None
     epsilon_equilibrium: bool | None
     gain_of_fair_share: float | None
     probability: float | None
     resampled_share: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; an estimate as `estimate_dict` has it."""
-        row: dict[str, Any] = {
-            "setting": self.setting,
-            "rate_bps": self.rate_bps,
-            "buffer": self.buffer,
-            "buffer_bytes": self.buffer_bytes,
-            "base_rtt_ns": list(self.base_rtt_ns),
-            "kernel": self.kernel,
-            "mix": self.mix,
-            "counts": self.counts,
-            "trials_valid": self.trials_valid,
-            "trials_invalid": self.trials_invalid,
-            "trials_unsettled": self.trials_unsettled,
-            "trials_marked": self.trials_marked,
-            "per_flow_throughput": _estimates(self.per_flow_throughput),
-            "queue_occupancy": _estimates(self.queue_occupancy),
-            **_estimates(self.trial_metrics),
-        }
-        if self.groups:
-            row["groups"] = [group.to_dict() for group in self.groups]
-        return row | {
-            "equilibrium": self.equilibrium,
-            "epsilon_equilibrium": self.epsilon_equilibrium,
-            "gain_of_fair_share": self.gain_of_fair_share,
-            "probability": self.probability,
-            "resampled_share": self.resampled_share,
-        }
 
 
 @dataclass(frozen=True)
@@ -203,9 +169,15 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         trials_invalid=_invalid(measures, cell),
         trials_unsettled=cell.unsettled,
         trials_marked=cell.marked,
-        per_flow_throughput={s: cell.estimate("per_flow_throughput", s) for s in names},
-        queue_occupancy={s: cell.estimate("queue_occupancy", s) for s in names},
-        trial_metrics={name: cell.estimate(name) for name in TRIAL_METRICS},
+        per_flow_throughput={s: _answer(cell.estimate("per_flow_throughput", s)) for s in names},
+        queue_occupancy={s: _answer(cell.estimate("queue_occupancy", s)) for s in names},
+        mean_queueing_delay=_answer(cell.estimate("mean_queueing_delay")),
+        p95_queueing_delay=_answer(cell.estimate("p95_queueing_delay")),
+        utilisation=_answer(cell.estimate("utilisation")),
+        jain_index=_answer(cell.estimate("jain_index")),
+        loss_rate=_answer(cell.estimate("loss_rate")),
+        retransmit_share=_answer(cell.estimate("retransmit_share")),
+        throughput_drift=_answer(cell.estimate("throughput_drift")),
         groups=tuple(_group(measures, cell, group) for group in groups),
         equilibrium=TRUTH[verdict.equilibrium],
         epsilon_equilibrium=TRUTH[verdict.epsilon_equilibrium],
@@ -220,7 +192,9 @@ def _group(measures: RunMeasures, cell: Cell, group: int) -> GroupRow:
     return GroupRow(
         group=measures.group_names[group],
         counts=dict(zip(names, cell.state[group], strict=True)),
-        per_flow_throughput={s: cell.estimate("per_flow_throughput", s, group) for s in names},
+        per_flow_throughput={
+            s: _answer(cell.estimate("per_flow_throughput", s, group)) for s in names
+        },
     )
 
 
@@ -231,13 +205,5 @@ def _invalid(measures: RunMeasures, cell: Cell) -> int:
     return sum(mix_state(t.record.mix, measures.strategies) == cell.state for t in here)
 
 
-def _estimates(estimates: Mapping[str, Estimate | None]) -> dict[str, Any]:
-    return {name: estimate_dict(estimate) for name, estimate in estimates.items()}
-
-
-def estimate_dict(estimate: Estimate | None) -> dict[str, Any] | None:
-    """An estimate as plain data: `mean`, `n`, `ci95` (half width), and `points` in its place."""
-    if estimate is None:
-        return None
-    plain: dict[str, Any] = {"mean": estimate.mean, "n": estimate.n, "ci95": estimate.half_width}
-    return plain | ({"points": list(estimate.points)} if estimate.points else {})
+def _answer(estimate: Estimate | None) -> EstimateAnswer | None:
+    return None if estimate is None else estimate.answer()

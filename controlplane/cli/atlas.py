@@ -217,22 +217,22 @@ def _say(
     seconds: float,
     as_json: bool,
 ) -> None:
-    from nashbed.analysis.atlas.tables import asked_for  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.atlas.tables import AtlasAnswer, asked_for  # noqa: PLC0415 - slow to import
 
     asked = asked_for(computed)
     files = [str(path) for path in written]
-    data = {"ok": True, **asked, "settings": len(placed), "seconds": seconds, "files": files}
+    said = AtlasAnswer(**vars(asked), settings=len(placed), seconds=seconds, files=tuple(files))
     text = (
-        f"{asked['points']} points by {computed.model}, {asked['questions']} questions, "
+        f"{asked.points} points by {computed.model}, {asked.questions} questions, "
         f"{duration_text(seconds)}\n"
     )
-    if asked["refused"]:
+    if asked.refused:
         why = computed.refused[0].crossing.refusals[0]
-        text += f"refused: {asked['refused']} points: {why}\n"
-    text += f"uncertain: {asked['uncertain']['seeds']} points by chance"
+        text += f"refused: {asked.refused} points: {why}\n"
+    text += f"uncertain: {asked.uncertain.seeds} points by chance"
     if computed.other is not None:
-        text += f", {asked['uncertain']['models']} where {computed.other} disagrees"
-    if asked["uncertain"]["transient"]:
-        text += f", {asked['uncertain']['transient']} that have not settled"
+        text += f", {asked.uncertain.models} where {computed.other} disagrees"
+    if asked.uncertain.transient:
+        text += f", {asked.uncertain.transient} that have not settled"
     text += f"\nmeasured settings on it: {len(placed)}\n" + "\n".join(files)
-    answer(data, as_json, text)
+    answer(said, as_json, text)

@@ -15,7 +15,7 @@ from ..run.replay import replay as run_replay
 from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
-    from nashbed.analysis.captures import Summary
+    from nashbed.analysis.captures import CaptureSummary
 
 
 app = new_app()
@@ -52,14 +52,14 @@ def timestamps(
     from nashbed.analysis.captures import summarise_timestamps  # noqa: PLC0415 - slow to import
 
     summary = summarise_timestamps(capture, form, fcs, packets)
-    data, text = {"ok": True, **summary.to_dict()}, _text(summary)
+    text = _text(summary)
     if against is not None:
         from nashbed.analysis.clock.pair import align_captures  # noqa: PLC0415
 
         alignment = align_captures(against, capture, form)
-        data["alignment"] = alignment.to_dict()
+        summary = summary.model_copy(update={"alignment": alignment})
         text += f"\n{alignment.text()}"
-    answer(data, as_json, text)
+    answer(summary, as_json, text)
     return EXIT_OK
 
 
@@ -85,25 +85,24 @@ def rtt(
     return EXIT_OK
 
 
-def _text(summary: Summary) -> str:
+def _text(summary: CaptureSummary) -> str:
     from nashbed.analysis.captures import exact_text  # noqa: PLC0415
 
-    data = summary.to_dict()
     lines = [
-        f"{summary.capture}: {summary.packets} packets, times by {summary.form}"
-        + (f" in {summary.container}" if summary.form != summary.container else ""),
+        f"{summary.capture}: {summary.packets} packets, times by {summary.format}"
+        + (f" in {summary.container}" if summary.format != summary.container else ""),
         f"first {exact_text(summary.first)} s",
         f"last  {exact_text(summary.last)} s",
         f"time steps back {summary.backwards} times",
     ]
-    for port in data["ports"]:
-        if port["port"] >= 0:
-            device = f"device {port['device']}, " if port["device"] >= 0 else ""
-            lines.append(f"{device}port {port['port']}: {port['packets']} packets")
-    lines += [f"{name.replace('_', ' ')}: {count} packets" for name, count in data["marks"].items()]
-    for n, packet in enumerate(data["listed"], 1):
-        time = exact_text(tuple(packet["time"].values()))
-        lines.append(f"{n}: {time} s, {packet['bytes']} bytes {' '.join(packet['marks'])}".rstrip())
+    for port in summary.ports:
+        if port.port >= 0:
+            device = f"device {port.device}, " if port.device >= 0 else ""
+            lines.append(f"{device}port {port.port}: {port.packets} packets")
+    lines += [f"{name.replace('_', ' ')}: {count} packets" for name, count in summary.marks.items()]
+    for n, packet in enumerate(summary.listed, 1):
+        time = exact_text(packet.time)
+        lines.append(f"{n}: {time} s, {packet.bytes} bytes {' '.join(packet.marks)}".rstrip())
     return "\n".join(lines)
 
 

@@ -159,7 +159,7 @@ def conform(
 
     found = conformance_of_run(measure_run(run_dir), control, reference)
     text = "" if as_json else conformance_text(found)
-    answer([each.to_dict() for each in found], as_json, text)
+    answer([each.model_dump() for each in found], as_json, text)
     return EXIT_OK
 
 
@@ -207,12 +207,11 @@ def conformance_text(found: Sequence[Conformance]) -> str:
     for name in ("setting", "points", "median RTT (ms)", "median goodput (Mbit/s)", "score"):
         table.add_column(name, justify="left" if name == "setting" else "right")
     for each in found:
-        row = each.to_dict()
         table.add_row(
-            each.setting.label,
-            " / ".join(str(n) for n in row["points"]),
-            " / ".join(f"{rtt:.1f}" for rtt in row["median_rtt_ms"]),
-            " / ".join(f"{bps / 1e6:.2f}" for bps in row["median_goodput_bps"]),
+            each.setting,
+            " / ".join(str(n) for n in each.points),
+            " / ".join(f"{rtt:.1f}" for rtt in each.median_rtt_ms),
+            " / ".join(f"{bps / 1e6:.2f}" for bps in each.median_goodput_bps),
             f"{each.score:.3f}",
         )
     return as_text(table).rstrip()

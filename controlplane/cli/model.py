@@ -17,6 +17,14 @@ from .options import AsJson, answer, new_app, quantity
 
 if TYPE_CHECKING:
     from nashbed.analysis.models import Competition
+    from nashbed.analysis.models.accuracy import Accuracy
+    from nashbed.analysis.models.answers import (
+        ErrorsAnswer,
+        MixAnswer,
+        PredictionAnswer,
+        PredictionsAnswer,
+    )
+    from nashbed.analysis.models.crossing import CrossingAnswer
 
 
 EXAMPLES = """Examples:
@@ -173,27 +181,27 @@ def _hold_against(path: Path, names: list[str], as_json: bool) -> int:
     return EXIT_OK
 
 
-def mix_text(answers: JsonObject) -> str:
+def mix_text(answers: PredictionsAnswer) -> str:
     """One mix: a row for each model, its reasons, and where the mix settles."""
-    (mix,) = answers["mixes"]
-    said = [q for q in INNER if any(q[0][0] in p["inner"] for p in mix["predictions"])]
+    (mix,) = answers.mixes
+    said = [q for q in INNER if any(q[0][0] in p.inner for p in mix.predictions)]
     second = _second(answers)
-    table = Table(title=f"{mix['cubic']} CUBIC + {mix['bbr']} {second}, {_setting(answers)}")
+    table = Table(title=f"{mix.cubic} CUBIC + {mix.bbr} {second}, {_setting(answers)}")
     table.add_column("model", no_wrap=True)
     table.add_column(f"{second}'s share\n% (range)", justify="right", no_wrap=True)
     for name in (f"Mbit/s of\na {second} flow", "of a\nCUBIC flow"):
         table.add_column(name, justify="right")
     for _, heading, _ in said:
         table.add_column(heading.replace("BBR", second), justify="right", no_wrap=True)
-    for about, prediction in zip(answers["models"], mix["predictions"], strict=True):
-        each = prediction["per_flow_bps"]
-        cells = [_share(prediction), _mbit(each["bbr"]), _mbit(each["cubic"])]
+    for about, prediction in zip(answers.models, mix.predictions, strict=True):
+        each = prediction.per_flow_bps
+        cells = [_share(prediction), _mbit(each.bbr), _mbit(each.cubic)]
         cells += [_inner(prediction, names, factor) for names, _, factor in said]
-        table.add_row(about["title"], *cells)
+        table.add_row(about.title, *cells)
     return as_text(table) + _reasons(answers, [mix]) + "\n" + _equilibria(answers)
 
 
-def mixes_text(answers: JsonObject) -> str:
+def mixes_text(answers: PredictionsAnswer) -> str:
     """Every mix: per-flow throughputs by each model that answers, and where the mix settles."""
     table = Table(
         title=f"Mbit/s per flow, {_setting(answers)}\n"
@@ -201,21 +209,21 @@ def mixes_text(answers: JsonObject) -> str:
     )
     second = _second(answers)
     table.add_column(f"{second}\nflows", justify="right")
-    answering = [i for i in range(len(answers["models"])) if _answers(answers, i)]
+    answering = [i for i in range(len(answers.models)) if _answers(answers, i)]
     for i in answering:
-        title = answers["models"][i]["title"].replace("Mishra, ", "Mishra,\n")
+        title = answers.models[i].title.replace("Mishra, ", "Mishra,\n")
         title = title.replace("synchronised", "sync.")
         table.add_column(f"{title}\n{second}", justify="right", no_wrap=True)
         table.add_column("\n\nCUBIC" if "\n" in title else "\nCUBIC", justify="right")
-    for mix in answers["mixes"]:
-        said = [mix["predictions"][i] for i in answering]
-        cells = ((_bbr_each(each), _mbit(each["per_flow_bps"]["cubic"])) for each in said)
-        table.add_row(str(mix["bbr"]), *(cell for pair in cells for cell in pair))
+    for mix in answers.mixes:
+        said = [mix.predictions[i] for i in answering]
+        cells = ((_bbr_each(each), _mbit(each.per_flow_bps.cubic)) for each in said)
+        table.add_row(str(mix.bbr), *(cell for pair in cells for cell in pair))
     shown = as_text(table, WIDE) if answering else f"no model answers: {_setting(answers)}\n"
-    return shown + _reasons(answers, answers["mixes"]) + "\n" + _equilibria(answers)
+    return shown + _reasons(answers, answers.mixes) + "\n" + _equilibria(answers)
 
 
-def errors_text(answers: JsonObject) -> str:
+def errors_text(answers: ErrorsAnswer) -> str:
     """The errors: a row for each buffer, a column for each model; then those of equilibria."""
     table = Table(
         title="Error of BBR's aggregate share, in points of 100:\nmedian of the absolutes (median, "
@@ -223,147 +231,146 @@ def errors_text(answers: JsonObject) -> str:
     )
     table.add_column("buffer\nBDP", justify="right", no_wrap=True)
     table.add_column("mixes", justify="right", no_wrap=True)
-    everything = answers["buffers"][-1]["models"]
-    shown = [i for i, each in enumerate(everything) if each["answered"]]
+    everything = answers.buffers[-1].models
+    shown = [i for i, each in enumerate(everything) if each.answered]
     for i in shown:
-        title = answers["models"][i]["title"].replace(", ", ",\n")
+        title = answers.models[i].title.replace(", ", ",\n")
         table.add_column(title, justify="right", no_wrap=True)
-    for row in answers["buffers"]:
-        last = row["buffer_bdp"] is None
-        label = "all" if last else f"{row['buffer_bdp']:g}"
+    for row in answers.buffers:
+        last = row.buffer_bdp is None
+        label = "all" if last else f"{row.buffer_bdp:g}"
         if last:
             table.add_section()
-        table.add_row(label, str(row["mixes"]), *(_error(row["models"][i]) for i in shown))
+        table.add_row(label, str(row.mixes), *(_error(row.models[i]) for i in shown))
     text = as_text(table, WIDE) + _refusals(answers)
-    for why, count in answers["left_out"].items():
+    for why, count in answers.left_out.items():
         text += f"{counted(count, 'mix')} left out: {why}\n"
     return text + _equilibrium_errors(answers)
 
 
-def _second(answers: JsonObject) -> str:
+def _second(answers: PredictionsAnswer) -> str:
     """The congestion control beside CUBIC, as a heading."""
-    return "BBR" if answers["second"] == "bbr" else str(answers["second"])
+    return "BBR" if answers.second == "bbr" else answers.second
 
 
-def _setting(answers: JsonObject) -> str:
-    asked = answers["question"]
-    names = {"cubic": "cubic", "bbr": answers["second"]}
-    starts = [f"{name} starts at {asked[f'{n}_start_s']:g} s" for n, name in names.items()
-              if asked[f"{n}_start_s"]]  # fmt: skip
+def _setting(answers: PredictionsAnswer) -> str:
+    asked = answers.question
+    begin = (("cubic", asked.cubic_start_s), (answers.second, asked.bbr_start_s))
+    starts = [f"{name} starts at {at_s:g} s" for name, at_s in begin if at_s]
     text = (
-        f"{asked['rate_bps'] / 1e6:g} Mbit/s, {asked['base_rtt_s'] * 1e3:g} ms, "
-        f"{asked['buffer_bdp']:.4g} BDP, {asked['duration_s']:g} s, "
-        f"fair share {asked['fair_share_bps'] / 1e6:.4g} Mbit/s"
+        f"{asked.rate_bps / 1e6:g} Mbit/s, {asked.base_rtt_s * 1e3:g} ms, "
+        f"{asked.buffer_bdp:.4g} BDP, {asked.duration_s:g} s, "
+        f"fair share {asked.fair_share_bps / 1e6:.4g} Mbit/s"
     )
     return ", ".join([text, *starts])
 
 
-def _answers(answers: JsonObject, model: int) -> bool:
+def _answers(answers: PredictionsAnswer, model: int) -> bool:
     """Whether a model has a number for a mix of both congestion controls."""
-    mixed = (mix for mix in answers["mixes"] if mix["bbr"] and mix["cubic"])
-    return any(mix["predictions"][model]["bbr_share"] is not None for mix in mixed)
+    mixed = (mix for mix in answers.mixes if mix.bbr and mix.cubic)
+    return any(mix.predictions[model].bbr_share is not None for mix in mixed)
 
 
-def _reasons(answers: JsonObject, mixes: list[JsonObject]) -> str:
+def _reasons(answers: PredictionsAnswer, mixes: Sequence[MixAnswer]) -> str:
     """Each model's first caveat or refusal, and how many mixes have one."""
     text = ""
-    for i, about in enumerate(answers["models"]):
-        limited = [mix["predictions"][i] for mix in mixes if mix["bbr"] and mix["cubic"]]
-        limited = [each for each in (limited or [mixes[0]["predictions"][i]]) if each["reasons"]]
+    for i, about in enumerate(answers.models):
+        limited = [mix.predictions[i] for mix in mixes if mix.bbr and mix.cubic]
+        limited = [each for each in (limited or [mixes[0].predictions[i]]) if each.reasons]
         if limited:
             count = f" ({len(limited)} of {len(mixes)} mixes)" if len(mixes) > 1 else ""
-            text += f"{about['title']} {limited[0]['status']}{count}: {limited[0]['reasons'][0]}\n"
+            text += f"{about.title} {limited[0].status}{count}: {limited[0].reasons[0]}\n"
     return text
 
 
-def _equilibria(answers: JsonObject) -> str:
+def _equilibria(answers: PredictionsAnswer) -> str:
     """Where each model expects the mix to settle, and Mishra's band in words."""
     table = Table(title="Where the mix settles")
     table.add_column("model")
     for name in ("CUBIC flows", f"{_second(answers)} flows (range)"):
         table.add_column(name, justify="right")
-    found = list(zip(answers["models"], answers["crossings"], strict=True))
-    known = [(about, each) for about, each in found if each["bbr"] is not None]
+    found = list(zip(answers.models, answers.crossings, strict=True))
+    known = [(about, each) for about, each in found if each.bbr is not None]
     for about, each in known:
-        table.add_row(about["title"], f"{each['cubic']:.1f}", _with_range(each, "bbr", 1.0))
+        table.add_row(about.title, f"{each.cubic:.1f}", _flows(each))
     return (as_text(table) if known else "") + _band(answers)
 
 
-def _band(answers: JsonObject) -> str:
-    band = answers["equilibrium"]
+def _band(answers: PredictionsAnswer) -> str:
+    band = answers.equilibrium
     if band is None:
         return ""
-    if band["reasons"]:
-        return f"equilibrium band: none: {band['reasons'][0]}\n"
-    low, high = band["synchronised_bbr"], band["desynchronised_bbr"]
-    mixes = ", ".join(str(k) for k in band["equilibrium_mixes_bbr"])
+    if band.reasons:
+        return f"equilibrium band: none: {band.reasons[0]}\n"
+    low, high = band.synchronised_bbr, band.desynchronised_bbr
+    mixes = ", ".join(str(k) for k in band.equilibrium_mixes_bbr)
     return (
-        f"equilibrium band: {low:.1f} to {high:.1f} of {band['flows']} flows run BBR "
+        f"equilibrium band: {low:.1f} to {high:.1f} of {band.flows} flows run BBR "
         f"(Mishra 2022, CUBIC losses synchronised to de-synchronised); whole mixes at the bounds: "
         f"{mixes}\n"
     )
 
 
-def _refusals(answers: JsonObject) -> str:
+def _refusals(answers: ErrorsAnswer) -> str:
     """One line for each model that refused something: how much, and why."""
-    text, everything = "", answers["buffers"][-1]["models"]
-    for about, each in zip(answers["models"], everything, strict=True):
-        if each["refused"]:
-            count = f"{each['refused']} of {answers['mixes']} mixes"
-            text += f"{about['title']} refused {count}: {each['reason']}\n"
+    text, everything = "", answers.buffers[-1].models
+    for about, each in zip(answers.models, everything, strict=True):
+        if each.refused:
+            count = f"{each.refused} of {answers.mixes} mixes"
+            text += f"{about.title} refused {count}: {each.reason}\n"
     return text
 
 
-def _equilibrium_errors(answers: JsonObject) -> str:
+def _equilibrium_errors(answers: ErrorsAnswer) -> str:
     """How far each model's equilibria are from the nearest measured ones."""
-    errors = [(about, each) for about, each in zip(answers["models"], answers["equilibria"],
-              strict=bool(answers["equilibria"])) if each["answered"]]  # fmt: skip
+    errors = [(about, each) for about, each in zip(answers.models, answers.equilibria,
+              strict=bool(answers.equilibria)) if each.answered]  # fmt: skip
     if not errors:
         return ""
     table = Table(
-        title=f"Equilibria of {len(answers['games'])} settings:\nCUBIC flows between a model's and "
+        title=f"Equilibria of {len(answers.games)} settings:\nCUBIC flows between a model's and "
         "the measured one"
     )
     table.add_column("model")
-    near = errors[0][1]["within_flows"]
+    near = errors[0][1].within_flows
     for name in ("settings", "median", f"within {near}"):
         table.add_column(name, justify="right")
     for about, each in errors:
-        within = f"{100 * each['within']:.0f} %"
-        table.add_row(about["title"], str(each["answered"]), f"{each['median_abs']:.1f}", within)
+        within = f"{100 * (each.within or 0.0):.0f} %"
+        table.add_row(about.title, str(each.answered), f"{each.median_abs:.1f}", within)
     return "\n" + as_text(table)
 
 
-def _error(each: JsonObject) -> str:
-    if each["median_abs"] is None:
+def _error(each: Accuracy) -> str:
+    if each.median_abs is None or each.median is None:
         return "refused"
-    off = round(100 * each["median"], 1) + 0.0  # never -0.0
-    return f"{100 * each['median_abs']:.1f} ({off:+.1f})"
+    off = round(100 * each.median, 1) + 0.0  # never -0.0
+    return f"{100 * each.median_abs:.1f} ({off:+.1f})"
 
 
-def _bbr_each(prediction: JsonObject) -> str:
+def _bbr_each(prediction: PredictionAnswer) -> str:
     """Mbit/s of a BBR flow, with half of its range over the seeds."""
-    bps, within = prediction["per_flow_bps"]["bbr"], prediction["share_range"]
-    share = prediction["bbr_share"]
+    bps, within = prediction.per_flow_bps.bbr, prediction.share_range
+    share = prediction.bbr_share
     if bps is None or within is None or not share:
         return _mbit(bps)
     half = bps * (within[1] - within[0]) / share / 2
     return f"{_mbit(bps)} ± {_mbit(half)}"
 
 
-def _share(prediction: JsonObject) -> str:
+def _share(prediction: PredictionAnswer) -> str:
     """BBR's share in per cent, with its range over the seeds."""
-    share, within = prediction["bbr_share"], prediction["share_range"]
+    share, within = prediction.bbr_share, prediction.share_range
     if share is None:
         return NONE
     return f"{100 * share:.1f}" + _range(within, 100.0)
 
 
-def _with_range(each: JsonObject, name: str, factor: float) -> str:
-    """A number with its range, where it has one."""
-    within = each[f"{name}_range"]
+def _flows(each: CrossingAnswer) -> str:
+    """Flows of the second control, with their range, where it has one."""
+    within = each.bbr_range
     spread = within if within is not None and within[0] < within[1] else None
-    return f"{factor * each[name]:.1f}" + _range(spread, factor)
+    return f"{each.bbr:.1f}{_range(spread, 1.0)}"
 
 
 def _range(within: Sequence[float] | None, factor: float) -> str:
@@ -373,9 +380,9 @@ def _range(within: Sequence[float] | None, factor: float) -> str:
     return f" ({factor * low:.1f} to {factor * high:.1f})"
 
 
-def _inner(prediction: JsonObject, names: Sequence[str], factor: float) -> str:
+def _inner(prediction: PredictionAnswer, names: Sequence[str], factor: float) -> str:
     """Quantities inside a model; a dash for what it does not say."""
-    values = [prediction["inner"].get(name) for name in names]
+    values = [prediction.inner.get(name) for name in names]
     if all(value is None for value in values):
         return NONE
     return "/".join(NONE if value is None else f"{factor * value:.3g}" for value in values)

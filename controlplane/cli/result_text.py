@@ -13,7 +13,7 @@ from ..study.results import RunResults
 from .console import as_text
 
 if TYPE_CHECKING:
-    from nashbed.analysis.metrics.statistics import Estimate
+    from nashbed.analysis.metrics.statistics import EstimateAnswer
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow
@@ -105,8 +105,8 @@ def _cells(row: SummaryRow, scenario: Scenario, several: bool, mark: bool) -> li
         row.setting if several else row.buffer,
         row.mix,
         *(_throughput(row, strategy) for strategy in scenario.strategies),
-        _number(row.trial_metrics["mean_queueing_delay"], 1e3, 1),
-        _number(row.trial_metrics["utilisation"], 100.0, 1, "%"),
+        _number(row.mean_queueing_delay, 1e3, 1),
+        _number(row.utilisation, 100.0, 1, "%"),
         *([_mark(row)] if mark else []),
         f"{row.trials_valid}/{scenario.trials}{invalid}{moving}{marked}",
     ]
@@ -132,14 +132,14 @@ def _mark(row: SummaryRow) -> str:
     return "?" if None in (row.equilibrium, row.epsilon_equilibrium) else ""
 
 
-def _number(estimate: Estimate | None, scale: float, digits: int, unit: str = "") -> str:
+def _number(estimate: EstimateAnswer | None, scale: float, digits: int, unit: str = "") -> str:
     if estimate is None:
         return "-"
     text = f"{estimate.mean * scale:.{digits}f}"
     if estimate.points:
         text += f" ({', '.join(f'{p * scale:.{digits}f}' for p in estimate.points)})"
-    if estimate.half_width is not None:
-        text += f" ±{estimate.half_width * scale:.{digits}f}"
+    if estimate.ci95 is not None:
+        text += f" ±{estimate.ci95 * scale:.{digits}f}"
     return text + unit
 
 

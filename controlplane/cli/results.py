@@ -136,7 +136,7 @@ def compare(
 
     comparison = compare_runs(first, second, setting, against)
     text = "" if as_json else comparison_text(comparison, everything)
-    answer(comparison.to_dict(), as_json, text)
+    answer(comparison, as_json, text)
     return EXIT_OK
 
 
@@ -208,15 +208,13 @@ def comparison_text(runs: RunComparison, everything: bool) -> str:
 
 
 def _summary_text(runs: RunComparison) -> str:
-    from nashbed.analysis.results.compare import summarise_shares  # noqa: PLC0415 - slow to import
-
     table = Table(title="Differences of shares, second minus first, in points")
     for name in ("setting", "share of"):
         table.add_column(name)
     for name in ("mixes", "mean", "mean absolute", "largest"):
         table.add_column(name, justify="right")
     table.add_column("at")
-    for each in summarise_shares(runs.shares):
+    for each in runs.share_summary:
         table.add_row(
             _setting(each),
             each.strategy,
@@ -315,14 +313,13 @@ def _setting(each: Comparison | ShareComparison | ShareSummary) -> str:
 def _test_cells(each: Comparison) -> list[str]:
     factor, unit = DISPLAY[each.unit]
     name = f"{each.metric.replace('_', ' ')} {each.strategy or ''}".strip()
-    half = each.change.half_width
-    interval = "" if half is None else f" ±{half * factor:.2g}"
+    interval = "" if each.ci95 is None else f" ±{each.ci95 * factor:.2g}"
     return [
         each.mix,
         f"{name} ({unit})" if unit else name,
         f"{each.first.mean * factor:.4g} (n {each.first.n})",
         f"{each.second.mean * factor:.4g} (n {each.second.n})",
-        f"{each.change.difference * factor:+.3g}{interval}",
+        f"{each.difference * factor:+.3g}{interval}",
         _p_text(each),
     ]
 
@@ -335,9 +332,9 @@ def _p_text(each: Comparison) -> str:
 
 def _chance(each: Comparison) -> float:
     """Which rows come first: p; what does not vary by whether it differs at all."""
-    if each.change.p is None:
-        return 0.0 if each.change.difference else 1.0
-    return each.change.p
+    if each.p is None:
+        return 0.0 if each.difference else 1.0
+    return each.p
 
 
 @app.command(epilog="Example: nashbed mixes results/* --out mixes.csv")

@@ -5,7 +5,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 JsonObject = dict[str, Any]
-"""A JSON object whose keys are not ours to decide: another program's, a file's, a schema's."""
+"""A JSON object without a model: another program's, a file's, a schema's, a page template's."""
+
+Number = int | float
+"""A number that JSON keeps as it came: a whole one without a decimal point."""
 
 
 class ContractModel(BaseModel):

@@ -7,7 +7,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from ..contract.course import SettledDuration
 from ..contract.errors import HostError
@@ -22,6 +22,7 @@ from ..contract.messages import (
     SinkReport,
     read_message,
 )
+from ..contract.model import JsonObject
 from ..contract.steadiness import SteadinessRules, Watch
 from ..contract.trial import Kind, Steadiness
 from ..machine.host.layout import Side
@@ -160,7 +161,7 @@ class Generators:
         self._processes[role] = process
         return process
 
-    def _control_states(self, role: str) -> dict[str, Any]:
+    def _control_states(self, role: str) -> JsonObject:
         """Where the sender reads what controls of ours tell of themselves."""
         maps = self._session.control_maps if role == "sender" else {}
         states = [{"cc": name, "map_id": number} for name, number in maps.items()]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from ..config import Loaded
 from ..contract.certificate import Standing
 from ..contract.errors import ConfigError, HostError
 from ..contract.manifest import ControlFacts, GuestKernelFacts, LabFacts, Manifest, TestbedFacts
+from ..contract.model import JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
@@ -158,6 +159,6 @@ def with_status(manifest: Manifest, status: Status, records: list[TrialRecord]) 
     return manifest.model_copy(update={"status": status, "applied": applied})
 
 
-def _ports(lab: LabFacts) -> dict[str, dict[str, Any]]:
+def _ports(lab: LabFacts) -> dict[str, JsonObject]:
     opened = {name: port.model_dump() for name, port in lab.hello.ports.items()}
     return {name: config | opened.get(name, {}) for name, config in lab.ports.items()}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from ..contract.messages import GeneratorTotals
+from ..contract.model import JsonObject
 from ..contract.trial import Steadiness, TrialRecord
 from ..machine.host.cores import lower_priority
 from ..store.digests import digest_trial
@@ -76,7 +76,7 @@ def _end_ns(measured: TrialMeasurement) -> int:
     return max(flow.end_ns or 0 for flow in measured.sender.flows)
 
 
-def _facts(measured: TrialMeasurement) -> dict[str, Any]:
+def _facts(measured: TrialMeasurement) -> JsonObject:
     """What the attempt measured besides its tables; how late the machine was is not part of it."""
     late = {"lateness"}
     return {

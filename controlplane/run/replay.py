@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from ..config import Loaded
 from ..contract.errors import ConfigError, HostError, TargetError
 from ..contract.messages import ReplaySummary, read_message
+from ..contract.model import JsonObject
 from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
 from ..machine.host.programs import run_dataplane
@@ -55,7 +55,7 @@ def _refuse_foreign(out: Path) -> None:
         raise HostError(f"{out}: exists and is not an earlier replay; use another --out")
 
 
-def _into(capture: Path, config: dict[str, Any], folder: Path) -> ReplaySummary:
+def _into(capture: Path, config: JsonObject, folder: Path) -> ReplaySummary:
     config_file = folder / "dataplane.json"
     config_file.write_text(json.dumps(config, indent=1) + "\n")
     program = [str(built(REPLAY)), "--config", str(config_file)]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import TYPE_CHECKING
 
+from pydantic import SerializeAsAny
+
 from ..contract.course import SettledDuration
 from ..contract.model import ContractModel, JsonObject
 from ..contract.plan import Plan
@@ -35,7 +37,7 @@ class LengthAnswer(ContractModel):
 
     problem: str | None
     settings: int
-    looked_at: tuple[JsonObject, ...]
+    looked_at: tuple[SerializeAsAny[ContractModel], ...]
     advice: str | None
 
 
@@ -60,7 +62,7 @@ class TrialLengths:
         return LengthAnswer(
             problem=self.problem,
             settings=self.settings,
-            looked_at=tuple(each.to_dict() for each in self.found),
+            looked_at=tuple(each.answer() for each in self.found),
             advice=self.advice,
         )
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import SerializeAsAny
+
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
-from ..contract.model import JsonAnswer, JsonObject
+from ..contract.model import ContractModel, JsonAnswer
 from ..contract.scenario import Scenario
 from ..contract.trial import FailedAttempt
 
@@ -34,11 +36,11 @@ class RunAnswer(JsonAnswer):
     ok: bool
     run_dir: str
     exit_code: int
-    rows: tuple[JsonObject, ...]
+    rows: tuple[SerializeAsAny[ContractModel], ...]
     headlines: dict[str, str]
-    acceptance: tuple[JsonObject, ...]
+    acceptance: tuple[SerializeAsAny[ContractModel], ...]
     failed_attempts: tuple[FailedAttempt, ...]
-    testbeds: JsonObject | None
+    testbeds: SerializeAsAny[ContractModel] | None
     report: str | None
 
 
@@ -100,11 +102,11 @@ class RunResults:
             ok=self.passed,
             run_dir=str(self.run_dir),
             exit_code=self.exit_code,
-            rows=tuple(row.to_dict() for row in self.rows),
+            rows=tuple(self.rows),
             headlines=self.headlines,
-            acceptance=tuple(result.to_dict() for result in self.acceptance),
+            acceptance=tuple(self.acceptance),
             failed_attempts=self.failures,
-            testbeds=testbeds and testbeds.to_dict(),
+            testbeds=testbeds and testbeds.answer(),
             report=str(self.report) if self.report else None,
         )
 

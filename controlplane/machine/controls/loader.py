@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ...contract.control import ControlFile
 from ...contract.errors import ConfigError, HostError, NashbedError
 from ...contract.messages import ControlRefused, ControlRegistered, read_message
+from ...contract.model import JsonObject
 from ..paths import CONTROL_LOADER, built
 from ..process import command
 from ..process.managed import Process, json_event
@@ -64,7 +64,7 @@ class RegisteredControls:
         self, controls: Sequence[ControlFile], register: ProcessRegister | None = None
     ) -> None:
         self._names = {str(made.path): made.name for made in map(object_of, controls)}
-        self._said: list[dict[str, Any]] = []
+        self._said: list[JsonObject] = []
         args = [str(built(CONTROL_LOADER)), *self._names]
         self._process = Process(NAME, args, register, read_event=self._keep)
         try:
@@ -96,7 +96,7 @@ class RegisteredControls:
         """Unregister them. Safe to call twice."""
         self._process.stop()
 
-    def _keep(self, line: str) -> dict[str, Any] | None:
+    def _keep(self, line: str) -> JsonObject | None:
         """The event in a line; a refusal is an error of the process."""
         event = json_event(line)
         if event is not None:
@@ -105,7 +105,7 @@ class RegisteredControls:
                 return {"event": "error", "error": event.get("message")}
         return event
 
-    def _of(self, kind: str) -> list[dict[str, Any]]:
+    def _of(self, kind: str) -> list[JsonObject]:
         return [said for said in self._said if said.get("event") == kind]
 
     def _refusal(self) -> HostError | None:

@@ -16,7 +16,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...contract.errors import NashbedError, TargetError
 from ...contract.messages import (
@@ -28,6 +28,7 @@ from ...contract.messages import (
     StartedProcess,
     read_message,
 )
+from ...contract.model import JsonObject
 from ..host.layout import Side
 from ..process.clock import Clock
 from ..process.control_client import ControlClient, Patience
@@ -296,7 +297,7 @@ class GuestProcess(ManagedProcess):
             return ENDED_WITH_GUEST
         return self._code
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: JsonObject) -> None:
         """Write one JSON line to its standard input."""
         try:
             self._connection.send(self._number, json.dumps(message))
@@ -324,7 +325,7 @@ class GuestProcess(ManagedProcess):
         """An error that names the process and quotes its last words."""
         return self._described(problem, self._code)
 
-    def _next_event(self, deadline_ns: int) -> dict[str, Any] | None:
+    def _next_event(self, deadline_ns: int) -> JsonObject | None:
         with contextlib.suppress(queue.Empty):
             return self._events.get_nowait()
         self._connection.step(deadline_ns)

@@ -9,9 +9,9 @@ import shutil
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ...contract.errors import HostError, InternalError, TargetError
+from ...contract.model import JsonObject
 from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
 from ..controls.modules import module_of
 from ..host import preflight, runs
@@ -219,7 +219,7 @@ class GuestSession(Session):
         """The running guest's clock."""
         return self._clock
 
-    def ports(self) -> dict[str, dict[str, Any]]:
+    def ports(self) -> dict[str, JsonObject]:
         """The data plane's `ports` configuration."""
         return {
             name: {"driver": "virtual", "iface": INTERFACES[side]}

@@ -7,9 +7,9 @@ import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...contract.errors import HostError, TargetError
+from ...contract.model import JsonObject
 from ...contract.testbed import Nic
 from ..controls.loader import RegisteredControls
 from ..paths import DATAPLANE, FLOWS, PROBE, built
@@ -130,7 +130,7 @@ class LocalSession(Session):
         if state.backlog:
             raise_backlog(state.backlog)
 
-    def ports(self) -> dict[str, dict[str, Any]]:
+    def ports(self) -> dict[str, JsonObject]:
         """The data plane's `ports` configuration."""
         interfaces = {
             "senders": self.layout.senders.peer or self.layout.senders.interface,
@@ -226,7 +226,7 @@ class LocalSession(Session):
         namespace: str,
         args: list[str],
         log: Path | None,
-        read_event: Callable[[str], dict[str, Any] | None] = json_event,
+        read_event: Callable[[str], JsonObject | None] = json_event,
     ) -> ManagedProcess:
         wrapped = ["ip", "netns", "exec", namespace, *args]
         process = Process(name, wrapped, self._state, log, read_event)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
 
 from ...contract.errors import HostError
+from ...contract.model import JsonObject
 from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
 from ..process import command
 from ..process.clock import poll
@@ -120,9 +120,9 @@ def hardware_address(side: HostSide) -> str:
     return str(_link(side.namespace, side.interface)["address"])
 
 
-def _link(namespace: str, interface: str) -> dict[str, Any]:
+def _link(namespace: str, interface: str) -> JsonObject:
     args = ["ip", "-n", namespace, "-j", "-s", "link", "show", "dev", interface]
-    links: list[dict[str, Any]] = json.loads(command.run(args).out)
+    links: list[JsonObject] = json.loads(command.run(args).out)
     return links[0]
 
 

@@ -15,7 +15,6 @@ import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -30,6 +29,7 @@ from ...contract.errors import (
     TargetError,
 )
 from ...contract.messages import EffectiveConfiguration, ErrorEvent, read_message
+from ...contract.model import JsonObject
 from ...contract.testbed import DataPlane, SwitchBmv2, Testbed
 from ...store.staging import scratch_folder
 from ..process import command
@@ -192,7 +192,7 @@ def _any_pci(devices: Sequence[str]) -> bool:
     return any(device.startswith("--allow=") for device in devices)
 
 
-def forwarder_event(line: str) -> dict[str, Any] | None:
+def forwarder_event(line: str) -> JsonObject | None:
     """The event in a line of its output: that it forwards packets."""
     return {"event": "ready"} if line.startswith(_FORWARDING) else None
 

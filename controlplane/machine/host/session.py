@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...contract.control import ControlFile
+from ...contract.model import JsonObject
 from ...contract.scenario import Hosts
 from ...contract.shared import SENDERS_NETWORK, lane_network
 from ...contract.testbed import Testbed
@@ -116,7 +116,7 @@ class Session(ABC):
         """What the hosts' kernels counted so far of memory, queues and cores that ran short."""
 
     @abstractmethod
-    def ports(self) -> dict[str, dict[str, Any]]:
+    def ports(self) -> dict[str, JsonObject]:
         """The data plane's `ports` configuration."""
 
     @property

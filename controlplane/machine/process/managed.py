@@ -19,7 +19,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from ...contract.errors import (
     EXIT_CONFIG,
@@ -32,6 +32,7 @@ from ...contract.errors import (
     PrerequisiteError,
     TargetError,
 )
+from ...contract.model import JsonObject
 from .clock import SYSTEM_CLOCK, Clock
 from .table import ChildProcess, ProcessRegister, oom_kills, start_time
 
@@ -47,7 +48,7 @@ REFUSALS = (EXIT_CONFIG, EXIT_TARGET, EXIT_INTERNAL)
 """Exit codes of a program that has refused what it was asked for, and would again."""
 
 
-def json_event(line: str) -> dict[str, Any] | None:
+def json_event(line: str) -> JsonObject | None:
     """The event in a line of JSON; None where there is none."""
     try:
         message = json.loads(line)
@@ -80,7 +81,7 @@ class ManagedProcess(ABC):
     def __init__(self, name: str, clock: Clock) -> None:
         self.name = name
         self._clock = clock
-        self._events: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._events: queue.Queue[JsonObject | None] = queue.Queue()
 
     @property
     @abstractmethod
@@ -97,7 +98,7 @@ class ManagedProcess(ABC):
         """Exit code, or None while it runs."""
 
     @abstractmethod
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: JsonObject) -> None:
         """Write one JSON line to its standard input."""
 
     def wait_event(
@@ -106,7 +107,7 @@ class ManagedProcess(ABC):
         timeout_s: float,
         stop: threading.Event | None = None,
         watch: Callable[[], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Wait for a line with this `event`; other events on the way are logged.
 
         Args:
@@ -152,7 +153,7 @@ class ManagedProcess(ABC):
         """An error that names the process and quotes its last words."""
 
     @abstractmethod
-    def _next_event(self, deadline_ns: int) -> dict[str, Any] | None:
+    def _next_event(self, deadline_ns: int) -> JsonObject | None:
         """Wait for its next event, though not for long; None once it has ended.
 
         Args:
@@ -197,7 +198,7 @@ class Process(ManagedProcess):
         args: Sequence[str],
         register: ProcessRegister | None = None,
         log_path: Path | None = None,
-        read_event: Callable[[str], dict[str, Any] | None] = json_event,
+        read_event: Callable[[str], JsonObject | None] = json_event,
     ) -> None:
         super().__init__(name, SYSTEM_CLOCK)
         self._read_event = read_event
@@ -228,7 +229,7 @@ class Process(ManagedProcess):
         """Exit code, or None while it runs."""
         return self._popen.poll()
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: JsonObject) -> None:
         """Write one JSON line to its standard input."""
         assert self._popen.stdin is not None
         try:
@@ -243,7 +244,7 @@ class Process(ManagedProcess):
             return "memory ran out, and the kernel's OOM killer ended processes"
         return super()._cause()
 
-    def _next_event(self, deadline_ns: int) -> dict[str, Any] | None:
+    def _next_event(self, deadline_ns: int) -> JsonObject | None:
         return self._events.get(timeout=0.1)
 
     def wait_exit(self, timeout_s: float) -> int:

@@ -33,8 +33,8 @@ def test_a_planted_disagreement_is_found_where_it_is() -> None:
     assert [c.strategy for c in differing] == ["bbr"] * 3
     for each in differing:
         assert each.testbeds == ("east", "west")
-        assert each.change.half_width is not None
-        assert abs(each.change.difference - 6e6) < each.change.half_width < 2e6
+        assert each.ci95 is not None
+        assert abs(each.difference - 6e6) < each.ci95 < 2e6
     # What is alike is said to be so: 2 % of 20 Mbit/s is far within 10 % of 25.
     assert {c.verdict for c in found.each if c not in differing} == {"alike"}
     assert found.note(setting) == "testbeds east and west disagree"
@@ -63,14 +63,14 @@ def test_no_disagreement_is_hardly_ever_found() -> None:
 def test_without_the_correction_there_would_be_more() -> None:
     """The twelve comparisons of a run, each for itself, have a false alarm in every third."""
     found = [compared(3, seed=seed) for seed in range(RUNS)]
-    smallest = [min(c.change.p for c in run.each if c.change.p) for run in found]
+    smallest = [min(c.p for c in run.each if c.p) for run in found]
     assert sum(p < 0.05 for p in smallest) > 60
 
 
 def test_one_trial_is_too_few_to_tell() -> None:
     found = compared(1, bbr_gets_more_in_the_west)
     assert {c.verdict for c in found.each} == {"too few to tell"}
-    assert all(c.change.p is c.change.half_width is None for c in found.each)
+    assert all(c.p is c.ci95 is None for c in found.each)
     assert found.sentence() == (
         "testbeds east, west: no disagreement found "
         "(12 comparisons, 12 with too few trials to tell)"
@@ -133,7 +133,8 @@ def test_testbeds_that_ran_nothing_in_common_are_said_so() -> None:
 
 
 def test_plain_data() -> None:
-    told = json.loads(json.dumps(compared(5, bbr_gets_more_in_the_west).to_dict(), allow_nan=False))
+    plain = compared(5, bbr_gets_more_in_the_west).answer().model_dump()
+    told = json.loads(json.dumps(plain, allow_nan=False))
     assert told["testbeds"]["east"] == {"trials_valid": 30, "trials": 30}
     first = told["comparisons"][0]
     assert first["margin"] == pytest.approx(0.1 * 25e6)

@@ -40,7 +40,7 @@ def test_mixes_start_together_or_by_iperf3() -> None:
 
 
 def test_what_is_fixed_is_said() -> None:
-    assert plane().to_dict()["fixed"] == {
+    assert plane().answer().fixed == {
         "base_rtt_s": 0.04,
         "flows": 50,
         "duration_s": 120,

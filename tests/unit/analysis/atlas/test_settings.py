@@ -18,7 +18,10 @@ from nashbed.controlplane.store.errors import RunError
 from tests.support.synthetic_run import write_run
 from tests.unit.analysis.atlas.made_maps import plane
 
-SETTING = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, "together", 0.5)
+SETTING = KnownSetting(
+    source="a paper", published=True, rate_bps=100e6, base_rtt_s=0.04, buffer_bdp=10, flows=50,
+    duration_s=120, start="together", share=0.5,
+)  # fmt: skip
 
 
 def test_the_published_settings() -> None:
@@ -57,22 +60,22 @@ def test_all_published_settings_are_on_the_usual_map() -> None:
     placed = place_settings(usual, published_settings(PUBLISHED))
     assert len(placed) == 49
     exact = [p for p in placed if not p.differs]
-    assert {p.setting.base_rtt_s for p in exact} == {0.04}
+    assert {p.base_rtt_s for p in exact} == {0.04}
     assert len(exact) == 14
     assert {p.differs for p in placed} == {(), ("base RTT",)}
     together = place_settings(replace(usual, start="together"), published_settings(PUBLISHED))
     assert {p.differs for p in together} == {("start",), ("base RTT", "start")}
     # 100 Mbit/s x 40 ms / 8 = 500,000 bytes: 10,000 a flow.
-    (ten,) = (p for p in exact if (p.setting.rate_bps, p.x) == (100e6, 10))
+    (ten,) = (p for p in exact if (p.rate_bps, p.x) == (100e6, 10))
     assert ten.y == pytest.approx(10_000 / 1514)
 
 
 def test_a_setting_with_another_bdp_per_flow_does_not_belong() -> None:
     by_rate = plane("buffer=1..20bdp", "rate=10..200mbit")
     assert [p.y for p in place_settings(by_rate, [SETTING])] == [100e6]
-    assert place_settings(by_rate, [replace(SETTING, base_rtt_s=0.02)]) == []
+    assert place_settings(by_rate, [SETTING.model_copy(update={"base_rtt_s": 0.02})]) == []
     # Half of the base RTT with half of the flows is the same BDP per flow.
-    other = replace(SETTING, base_rtt_s=0.02, flows=25, duration_s=200)
+    other = SETTING.model_copy(update={"base_rtt_s": 0.02, "flows": 25, "duration_s": 200})
     (placed,) = place_settings(by_rate, [other])
     assert placed.differs == ("base RTT", "flows", "duration")
 
@@ -80,7 +83,7 @@ def test_a_setting_with_another_bdp_per_flow_does_not_belong() -> None:
 def test_a_setting_with_another_buffer_does_not_belong() -> None:
     by_rate = plane("rate=10..200mbit", "flows=10..100", buffer=10.0)
     assert len(place_settings(by_rate, [SETTING])) == 1
-    assert place_settings(by_rate, [replace(SETTING, buffer_bdp=12)]) == []
+    assert place_settings(by_rate, [SETTING.model_copy(update={"buffer_bdp": 12})]) == []
 
 
 def test_outside_the_map() -> None:

@@ -38,7 +38,10 @@ def test_csv_and_back() -> None:
 
 def test_json() -> None:
     computed = small_map("ware")
-    setting = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, "together", 0.5)
+    setting = KnownSetting(
+        source="a paper", published=True, rate_bps=100e6, base_rtt_s=0.04, buffer_bdp=10, flows=50,
+        duration_s=120, start="together", share=0.5,
+    )  # fmt: skip
     placed = place_settings(computed.plane, [setting])
     said = json.loads(map_json(computed, placed, {"utc": "now"}))
     assert said["model"]["name"] == "ware"

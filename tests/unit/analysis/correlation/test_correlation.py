@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nashbed.analysis.correlation import correlate_run, correlation_dict, mix_readings
+from nashbed.analysis.correlation import correlate_run, correlation_answer, mix_readings
 from nashbed.analysis.correlation.bbr import (
     flight_in_bdp,
     least_before,
@@ -168,8 +168,9 @@ def _prediction(
 ) -> KPrediction:
     predicted = {"measured": given, "synchronised": low, "desynchronised": high}
     return KPrediction(
-        f"s-k{mix}-r{repetition}-a0", "s", measured, dict.fromkeys(predicted, 0.8), predicted
-    )
+        trial=f"s-k{mix}-r{repetition}-a0", setting="s", bbr_share=measured,
+        k=dict.fromkeys(predicted, 0.8), predicted=predicted,
+    )  # fmt: skip
 
 
 def test_judge_k() -> None:
@@ -180,10 +181,10 @@ def test_judge_k() -> None:
     assert found.errors["measured"].mean == pytest.approx(0.02)
     assert found.gains["synchronised"].mean == pytest.approx(0.1)
     assert found.gains["desynchronised"].mean == pytest.approx(-0.01)
-    assert found.answer("synchronised") == "better"
-    assert found.answer("desynchronised") == "worse"
-    assert "over 3 mixes (3 trials)" in found.text()
-    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.gains["synchronised"].answer == "better"
+    assert found.gains["desynchronised"].answer == "worse"
+    assert "over 3 mixes (3 trials)" in found.text
+    json.dumps(found.model_dump(), allow_nan=False)
 
 
 def test_a_mix_is_one_observation() -> None:
@@ -195,7 +196,7 @@ def test_a_mix_is_one_observation() -> None:
     assert found is not None
     assert found.errors["measured"].mean == pytest.approx(0.04)
     assert found.errors["measured"].n == 2
-    assert "over 2 mixes (7 trials)" in found.text()
+    assert "over 2 mixes (7 trials)" in found.text
 
 
 def test_trials_that_cannot_tell_are_left_out() -> None:
@@ -203,7 +204,7 @@ def test_trials_that_cannot_tell_are_left_out() -> None:
     one = judge_k([_prediction(0.5, 0.5, 0.6, 0.4), _prediction(0.5, 0.4, 0.4, 0.4)])
     assert one is not None
     assert one.errors["measured"].n == 1
-    assert one.answer("synchronised") == "no clear difference"  # no interval from one trial
+    assert one.gains["synchronised"].answer == "no clear difference"  # no interval from one trial
 
 
 def test_window_bins_grow_with_the_flows() -> None:
@@ -248,11 +249,11 @@ def test_a_whole_run(whole_run: Path) -> None:
         assert set(trial.held) <= {"full", "least_share", "largest", "keeps", "losing", "kept"}
         assert 0 < trial.held["full"].measured <= trial.held["full"].synchronised
     assert len(mix_readings(run, setting)) == 5
-    ledgers = correlation_dict(run)["settings"][0]["ledgers"]
+    ledgers = correlation_answer(run).settings[0].ledgers
     mixes = [f"{n} cubic + {4 - n} bbr" for n in (3, 2, 1)]
-    assert [ledger["mix"] for ledger in ledgers] == mixes
-    assert {"flight", "rtt_plus", "seen"} <= set(ledgers[0]["not_measured"])
-    assert "not everything was measured" in ledgers[0]["sentence"]
+    assert [ledger.mix for ledger in ledgers] == mixes
+    assert {"flight", "rtt_plus", "seen"} <= set(ledgers[0].not_measured)
+    assert "not everything was measured" in ledgers[0].sentence
 
 
 def test_sampled_postcards_give_no_events(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from nashbed.analysis.correlation.answer import ledger_answer, ledger_row
 from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held, hold_assumptions
 from nashbed.analysis.correlation.bbr import BbrWindows
 from nashbed.analysis.correlation.congestion_events import ShiftedNull
@@ -99,9 +100,9 @@ def test_without_a_solution() -> None:
     assert "BBR keeps two bandwidth-delay products in flight" in sentence
     assert f"at least {cost.points:+.1f} points" in sentence
     assert "with every measured value there is no solution" in sentence
-    row = entry.to_dict()
-    assert row["points_synchronised"] is None
-    assert "more than it keeps" in row["no_solution_synchronised"]
+    row = ledger_row(entry)
+    assert row.points_synchronised is None
+    assert "more than it keeps" in row.no_solution_synchronised
 
 
 def test_the_sentence_names_both_directions() -> None:
@@ -120,7 +121,7 @@ def test_what_was_not_measured_is_said() -> None:
     assert found.replaced is None
     assert all(entry.last == {} for entry in found.entries)
     assert found.sentence().endswith("there is no value for RTT+ (9), one b_cmin (9), (18).")
-    json.dumps(found.to_dict(), allow_nan=False)
+    json.dumps(ledger_answer(found, "1 cubic + 1 bbr").model_dump(), allow_nan=False)
 
 
 def test_over_repetitions() -> None:

@@ -19,8 +19,17 @@ from nashbed.controlplane.contract.errors import ConfigError, HostError
 from tests.support.drawn import legend_of, texts
 from tests.unit.analysis.atlas.made_maps import plane, small_map
 
-PAPER = KnownSetting("a paper", True, 100e6, 0.04, 10, 50, 120, "together", 0.25)
-OURS = replace(PAPER, source="panel", published=False, buffer_bdp=20, share=0.75)
+PAPER = KnownSetting(
+    source="a paper", published=True, rate_bps=100e6, base_rtt_s=0.04, buffer_bdp=10, flows=50,
+    duration_s=120, start="together", share=0.25,
+)  # fmt: skip
+
+
+def like_paper(**other: object) -> KnownSetting:
+    return PAPER.model_copy(update=other)
+
+
+OURS = like_paper(source="panel", published=False, buffer_bdp=20, share=0.75)
 
 
 def drawn(computed: EquilibriumMap, *settings: KnownSetting) -> Figure:
@@ -102,7 +111,7 @@ def test_corners_have_names() -> None:
             assert ax.bbox.x0 < box.x0 < box.x1 < ax.bbox.x1
             assert ax.bbox.y0 < box.y0 < box.y1 < ax.bbox.y1
     # Marks all over the corner leave no room for a name.
-    many = [replace(PAPER, buffer_bdp=b, rate_bps=r * 1e6) for b in (10, 20, 30, 40) for r in
+    many = [like_paper(buffer_bdp=b, rate_bps=r * 1e6) for b in (10, 20, 30, 40) for r in
             (20, 40, 80, 160, 320, 640, 1280)]  # fmt: skip
     named = texts(drawn(made(shares), *many).axes[0])
     assert "every flow\nruns BBR" in named
@@ -112,7 +121,7 @@ def test_corners_have_names() -> None:
 
 
 def test_measured_settings_in_the_colour_of_their_equilibrium() -> None:
-    far = replace(PAPER, base_rtt_s=0.02, rate_bps=200e6, buffer_bdp=30)
+    far = like_paper(base_rtt_s=0.02, rate_bps=200e6, buffer_bdp=30)
     figure = drawn(small_map(), PAPER, far, OURS)
     paper, ours, other = marks(figure.axes[0])  # what is exactly as on the map comes first
     assert paper.get_offsets().tolist() == [pytest.approx((10, 10_000 / 1514))]

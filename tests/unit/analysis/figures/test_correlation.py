@@ -89,8 +89,9 @@ def run_with_losses(*bbr_flows: int, with_model: bool = True) -> RunCorrelation:
     trials = [correlation(by_count[k], cubic=losses(3 - k, SHARES[k], 100)) for k in bbr_flows]
     label = measures.run.settings[0].label
     rows = [
-        KPrediction(by_count[k].trial.id, label, 0.25 + 0.1 * k, dict.fromkeys(PREDICTED, 1.0),
-                    {name: share + 0.01 * k for name, share in PREDICTED.items()})
+        KPrediction(trial=by_count[k].trial.id, setting=label, bbr_share=0.25 + 0.1 * k,
+                    k=dict.fromkeys(PREDICTED, 1.0),
+                    predicted={name: share + 0.01 * k for name, share in PREDICTED.items()})
         for k in bbr_flows if k
     ]  # fmt: skip
     return of_trials(measures, *trials, k=judge_k(rows) if with_model else None)

@@ -118,9 +118,9 @@ def test_models_are_lines_and_mishra_a_band() -> None:
         predicted = crossing_of(MODELS[name], questions, 10)
         assert cubic[x.index(5)] == pytest.approx(predicted.first)
     model = equilibrium_band(questions(1))
-    assert model.synchronised is not None
-    assert model.desynchronised is not None
-    expected = sorted((10 - model.synchronised, 10 - model.desynchronised))
+    assert model.synchronised_bbr is not None
+    assert model.desynchronised_bbr is not None
+    expected = sorted((10 - model.synchronised_bbr, 10 - model.desynchronised_bbr))
     assert band(ax, -1, 5.0) == pytest.approx(expected)
 
 

@@ -34,7 +34,7 @@ def test_by_hand() -> None:
     mixes = [mix(3, 2, 0.4), mix(0.5, 5, 0.9), mix(3, 5, 0.7), mix(3, 8, 0.45)]
     rows = accuracy_by_buffer(mixes, [MODELS["mishra-synchronised"]])
     assert [(row.buffer_bdp, row.mixes) for row in rows] == [(0.5, 1), (3, 3), (None, 4)]
-    (shallow,), (deep,), (all_,) = (row.errors for row in rows)
+    (shallow,), (deep,), (all_,) = (row.models for row in rows)
     assert (shallow.answered, shallow.refused, shallow.median_abs) == (0, 1, None)
     assert "below 1 BDP" in shallow.reason
     assert (deep.answered, deep.refused) == (3, 0)
@@ -97,12 +97,12 @@ def test_equilibria_by_hand() -> None:
     found = accuracy_of_games(
         [a_game(6), a_game(1, 9), a_game(5)], [sync, MODELS["mishra-given-k"]]
     )
-    assert [game.off(sync.name) for game in found] == pytest.approx([1, 4, 0])
+    assert [game.of(sync.name).off_cubic for game in found] == pytest.approx([1, 4, 0])
     error, without_k = equilibrium_errors(found)
     assert (error.answered, error.refused) == (3, 0)
     assert (error.median_abs, error.within) == pytest.approx((1, 2 / 3))
     assert (without_k.answered, without_k.refused, without_k.median_abs) == (0, 3, None)
-    assert found[1].to_dict()["measured_cubic"] == [1, 9]
+    assert found[1].measured_cubic == (1, 9)
     assert equilibrium_errors([]) == []
 
 
@@ -125,7 +125,7 @@ def test_the_published_mixes() -> None:
     published = [MODELS[n] for n in MODELS if n.startswith(("ware", "mishra"))]
     rows = accuracy_by_buffer(found.mixes, published)
     assert [row.buffer_bdp for row in rows] == [0.5, 5, 10, 20, 30, 40, 50, None]
-    median = {(row.buffer_bdp, e.model): e.median_abs for row in rows for e in row.errors}
+    median = {(row.buffer_bdp, e.model): e.median_abs for row in rows for e in row.models}
     answered = {model.name for model in published if median[0.5, model.name] is not None}
     assert answered == {"ware"}
     assert median[0.5, "ware"] < 0.07
@@ -146,7 +146,7 @@ def test_a_run(tmp_path: Path) -> None:
     (row, _) = accuracy_by_buffer(found.mixes)
     assert row.buffer_bdp == 2
     # 3 s are too short for Ware's model; Mishra's has no duration.
-    states = {error.model: (error.answered, error.refused) for error in row.errors}
+    states = {error.model: (error.answered, error.refused) for error in row.models}
     assert states["ware"] == (0, 3)
     assert states["mishra-synchronised"] == (3, 0)
 

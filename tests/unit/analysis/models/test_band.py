@@ -25,18 +25,19 @@ def test_by_hand_at_three_bdp() -> None:
     # k = 0.9, a = 1.2: b = (1.4 + sqrt(1.96 + 7.68))/2.4 = 1.877015, share 0.625672 < 7/10.
     # So BBR leads with 6 and trails with 7: the lines cross between.
     band = equilibrium_band(asked(3))
-    assert band.synchronised == pytest.approx(5.0)
-    assert 6 < band.desynchronised < 7
+    assert band.synchronised_bbr == pytest.approx(5.0)
+    assert 6 < band.desynchronised_bbr < 7
     # From 6: the next BBR flow would get 0.625672/7 = 0.0894, a CUBIC flow has
     # (1 - 0.636873)/4 = 0.0908: nobody gains. From 7: a BBR flow has 0.0894, switching gives
     # 0.0908: it gains. So 6.
-    assert band.mixes == (5, 6)
+    assert band.equilibrium_mixes_bbr == (5, 6)
     assert band.middle == 6
 
 
 def test_at_one_bdp_everybody_runs_bbr() -> None:
     band = equilibrium_band(asked(1))
-    assert (band.synchronised, band.desynchronised, band.mixes) == (10, 10, (10,))
+    assert (band.synchronised_bbr, band.desynchronised_bbr) == (10, 10)
+    assert band.equilibrium_mixes_bbr == (10,)
 
 
 @pytest.mark.parametrize(
@@ -44,22 +45,19 @@ def test_at_one_bdp_everybody_runs_bbr() -> None:
 )
 def test_no_band_outside_the_model(question: Competition, why: str) -> None:
     band = equilibrium_band(question)
-    assert (band.synchronised, band.desynchronised, band.middle, band.mixes) == (
-        None,
-        None,
-        None,
-        (),
-    )
-    assert why in band.refusals[0]
+    assert (band.synchronised_bbr, band.desynchronised_bbr, band.middle) == (None, None, None)
+    assert band.equilibrium_mixes_bbr == ()
+    assert why in band.reasons[0]
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.floats(1, 100), st.integers(2, 60))
 def test_the_band_is_in_order_and_holds_its_mixes(bdp: float, flows: int) -> None:
     band = equilibrium_band(asked(bdp, flows))
-    assert 0 < band.synchronised <= band.desynchronised + 1e-9 <= flows + 1e-9
-    assert all(band.synchronised - 1 <= k <= band.desynchronised + 1 for k in band.mixes)
-    assert band.mixes
+    low, high = band.synchronised_bbr, band.desynchronised_bbr
+    assert 0 < low <= high + 1e-9 <= flows + 1e-9
+    assert all(low - 1 <= k <= high + 1 for k in band.equilibrium_mixes_bbr)
+    assert band.equilibrium_mixes_bbr
 
 
 def test_the_predicted_game_has_every_mix() -> None:

@@ -129,7 +129,8 @@ def test_a_setting_needs_what_its_slowest_mix_needs(testbed: Testbed) -> None:
     assert both.transient
     assert not SettingSettling(setting, (near,)).transient  # a point of 100 is no reason
     assert (both.after_s, both.range_s, both.worst) == (500, (200, 400), far)
-    data = SettingSettling(setting, (settled(competition, 0.4, [0.2] * 3, math.inf),)).to_dict()
+    late = SettingSettling(setting, (settled(competition, 0.4, [0.2] * 3, math.inf),))
+    data = late.answer().model_dump()
     assert data["settled_after_s"] is None
     assert data["mixes"][0]["flows"] == {"cubic": 6, "bbr": 4}
 

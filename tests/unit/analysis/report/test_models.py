@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from nashbed.analysis.models import MODELS
+from nashbed.analysis.models.accuracy import ModelErrors
 from nashbed.analysis.models.measured import mixes_of_measures
-from nashbed.analysis.report.models import ModelFindings, models_context, models_of
+from nashbed.analysis.report.models import models_context, models_of
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
 
@@ -26,17 +27,17 @@ def as_the_bound_says(setting: Setting, strategy: str, second: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def found() -> ModelFindings:
+def found() -> ModelErrors:
     return models_of(made(BUFFERS, as_the_bound_says))
 
 
-def shown(found: ModelFindings) -> dict[str, Any]:
+def shown(found: ModelErrors) -> dict[str, Any]:
     context = models_context(found)
     assert context is not None
     return context
 
 
-def test_errors_by_buffer(found: ModelFindings) -> None:
+def test_errors_by_buffer(found: ModelErrors) -> None:
     context = shown(found)
     assert [(row["buffer"], row["mixes"]) for row in context["rows"]] == [
         ("3 BDP", 3), ("10 BDP", 3), ("all", 6),
@@ -49,9 +50,9 @@ def test_errors_by_buffer(found: ModelFindings) -> None:
     assert context["spread"].startswith("Fluid: ")
 
 
-def test_the_nearest_model_is_named(found: ModelFindings) -> None:
+def test_the_nearest_model_is_named(found: ModelErrors) -> None:
     first, second = shown(found)["sentences"]
-    errors = {e.model: e.median_abs for e in found.rows[-1].errors if e.median_abs is not None}
+    errors = {e.model: e.median_abs for e in found.buffers[-1].models if e.median_abs is not None}
     nearest = min(errors, key=lambda name: errors[name])
     assert f'Closest to the 6 measured mixes is "{MODELS[nearest].title}": its error' in first
     for name in set(errors) - {nearest}:
@@ -59,7 +60,7 @@ def test_the_nearest_model_is_named(found: ModelFindings) -> None:
     assert "Closest to the measured equilibria is" in second
 
 
-def test_equilibria_beside_the_measured_ones(found: ModelFindings) -> None:
+def test_equilibria_beside_the_measured_ones(found: ModelErrors) -> None:
     context = shown(found)
     # Two of four flows of each: nobody gains, and the bound at 3 BDP says the same.
     first = context["equilibria"][0]
@@ -68,8 +69,8 @@ def test_equilibria_beside_the_measured_ones(found: ModelFindings) -> None:
     assert len(context["equilibrium_errors"]) == len(context["models"])
 
 
-def test_it_is_plain_data(found: ModelFindings) -> None:
-    plain = found.to_dict()
+def test_it_is_plain_data(found: ModelErrors) -> None:
+    plain = found.model_dump(mode="json")
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert [each["model"] for each in plain["equilibria"]] == list(MODELS)
 

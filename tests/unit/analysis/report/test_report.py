@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 def rows_of(run: Path) -> list[dict[str, Any]]:
     """The rows as summary.json has them."""
-    return [row.to_dict() for row in summarise(run).rows]
+    return [row.model_dump(mode="json") for row in summarise(run).rows]
 
 
 def text_of(path: Path) -> str:
@@ -158,7 +158,7 @@ def test_acceptance(tmp_path: Path) -> None:
     assert results[2].unit == "ms"
     assert not results[5].passed
     assert "the run has no such setting" in results[5].detail
-    assert all(json.dumps(r.to_dict(), allow_nan=False) for r in results)
+    assert all(json.dumps(r.model_dump(), allow_nan=False) for r in results)
 
 
 @pytest.fixture(scope="module")

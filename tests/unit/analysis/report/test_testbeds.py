@@ -64,7 +64,7 @@ def test_the_terminal_and_the_results_say_it_in_a_line(two_labs: Path) -> None:
     results = results_of_run(two_labs, with_report=False)
     lines = result_text(results).splitlines()
     assert "testbeds east, west DISAGREE at b2bdp (2 comparisons)" in lines
-    assert results.answer().model_dump()["testbeds"]["disagreeing_settings"] == ["b2bdp"]
+    assert results.answer().model_dump(mode="json")["testbeds"]["disagreeing_settings"] == ["b2bdp"]
     assert "testbeds east and west disagree" in results.summary.equilibria[0].notes()
 
 

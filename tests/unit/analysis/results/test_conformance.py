@@ -77,7 +77,7 @@ def test_a_control_conforms_to_itself_and_less_to_another(whole_run: Path) -> No
     assert same.score == 1
     (other,) = conformance_of_run(measures, "bbr", "cubic")
     assert other.score < same.score
-    told = other.to_dict()
+    told = other.model_dump()
     assert (told["setting"], told["control"], told["reference"]) == ("b2bdp", "bbr", "cubic")
     assert min(told["points"]) >= LEAST_POINTS
     assert all(40 <= rtt <= 125 for rtt in told["median_rtt_ms"])  # the queue is 2 BDP of 40 ms

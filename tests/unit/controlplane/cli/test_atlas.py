@@ -33,6 +33,7 @@ def test_files_and_answer(tmp_path: Path, capsys: Capture) -> None:
     assert [Path(path).parent for path in answer["files"]] == [out] * 5
     assert "5/5 rows of 6 points" in progress
     document = json.loads((out / "atlas.json").read_text())
+    assert (document["format"], answer["format"]) == (1, 1)
     assert document["x"]["quantity"] == "buffer"
     assert len(document["settings"]) == 49
     assert {"utc", "seconds", "software", "git"} == set(document["made"])

@@ -102,5 +102,5 @@ def test_a_small_plan(scenario: Scenario, testbed: Testbed) -> None:
     )
     assert said.settings == 1
     assert steps[0] == "b2bdp"
-    assert said.found[0].to_dict()["mixes"][0]["flows"] == {"cubic": 2, "bbr": 1}
+    assert said.found[0].answer().mixes[0].flows == {"cubic": 2, "bbr": 1}
     assert said.too_short
