@@ -1,6 +1,6 @@
 """What `nashbed model` answers, in JSON: predictions, or errors against measurements.
 
-`bbr` stands for the second congestion control, whatever its name. Units: bit/s, s, bytes.
+`bbr` stands for the second CCA, whatever its name. Units: bit/s, s, bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class QuestionAnswer(ContractModel):
         base_rtt_s: Base RTT.
         buffer_bytes: Buffer.
         cubic: CUBIC flows.
-        bbr: Flows of the second control.
+        bbr: Flows of the second CCA.
         duration_s: How long they compete.
         k: The k of Mishra's model; null: it was not given.
         cubic_start_s: When the CUBIC flows start.
@@ -62,10 +62,10 @@ class QuestionAnswer(ContractModel):
 
 
 class Rates(ContractModel):
-    """Throughputs of the two congestion controls in bit/s.
+    """Throughputs of the two CCAs in bit/s.
 
     Attributes:
-        bbr: The second control's; null: refused, or no such flow.
+        bbr: The second CCA's; null: refused, or no such flow.
         cubic: CUBIC's; null likewise.
     """
 
@@ -79,12 +79,12 @@ class PredictionAnswer(ContractModel):
     Attributes:
         model: Name of the model.
         status: `valid`, `flagged` or `refused`.
-        bbr: Flows of the second control.
+        bbr: Flows of the second CCA.
         cubic: CUBIC flows.
-        bbr_share: Part of the throughput of all flows that the second control has; null if
+        bbr_share: Part of the throughput of all flows that the second CCA has; null if
             refused.
         share_range: The least and the most over the seeds; null: no chance is in the model.
-        aggregate_bps: Throughputs of all flows of a control.
+        aggregate_bps: Throughputs of all flows of a CCA.
         per_flow_bps: Those of a flow.
         reasons: Why there is no number, or the model's reservations.
         inner: Quantities inside the model that there are in this mix, by name.
@@ -106,7 +106,7 @@ class MixAnswer(ContractModel):
     """What models say of a mix.
 
     Attributes:
-        bbr: Flows of the second control.
+        bbr: Flows of the second CCA.
         cubic: CUBIC flows.
         predictions: Of each model.
     """
@@ -127,19 +127,19 @@ class _ModelName(ContractModel):
 
 
 class ModelCrossing(CrossingAnswer, _ModelName):
-    """Where a model expects the second control's lead to end."""
+    """Where a model expects the second CCA's lead to end."""
 
 
 class PredictionsAnswer(JsonAnswer):
     """What models say of a game.
 
     Attributes:
-        second: The second control.
+        second: The second CCA.
         question: What was asked.
         models: What the models are.
         mixes: What they say of each mix.
-        crossings: Where each expects the second control's lead to end.
-        equilibrium: Mishra's band; null if the second control is not BBR.
+        crossings: Where each expects the second CCA's lead to end.
+        equilibrium: Mishra's band; null if the second CCA is not BBR.
     """
 
     second: str
@@ -178,11 +178,11 @@ def chosen_models(
     Args:
         names: Which; none: all, the one with a given k only where k is given.
         k: The k of Mishra's model, if it is given.
-        second: The congestion control beside CUBIC; of others than BBR only the fluid one speaks.
+        second: The CCA beside CUBIC; of others than BBR only the fluid one speaks.
         unvalidated: The fluid model answers also where our runs do not bear it out.
 
     Raises:
-        ConfigError: There is no such model, or the fluid model does not know the control.
+        ConfigError: There is no such model, or the fluid model does not know the CCA.
     """
     unknown = sorted(set(names) - set(MODELS))
     if unknown:
@@ -207,7 +207,7 @@ def predictions(
     """What models say to a game, where each expects the mix to settle, and Mishra's band.
 
     Args:
-        game: CUBIC against another control; its flows start alike in every mix.
+        game: CUBIC against another CCA; its flows start alike in every mix.
         every_mix: Ask for every mix of its flows, not only for its own.
         models: Which models.
         show: Is told how far it is.
@@ -225,12 +225,12 @@ def predictions(
         for i, mix in enumerate(asked)
     ]
     return PredictionsAnswer(
-        second=game.second.control,
+        second=game.second.cca,
         question=_question(game, k),
         models=tuple(model.about for model in models),
         mixes=tuple(mixes),
         crossings=tuple(_crossing(model, game) for model in models),
-        equilibrium=equilibrium_band(game) if game.second.control == BBR else None,
+        equilibrium=equilibrium_band(game) if game.second.cca == BBR else None,
     )
 
 

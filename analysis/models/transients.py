@@ -41,7 +41,7 @@ class MixSettling(ContractModel):
     """When a mix settles, in JSON; shares are of the throughput of all flows.
 
     Attributes:
-        flows: Congestion control -> flows.
+        flows: CCA -> flows.
         measured_s: Begin and end of the measured time.
         bbr_share_by_start: BBR's share in that time, by each start.
         bbr_share_settled: Its share once settled.
@@ -128,9 +128,9 @@ def _bias(mix: SettlingTime) -> float:
 
 def _of_mix(mix: SettlingTime) -> MixSettling:
     competition = mix.competition
-    flows = {kind.control: 0 for kind in competition.kinds}
+    flows = {kind.cca: 0 for kind in competition.kinds}
     for kind in competition.kinds:
-        flows[kind.control] += kind.flows
+        flows[kind.cca] += kind.flows
     return MixSettling(
         flows=flows,
         measured_s=(competition.measured_from_s, competition.duration_s),

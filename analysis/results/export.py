@@ -131,7 +131,7 @@ def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[JsonObject]:
 
 
 def _mix_rows(row: SummaryRow) -> list[JsonObject]:
-    """One row for each congestion control of a mix, and one for the whole (strategy null)."""
+    """One row for each CCA of a mix, and one for the whole (strategy null)."""
     common = row.model_dump(exclude={*METRICS, "base_rtt_ns", "counts", "groups"})
     rows = []
     for metric, value in row:

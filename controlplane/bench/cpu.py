@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from ..config import available_congestion_controls, check_strategies
+from ..config import available_ccas, check_strategies
 from ..contract.benchmark import Benchmark
 from ..contract.certificate import CoreShares
 from ..contract.errors import ConfigError, HostError
@@ -17,7 +17,7 @@ from ..machine.log import ShowStep
 from ..machine.sessions import check_host
 from ..plan.estimates import RAW_BYTES_PER_PACKET
 from .site import BenchSite
-from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts
+from .traffic import STRATEGIES, Traffic, TrafficResult, cross_lab, disturbance, make_attempts
 
 BASE_RTT = Duration(40 * 10**6)
 BUFFER = "2bdp"
@@ -82,7 +82,7 @@ def _check(site: BenchSite, traffic: Traffic) -> None:
             f"--lanes {traffic.lanes}: testbed {bed.name!r} has only {bed.dataplane.lanes} "
             "(dataplane.lanes)"
         )
-    check_strategies(STRATEGIES, "bench cpu", available_congestion_controls())
+    check_strategies(STRATEGIES, "bench cpu", available_ccas())
     seconds = traffic.seconds + traffic.warmup_s
     packets = traffic.lanes * traffic.rate.bps * seconds / (8 * SMALLEST_SEGMENT)
     check_host(bed, site.folder, int(packets * RAW_BYTES_PER_PACKET))
@@ -90,7 +90,7 @@ def _check(site: BenchSite, traffic: Traffic) -> None:
 
 def _once(
     site: BenchSite, lab: Lab, traffic: Traffic, number: int, of: int, show_step: ShowStep
-) -> Crossed:
+) -> TrafficResult:
     show_step(f"{traffic.lanes} lanes at {traffic.rate}", number, of)
     folder = site.turn_folder()
     try:
@@ -138,7 +138,7 @@ class Cost:
         core: The packet loop's core.
     """
 
-    def __init__(self, crossed: Crossed, core: int) -> None:
+    def __init__(self, crossed: TrafficResult, core: int) -> None:
         self._crossed = crossed
         self._core = core
         self.taken_in = crossed.counted(_received)

@@ -163,7 +163,7 @@ def _predict(
 
     from .console import question_display  # noqa: PLC0415
 
-    models = chosen_models(names, k, game.second.control, unvalidated)
+    models = chosen_models(names, k, game.second.cca, unvalidated)
     with question_display() as show:
         answers = predictions(game, every_mix, models, show, k)
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
@@ -249,7 +249,7 @@ def errors_text(answers: ErrorsAnswer) -> str:
 
 
 def _second(answers: PredictionsAnswer) -> str:
-    """The congestion control beside CUBIC, as a heading."""
+    """The CCA beside CUBIC, as a heading."""
     return "BBR" if answers.second == "bbr" else answers.second
 
 
@@ -266,7 +266,7 @@ def _setting(answers: PredictionsAnswer) -> str:
 
 
 def _answers(answers: PredictionsAnswer, model: int) -> bool:
-    """Whether a model has a number for a mix of both congestion controls."""
+    """Whether a model has a number for a mix of both CCAs."""
     mixed = (mix for mix in answers.mixes if mix.bbr and mix.cubic)
     return any(mix.predictions[model].bbr_share is not None for mix in mixed)
 
@@ -367,7 +367,7 @@ def _share(prediction: PredictionAnswer) -> str:
 
 
 def _flows(each: CrossingAnswer) -> str:
-    """Flows of the second control, with their range, where it has one."""
+    """Flows of the second CCA, with their range, where it has one."""
     within = each.bbr_range
     spread = within if within is not None and within[0] < within[1] else None
     return f"{each.bbr:.1f}{_range(spread, 1.0)}"
