@@ -96,7 +96,7 @@ class TrialData:
         rate_bps: Applied rate of the bottleneck.
         buffer_bytes: Applied limit of the queue.
         overhead_bytes: Bytes counted for each packet besides the frame.
-        strategy: Applied congestion control of each flow, length F.
+        strategy: Applied CCA of each flow, length F.
         group: Flow group of each flow, shape (F,).
         base_rtt_ns: Base RTT of each flow, shape (F,).
         goodput: What the sinks read (None: not recorded).

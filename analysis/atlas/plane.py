@@ -247,7 +247,7 @@ class MapPlane:
     def mixes(self, question: Competition) -> Callable[[int], Competition]:
         """BBR flows -> the question of that mix, started as the map has it.
 
-        By iperf3 the control with fewer flows starts first, so that starts are each mix's own.
+        By iperf3 the CCA with fewer flows starts first, so that starts are each mix's own.
 
         Args:
             question: The competition at a point.

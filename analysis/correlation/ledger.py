@@ -242,7 +242,7 @@ def ledger_of(trials: Sequence[TrialCorrelation]) -> Ledger | None:
 
     Returns:
         The ledger; None where the model does not hold (several base RTTs, no CUBIC or BBR flow,
-        another congestion control, a buffer outside 1 to 100 BDP) or nothing was measured.
+        another CCA, a buffer outside 1 to 100 BDP) or nothing was measured.
     """
     measures = [t.measures for t in trials]
     share = estimate([s for s in map(bbr_share, measures) if s is not None])

@@ -127,7 +127,7 @@ def predictions(trial: TrialCorrelation) -> KPrediction | None:
 
     Returns:
         None where the model does not hold (several base RTTs, no CUBIC or BBR flow, another
-        congestion control or version of BBR, a buffer outside 1 to 100 BDP) or a value was not
+        CCA or version of BBR, a buffer outside 1 to 100 BDP) or a value was not
         measured.
     """
     measures, cubic = trial.measures, trial.cubic

@@ -1,4 +1,4 @@
-"""Throughput of each congestion control against the buffer, or against random loss."""
+"""Throughput of each CCA against the buffer, or against random loss."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = list[tuple[float, Estimate]]
 
 
 def draw_mix_along(measures: RunMeasures, line: SweepLine, state: State) -> Figure | None:
-    """Draw one mix along a line: aggregate throughput of each congestion control, and models.
+    """Draw one mix along a line: aggregate throughput of each CCA, and models.
 
     Args:
         measures: The run's measures.
@@ -43,14 +43,14 @@ def draw_mix_along(measures: RunMeasures, line: SweepLine, state: State) -> Figu
 
 
 def draw_alone_along(measures: RunMeasures, line: SweepLine) -> Figure | None:
-    """Draw each congestion control alone along a line: throughput of all flows.
+    """Draw each CCA alone along a line: throughput of all flows.
 
     Args:
         measures: The run's measures.
         line: The settings.
 
     Returns:
-        The figure; None if fewer than two settings have a mix of one congestion control.
+        The figure; None if fewer than two settings have a mix of one CCA.
     """
     axis = axis_of(measures, line)
     points = {s: _alone(measures, line, s, axis) for s in measures.strategies}

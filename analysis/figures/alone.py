@@ -1,4 +1,4 @@
-"""Each congestion control alone, over rate and base RTT: heat maps, and a decision tree."""
+"""Each CCA alone, over rate and base RTT: heat maps, and a decision tree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Value = Callable[[RunMeasures, Setting], float | None]
 
 
 def gain_of_setting(measures: RunMeasures, setting: Setting) -> float | None:
-    """Goodput gain of the second congestion control alone over the first alone, per cent."""
+    """Goodput gain of the second CCA alone over the first alone, per cent."""
     means = []
     for strategy in measures.strategies[:2]:
         cell = pure_cell(measures, setting, strategy)
@@ -33,7 +33,7 @@ def gain_of_setting(measures: RunMeasures, setting: Setting) -> float | None:
 
 
 def retransmits_of(strategy: str) -> Value:
-    """Retransmitted share of a congestion control alone, per cent."""
+    """Retransmitted share of a CCA alone, per cent."""
 
     def value(measures: RunMeasures, setting: Setting) -> float | None:
         cell = pure_cell(measures, setting, strategy)
@@ -167,7 +167,7 @@ def draw_decision_tree(measures: RunMeasures) -> Figure | None:
 
 
 def _colour(nodes: list[object], decision: Decision, measures: RunMeasures) -> None:
-    """Frame each node in the colour of its congestion control."""
+    """Frame each node in the colour of its CCA."""
     for node in nodes:
         box = getattr(node, "get_bbox_patch", lambda: None)()
         text = getattr(node, "get_text", lambda: "")()

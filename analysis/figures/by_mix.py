@@ -170,7 +170,7 @@ def _draw_reference(ax: Axes, series: ReferenceSeries, strategies: Sequence[str]
 
 
 def _draw_models_per_flow(ax: Axes, measures: RunMeasures, setting: Setting) -> None:
-    """Draw what models say of each congestion control's flows, in its colour."""
+    """Draw what models say of each CCA's flows, in its colour."""
     total = sum(measures.group_sizes)
     curves = model_curves(questions_of_mixes(measures, setting))
     if not curves:

@@ -322,7 +322,7 @@ def _setting_sketches(
 def _pair_sketches(
     measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
 ) -> Iterator[_Sketch]:
-    """What is drawn of mixes of two controls at a time."""
+    """What is drawn of mixes of two CCAs at a time."""
     first = measures.strategies[0]
     yield _Sketch(
         "pair_lines",

@@ -135,7 +135,7 @@ def draw_synchronisation(run: RunCorrelation, setting: Setting) -> Figure | None
 
     Returns:
         The figure; None with fewer than two mixes in which CUBIC lost, or unless mixes are of
-        two congestion controls.
+        two CCAs.
     """
     if len(run.measures.strategies) != 2:
         return None

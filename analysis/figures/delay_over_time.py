@@ -22,7 +22,7 @@ from ..results.sweep import pure_cell
 from .style import MUTED, NARROW, WIDE, colour_of, house_style, legend_below, new_figure, save
 
 MAX_BINS, MAX_BINS_ALONE = 600, 1500
-"""Bins over a trial: in a figure of one trial, and in the wider one of each control alone."""
+"""Bins over a trial: in a figure of one trial, and in the wider one of each CCA alone."""
 MAX_LINES = 60
 MAX_FLOWS = 4
 """Flows of a trial up to which their RTTs are drawn together."""
@@ -82,14 +82,14 @@ def _draw_strategy(
 
 
 def draw_rtt_alone(measures: RunMeasures, setting: Setting) -> Figure | None:
-    """Draw one setting: the first repetition of each congestion control alone.
+    """Draw one setting: the first repetition of each CCA alone.
 
     Args:
         measures: The run's measures.
         setting: The setting.
 
     Returns:
-        The figure; None with more than four flows, or fewer than two congestion controls
+        The figure; None with more than four flows, or fewer than two CCAs
         that ran alone with samples.
 
     Raises:

@@ -28,7 +28,7 @@ class Look:
     """How a model is drawn: ours as lines, published ones thinner than these.
 
     Attributes:
-        colour: Where colours do not stand for congestion controls.
+        colour: Where colours do not stand for CCAs.
         style: Line style.
         width: Line width in points.
         band: Models of the same one are the two ends of a band, which has this name.
@@ -132,7 +132,7 @@ def draw_curves(
         ax: The axes.
         curves: The models.
         drawn: What is drawn of a share.
-        colour: Of a congestion control's curves, whose models then differ by style alone and have
+        colour: Of a CCA's curves, whose models then differ by style alone and have
             no labels: see `legend_entries`; None: each model its own, with a label.
     """
     bands = _bands(curves)
@@ -158,7 +158,7 @@ def _draw_band(ax: Axes, ends: Sequence[ModelCurve], drawn: Transform, colour: s
 
 
 def legend_entries(ax: Axes, curves: Sequence[ModelCurve]) -> None:
-    """Name models that are drawn in the colours of congestion controls, each once, in grey."""
+    """Name models that are drawn in the colours of CCAs, each once, in grey."""
     bands = _bands(curves)
     for curve in curves:
         if curve.look.band not in bands:

@@ -1,4 +1,4 @@
-"""Games of two congestion controls at a time: each against the first, and each against each."""
+"""Games of two CCAs at a time: each against the first, and each against each."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .style import INK, MUTED, WIDE, colour_of, legend_below, marker_of, new_fig
 
 METRIC = "per_flow_throughput"
 ASIDE = 0.012
-"""How far the controls stand apart on the axis, as a share of the place: they often coincide."""
+"""How far the CCAs stand apart on the axis, as a share of the place: they often coincide."""
 LEAST_STRATEGIES = 3
 LIGHT, DARK = 0.28, 0.72
 """Shares outside of which the cell is so dark that its text is white."""
 
 
 def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Figure | None:
-    """Draw one setting: above the other control of each mix, below the first one beside it.
+    """Draw one setting: above the other CCA of each mix, below the first one beside it.
 
     Args:
         measures: The run's measures.
@@ -47,20 +47,20 @@ def draw_pair_lines(measures: RunMeasures, setting: Setting) -> Figure | None:
     for name, cells in lines.items():
         _draw_line(above, measures, cells, name, of=name)
         _draw_line(below, measures, cells, name, of=first)
-    for ax, title in ((above, "the other control"), (below, f"{first}, beside it")):
+    for ax, title in ((above, "the other congestion control"), (below, f"{first}, beside it")):
         fair = shown(measures.fair_share(setting), "bit/s")
         ax.axhline(fair, color=INK, linestyle=(0, (5, 3)), linewidth=1, zorder=2)
         ax.set_title(title)
         ax.set_ylabel("Mbit/s per flow")
         ax.set_ylim(bottom=0)
-    below.set_xlabel(f"flows of the other control, of {measures.group_sizes[0]}")
+    below.set_xlabel(f"flows of the other congestion control, of {measures.group_sizes[0]}")
     below.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend_below(figure, above, columns=3)
     return figure
 
 
 def _cells_of_pair(measures: RunMeasures, setting: Setting, other: str) -> list[Cell]:
-    """The mixes of the first control and one other, by the flows of the other."""
+    """The mixes of the first CCA and one other, by the flows of the other."""
     second = measures.strategies.index(other)
     total = sum(measures.group_sizes)
     cells = [c for c in measures.cells(setting) if c.trials]
@@ -90,7 +90,7 @@ def _draw_line(ax: Axes, measures: RunMeasures, cells: list[Cell], other: str, o
 
 @dataclass(frozen=True)
 class _Point:
-    """Flows of the first control at the equilibria at one place, and its 95 % interval."""
+    """Flows of the first CCA at the equilibria at one place, and its 95 % interval."""
 
     x: float
     flows: list[float]
@@ -100,7 +100,7 @@ class _Point:
 def draw_pair_equilibria(
     measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
 ) -> Figure | None:
-    """Draw flows of the first control at each equilibrium, a line for each other control.
+    """Draw flows of the first CCA at each equilibrium, a line for each other CCA.
 
     Args:
         measures: The run's measures.
@@ -144,7 +144,7 @@ def _points(
     equilibria: Mapping[str, SettingEquilibria],
     other: str,
 ) -> list[_Point]:
-    """Where the first control settles against another one, along the axis."""
+    """Where the first CCA settles against another one, along the axis."""
     axis = axis_of(measures, line)
     found = []
     for setting in line.settings:
@@ -162,13 +162,13 @@ def _pair(pairs: Sequence[PairEquilibria], first: str, second: str) -> PairEquil
 
 
 def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
-    """Draw the matrix; the control that does best on average is at the top.
+    """Draw the matrix; the CCA that does best on average is at the top.
 
     Args:
         pairs: The games of all pairs of one setting.
 
     Returns:
-        The figure; None unless every pair of at least three controls was measured.
+        The figure; None unless every pair of at least three CCAs was measured.
     """
     scores = dict(ranking(pairs))
     names = list(scores)
@@ -200,7 +200,7 @@ def draw_tournament(pairs: Sequence[PairEquilibria]) -> Figure | None:
 def _settled(
     pairs: Sequence[PairEquilibria], name: str, other: str
 ) -> tuple[list[float], tuple[float, float] | None]:
-    """A control's shares at the equilibria against another one, in order, and their interval."""
+    """A CCA's shares at the equilibria against another one, in order, and their interval."""
     for pair in pairs:
         shares, span = sorted(pair.shares_of_first), pair.span_of_first
         if (pair.first, pair.second) == (name, other):

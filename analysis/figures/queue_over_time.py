@@ -240,12 +240,12 @@ def bbr_samples(trial: TrialMeasures) -> BbrSamples | None:
     return BbrSamples(flows.astype(np.int64), t_ns, bandwidth, min_rtt, probing)
 
 
-def _probing(samples: Arrays, control: NDArray[np.str_]) -> NDArray[np.bool_]:
-    """Which samples are of ProbeRTT; `control` has the congestion control of each."""
+def _probing(samples: Arrays, cca: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Which samples are of ProbeRTT; `cca` has the CCA of each."""
     mode = samples["bbr_mode"]
     small = samples["cwnd_pkts"] <= PROBE_RTT_PACKETS
-    by_window = (control == BBR) & small & (samples["bbr_pacing_gain"] == 1)
-    by_mode = np.isin(control, VERSIONS) & (mode == PROBE_RTT_MODE)
+    by_window = (cca == BBR) & small & (samples["bbr_pacing_gain"] == 1)
+    by_mode = np.isin(cca, VERSIONS) & (mode == PROBE_RTT_MODE)
     found: NDArray[np.bool_] = np.where(np.isfinite(mode), by_mode, by_window)
     return found
 
@@ -306,7 +306,7 @@ def _mark_probes(ax: Axes, samples: BbrSamples, label: str | None = None) -> Non
 
 
 def _names(trial: TrialMeasures, samples: BbrSamples) -> str:
-    """The congestion controls that tell, e.g. `bbr` or `bbr + bbr3`."""
+    """The CCAs that tell, e.g. `bbr` or `bbr + bbr3`."""
     return " + ".join(dict.fromkeys(trial.strategy[flow] for flow in samples.flows.tolist()))
 
 

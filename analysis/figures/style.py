@@ -1,4 +1,4 @@
-"""The look of every figure: colour-blind safe, one colour and marker per congestion control."""
+"""The look of every figure: colour-blind safe, one colour and marker per CCA."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _TO_LAB = np.array(
 
 
 def colour_of(strategy: str, strategies: Sequence[str]) -> str:
-    """The colour of a congestion control, the same in every figure of every run."""
+    """The colour of a CCA, the same in every figure of every run."""
     if strategy in _KNOWN:
         return _KNOWN[strategy]
     others = [name for name in strategies if name not in _KNOWN]
@@ -95,7 +95,7 @@ def colour_of(strategy: str, strategies: Sequence[str]) -> str:
 
 
 def marker_of(strategy: str, strategies: Sequence[str]) -> str:
-    """The marker of a congestion control: figures can be read without colour."""
+    """The marker of a CCA: figures can be read without colour."""
     return _MARKERS[list(strategies).index(strategy) % len(_MARKERS)]
 
 
@@ -184,7 +184,7 @@ def share_colours(first: str, second: str) -> ListedColormap:
     perceptual color space for image processing" (2020), OKLab's matrices.
 
     Args:
-        first: Name of a congestion control.
+        first: Name of a CCA.
         second: Name of another one.
     """
     ends = [

@@ -80,7 +80,7 @@ def goodput_gain(first: float, second: float) -> float:
     """(second - first) / first (unit 1): 1.15 is 115 % more, -0.5 is half.
 
     Args:
-        first: Goodput with the first congestion control.
+        first: Goodput with the first CCA.
         second: Goodput with the second one, in the same unit.
 
     Returns:

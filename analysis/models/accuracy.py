@@ -20,11 +20,11 @@ NEAR_FLOWS = 3
 
 @dataclass(frozen=True)
 class MeasuredMix:
-    """One measured mix, with both congestion controls in it.
+    """One measured mix, with both CCAs in it.
 
     Attributes:
         question: The competition, with what was applied.
-        share: Part of the throughput of all flows that those of the second control have.
+        share: Part of the throughput of all flows that those of the second CCA have.
         buffer_bdp: The buffer that it is counted under, in BDP as it was asked for.
     """
 

@@ -28,11 +28,11 @@ def chosen_models(
     Args:
         names: Which; none: all, the one with a given k only where k is given.
         k: The k of Mishra's model, if it is given.
-        second: The congestion control beside CUBIC; of others than BBR only the fluid one speaks.
+        second: The CCA beside CUBIC; of others than BBR only the fluid one speaks.
         unvalidated: The fluid model answers also where our runs do not bear it out.
 
     Raises:
-        ConfigError: There is no such model, or the fluid model does not know the control.
+        ConfigError: There is no such model, or the fluid model does not know the CCA.
     """
     unknown = sorted(set(names) - set(MODELS))
     if unknown:
@@ -57,7 +57,7 @@ def predictions(
     """What models say to a game, where each expects the mix to settle, and Mishra's band.
 
     Args:
-        game: CUBIC against another control; its flows start alike in every mix.
+        game: CUBIC against another CCA; its flows start alike in every mix.
         every_mix: Ask for every mix of its flows, not only for its own.
         models: Which models.
         show: Is told how far it is.
@@ -66,13 +66,13 @@ def predictions(
     Returns:
         `second`, `question`, `models` (what they are), `mixes` (for each: `bbr`, `cubic` and the
         models' `predictions`), `crossings` (of each model, in the same order: where the second
-        control's lead ends, in flows) and `equilibrium`, the band, None if `second` is not BBR.
-        `bbr` stands for the second control, whatever its name. Units: bit/s, s, bytes.
+        CCA's lead ends, in flows) and `equilibrium`, the band, None if `second` is not BBR.
+        `bbr` stands for the second CCA, whatever its name. Units: bit/s, s, bytes.
     """
     counts = range(game.flows + 1) if every_mix else [game.second.flows]
     asked = [game.with_second(flows) for flows in counts]
     answers = [ask_all(model, asked, show) for model in models]
-    second = game.second.control
+    second = game.second.cca
     return {
         "second": second,
         "question": _question(game, k),

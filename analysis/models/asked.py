@@ -70,7 +70,7 @@ def question_of(
         state: The mix: for each group, flows of each of the scenario's strategies.
         applied: Rate in bit/s and buffer in bytes that were applied; None: as requested.
         records: Trials of the mix, which say how long they took; none: as planned.
-        second: The congestion control beside CUBIC.
+        second: The CCA beside CUBIC.
     """
     flows = dict(zip(scenario.strategies, strategy_totals(state), strict=True))
     rate_bps, buffer_bytes = applied or (setting.rate_bps, setting.buffer_bytes)
@@ -91,7 +91,7 @@ def question_of(
 
 
 def whole_from_s(starts: Starts) -> float:
-    """Start of the measured time where each control is measured over its own, equally long time.
+    """Start of the measured time where each CCA is measured over its own, equally long time.
 
     The earlier one has the link to itself for the lead, and the later one for as long at the end. A
     competition has no end of its own for each, so half of the lead counts at the beginning.
@@ -100,7 +100,7 @@ def whole_from_s(starts: Starts) -> float:
 
 
 def started_by_iperf3(game: Competition) -> Competition:
-    """The same, its flows started by iperf3 and each control measured over its own time.
+    """The same, its flows started by iperf3 and each CCA measured over its own time.
 
     Args:
         game: The game; its starts and its measured time play no part.

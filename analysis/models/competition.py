@@ -20,7 +20,7 @@ class FlowKind:
     """Flows that differ in nothing but chance.
 
     Attributes:
-        control: Their congestion control, e.g. `cubic` or `bbr3`.
+        cca: Their CCA, e.g. `cubic` or `bbr3`.
         flows: How many; 0: the kind is a side of a game that no flow is on.
         base_rtt_s: Their round-trip time without queueing, in seconds.
         start_s: When they start.
@@ -30,7 +30,7 @@ class FlowKind:
             are connected at time 0. BBR believes the RTT of its handshake for 10 s.
     """
 
-    control: str
+    cca: str
     flows: int
     base_rtt_s: float
     start_s: float = 0.0
@@ -50,13 +50,13 @@ class FlowKind:
             ModelError: A quantity is out of its range.
         """
         if self.flows < 0:
-            raise ModelError(f"{self.flows} {self.control} flows; give 0 or more")
+            raise ModelError(f"{self.flows} {self.cca} flows; give 0 or more")
         _require_positive("base_rtt_s", self.base_rtt_s)
         if (
             min(self.start_s, self.start_spread_s, self.connecting_s) < 0
             or not self.window_bytes > 0
         ):
-            raise ModelError(f"{self.control}: starts below 0, or no window at all; give others")
+            raise ModelError(f"{self.cca}: starts below 0, or no window at all; give others")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Competition:
     Attributes:
         rate_bps: Rate C of the bottleneck in bit/s.
         buffer_bytes: Its buffer B in bytes.
-        kinds: The flows. Where two congestion controls play a game, the first kind is CUBIC's and
+        kinds: The flows. Where two CCAs play a game, the first kind is CUBIC's and
             the second one the other's.
         duration_s: How long they compete, in seconds.
         measured_from_s: Start of the time over which shares are meant; it lasts until `duration_s`.
@@ -95,7 +95,7 @@ class Competition:
 
     @property
     def first(self) -> FlowKind:
-        """The flows of the first congestion control of a game, CUBIC's."""
+        """The flows of the first CCA of a game, CUBIC's."""
         return self.kinds[0]
 
     @property
@@ -128,9 +128,9 @@ class Competition:
         """C / N in bit/s."""
         return self.rate_bps / self.flows
 
-    def flows_of(self, control: str) -> int:
-        """How many flows run a congestion control."""
-        return sum(kind.flows for kind in self.kinds if kind.control == control)
+    def flows_of(self, cca: str) -> int:
+        """How many flows run a CCA."""
+        return sum(kind.flows for kind in self.kinds if kind.cca == cca)
 
     def with_second(self, flows: int) -> Competition:
         """The same game with another number of flows of the second kind among as many flows."""
@@ -159,10 +159,10 @@ def cubic_against(
     buffer_bytes: float,
     cubic: int,
     others: int,
-    control: str = BBR,
+    cca: str = BBR,
     duration_s: float = 120.0,
 ) -> Competition:
-    """CUBIC flows against those of one other congestion control, all of one base RTT.
+    """CUBIC flows against those of one other CCA, all of one base RTT.
 
     Every flow starts within 0.1 s, and nothing but the queue limits its window.
 
@@ -171,40 +171,40 @@ def cubic_against(
         base_rtt_s: Round-trip time without queueing in seconds.
         buffer_bytes: Drop-tail buffer in bytes.
         cubic: CUBIC flows.
-        others: Flows of the other control.
-        control: Which one that is.
+        others: Flows of the other CCA.
+        cca: Which one that is.
         duration_s: How long they compete, in seconds.
 
     Raises:
         ModelError: A quantity is out of its range, or there is no flow.
     """
-    kinds = (FlowKind(CUBIC, cubic, base_rtt_s), FlowKind(control, others, base_rtt_s))
+    kinds = (FlowKind(CUBIC, cubic, base_rtt_s), FlowKind(cca, others, base_rtt_s))
     return Competition(rate_bps, buffer_bytes, kinds, duration_s)
 
 
 def by_kind(game: Competition, flows: Sequence[tuple[str, int, float]]) -> Competition:
-    """The competition of a game whose flows differ in more than their congestion control.
+    """The competition of a game whose flows differ in more than their CCA.
 
     Args:
         game: All but the flows; what is not CUBIC starts as its second kind does.
-        flows: Control, number and base RTT in seconds of each kind; kinds without a flow are left
+        flows: CCA, number and base RTT in seconds of each kind; kinds without a flow are left
             out.
     """
     kinds = tuple(
         replace(
-            game.first if control == CUBIC else game.second,
-            control=control,
+            game.first if cca == CUBIC else game.second,
+            cca=cca,
             flows=number,
             base_rtt_s=base_rtt_s,
         )
-        for control, number, base_rtt_s in flows
+        for cca, number, base_rtt_s in flows
         if number
     )
     return replace(game, kinds=kinds)
 
 
 def _started(kind: FlowKind, start_s: float, starts: Starts, end_s: float) -> FlowKind:
-    _require_before_end(f"start of {kind.control}", start_s, end_s)
+    _require_before_end(f"start of {kind.cca}", start_s, end_s)
     _require_before_end("start_spread_s", starts.spread_s, end_s)
     _require_before_end("connecting_s", starts.connecting_s, end_s)
     return replace(

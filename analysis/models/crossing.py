@@ -1,6 +1,6 @@
 """Asking models: many questions side by side, and where a model expects the mix to settle.
 
-In a game of CUBIC and a second congestion control, the excess of a mix is the second one's share
+In a game of CUBIC and a second CCA, the excess of a mix is the second one's share
 less k/N, its flows' fair part: above zero one of its flows is ahead of a CUBIC flow, below zero
 behind. The crossing is where it goes from plus to minus as its flows grow. As on every line of the
 search (`nash/crossing_interval.py`), no such flow counts as ahead and all N as behind; so there is
@@ -34,11 +34,11 @@ ShowAsked = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class PredictedCrossing:
-    """Where the second control's lead over CUBIC ends, by a model.
+    """Where the second CCA's lead over CUBIC ends, by a model.
 
     Attributes:
         flows: Flows N.
-        second: Flows of the second control at which its throughput per flow is the fair share, a
+        second: Flows of the second CCA at which its throughput per flow is the fair share, a
             fraction between two whole mixes; 0 or N at a corner; None if refused.
         low: Where the smallest share over the seeds crosses; `second` if the model has no chance
             in it; None if refused.
@@ -58,16 +58,16 @@ class PredictedCrossing:
 
     @property
     def first(self) -> float | None:
-        """The equilibrium in flows of the first control, CUBIC's; None if refused."""
+        """The equilibrium in flows of the first CCA, CUBIC's; None if refused."""
         return None if self.second is None else self.flows - self.second
 
     @property
     def share(self) -> float | None:
-        """Part of the flows that runs the second control, 0 to 1; None if refused."""
+        """Part of the flows that runs the second CCA, 0 to 1; None if refused."""
         return None if self.second is None else self.second / self.flows
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; numbers of flows, `bbr` those of the second control."""
+        """Plain data for JSON; numbers of flows, `bbr` those of the second CCA."""
         return {
             "flows": self.flows,
             "bbr": self.second,
@@ -84,7 +84,7 @@ class _Refused(Exception):  # noqa: N818 - a way out of the search, no error
 
 @dataclass
 class _Asked:
-    """What a model was asked, and its answers by flows of the second control."""
+    """What a model was asked, and its answers by flows of the second CCA."""
 
     model: Model
     question: Competition
@@ -107,7 +107,7 @@ class _Asked:
 def predicted_crossing(
     model: Model, question: Competition, start: float | None = None
 ) -> PredictedCrossing:
-    """Where the second control's lead ends in the mixes 1 to N - 1 of as many flows.
+    """Where the second CCA's lead ends in the mixes 1 to N - 1 of as many flows.
 
     Args:
         model: The model.
@@ -138,7 +138,7 @@ def predicted_crossing(
 
 
 def _bracket(asked: _Asked, start: float) -> tuple[int, int]:
-    """A mix where the second control leads and a later one where not; 0 and N are the corners."""
+    """A mix where the second CCA leads and a later one where not; 0 and N are the corners."""
     flows = asked.question.flows
     here = min(max(round(start), 1), flows - 1)
     excess = asked.excess(here)
@@ -239,7 +239,7 @@ def crossing_of(
 
     Args:
         model: The model.
-        mixes: Flows of the second control -> the question of that mix.
+        mixes: Flows of the second CCA -> the question of that mix.
         flows: Flows N.
         start: Its flows near which it is expected; None: half of the flows.
     """

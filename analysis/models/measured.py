@@ -44,7 +44,7 @@ class MeasuredMixes:
 
     Attributes:
         source: Where they are from.
-        mixes: The mixes with both congestion controls in them.
+        mixes: The mixes with both CCAs in them.
         left_out: Why mixes were left out -> how many.
         games: The settings whose equilibria are known.
     """
@@ -73,33 +73,33 @@ def measured_mixes(path: Path) -> MeasuredMixes:
     return measured
 
 
-def mixes_of_file(path: Path, control: str = BBR) -> MeasuredMixes:
+def mixes_of_file(path: Path, cca: str = BBR) -> MeasuredMixes:
     """The measured mixes of a file, without the invalid ones.
 
     Args:
         path: A CSV file with the columns of fabric_mixes.csv; see `published_mixes.read_rows`.
-        control: The control beside CUBIC.
+        cca: The CCA beside CUBIC.
 
     Raises:
         RunError: The file cannot be read.
     """
     rows = read_rows(path)
-    problems = Counter(problem for row in rows if (problem := _problem_of_row(row, control)))
-    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row, control))
-    games = tuple(_games_of_rows(rows)) if control == BBR else ()
+    problems = Counter(problem for row in rows if (problem := _problem_of_row(row, cca)))
+    mixes = tuple(_mix_of_row(row) for row in rows if _compared(row, cca))
+    games = tuple(_games_of_rows(rows)) if cca == BBR else ()
     return MeasuredMixes(str(path), mixes, dict(problems), games)
 
 
-def _problem_of_row(row: MixRow, control: str) -> str | None:
-    """Why no model can be held against a row that has flows of two congestion controls."""
-    if row.control != control:
-        return f"it has {row.control} flows"
+def _problem_of_row(row: MixRow, cca: str) -> str | None:
+    """Why no model can be held against a row that has flows of two CCAs."""
+    if row.cca != cca:
+        return f"it has {row.cca} flows"
     return "invalid: the total is above 1.05 of the rate" if row.invalid else None
 
 
-def _compared(row: MixRow, control: str) -> bool:
+def _compared(row: MixRow, cca: str) -> bool:
     both = 0 < row.second < row.key.flows and row.cubic_mbps + row.second_mbps > 0
-    return both and _problem_of_row(row, control) is None
+    return both and _problem_of_row(row, cca) is None
 
 
 def _mix_of_row(row: MixRow) -> MeasuredMix:
@@ -112,9 +112,7 @@ def _question_of_row(row: MixRow, second: int) -> Competition:
     key = row.key
     rate_bps, rtt_s = key.rate_mbps * 1e6, key.base_rtt_ms / 1e3
     size = key.buffer_bdp * rate_bps * rtt_s / 8
-    game = cubic_against(
-        rate_bps, rtt_s, size, key.flows - second, second, row.control, row.duration_s
-    )
+    game = cubic_against(rate_bps, rtt_s, size, key.flows - second, second, row.cca, row.duration_s)
     course = row.course
     if course is None:  # as the published mixes ran
         return started_by_iperf3(game.limited(PUBLISHED_WINDOW_BYTES))
@@ -128,7 +126,7 @@ def _games_of_rows(rows: Iterable[MixRow]) -> list[MeasuredGame]:
     """A game for each setting and source; every row counts, as in fabric_equilibria.csv."""
     settings = defaultdict(list)
     for row in rows:
-        if row.control == BBR:
+        if row.cca == BBR:
             # Trials that end when they are settled last each their own time.
             course = row.setting or row.duration_s
             settings[row.key, row.source, course].append(row)

@@ -86,12 +86,12 @@ class MixRow:
 
     Attributes:
         key: Its setting.
-        second: Flows k of the second congestion control.
+        second: Flows k of the second CCA.
         cubic_mbps: Aggregate Mbit/s of the CUBIC flows.
         second_mbps: Aggregate Mbit/s of the others.
         invalid: The total is above 1.05 of the rate: flows did not overlap.
         duration_s: Length of the trial.
-        control: The second congestion control.
+        cca: The second CCA.
         source: Where the numbers are from; empty: the file as a whole.
         setting: Label of the setting in its source, for what the key does not say, as who starts
             first; empty: the key says all.
@@ -104,7 +104,7 @@ class MixRow:
     second_mbps: float
     invalid: bool
     duration_s: float = DURATION_S
-    control: str = BBR
+    cca: str = BBR
     source: str = ""
     setting: str = ""
     course: RowCourse | None = None
@@ -175,7 +175,7 @@ def _read_row(cells: Mapping[str, str]) -> MixRow:
         second_mbps=float(cells["bbr_agg_mbps"]),
         invalid=cells["valid"].startswith("INVALID"),
         duration_s=float(cells.get("duration_s") or DURATION_S),
-        control=cells.get("control") or BBR,
+        cca=cells.get("control") or BBR,
         source=cells.get("source") or "",
         setting=cells.get("setting") or "",
         course=_course(cells),
@@ -208,7 +208,7 @@ class MixTable:
     """Rows with the columns `COLUMNS`, and what had to be left out.
 
     Attributes:
-        rows: One for each setting, second congestion control and measured mix.
+        rows: One for each setting, second CCA and measured mix.
         left_out: Why mixes were left out -> how many.
     """
 
@@ -225,9 +225,9 @@ class MixTable:
 
 
 def mix_table(runs: Iterable[RunMeasures]) -> MixTable:
-    """Every mix of CUBIC and one other congestion control, as means over valid trials.
+    """Every mix of CUBIC and one other CCA, as means over valid trials.
 
-    A mix of CUBIC alone has a row for each other control of its run: it is an end of each line.
+    A mix of CUBIC alone has a row for each other CCA of its run: it is an end of each line.
 
     Args:
         runs: Measures of runs, in the order of the rows.
@@ -250,14 +250,14 @@ def _problem_of_cell(measures: RunMeasures, cell: Cell) -> str | None:
     if CUBIC not in measures.strategies:
         return "its run has no cubic flows"
     if not _lines(measures, cell):
-        return "it has flows of two controls beside cubic"
+        return "it has flows of two congestion controls beside cubic"
     if cell.estimate(THROUGHPUT) is None:
         return "it has no valid trial with goodput"
     return None
 
 
 def _lines(measures: RunMeasures, cell: Cell) -> list[str]:
-    """The second congestion controls on whose line from CUBIC alone to none a mix is."""
+    """The second CCAs on whose line from CUBIC alone to none a mix is."""
     running = {name for name, flows in _flows(measures, cell).items() if flows}
     return [s for s in measures.strategies if s != CUBIC and running <= {CUBIC, s}]
 

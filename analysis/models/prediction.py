@@ -19,7 +19,7 @@ class Prediction:
     Attributes:
         model: Name of the model.
         question: What was asked.
-        share: Part of the throughput of all flows that those of the second congestion control
+        share: Part of the throughput of all flows that those of the second CCA
             have, BBR's or what runs in its place, 0 to 1; None if refused.
         refusals: Why there is no number: the question is outside the model's validity.
         flags: Reservations about the number.
@@ -44,17 +44,17 @@ class Prediction:
 
     @property
     def second_bps(self) -> float | None:
-        """Aggregate throughput of the second control's flows in bit/s."""
+        """Aggregate throughput of the second CCA's flows in bit/s."""
         return None if self.share is None else self.share * self.question.rate_bps
 
     @property
     def first_bps(self) -> float | None:
-        """Aggregate throughput of the first control's flows, CUBIC's, in bit/s."""
+        """Aggregate throughput of the first CCA's flows, CUBIC's, in bit/s."""
         return None if self.second_bps is None else self.question.rate_bps - self.second_bps
 
     @property
     def second_per_flow_bps(self) -> float | None:
-        """Throughput of one flow of the second control in bit/s; None without one."""
+        """Throughput of one flow of the second CCA in bit/s; None without one."""
         return _each(self.second_bps, self.question.second.flows)
 
     @property
@@ -63,7 +63,7 @@ class Prediction:
         return _each(self.first_bps, self.question.first.flows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, in which `bbr` stands for the second control, whatever its name."""
+        """Plain data for JSON, in which `bbr` stands for the second CCA, whatever its name."""
         return {
             "model": self.model,
             "status": self.status,
@@ -84,7 +84,7 @@ def _each(total: float | None, flows: int) -> float | None:
 
 @dataclass(frozen=True)
 class Model:
-    """A model of CUBIC against another congestion control: a published one, or ours.
+    """A model of CUBIC against another CCA: a published one, or ours.
 
     Attributes:
         name: Short name, as on the command line.
@@ -102,7 +102,7 @@ class Model:
 
 
 def no_competition(model: str, question: Competition) -> Prediction | None:
-    """The answer when there is only one congestion control; None if both are there.
+    """The answer when there is only one CCA; None if both are there.
 
     Like flows divide the link evenly by definition; no model is needed to say so.
 
@@ -123,7 +123,7 @@ def other_than_bbr(model: str, question: Competition) -> Prediction | None:
         model: Name of the model that was asked.
         question: What it was asked.
     """
-    others = [kind.control for kind in question.kinds if kind.control not in (CUBIC, BBR)]
+    others = [kind.cca for kind in question.kinds if kind.cca not in (CUBIC, BBR)]
     if not others:
         return None
     reason = f"it is a model of CUBIC and BBR version 1, not of {others[0]}"

@@ -2,7 +2,7 @@
 
 What a reader wants to know is from which length on the result of a trial depends neither on when
 the trial ends nor on who started first. So several courses of the mix are simulated: with the
-flows started as planned, and with each congestion control some seconds ahead of the others, each
+flows started as planned, and with each CCA some seconds ahead of the others, each
 with several seeds. A trial of length T stands for its second half, in whole ProbeRTT cycles, as
 with `duration: {until: settled}`. The mix is settled from T on if at T and at every longer length
 the throughput of each kind of flows, by each of the starts, is within `WITHIN` of its mean over
@@ -49,7 +49,7 @@ LENGTHS_S = (225.0, 450.0, 900.0, 1800.0)
 """Lengths of the simulations; the next is used where the one before is too short to tell."""
 SEEDS = (1, 2)
 AHEAD_S = 5.0
-"""How much earlier one congestion control starts in the courses by who starts first."""
+"""How much earlier one CCA starts in the courses by who starts first."""
 STEP = 1.25
 """From one length that is looked at to the next."""
 LEAST_CYCLES = 4
@@ -70,7 +70,7 @@ class SettlingTime:
         settled: Part of the throughput that each kind of flows has in their second halves,
             shape (G,).
         planned: The same over the competition's measured time, or what of it is within the courses,
-            by each of the starts (as planned, then with each control ahead), shape (S, G).
+            by each of the starts (as planned, then with each CCA ahead), shape (S, G).
         transient: Whether that is not the settled part, by one of the starts at least.
     """
 
@@ -83,16 +83,16 @@ class SettlingTime:
     planned: FloatArray
     transient: bool
 
-    def settled_share(self, control: str) -> float:
-        """Settled part of the throughput of the flows of a control."""
-        return float(self.settled[self._of(control)].sum())
+    def settled_share(self, cca: str) -> float:
+        """Settled part of the throughput of the flows of a CCA."""
+        return float(self.settled[self._of(cca)].sum())
 
-    def planned_shares(self, control: str) -> FloatArray:
-        """Part over the measured time of the flows of a control, by each start, shape (S,)."""
-        return np.asarray(self.planned[:, self._of(control)].sum(axis=1))
+    def planned_shares(self, cca: str) -> FloatArray:
+        """Part over the measured time of the flows of a CCA, by each start, shape (S,)."""
+        return np.asarray(self.planned[:, self._of(cca)].sum(axis=1))
 
-    def _of(self, control: str) -> NDArray[np.bool_]:
-        return np.array([kind.control == control for kind in self.competition.kinds])
+    def _of(self, cca: str) -> NDArray[np.bool_]:
+        return np.array([kind.cca == cca for kind in self.competition.kinds])
 
 
 def course_of(competition: Competition, seed: int) -> Course:
@@ -100,7 +100,7 @@ def course_of(competition: Competition, seed: int) -> Course:
 
     Raises:
         FluidNotBuiltError: The library has not been built.
-        ModelError: A control is not known, or there is too much to simulate.
+        ModelError: A CCA is not known, or there is too much to simulate.
     """
     return simulate(competition, seed, FITTED).course
 
@@ -145,17 +145,17 @@ def settling_of(
 
 
 def by_who_starts_first(competition: Competition) -> tuple[Competition, ...]:
-    """A competition as it is planned, and with the flows of each control ahead of all others."""
-    controls = dict.fromkeys(kind.control for kind in competition.kinds)
+    """A competition as it is planned, and with the flows of each CCA ahead of all others."""
+    ccas = dict.fromkeys(kind.cca for kind in competition.kinds)
     ahead = (
         replace(
             competition,
             kinds=tuple(
-                replace(kind, start_s=0.0 if kind.control == first else AHEAD_S)
+                replace(kind, start_s=0.0 if kind.cca == first else AHEAD_S)
                 for kind in competition.kinds
             ),
         )
-        for first in controls
+        for first in ccas
     )
     return (competition, *ahead)
 

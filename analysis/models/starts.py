@@ -1,4 +1,4 @@
-"""When the flows of each congestion control start, as a question has it."""
+"""When the flows of each CCA start, as a question has it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Starts:
 
     Attributes:
         cubic_s: The CUBIC flows.
-        second_s: The BBR flows, or those of another control beside CUBIC.
+        second_s: The BBR flows, or those of another CCA beside CUBIC.
         spread_s: Each flow starts up to this much later, all delays alike.
         connecting_s: How long before the first start flows begin to connect, evenly until their
-            control starts, as iperf3 does; 0: all are connected at time 0.
+            CCA starts, as iperf3 does; 0: all are connected at time 0.
     """
 
     cubic_s: float
@@ -41,7 +41,7 @@ class Starts:
 
     @property
     def lead_s(self) -> float:
-        """How much later the later congestion control starts."""
+        """How much later the later CCA starts."""
         return abs(self.cubic_s - self.second_s)
 
 
@@ -52,14 +52,14 @@ def starts_of(
     records: Sequence[TrialRecord] = (),
     second: str = BBR,
 ) -> Starts:
-    """The starts of a mix of CUBIC and a second congestion control.
+    """The starts of a mix of CUBIC and a second CCA.
 
     Args:
         scenario: Says how flows start, with the start of the setting.
         setting: The setting.
         state: The mix: for each group, flows of each of the scenario's strategies.
         records: Its trials; they say when iperf3 processes really sent.
-        second: The second congestion control.
+        second: The second CCA.
     """
     if scenario.start != "iperf3":
         return _planned(scenario, state, records, second)
@@ -75,7 +75,7 @@ def starts_of(
 
 
 def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) -> Starts:
-    """The starts by one iperf3 process for each congestion control, both started at once.
+    """The starts by one iperf3 process for each CCA, both started at once.
 
     A process connects its streams one after the other and sends when all are there. So the one
     with fewer streams sends first, and the rest of the other's have to connect through the queue
@@ -98,7 +98,7 @@ def iperf3_starts(cubic: int, bbr: int, base_rtt_s: float, buffer_bdp: float) ->
 
 
 def _recorded(record: TrialRecord, second: str) -> tuple[float, float] | None:
-    """When CUBIC and the second control really began to send, in seconds after the first."""
+    """When CUBIC and the second CCA really began to send, in seconds after the first."""
     began = [
         [s.start_ns for s in record.spans if s.strategy == name and s.start_ns is not None]
         for name in (CUBIC, second)
@@ -112,9 +112,9 @@ def _recorded(record: TrialRecord, second: str) -> tuple[float, float] | None:
 def _planned(
     scenario: Scenario, state: State, records: Sequence[TrialRecord], second: str
 ) -> Starts:
-    """One spread for both: the mean of what each control's flows have, weighted by flows.
+    """One spread for both: the mean of what each CCA's flows have, weighted by flows.
 
-    A control's own start is such that the mean of its flows' is as planned.
+    A CCA's own start is such that the mean of its flows' is as planned.
     """
     settles = isinstance(scenario.duration, SettledDuration)
     repetitions = [record.repetition for record in records] or [0]
@@ -130,7 +130,7 @@ def _planned(
 
 
 def _planned_s(scenario: Scenario, state: State, second: str) -> dict[str, list[float]]:
-    """CUBIC and the second control -> planned start of each of their flows."""
+    """CUBIC and the second CCA -> planned start of each of their flows."""
     starts: dict[str, list[float]] = {CUBIC: [], second: []}
     index = 0
     for group, counts in zip(scenario.flows, state, strict=True):

@@ -86,9 +86,9 @@ def _bias(mix: SettlingTime) -> float:
 
 def _of_mix(mix: SettlingTime) -> dict[str, Any]:
     competition = mix.competition
-    flows = {kind.control: 0 for kind in competition.kinds}
+    flows = {kind.cca: 0 for kind in competition.kinds}
     for kind in competition.kinds:
-        flows[kind.control] += kind.flows
+        flows[kind.cca] += kind.flows
     return {
         "flows": flows,
         "measured_s": [competition.measured_from_s, competition.duration_s],

@@ -170,7 +170,7 @@ def _near(equilibria: SettingEquilibria) -> list[str]:
 
 
 def _crossing(equilibria: SettingEquilibria) -> list[str]:
-    """Where a flow of either congestion control gets the same."""
+    """Where a flow of either CCA gets the same."""
     if not equilibria.crossings:
         return []
     places = " and ".join(f"{c.at:.1f}" for c in equilibria.crossings)
@@ -239,7 +239,7 @@ def _base_rtts(measures: RunMeasures, group: int) -> list[str]:
 
 
 def _named(measures: RunMeasures, strategy: str) -> str:
-    """A congestion control, with the file that it was made of where that is not the kernel's."""
+    """A CCA, with the file that it was made of where that is not the kernel's."""
     facts = measures.run.manifest.controls.get(strategy)
     if facts is None:
         return strategy

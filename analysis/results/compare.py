@@ -104,8 +104,8 @@ def compare_runs(
 
     Settings are alike if the applied rate, the applied buffer, the base RTTs and the random loss
     are, and the guest kernels where they were swept; or else if all of that was asked for alike,
-    as one scenario asks different testbeds. Mixes are alike by their flows of each congestion
-    control. Without repetitions there are shares alone, and nothing is tested.
+    as one scenario asks different testbeds. Mixes are alike by their flows of each
+    CCA. Without repetitions there are shares alone, and nothing is tested.
 
     Args:
         first: A run directory.

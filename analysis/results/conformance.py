@@ -1,14 +1,14 @@
-"""How alike two congestion controls behave: their performance envelopes, and what these share.
+"""How alike two CCAs behave: their performance envelopes, and what these share.
 
-A trial in which all flows run one control is cut into windows of ten base RTTs. Each flow and
-window is a point: its mean smoothed RTT and its goodput. The envelope of a control on a path is the
-convex hull of the 95 % of its points that are nearest to their centre. Two controls conform as far
+A trial in which all flows run one CCA is cut into windows of ten base RTTs. Each flow and
+window is a point: its mean smoothed RTT and its goodput. The envelope of a CCA on a path is the
+convex hull of the 95 % of its points that are nearest to their centre. Two CCAs conform as far
 as their points lie in both envelopes.
 
 Source: the idea is that of Mishra, Lim and Leong, "Understanding Speciation in QUIC Congestion
-Control", IMC 2022. Here each control has one hull (no clusters), distances are Mahalanobis's, and
+Control", IMC 2022. Here each CCA has one hull (no clusters), distances are Mahalanobis's, and
 the score is the share of all kept points that lie in both hulls. Two series of trials of the same
-control score about 0.95: a hull of finitely many points misses some of the next ones.
+CCA score about 0.95: a hull of finitely many points misses some of the next ones.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Conformance:
-    """Two controls on one path.
+    """Two CCAs on one path.
 
     Attributes:
         setting: The path.
-        control: The control in question.
+        control: The CCA in question.
         reference: The one that it is held against.
         points: The kept points of the two, shapes (n, 2) and (m, 2).
         score: Share of all of them that lie in both hulls, 0 to 1.
@@ -59,44 +59,44 @@ class Conformance:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        (of_control, of_reference) = self.points
+        (of_cca, of_reference) = self.points
         return {
             "setting": self.setting.label,
             "control": self.control,
             "reference": self.reference,
-            "points": [len(of_control), len(of_reference)],
+            "points": [len(of_cca), len(of_reference)],
             "median_rtt_ms": [float(np.median(p[:, 0])) for p in self.points],
             "median_goodput_bps": [float(np.median(p[:, 1])) for p in self.points],
             "score": self.score,
         }
 
 
-def conformance_of_run(measures: RunMeasures, control: str, reference: str) -> list[Conformance]:
-    """Hold a control against another one at every setting where both ran alone.
+def conformance_of_run(measures: RunMeasures, cca: str, reference: str) -> list[Conformance]:
+    """Hold a CCA against another one at every setting where both ran alone.
 
     Args:
         measures: The run's measures.
-        control: A strategy of the run.
+        cca: A strategy of the run.
         reference: Another one.
 
     Raises:
         ConfigError: The run has no such strategy, or none of its settings has valid trials with
             each of the two alone.
     """
-    for name in (control, reference):
+    for name in (cca, reference):
         if name not in measures.strategies:
             known = ", ".join(measures.strategies)
             raise ConfigError(f"{name}: not a strategy of the run (it has {known})")
     found = []
     for setting in measures.run.settings:
-        mine = points_alone(measures, setting, control)
+        mine = points_alone(measures, setting, cca)
         other = points_alone(measures, setting, reference)
         if min(len(mine), len(other)) >= LEAST_POINTS:
             kept = (near_centre(mine), near_centre(other))
-            found.append(Conformance(setting, control, reference, kept, overlap(*kept)))
+            found.append(Conformance(setting, cca, reference, kept, overlap(*kept)))
     if not found:
         raise ConfigError(
-            f"no setting of the run has valid trials of {control} alone and of {reference} alone; "
+            f"no setting of the run has valid trials of {cca} alone and of {reference} alone; "
             "a scenario with `mixes: all` has both"
         )
     return found

@@ -1,4 +1,4 @@
-"""When to use which congestion control: a decision tree over rate, base RTT and buffer."""
+"""When to use which CCA: a decision tree over rate, base RTT and buffer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Decision:
 
     Attributes:
         tree: scikit-learn's classifier.
-        classes: The congestion controls, and `neither`, in the classifier's order.
+        classes: The CCAs, and `neither`, in the classifier's order.
         settings: How many settings it was fitted to.
         accuracy: Share of these settings that it gets right.
     """
@@ -52,7 +52,7 @@ def features(setting: Setting) -> tuple[float, ...]:
 
 
 def decide(measures: RunMeasures) -> Decision | None:
-    """Fit a tree to which of the first two congestion controls has more goodput alone.
+    """Fit a tree to which of the first two CCAs has more goodput alone.
 
     One wins only where it is more than the spread of the repetitions that sets them apart: where
     the 95 % interval of the difference (Welch) leaves out zero. Otherwise neither wins. Without
@@ -81,7 +81,7 @@ def fit(rows: NDArray[np.float64], winners: Sequence[str]) -> Decision | None:
 
     Args:
         rows: Features, shape (n, len(FEATURES)).
-        winners: The better congestion control of each row, or `neither`.
+        winners: The better CCA of each row, or `neither`.
 
     Returns:
         The tree; None if all rows are of one class.

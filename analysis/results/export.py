@@ -131,7 +131,7 @@ def _flow_rows(measures: RunMeasures, trial: TrialMeasures) -> list[dict[str, An
 
 
 def _mix_rows(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row for each congestion control of a mix, and one for the whole (strategy null)."""
+    """One row for each CCA of a mix, and one for the whole (strategy null)."""
     common = {
         name: row[name]
         for name in ("setting", "rate_bps", "buffer", "buffer_bytes", "kernel", "mix",

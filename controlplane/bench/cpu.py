@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from ..config import available_congestion_controls, check_strategies
+from ..config import available_ccas, check_strategies
 from ..contract.benchmark import Benchmark
 from ..contract.certificate import CoreShares
 from ..contract.errors import ConfigError, HostError
@@ -82,7 +82,7 @@ def _check(site: BenchSite, traffic: Traffic) -> None:
             f"--lanes {traffic.lanes}: testbed {bed.name!r} has only {bed.dataplane.lanes} "
             "(dataplane.lanes)"
         )
-    check_strategies(STRATEGIES, "bench cpu", available_congestion_controls())
+    check_strategies(STRATEGIES, "bench cpu", available_ccas())
     seconds = traffic.seconds + traffic.warmup_s
     packets = traffic.lanes * traffic.rate.bps * seconds / (8 * SMALLEST_SEGMENT)
     check_host(bed, site.folder, int(packets * RAW_BYTES_PER_PACKET))

@@ -45,7 +45,7 @@ class Traffic:
         rate: The lane's rate.
         buffer: Its drop-tail limit.
         base_rtt: Base RTT of its flows.
-        counts: Congestion control -> flows of the lane.
+        counts: CCA -> flows of the lane.
         seconds: Length of the measured window.
         warmup_s: Time before it, from the common start.
         lanes: How many lanes.

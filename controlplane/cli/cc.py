@@ -1,4 +1,4 @@
-"""`nashbed cc`: congestion controls in one C file each."""
+"""`nashbed cc`: CCAs in one C file each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from ..contract.control import SUFFIX, control_name
+from ..cca.check import LOSSES_PPM, CcaBehaviour, CcaVerdict, check_cca
+from ..cca.shipped import ShippedCca, shipped_ccas
+from ..contract.cca import SUFFIX, cca_name
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.model import JsonAnswer
 from ..contract.units import Duration, Rate
-from ..controls.check import LOSSES_PPM, ControlBehaviour, ControlVerdict, check_control
-from ..controls.shipped import ShippedControl, shipped_controls
-from ..machine.controls.checks import kernels_own_controls
-from ..machine.paths import CONTROL_TEMPLATE
+from ..machine.cca.checks import kernels_own_ccas
+from ..machine.paths import CCA_TEMPLATE
 from .console import as_text, step_display
 from .options import AsJson, RunFolder, answer, new_app
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 EPILOG = """Example: nashbed cc new mycc; nashbed cc check mycc.c; then write `strategies: [cubic,
 ./mycc.c]` in a scenario beside it, and nashbed run the scenario."""
-ControlSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.")]
+CcaSource = Annotated[Path, typer.Argument(metavar="FILE", help="Its C file.")]
 PPM_PER_PERCENT = 10_000
 COLUMNS = (
     *("rate", "base RTT", "share of link", "queue", "lost"),
@@ -51,19 +51,19 @@ def _commands() -> None:
     """Congestion controls in one C file: list, write, check and compare them."""
 
 
-class ControlsAnswer(JsonAnswer):
+class CcasAnswer(JsonAnswer):
     """What `nashbed cc list` answers.
 
     Attributes:
         ok: True.
-        controls: The controls that nashbed brings along.
+        controls: The CCAs that nashbed brings along.
     """
 
     ok: bool = True
-    controls: tuple[ShippedControl, ...]
+    controls: tuple[ShippedCca, ...]
 
 
-class WrittenControl(JsonAnswer):
+class WrittenCca(JsonAnswer):
     """What `nashbed cc new` answers.
 
     Attributes:
@@ -75,12 +75,12 @@ class WrittenControl(JsonAnswer):
     file: str
 
 
-class CheckedControl(JsonAnswer):
-    """What `nashbed cc check` answers: `ControlVerdict` says what each is.
+class CheckedCca(JsonAnswer):
+    """What `nashbed cc check` answers: `CcaVerdict` says what each is.
 
     Attributes:
         ok: True: it compiles, and sends.
-        name: The control's name.
+        name: The CCA's name.
         digest: SHA-256 of its sources.
         object_from: What made its eBPF object.
         loads: Whether this machine's kernel takes it; null: that was not tried.
@@ -94,15 +94,15 @@ class CheckedControl(JsonAnswer):
     object_from: str
     loads: bool | None
     skipped: str
-    paths: tuple[ControlBehaviour, ...]
+    paths: tuple[CcaBehaviour, ...]
 
 
 @app.command("list", epilog="Example: nashbed cc list --json")
-def list_controls(as_json: AsJson = False) -> int:
+def list_ccas(as_json: AsJson = False) -> int:
     """List the congestion controls that nashbed brings along, and how they are had here."""
-    controls = shipped_controls()
-    said = ControlsAnswer(controls=tuple(controls))
-    answer(said, as_json, "" if as_json else list_text(controls))
+    ccas = shipped_ccas()
+    said = CcasAnswer(controls=tuple(ccas))
+    answer(said, as_json, "" if as_json else list_text(ccas))
     return EXIT_OK
 
 
@@ -114,13 +114,13 @@ def new(
     """Write NAME.c in this folder: a small congestion control that works, to be changed."""
     path = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
     write_template(path)
-    text = f"wrote {path}; it includes {CONTROL_TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
-    answer(WrittenControl(file=str(path)), as_json, text)
+    text = f"wrote {path}; it includes {CCA_TEMPLATE.parent}/cc.h; try: nashbed cc check {path}"
+    answer(WrittenCca(file=str(path)), as_json, text)
     return EXIT_OK
 
 
 @app.command(epilog="Example: nashbed cc check mycc.c --json")
-def check(source: ControlSource, as_json: AsJson = False) -> int:
+def check(source: CcaSource, as_json: AsJson = False) -> int:
     """Compile a congestion control, load it if this machine can, and show what it does.
 
     It is simulated on nine paths: 10, 50 and 200 Mbit/s at base RTTs of 5, 40 and 100 ms, each with
@@ -128,10 +128,10 @@ def check(source: ControlSource, as_json: AsJson = False) -> int:
     Nothing of this needs root but loading it.
     """
     with step_display() as show:
-        verdict = check_control(source, show)
-    said = CheckedControl(
-        name=verdict.control.name,
-        digest=verdict.control.digest,
+        verdict = check_cca(source, show)
+    said = CheckedCca(
+        name=verdict.cca.name,
+        digest=verdict.cca.digest,
         object_from=verdict.object_from,
         loads=verdict.loads,
         skipped=verdict.skipped,
@@ -151,7 +151,7 @@ def conform(
     """Show how alike two congestion controls of a run behave where each is alone.
 
     The score is the share of their points (RTT and goodput over ten base RTTs) that lie in the
-    performance envelopes of both: two series of the same control score about 0.95. The run needs
+    performance envelopes of both: two series of the same one score about 0.95. The run needs
     settings in which all flows run the one, and the other.
     """
     from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
@@ -164,44 +164,44 @@ def conform(
 
 
 def write_template(path: Path) -> None:
-    """Write the template of a congestion control.
+    """Write the template of a CCA.
 
     Args:
         path: The file to be written.
 
     Raises:
-        ConfigError: There is such a file, or its name cannot be a control's.
+        ConfigError: There is such a file, or its name cannot be a CCA's.
     """
     try:
-        name = control_name(path.name)
+        name = cca_name(path.name)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     if str(path.parent) != ".":
         raise ConfigError(f"{path}: write a name without a folder; it is written in this one")
-    if name in kernels_own_controls():
-        raise ConfigError(f"{name}: the kernel has a control of this name; take another")
+    if name in kernels_own_ccas():
+        raise ConfigError(f"{name}: the kernel has a congestion control of this name; take another")
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(CONTROL_TEMPLATE.read_text(encoding="utf-8"))
+            file.write(CCA_TEMPLATE.read_text(encoding="utf-8"))
     except FileExistsError as error:
         raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def list_text(controls: Sequence[ShippedControl]) -> str:
-    """The controls that nashbed brings along."""
+def list_text(ccas: Sequence[ShippedCca]) -> str:
+    """The CCAs that nashbed brings along."""
     table = Table(title="congestion controls of nashbed (hosts/cc)")
     for name in ("name", "what", "in real time", "in virtual time"):
         table.add_column(name)
-    for control in controls:
-        table.add_row(control.name, control.title, control.real_time, control.virtual_time)
+    for cca in ccas:
+        table.add_row(cca.name, cca.title, cca.real_time, cca.virtual_time)
     more = "by name: strategies: [cubic, bbr3]; of your own: strategies: [cubic, ./mycc.c]"
     return f"{as_text(table)}{more}"
 
 
 def conformance_text(found: Sequence[Conformance]) -> str:
-    """How alike two controls behave, a row for each setting."""
+    """How alike two CCAs behave, a row for each setting."""
     first = found[0]
     table = Table(title=f"{first.control} held against {first.reference}")
     for name in ("setting", "points", "median RTT (ms)", "median goodput (Mbit/s)", "score"):
@@ -218,14 +218,14 @@ def conformance_text(found: Sequence[Conformance]) -> str:
     return as_text(table).rstrip()
 
 
-def verdict_text(verdict: ControlVerdict) -> str:
-    """What is known of a control after it was tried."""
-    control = verdict.control
-    lines = [f"{control.name}: compiles ({verdict.object_from or 'for the simulator alone'})"]
+def verdict_text(verdict: CcaVerdict) -> str:
+    """What is known of a CCA after it was tried."""
+    cca = verdict.cca
+    lines = [f"{cca.name}: compiles ({verdict.object_from or 'for the simulator alone'})"]
     lines.append(
         "this kernel's verifier takes it" if verdict.loads else f"not loaded: {verdict.skipped}"
     )
-    table = Table(title=f"what {control.name} does")
+    table = Table(title=f"what {cca.name} does")
     for name in COLUMNS:
         table.add_column(name, justify="right")
     for behaviour in verdict.behaviour:
@@ -233,7 +233,7 @@ def verdict_text(verdict: ControlVerdict) -> str:
     return "\n".join([*lines, as_text(table) + LEGEND])
 
 
-def _cells(behaviour: ControlBehaviour) -> list[str]:
+def _cells(behaviour: CcaBehaviour) -> list[str]:
     return [
         str(Rate(behaviour.rate_bps)),
         str(Duration(behaviour.base_rtt_ns)),

@@ -13,13 +13,13 @@ from typing import Annotated
 
 import typer
 
-from ..config import available_congestion_controls, load_testbed
-from ..contract.control import read_control
+from ..config import available_ccas, load_testbed
+from ..contract.cca import read_cca
 from ..contract.errors import EXIT_HOST, EXIT_OK, HostError, NashbedError
 from ..contract.model import JsonAnswer
-from ..machine.controls import checks as control_checks
-from ..machine.controls.loader import try_loading
-from ..machine.controls.objects import PACKAGES, find_clang, object_of
+from ..machine.cca import checks as cca_checks
+from ..machine.cca.loader import try_loading
+from ..machine.cca.objects import PACKAGES, find_clang, object_of
 from ..machine.guest.kernel import YAMA_SCOPE, require_memory, require_tracing
 from ..machine.guest.memory import MEMORY_FOLDER
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
@@ -29,9 +29,9 @@ from ..machine.host.programs import p4_runs_as
 from ..machine.host.runs import STATE_DIR, admission, read_states
 from ..machine.kernels.cache import built_kernels, find_kernel
 from ..machine.paths import (
-    CONTROL_SIMULATOR,
-    CONTROL_TEMPLATE,
-    CONTROLS,
+    CCA_FOLDER,
+    CCA_SIMULATOR,
+    CCA_TEMPLATE,
     DATAPLANE,
     DEFAULT_TESTBED,
     FLOWS,
@@ -59,7 +59,7 @@ FOR_TESTS = {
     "yosys": "the cell counts of the FPGA cores",
     "tshark": "the comparison of our time-stamp decoders with tshark's",
 }
-WANTED_CONTROLS = ("cubic", "bbr", "reno")
+WANTED_CCAS = ("cubic", "bbr", "reno")
 COMPILERS = {
     "p4c-dpdk": "dpdk/bottleneck.spec",
     "p4c-bm2-ss": "bmv2/bottleneck.json",
@@ -158,7 +158,7 @@ def examine() -> list[DoctorCheck]:
         *(_built(name, path) for name, path in PROGRAMS.items()),
         _artefact(),
         _native(),
-        _controls(),
+        _ccas(),
         _huge_pages(),
         _cores(),
         _af_xdp(),
@@ -220,9 +220,9 @@ def _native() -> DoctorCheck:
     return DoctorCheck(name, native, "yes" if native else why or "no", False, remedy)
 
 
-def _controls() -> DoctorCheck:
-    have = available_congestion_controls()
-    missing = [name for name in WANTED_CONTROLS if name not in have]
+def _ccas() -> DoctorCheck:
+    have = available_ccas()
+    missing = [name for name in WANTED_CCAS if name not in have]
     remedy = f"scenarios with {', '.join(missing)} are refused; try e.g. `modprobe tcp_bbr`"
     return DoctorCheck("congestion controls", not missing, ", ".join(have), False, remedy)
 
@@ -318,14 +318,14 @@ def simple_switch() -> DoctorCheck:
 
 
 def ebpf_checks() -> list[DoctorCheck]:
-    """Whether congestion controls of eBPF can be used; the kernel's own need none of it."""
+    """Whether CCAs of eBPF can be used; the kernel's own need none of it."""
     looks: dict[str, tuple[Callable[[], str], str]] = {
-        "kernel": (control_checks.release, NO_EBPF),
-        "BTF": (control_checks.btf, NO_EBPF),
-        "BPF JIT": (control_checks.jit, NO_EBPF),
-        "capabilities": (control_checks.capabilities, NO_EBPF),
-        "optmem_max": (control_checks.optmem, NO_EBPF),
-        "clang": (_clang, "controls of your own are refused in real time"),
+        "kernel": (cca_checks.release, NO_EBPF),
+        "BTF": (cca_checks.btf, NO_EBPF),
+        "BPF JIT": (cca_checks.jit, NO_EBPF),
+        "capabilities": (cca_checks.capabilities, NO_EBPF),
+        "optmem_max": (cca_checks.optmem, NO_EBPF),
+        "clang": (_clang, "congestion controls of your own are refused in real time"),
         "simulator": (_simulator, "`nashbed cc check` cannot be used"),
         "trial load": (_trial_load, NO_EBPF),
     }
@@ -343,15 +343,15 @@ def _clang() -> str:
 
 
 def _simulator() -> str:
-    return str(built(CONTROL_SIMULATOR))
+    return str(built(CCA_SIMULATOR))
 
 
 def _trial_load() -> str:
     """Register the template with the kernel and unregister it at once."""
-    problems = control_checks.kernel_problems()
+    problems = cca_checks.kernel_problems()
     if problems:
         raise HostError(problems[0])
-    made = object_of(read_control(CONTROL_TEMPLATE, CONTROLS))
+    made = object_of(read_cca(CCA_TEMPLATE, CCA_FOLDER))
     try_loading(made)
     return f"{made.path.name}, {made.made_by}"
 

@@ -155,7 +155,7 @@ def _predict(
 
     from .console import question_display  # noqa: PLC0415
 
-    models = chosen_models(names, k, game.second.control, unvalidated)
+    models = chosen_models(names, k, game.second.cca, unvalidated)
     with question_display() as show:
         answers = predictions(game, every_mix, models, show, k)
     answer(answers, as_json, (mixes_text if every_mix else mix_text)(answers))
@@ -241,7 +241,7 @@ def errors_text(answers: JsonObject) -> str:
 
 
 def _second(answers: JsonObject) -> str:
-    """The congestion control beside CUBIC, as a heading."""
+    """The CCA beside CUBIC, as a heading."""
     return "BBR" if answers["second"] == "bbr" else str(answers["second"])
 
 
@@ -259,7 +259,7 @@ def _setting(answers: JsonObject) -> str:
 
 
 def _answers(answers: JsonObject, model: int) -> bool:
-    """Whether a model has a number for a mix of both congestion controls."""
+    """Whether a model has a number for a mix of both CCAs."""
     mixed = (mix for mix in answers["mixes"] if mix["bbr"] and mix["cubic"])
     return any(mix["predictions"][model]["bbr_share"] is not None for mix in mixed)
 

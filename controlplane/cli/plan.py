@@ -18,7 +18,7 @@ from ..contract.plan import Plan, PlannedTrial
 from ..contract.units import Duration, Rate, Size, counted
 from ..machine.paths import CONFIGS
 from ..plan.estimates import speed_ups
-from ..run.controls import controls_of
+from ..run.cca import ccas_of
 from ..run.planning import plan_run, preview_run
 from ..run.standing import standing
 from ..study import adaptive
@@ -79,7 +79,7 @@ class PlanAnswer(Plan):
         certificate: What the testbed's certificate is worth.
         cluster: The cluster that it is for; left out on this machine.
         target: What the target would be sent, by part; left out where the plan says it all.
-        controls: Congestion control -> its file; left out where the kernel has all of them.
+        ccas: CCA -> its file; left out where the kernel has all of them.
         trial_lengths: Whether trials are long enough; left out where that was not asked.
     """
 
@@ -136,15 +136,15 @@ def plan(
             crew_line = f"cluster: workers: {crew.workers}, seats (trials at once): {crew.seats}\n"
     planned = plan_run(loaded, bed, adaptive.expect, seats)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
-    controls = {control.name: str(control.source) for control in controls_of(loaded, bed)}
-    files = "".join(f"{name}: {source}\n" for name, source in controls.items())
+    ccas = {cca.name: str(cca.source) for cca in ccas_of(loaded, bed)}
+    files = "".join(f"{name}: {source}\n" for name, source in ccas.items())
     text = f"{plan_table(planned)}\n{crew_line}{files}{certificate.detail}{preview_text(preview)}"
     said = PlanAnswer(
         **dict(planned),
         certificate=certificate,
         cluster=cluster_seats,
         target=preview or None,
-        controls=controls or None,
+        controls=ccas or None,
     )
     if not no_model:
         with step_display() as show:

@@ -359,7 +359,9 @@ def mixes(
     table = mix_table(measure_run(run) for run in runs)
     if not table.rows:
         why = "; ".join(f"{count} left out: {reason}" for reason, count in table.left_out.items())
-        raise RunError(f"{runs[0]}: no mix of cubic and another control ({why or 'it is empty'})")
+        raise RunError(
+            f"{runs[0]}: no mix of cubic and another congestion control ({why or 'it is empty'})"
+        )
     try:
         out.write_text(table.text(), encoding="utf-8")
     except OSError as error:

@@ -13,7 +13,7 @@ from ..machine.host.preflight import require_disk
 from ..machine.sessions import check_host
 from ..plan.estimates import resources_of
 from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
-from ..run.controls import controls_of, require_strategies
+from ..run.cca import ccas_of, require_strategies
 from ..run.dispatcher import TrialPlace
 from ..run.planning import plan_run
 from ..run.runner import execute
@@ -76,7 +76,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
             return _finish(active, no_report, as_json, crew.place)
     plan = plan_run(loaded, bed, adaptive.expect)
     with machine_for(bed.model, out, wait):
-        check_host(bed.model, out, needed_disk_bytes(plan), controls_of(loaded, bed))
+        check_host(bed.model, out, needed_disk_bytes(plan), ccas_of(loaded, bed))
         return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
 
 
@@ -104,8 +104,8 @@ def resume(
         resumed = resumed_run(run_dir, adaptive.make_chooser)
         _require_planned_here(resumed)
         bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
-        require_strategies(resumed.scenario, bed, resumed.controls)
-        check_host(bed, run_dir, needed, resumed.controls)
+        require_strategies(resumed.scenario, bed, resumed.ccas)
+        check_host(bed, run_dir, needed, resumed.ccas)
         return _finish(resumed, no_report, as_json)
 
 

@@ -1,7 +1,7 @@
 """What a client and its workers say to each other, as plain data.
 
 Nothing of ours is pickled but the name of a function: what a worker runs is its own nashbed, and of
-a scenario nothing but the C files of its congestion controls. A client sends a `RunBundle` for all
+a scenario nothing but the C files of its CCAs. A client sends a `RunBundle` for all
 trials and a `TrialAssignment` for each; a `TrialOutcome` comes back. Meanwhile workers tell what
 happens as events of a Dask topic for each run.
 """
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ..contract.control import ControlFile, control_sources, read_control
+from ..contract.cca import CcaFile, cca_sources, read_cca
 from ..contract.errors import (
     ConfigError,
     HostError,
@@ -28,8 +28,8 @@ from ..contract.model import ContractModel
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import Name
 from ..contract.trial import RanOn
-from ..machine.controls.objects import is_shipped
-from ..machine.paths import CONTROLS
+from ..machine.cca.objects import is_shipped
+from ..machine.paths import CCA_FOLDER
 from ..run.active_run import ActiveRun
 from ..store.errors import DiskFullError
 from .identity import Identity, identity_here
@@ -58,13 +58,13 @@ BYTES = "latin-1"
 their digest is over their bytes."""
 
 
-class ControlSource(ContractModel):
-    """A congestion control that comes from C files.
+class CcaSource(ContractModel):
+    """A CCA that comes from C files.
 
     Attributes:
         name: What flows ask for.
         source: Its own file, one of `files`.
-        digest: As in `ControlFile`.
+        digest: As in `CcaFile`.
         files: Path within a folder -> content, a character for each byte; empty of one that nashbed
             brings along.
     """
@@ -84,7 +84,7 @@ class RunBundle(ContractModel):
         scenario: Text of the scenario file.
         testbed: Text of the testbed file that the run was planned for.
         identity: What a worker must have in common with the client.
-        controls: The congestion controls that are not the kernel's own.
+        controls: The CCAs that are not the kernel's own.
         window_bytes: The most that a flow of any trial may have in flight.
         shared: Folder on a shared file system, for large tables; empty: there is none.
     """
@@ -94,7 +94,7 @@ class RunBundle(ContractModel):
     scenario: str
     testbed: str
     identity: Identity
-    controls: tuple[ControlSource, ...]
+    controls: tuple[CcaSource, ...]
     window_bytes: int
     shared: str = ""
 
@@ -128,7 +128,7 @@ def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
         scenario=run.scenario.text,
         testbed=run.testbed.text,
         identity=identity_here(run.testbed.model, kernels),
-        controls=tuple(_source(control) for control in run.controls),
+        controls=tuple(_source(cca) for cca in run.ccas),
         window_bytes=run.plan.largest_window_bytes,
         shared=shared,
     )
@@ -140,22 +140,20 @@ def run_name(path: Path) -> str:
     return hashlib.sha256(place.encode()).hexdigest()[:12]
 
 
-def _source(control: ControlFile) -> ControlSource:
+def _source(cca: CcaFile) -> CcaSource:
     files: dict[str, str] = {}
-    if not is_shipped(control):
-        sources = control_sources(control.source, CONTROLS).items()
-        own = {n: f for n, f in sources if not f.is_relative_to(CONTROLS.resolve())}
+    if not is_shipped(cca):
+        sources = cca_sources(cca.source, CCA_FOLDER).items()
+        own = {n: f for n, f in sources if not f.is_relative_to(CCA_FOLDER.resolve())}
         files = {name: file.read_bytes().decode(BYTES) for name, file in own.items()}
-    return ControlSource(
-        name=control.name, source=control.source.name, digest=control.digest, files=files
-    )
+    return CcaSource(name=cca.name, source=cca.source.name, digest=cca.digest, files=files)
 
 
-def unpacked_controls(sources: Sequence[ControlSource], folder: Path) -> tuple[ControlFile, ...]:
-    """The congestion controls of a bundle, as files.
+def unpacked_ccas(sources: Sequence[CcaSource], folder: Path) -> tuple[CcaFile, ...]:
+    """The CCAs of a bundle, as files.
 
     Args:
-        sources: The controls.
+        sources: The CCAs.
         folder: Where the files of those go that nashbed does not bring along.
 
     Raises:
@@ -164,19 +162,19 @@ def unpacked_controls(sources: Sequence[ControlSource], folder: Path) -> tuple[C
     return tuple(_unpacked(source, folder / source.name) for source in sources)
 
 
-def _unpacked(source: ControlSource, folder: Path) -> ControlFile:
+def _unpacked(source: CcaSource, folder: Path) -> CcaFile:
     for name, text in source.files.items():
         _refuse_outside(name, source.files)
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.encode(BYTES))
-    control = read_control((folder if source.files else CONTROLS) / source.source, CONTROLS)
-    if control.digest != source.digest:
+    cca = read_cca((folder if source.files else CCA_FOLDER) / source.source, CCA_FOLDER)
+    if cca.digest != source.digest:
         raise ConfigError(
             f"{source.name}: the client has another version of it ({source.digest[:12]}) than "
-            f"there is here ({control.digest[:12]})"
+            f"there is here ({cca.digest[:12]})"
         )
-    return control
+    return cca
 
 
 def _refuse_outside(name: str, names: Iterable[str]) -> None:

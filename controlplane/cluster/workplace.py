@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..config import Loaded, load_testbed, parse_scenario, parse_testbed
-from ..contract.control import ControlFile
+from ..contract.cca import CcaFile
 from ..contract.errors import HostError, InternalError
 from ..contract.plan import Plan, PlannedTrial
 from ..contract.testbed import Testbed
@@ -33,9 +33,9 @@ from ..run.planning import plan_with
 from ..run.standing import after_load, standing
 from ..run.trial_runner import TrialRunner
 from ..store.run_directory import RunDirectory
-from .request import RunBundle, TestbedOffer, TrialAssignment, unpacked_controls
+from .request import RunBundle, TestbedOffer, TrialAssignment, unpacked_ccas
 
-CheckHost = Callable[[Testbed, Path, int, Sequence[ControlFile]], None]
+CheckHost = Callable[[Testbed, Path, int, Sequence[CcaFile]], None]
 Reserve = Callable[[str], AbstractContextManager[None]]
 _ONE_RUN = threading.Lock()
 """Held by the run that has this process' testbed: `reserved` keeps other processes away."""
@@ -66,7 +66,7 @@ class Workplace:
     Attributes:
         directory: Where trials are sealed.
         scenario: The scenario.
-        controls: Congestion controls that come from C files.
+        ccas: CCAs that come from C files.
         stop: Set when the run leaves the worker.
         ran_on: What records say of where their trials ran.
     """
@@ -77,7 +77,7 @@ class Workplace:
         self.directory = RunDirectory(folder)
         self.directory.trials.mkdir(parents=True, exist_ok=True)
         self.scenario = parse_scenario(bundle.scenario, "scenario.yaml")
-        self.controls = unpacked_controls(bundle.controls, folder / "controls")
+        self.ccas = unpacked_ccas(bundle.controls, folder / "controls")
         self.stop = threading.Event()
 
     def run(self, request: TrialAssignment) -> Sealed:
@@ -112,7 +112,7 @@ class Workplace:
             groups=len(scenario.flows),
             window_bytes=window_bytes,
             hosts=scenario.hosts,
-            controls=self.controls,
+            ccas=self.ccas,
         )
 
     def _run_in(self, lab: Lab, lane: int, trial: PlannedTrial, attempt: int) -> Sealed:
@@ -252,7 +252,7 @@ class TestbedWorkplace(Workplace):
         self._machine = machine
         self._testbed = load_testbed(file)
         self._known = standing(self._testbed)
-        plan = plan_with(self.scenario, self._testbed, self.controls)
+        plan = plan_with(self.scenario, self._testbed, self.ccas)
         bed = self._testbed.model
         self._trials = {trial.key: trial for trial in plan.trials}
         self._lanes = SharedLanes(plan.lanes, resources_of(bed, plan))
@@ -278,7 +278,7 @@ class TestbedWorkplace(Workplace):
         with ExitStack() as stack:
             stack.enter_context(_alone(self._testbed))
             stack.enter_context(self._machine.reserve(f"the run {bundle.directory} of a cluster"))
-            self._machine.check(bed, request.folder, lanes * each_bytes, request.controls)
+            self._machine.check(bed, request.folder, lanes * each_bytes, request.ccas)
             program = self._machine.program(bed)
             lab = open_lab(self._machine.make_session(request), bed, program)
             stack.callback(lab.close)

@@ -1,10 +1,10 @@
 """YAML files -> contract models, with errors that name file, line, key and remedy."""
 
-from .controls import (
-    available_congestion_controls,
+from .cca import (
+    available_ccas,
     check_strategies,
-    configured_congestion_controls,
-    find_controls,
+    configured_ccas,
+    find_ccas,
     takes_modules,
 )
 from .load import (
@@ -20,11 +20,11 @@ from .load import (
 
 __all__ = [
     "Loaded",
-    "available_congestion_controls",
+    "available_ccas",
     "check_strategies",
     "check_utility",
-    "configured_congestion_controls",
-    "find_controls",
+    "configured_ccas",
+    "find_ccas",
     "load_cluster",
     "load_scenario",
     "load_testbed",

@@ -29,8 +29,8 @@ class GuestKernelFacts(ContractModel):
     binary_digest: str
 
 
-class ControlFacts(ContractModel):
-    """A congestion control that the hosts' kernel did not have of its own.
+class CcaFacts(ContractModel):
+    """A CCA that the hosts' kernel did not have of its own.
 
     Attributes:
         source: Its C file: relative to the run directory, or (of a shipped one) to the checkout.
@@ -99,7 +99,7 @@ class Manifest(ContractModel):
         kernel: Kernel release and version.
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
-        controls: Name -> congestion control that the hosts' kernel did not have of its own.
+        CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
@@ -124,7 +124,7 @@ class Manifest(ContractModel):
     git: dict[str, str]
     kernel: str
     guest_kernels: dict[str, GuestKernelFacts] = Field(default_factory=dict)
-    controls: dict[str, ControlFacts] = Field(default_factory=dict)
+    controls: dict[str, CcaFacts] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str
     clocksource: str

@@ -544,7 +544,7 @@ class ReadyFlow(Message):
 
     Attributes:
         flow: Its number.
-        cc_applied: Its congestion control, read back from the socket.
+        cc_applied: Its CCA, read back from the socket.
         handshake_ns: How long connecting took; None for a flow that is connected after t0.
     """
 
@@ -582,7 +582,7 @@ class SenderFlowReport(Message):
 
     Attributes:
         flow: Its number.
-        cc_applied: Its congestion control, read back from the socket.
+        cc_applied: Its CCA, read back from the socket.
         connect_ns: When it was connected.
         handshake_ns: How long connecting took; None: it was not connected.
         start_ns: When it began to send.
@@ -844,11 +844,11 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else type(value).__name__
 
 
-# The loader of congestion controls, and their simulator.
+# The loader of CCAs, and their simulator.
 
 
-class ControlRegistered(Message):
-    """A congestion control that the kernel has taken.
+class CcaRegistered(Message):
+    """A CCA that the kernel has taken.
 
     Attributes:
         name: Its name.
@@ -863,8 +863,8 @@ class ControlRegistered(Message):
     state_bytes: Count
 
 
-class ControlRefused(Message):
-    """A congestion control that the kernel does not take.
+class CcaRefused(Message):
+    """A CCA that the kernel does not take.
 
     Attributes:
         object: The object file.
@@ -884,7 +884,7 @@ class SimulatedFlow(Message):
 
     Attributes:
         flow: Its number.
-        control: Its congestion control.
+        CCA: Its CCA.
         throughput_bps: What it delivered after the warm-up.
         sent: Segments that it sent.
         lost: Those of them that were lost.

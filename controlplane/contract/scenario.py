@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from .control import SUFFIX as CONTROL_SUFFIX
-from .control import control_name
+from .cca import SUFFIX as CCA_SUFFIX
+from .cca import cca_name
 from .course import (
     OffsetStart,
     OrderedStart,
@@ -49,9 +49,9 @@ KernelRelease = Annotated[
 
 
 def _strategy_name(value: Any) -> Any:
-    """A control that is written as the path of its file has the file's name from here on."""
-    is_path = isinstance(value, str) and value.endswith(CONTROL_SUFFIX)
-    return control_name(value) if is_path else value
+    """A CCA that is written as the path of its file has the file's name from here on."""
+    is_path = isinstance(value, str) and value.endswith(CCA_SUFFIX)
+    return cca_name(value) if is_path else value
 
 
 Strategy = Annotated[

@@ -156,12 +156,12 @@ class Repeated(ContractModel):
 
 
 class WindowLimited(ContractModel):
-    """A flow that a socket's size held back, and not its congestion control.
+    """A flow that a socket's size held back, and not its CCA.
 
     Attributes:
         flow: Index of the flow in the trial.
         group: Its flow group.
-        strategy: Its congestion control.
+        strategy: Its CCA.
         by: What held it back.
         share: Share of the measured window.
         stated: The scenario states the size on purpose (`hosts`).

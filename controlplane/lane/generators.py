@@ -153,16 +153,16 @@ class Generators:
     def _start(self, role: str) -> ManagedProcess:
         attempt = self._attempt
         config = attempt.folder / f"{role}.json"
-        content = generator_config(role, attempt) | self._control_states(role)
+        content = generator_config(role, attempt) | self._cca_states(role)
         config.write_text(json.dumps(content) + "\n")
         side: Side = "snd" if role == "sender" else "rcv"
         process = self._session.start_flows(side, config, attempt.lane)
         self._processes[role] = process
         return process
 
-    def _control_states(self, role: str) -> dict[str, Any]:
-        """Where the sender reads what controls of ours tell of themselves."""
-        maps = self._session.control_maps if role == "sender" else {}
+    def _cca_states(self, role: str) -> dict[str, Any]:
+        """Where the sender reads what CCAs of ours tell of themselves."""
+        maps = self._session.cca_maps if role == "sender" else {}
         states = [{"cc": name, "map_id": number} for name, number in maps.items()]
         return {"control_states": states} if states else {}
 

@@ -1,5 +1,5 @@
 """This machine, in rooms of which each imports only those before it.
 
-`process`, `kernels`, `controls`, `host` (real time), `guest` (virtual time). `log` and `paths` are
+`process`, `kernels`, `cca`, `host` (real time), `guest` (virtual time). `log` and `paths` are
 below all of them; `sessions`, which chooses between host and guest, is above.
 """

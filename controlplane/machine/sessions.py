@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..contract.control import ControlFile
+from ..contract.cca import CcaFile
 from ..contract.testbed import Testbed
 from .guest.kernel import check_guests
 from .guest.session import GuestSession
@@ -22,7 +22,7 @@ def local_session(request: SessionRequest) -> Session:
 
 
 def check_host(
-    testbed: Testbed, folder: Path, needed_bytes: int, controls: Sequence[ControlFile] = ()
+    testbed: Testbed, folder: Path, needed_bytes: int, ccas: Sequence[CcaFile] = ()
 ) -> None:
     """Check everything that a run needs of the machine, before its run directory is made.
 
@@ -30,14 +30,14 @@ def check_host(
         testbed: The testbed.
         folder: Where the run writes.
         needed_bytes: How much it may write.
-        controls: Congestion controls that the hosts' kernel does not have.
+        ccas: CCAs that the hosts' kernel does not have.
 
     Raises:
-        ConfigError: A control of the user's own does not compile.
+        ConfigError: A CCA of the user's own does not compile.
         HostError: Something is missing; the message says what to do.
     """
     if testbed.is_virtual:
         check_guests(testbed)
     else:
-        preflight.check_real_time(testbed, controls)
+        preflight.check_real_time(testbed, ccas)
     preflight.require_disk(folder, needed_bytes)

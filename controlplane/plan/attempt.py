@@ -45,7 +45,7 @@ class TrialFlow:
         index: Its number in the lane, over all groups.
         group: Index of its flow group.
         group_name: Name of the group.
-        cc: Requested congestion control.
+        cc: Requested CCA.
         base_rtt_ns: Base RTT of the group.
         src: Sender's address.
         dst: Receiver's address.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import Loaded, load_scenario, load_testbed
-from ..contract.control import ControlFile
+from ..contract.cca import CcaFile
 from ..contract.errors import ConfigError
 from ..contract.manifest import Manifest
 from ..contract.plan import Plan
@@ -15,7 +15,7 @@ from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..machine.host.runs import id_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
-from .controls import controls_of, keep_controls, kept_controls
+from .cca import ccas_of, keep_ccas, kept_ccas
 from .manifest import Status, new_manifest, with_status
 from .standing import standing
 from .work import Chooser, ChosenWork, PlannedWork, Work
@@ -35,7 +35,7 @@ class ActiveRun:
         plan: Every trial.
         manifest: The manifest as it stands.
         work: What is still to be run.
-        controls: Congestion controls that the hosts' kernel does not have.
+        ccas: CCAs that the hosts' kernel does not have.
     """
 
     directory: RunDirectory
@@ -44,7 +44,7 @@ class ActiveRun:
     plan: Plan
     manifest: Manifest
     work: Work
-    controls: tuple[ControlFile, ...] = ()
+    ccas: tuple[CcaFile, ...] = ()
 
     @property
     def id(self) -> str:
@@ -78,13 +78,13 @@ def new_run(
         choose: Makes the chooser of an adaptive run.
     """
     certificate = standing(testbed)
-    controls = controls_of(scenario, testbed)
+    ccas = ccas_of(scenario, testbed)
     directory = create(results, scenario, testbed, plan)
-    kept = keep_controls(directory.path, controls)
+    kept = keep_ccas(directory.path, ccas)
     manifest = new_manifest(directory, scenario, testbed, certificate, kept)
     directory.write("manifest.json", manifest)
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas)
 
 
 def testbed_of(path: Path) -> Loaded[Testbed]:
@@ -108,7 +108,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     scenario = load_scenario(path / "scenario.yaml")
     testbed = load_testbed(path / "testbed.yaml")
     manifest = check_manifest(directory, scenario, testbed)
-    controls = kept_controls(directory.path, manifest)
+    ccas = kept_ccas(directory.path, manifest)
     plan = directory.read("plan.json", Plan)
     unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
     unplanned -= {trial.key for trial in plan.trials}
@@ -117,7 +117,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
             f"{directory.trials}: {min(unplanned)} is not a trial of this plan; move it away"
         )
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work, controls)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas)
 
 
 def _remaining_work(

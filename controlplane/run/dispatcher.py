@@ -97,7 +97,7 @@ def dispatch(
 
     An attempt that its host or its guest ended is one failed attempt (see `JobBook.settle`). What
     another attempt would meet again ends the run: a dead target that all lanes share, a full disk,
-    controls that are lost.
+    CCAs that are lost.
 
     Args:
         book: The jobs.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ..config import Loaded
 from ..contract.certificate import Standing
 from ..contract.errors import ConfigError, HostError
-from ..contract.manifest import ControlFacts, GuestKernelFacts, LabFacts, Manifest, TestbedFacts
+from ..contract.manifest import CcaFacts, GuestKernelFacts, LabFacts, Manifest, TestbedFacts
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
@@ -27,7 +27,7 @@ def new_manifest(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
     certificate: Standing,
-    controls: dict[str, ControlFacts],
+    ccas: dict[str, CcaFacts],
 ) -> Manifest:
     """The manifest before anything ran.
 
@@ -36,7 +36,7 @@ def new_manifest(
         scenario: What to run.
         testbed: Where.
         certificate: State of the testbed's certificate.
-        controls: The congestion controls that the hosts' kernel does not have, by name.
+        ccas: The CCAs that the hosts' kernel does not have, by name.
     """
     return Manifest(
         run=directory.path.name,
@@ -56,7 +56,7 @@ def new_manifest(
         ports={},
         host={**facts.host(), "ptp": facts.ptp_state()},
         certificate=certificate,
-        controls=controls,
+        controls=ccas,
         repeatable=capabilities_of(testbed.model).repeatable,
         status="running",
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..config import Loaded, check_utility
-from ..contract.control import ControlFile
+from ..contract.cca import CcaFile
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import MIB, Testbed
@@ -15,7 +15,7 @@ from ..machine.kernels.cache import find_kernel
 from ..plan.estimates import UNLIMITED, guest_takes_bytes
 from ..plan.planner import ExpectedRounds, make_plan
 from ..targets.registry import capabilities_of, preview, resolve
-from .controls import controls_of, require_strategies
+from .cca import ccas_of, require_strategies
 from .standing import EACH_SEAT, standing, with_capacity, with_seats
 
 
@@ -33,27 +33,27 @@ def plan_run(
         expected_rounds: Says what an adaptive search will take.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
-    controls = controls_of(scenario, testbed)
-    return plan_with(scenario, testbed, controls, expected_rounds, seats)
+    ccas = ccas_of(scenario, testbed)
+    return plan_with(scenario, testbed, ccas, expected_rounds, seats)
 
 
 def plan_with(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
-    controls: Sequence[ControlFile],
+    ccas: Sequence[CcaFile],
     expected_rounds: ExpectedRounds | None = None,
     seats: int | None = None,
 ) -> Plan:
-    """As `plan_run`, with congestion controls that are known already.
+    """As `plan_run`, with CCAs that are known already.
 
     Args:
         scenario: What to run.
         testbed: Where.
-        controls: Those of its controls that come from a file.
+        ccas: Those of its CCAs that come from a file.
         expected_rounds: Says what an adaptive search will take; None: every mix is counted.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
-    require_strategies(scenario, testbed.model, controls)
+    require_strategies(scenario, testbed.model, ccas)
     check_utility(scenario.model, scenario.name)
     if seats is None:
         loaded, capacity_from = with_capacity(testbed, standing(testbed))

@@ -9,7 +9,7 @@ from ..contract.manifest import Manifest
 from ..contract.trial import TrialRecord
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
-from .controls import with_objects
+from .cca import with_objects
 from .dispatcher import JobBook, TrialPlace, dispatch
 from .manifest import with_guest_kernels
 from .progress import OnProgress
@@ -37,7 +37,7 @@ def execute(
         run.directory.remove_unfinished()
         first = run.work.start()
         if first:
-            run.write_manifest(_with_guests_and_controls(run))
+            run.write_manifest(_with_guests_and_ccas(run))
             book = JobBook(first, run.work, run.directory.note_failure)
             with (place or ThisMachine()).opened(run, book) as workers:
                 dispatch(book, workers, on_progress)
@@ -52,9 +52,9 @@ def execute(
     return run.directory.sealed()
 
 
-def _with_guests_and_controls(run: ActiveRun) -> Manifest:
+def _with_guests_and_ccas(run: ActiveRun) -> Manifest:
     """The manifest with the kernels of guests, and what is loaded into the hosts' kernels."""
     bed, manifest = run.testbed.model, run.manifest
     if bed.is_virtual:
         manifest = with_guest_kernels(manifest, bed, run.plan)
-    return with_objects(manifest, bed, run.controls)
+    return with_objects(manifest, bed, run.ccas)

@@ -157,7 +157,7 @@ def session_request(run: ActiveRun) -> SessionRequest:
         groups=len(run.scenario.model.flows),
         window_bytes=run.plan.largest_window_bytes,
         hosts=run.scenario.model.hosts,
-        controls=run.controls,
+        ccas=run.ccas,
     )
 
 

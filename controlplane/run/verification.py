@@ -26,7 +26,7 @@ from ..store.comparison import (
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
-from .controls import keep_controls, kept_controls
+from .cca import keep_ccas, kept_ccas
 from .dispatcher import TrialPlace
 from .manifest import new_manifest
 from .progress import OnProgress, Snapshot
@@ -170,13 +170,13 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     lanes = max(1, min(whole_plan.lanes, len(chosen), capacity.lanes))
     plan = whole_plan.model_copy(update={"lanes": lanes})
     directory = create(folder, scenario, testbed, plan)
-    controls = kept_controls(original.path, manifest)
-    kept = keep_controls(directory.path, controls)
+    ccas = kept_ccas(original.path, manifest)
+    kept = keep_ccas(directory.path, ccas)
     repeated = new_manifest(directory, scenario, testbed, known, kept)
     directory.write("manifest.json", repeated)
     work = Repetition(plan, chosen, original.trials, directory.trials, keep)
     return Verification(
-        manifest, ActiveRun(directory, scenario, testbed, plan, repeated, work, controls), work
+        manifest, ActiveRun(directory, scenario, testbed, plan, repeated, work, ccas), work
     )
 
 

@@ -139,7 +139,7 @@ def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLength
 def _line(setting: SettingSettling) -> str:
     worst, kinds = setting.worst, setting.worst.competition.kinds
     shares = worst.planned_shares("bbr")
-    bbr = sum(kind.flows for kind in kinds if kind.control == "bbr")
+    bbr = sum(kind.flows for kind in kinds if kind.cca == "bbr")
     low, high = setting.range_s
     when = f"about {_seconds(setting.after_s)} s ({_seconds(low)} to {_seconds(high)} s)"
     return (

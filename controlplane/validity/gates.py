@@ -120,7 +120,7 @@ def _own_windows(trial: TrialMeasurement) -> dict[Kind, tuple[int, int]]:
 
 
 def congestion_control(trial: TrialMeasurement) -> Gate:
-    """Each socket's congestion control, read back, is the one that was asked for."""
+    """Each socket's CCA, read back, is the one that was asked for."""
     wrong = [
         f"flow {flow.index}: {ready.cc_applied!r} instead of {flow.cc!r}"
         for flow, ready, end in zip(

@@ -99,8 +99,8 @@ static const struct json_list control_list = {
 };
 
 static const struct json_field state_fields[] = {
-	JSON_FIELD(struct control_state_config, "cc", cc, read_cc),
-	JSON_FIELD(struct control_state_config, "map_id", map_id, json_read_u32, .min = 1,
+	JSON_FIELD(struct cca_state_config, "cc", cc, read_cc),
+	JSON_FIELD(struct cca_state_config, "map_id", map_id, json_read_u32, .min = 1,
 		   .max = UINT32_MAX),
 };
 
@@ -108,7 +108,7 @@ static const struct json_list state_list = {
 	.items = "congestion controls",
 	.fields = state_fields,
 	.n_fields = COUNT(state_fields),
-	.item_bytes = sizeof(struct control_state_config),
+	.item_bytes = sizeof(struct cca_state_config),
 	.count_offset = offsetof(struct config, state_count),
 };
 
@@ -137,8 +137,8 @@ static const struct json_field config_fields[] = {
 	FIELD("out", out, json_read_string),
 	FIELD("controls", controls, json_read_list, .max = PROCESSES_MAX, .list = &control_list,
 	      .optional = true),
-	FIELD("control_states", states, json_read_list, .max = CONTROL_STATES_MAX,
-	      .list = &state_list, .optional = true),
+	FIELD("control_states", states, json_read_list, .max = CCA_STATES_MAX, .list = &state_list,
+	      .optional = true),
 	FIELD("flows", flows, json_read_list, .min = 1, .max = FLOW_CAPACITY_MAX,
 	      .list = &flow_list),
 };

@@ -14,7 +14,7 @@
 #define T0_FROM_STDIN INT64_C(-1)
 #define FLOW_NAME_BYTES 96
 #define PROCESSES_MAX 64 /* strategies times flow groups */
-#define CONTROL_STATES_MAX 32
+#define CCA_STATES_MAX 32
 
 enum role {
 	ROLE_SENDER,
@@ -37,8 +37,8 @@ struct control_config {
 	struct sockaddr_in destination;
 };
 
-/* A congestion control of eBPF, whose state is in the sockets' storage. */
-struct control_state_config {
+/* A CCA of eBPF, whose state is in the sockets' storage. */
+struct cca_state_config {
 	char cc[CC_NAME_BYTES];
 	uint32_t map_id;
 };
@@ -59,7 +59,7 @@ struct config {
 	char *out;
 	struct control_config controls[PROCESSES_MAX];
 	size_t control_count; /* 0: every flow starts at a time of its own */
-	struct control_state_config states[CONTROL_STATES_MAX];
+	struct cca_state_config states[CCA_STATES_MAX];
 	size_t state_count;
 	struct flow_config *flows;
 	size_t flow_count;

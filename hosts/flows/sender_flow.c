@@ -57,7 +57,7 @@ sender_flows_open(struct sender_flows *all, const struct config *config, struct 
 	*all = (struct sender_flows){.samples = RECORD_FILE_CLOSED};
 	all->unsent_bytes = unsent_bytes_per_flow(config->flow_count);
 	if (session_open(&all->session, config, failure) < 0 || allocate_flows(all, config) < 0 ||
-	    control_states_open(&all->states, config, failure) < 0)
+	    cca_states_open(&all->states, config, failure) < 0)
 		return -1;
 	return record_file_open(&all->samples, config->out, FLOW_SAMPLES_FILE, failure);
 }
@@ -71,7 +71,7 @@ sender_flows_close(struct sender_flows *all)
 		if (all->flows[i].watch.fd >= 0)
 			tcp_socket_abort(all->flows[i].watch.fd);
 	record_file_close(&all->samples, &ignored);
-	control_states_close(&all->states);
+	cca_states_close(&all->states);
 	free(all->flows);
 	session_close(&all->session);
 }
@@ -153,8 +153,7 @@ note_connected(struct sender_flow *flow, int64_t now_ns)
 	flow->all->connected++;
 	if (read_cc(flow) < 0)
 		return -1;
-	flow->state_of_cc =
-		control_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);
+	flow->state_of_cc = cca_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);
 	if (read_sample(flow) < 0)
 		return -1;
 	flow->acked_by_handshake = flow->last.bytes_acked;

@@ -18,7 +18,7 @@ struct sender_flow;
 struct sender_flows {
 	struct session session;
 	unsigned int unsent_bytes; /* TCP_NOTSENT_LOWAT of every flow */
-	struct control_states states;
+	struct cca_states states;
 	struct sender_flow *flows; /* in the order of the configuration */
 	size_t count;
 	size_t connected; /* that have ever been */
@@ -47,7 +47,7 @@ struct sender_flow {
 	sender_flow_connected connected;
 	void *owner;
 	char cc_applied[CC_NAME_BYTES];
-	const struct control_state *state_of_cc;
+	const struct cca_state *state_of_cc;
 	int64_t connecting_ns; /* CLOCK_MONOTONIC; 0: did not happen */
 	int64_t connected_ns;
 	int64_t started_ns;

@@ -25,7 +25,7 @@ read_cc_info(int fd, struct cc_told *told)
 	union tcp_cc_info info = {0};
 	socklen_t length = sizeof(info);
 
-	/* What other controls report is shorter than BBR's. */
+	/* What other CCAs report is shorter than BBR's. */
 	if (getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, &info, &length) < 0 ||
 	    length < sizeof(info.bbr))
 		return false;
@@ -39,9 +39,9 @@ read_cc_info(int fd, struct cc_told *told)
 	return true;
 }
 
-/* False where the control tells nothing. */
+/* False where the CCA tells nothing. */
 static bool
-read_told(const struct control_state *state, int fd, struct cc_told *told)
+read_told(const struct cca_state *state, int fd, struct cc_told *told)
 {
 	if (state == NULL)
 		return false;
@@ -54,7 +54,7 @@ read_told(const struct control_state *state, int fd, struct cc_told *told)
 }
 
 static int
-open_storage(struct control_state *state, const struct control_state_config *config,
+open_storage(struct cca_state *state, const struct cca_state_config *config,
 	     struct failure *failure)
 {
 	struct bpf_map_info info = {0};
@@ -77,12 +77,11 @@ open_storage(struct control_state *state, const struct control_state_config *con
 }
 
 int
-control_states_open(struct control_states *states, const struct config *config,
-		    struct failure *failure)
+cca_states_open(struct cca_states *states, const struct config *config, struct failure *failure)
 {
-	*states = (struct control_states){.tcp_cc_info = {.map = -1}};
+	*states = (struct cca_states){.tcp_cc_info = {.map = -1}};
 	for (size_t i = 0; i < config->state_count; i++) {
-		struct control_state *state = &states->storage[states->count++];
+		struct cca_state *state = &states->storage[states->count++];
 
 		if (open_storage(state, &config->states[i], failure) < 0)
 			return -1;
@@ -91,7 +90,7 @@ control_states_open(struct control_states *states, const struct config *config,
 }
 
 void
-control_states_close(struct control_states *states)
+cca_states_close(struct cca_states *states)
 {
 	for (size_t i = 0; i < states->count; i++) {
 		if (states->storage[i].map >= 0)
@@ -101,8 +100,8 @@ control_states_close(struct control_states *states)
 	states->count = 0;
 }
 
-const struct control_state *
-control_states_find(const struct control_states *states, int fd, const char *cc)
+const struct cca_state *
+cca_states_find(const struct cca_states *states, int fd, const char *cc)
 {
 	struct cc_told told;
 
@@ -184,7 +183,7 @@ copy_told(const struct cc_told *told, struct flow_sample *sample)
 }
 
 int
-tcp_sample_read(int fd, const struct control_state *state, struct flow_sample *sample)
+tcp_sample_read(int fd, const struct cca_state *state, struct flow_sample *sample)
 {
 	struct tcp_info info = {0}; /* the kernel may fill in less of it */
 	socklen_t length = sizeof(info);

@@ -11,7 +11,7 @@ struct tcp_segments {
 };
 
 /*
- * A non-blocking socket with the flow's congestion control, bound to its source. At most
+ * A non-blocking socket with the flow's CCA, bound to its source. At most
  * unsent_bytes wait in the kernel beyond what the windows let out. Returns the descriptor or -1.
  */
 int tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes,
@@ -26,7 +26,7 @@ int tcp_socket_send_at_once(int fd);
 /* A socket is readable when so many bytes wait. */
 int tcp_socket_wake_at(int fd, unsigned int bytes);
 
-/* The congestion control that the kernel really uses. */
+/* The CCA that the kernel really uses. */
 int tcp_socket_read_cc(int fd, char cc[static CC_NAME_BYTES]);
 
 /* The error that broke the connection, or 0. */

@@ -148,7 +148,7 @@ why_not_inserted(int error)
 	}
 }
 
-/* Insert the module of a file: a congestion control that is no part of the kernel. It stays until
+/* Insert the module of a file: a CCA that is no part of the kernel. It stays until
  * the guest ends.
  */
 static int

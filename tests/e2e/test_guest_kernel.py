@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.control import ControlFile, read_control
+from nashbed.controlplane.contract.cca import CcaFile, read_cca
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.guest.session import GuestSession
 from nashbed.controlplane.machine.host.layout import SIDES
-from nashbed.controlplane.machine.paths import CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER
 from nashbed.controlplane.machine.process.clock import poll
 from tests.support import guests
 from tests.support.control import Client
@@ -58,26 +58,26 @@ def test_an_unknown_request_is_refused_with_those_there_are(session: GuestSessio
             assert client.refused(op, nonsense=1).startswith(f"{op}: ")
 
 
-CONTROLS_OF_THE_KERNEL = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+CCAS_OF_THE_KERNEL = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
 
-def test_controls_are_in_a_guests_kernel_when_it_is_ready(tmp_path: Path) -> None:
+def test_ccas_are_in_a_guests_kernel_when_it_is_ready(tmp_path: Path) -> None:
     names = ("mine", "copy_of_mine")
-    controls = with_controls(tmp_path, *names)
-    session = GuestSession(guests.session_request(tmp_path, controls=controls))
+    ccas = with_ccas(tmp_path, *names)
+    session = GuestSession(guests.session_request(tmp_path, ccas=ccas))
     try:
         session.open()
         for seed in (1, 2):
             guests.boot(session, seed)
             for side in SIDES:
-                assert set(names) <= set(session._guest.read(side, CONTROLS_OF_THE_KERNEL).split())
+                assert set(names) <= set(session._guest.read(side, CCAS_OF_THE_KERNEL).split())
     finally:
         session.close()
 
 
-def test_a_control_whose_name_the_kernel_has_is_refused(tmp_path: Path) -> None:
-    controls = with_controls(tmp_path, "vegas")
-    session = GuestSession(guests.session_request(tmp_path, controls=controls))
+def test_a_cca_whose_name_the_kernel_has_is_refused(tmp_path: Path) -> None:
+    ccas = with_ccas(tmp_path, "vegas")
+    session = GuestSession(guests.session_request(tmp_path, ccas=ccas))
     try:
         session.open()
         with pytest.raises(TargetError, match=r"vegas-\w+\.ko: the kernel has .* of this name"):
@@ -88,18 +88,18 @@ def test_a_control_whose_name_the_kernel_has_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_session_with_a_control_that_does_not_compile_does_not_open(tmp_path: Path) -> None:
-    (control,) = with_controls(tmp_path, "mine", more="int broken = missing;\n")
-    session = GuestSession(guests.session_request(tmp_path, controls=(control,)))
+def test_a_session_with_a_cca_that_does_not_compile_does_not_open(tmp_path: Path) -> None:
+    (cca,) = with_ccas(tmp_path, "mine", more="int broken = missing;\n")
+    session = GuestSession(guests.session_request(tmp_path, ccas=(cca,)))
     with pytest.raises(ConfigError, match=r"/mine\.c:\d+:14: 'missing' undeclared"):
         session.open()
 
 
-def with_controls(folder: Path, *names: str, more: str = "") -> tuple[ControlFile, ...]:
-    """Controls that are the template under other names."""
+def with_ccas(folder: Path, *names: str, more: str = "") -> tuple[CcaFile, ...]:
+    """CCAs that are the template under other names."""
     for name in names:
-        (folder / f"{name}.c").write_text((CONTROLS / "mine.c").read_text() + more)
-    return tuple(read_control(folder / f"{name}.c", CONTROLS) for name in names)
+        (folder / f"{name}.c").write_text((CCA_FOLDER / "mine.c").read_text() + more)
+    return tuple(read_cca(folder / f"{name}.c", CCA_FOLDER) for name in names)
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 from nashbed.analysis.measures import measure_run
 from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPTED
 from nashbed.controlplane.machine.kernels.cache import find_kernel
-from nashbed.controlplane.machine.paths import CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER
 from tests.e2e.conftest import Nashbed, digests, only_valid, records
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "virtual.json"
@@ -143,10 +143,10 @@ def test_the_golden_trial(nashbed: Nashbed) -> None:
     assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]
 
 
-def test_a_control_of_ones_own_competes(nashbed: Nashbed) -> None:
+def test_a_cca_of_ones_own_competes(nashbed: Nashbed) -> None:
     """Halving and one more packet a round trip, against CUBIC: both fill the link, and it tells."""
-    control = nashbed.folder / "my_own.c"
-    shutil.copy(CONTROLS / "mine.c", control)
+    cca = nashbed.folder / "my_own.c"
+    shutil.copy(CCA_FOLDER / "mine.c", cca)
     scenario = nashbed.scenario("", duration="10s", warmup="2s", count=4, mixes="[0, 2]")
     text = scenario.read_text().replace("[cubic, bbr]", "[cubic, ./my_own.c]")
     scenario.write_text(text)

@@ -28,9 +28,7 @@ def error_of(process: Any, status: int) -> str:
     return event["error"]
 
 
-def test_congestion_control_that_the_kernel_lacks(
-    network: Any, config: Config, helpers: Any
-) -> None:
+def test_cca_that_the_kernel_lacks(network: Any, config: Config, helpers: Any) -> None:
     config["flows"] = [helpers.flow(0), helpers.flow(1, "nosuchcc")]
     message = error_of(network.start("sender", config), 4)
     assert "flow 1 (" in message

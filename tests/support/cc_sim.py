@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls in the simulator (hosts/cc/sim): virtual time, the same numbers each time."""
+"""CCAs in the simulator (hosts/cc/sim): virtual time, the same numbers each time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SimFlow:
 
 @dataclass(frozen=True)
 class SimSample:
-    """What a flow was doing at an instant: the socket, what its control tells, the queue."""
+    """What a flow was doing at an instant: the socket, what its CCA tells, the queue."""
 
     time_ns: int
     flow: int
@@ -91,9 +91,9 @@ class SimRun:
     mean_queue_bytes: float
     drops: int
 
-    def mean_mbps(self, control: str) -> float:
-        """Mean throughput in Mbit/s of the flows of a control."""
-        rates = [flow.mbps for flow in self.flows if flow.control == control]
+    def mean_mbps(self, cca: str) -> float:
+        """Mean throughput in Mbit/s of the flows of a CCA."""
+        rates = [flow.mbps for flow in self.flows if flow.control == cca]
         return sum(rates) / len(rates)
 
     def of_flow(self, flow: int, after_s: float = 0) -> list[SimSample]:
@@ -104,7 +104,7 @@ class SimRun:
 
 def simulate(
     path: SimPath,
-    controls: Sequence[str],
+    ccas: Sequence[str],
     *,
     seconds: float = 30,
     warmup_s: float = 10,
@@ -115,10 +115,10 @@ def simulate(
 
     Args:
         path: The bottleneck.
-        controls: One name a flow: a shipped control, or `cubic`, which the simulator has itself.
+        ccas: One name a flow: a shipped CCA, or `cubic`, which the simulator has itself.
         seconds: Virtual time.
         warmup_s: What is not counted at its beginning.
-        seed: Of starts, losses and the controls' random numbers.
+        seed: Of starts, losses and the CCAs' random numbers.
         sample_ms: A sample of each flow so often; 0 takes none.
     """
     options = {
@@ -133,7 +133,7 @@ def simulate(
     }
     command = [str(SIMULATOR)]
     command += [item for name, value in options.items() for item in (f"--{name}", f"{value:.0f}")]
-    command += [name if name == "cubic" else str(CC / f"{name}.so") for name in controls]
+    command += [name if name == "cubic" else str(CC / f"{name}.so") for name in ccas]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return _read(done.stdout)

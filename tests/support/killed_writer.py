@@ -30,9 +30,9 @@ from nashbed.controlplane.cluster import kernels, parcel
 from nashbed.controlplane.cluster.identity import KernelIdentity
 from nashbed.controlplane.cluster.parcel import remove_leftovers
 from nashbed.controlplane.config import load_scenario
-from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.trial import TrialRecord
-from nashbed.controlplane.machine.controls import modules, objects
+from nashbed.controlplane.machine.cca import modules, objects
 from nashbed.controlplane.machine.guest.scratch import remove_dead_sessions
 from nashbed.controlplane.machine.host import runs
 from nashbed.controlplane.machine.kernels import build as kernel_build
@@ -172,17 +172,17 @@ def _module(folder: Path, text: str) -> None:
     (folder / "tree" / "Makefile").write_text("modules:\n\t@cat $(M)/mine.c > $(M)/mine.ko\n")
     kernel = GuestKernel("6.1.7", "linux-source-6.1", "d" * 64, folder / "linux", "b" * 64)
     (folder.parent / f"{text}.c").write_text(text)
-    modules.module_of(kernel, ControlFile("mine", folder.parent / f"{text}.c", text * 12))
+    modules.module_of(kernel, CcaFile("mine", folder.parent / f"{text}.c", text * 12))
 
 
 def _object(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder.parent / "cache")
     _put(
-        "controlplane.machine.controls.objects.run_compiler",
-        lambda control, args: Path(args[-1]).write_text(control.digest),
+        "controlplane.machine.cca.objects.run_compiler",
+        lambda cca, args: Path(args[-1]).write_text(cca.digest),
     )
-    control = ControlFile("mine", folder.parent / "mine.c", text)
-    objects.compile_object(control, "clang", folder / "mine.bpf.o")
+    cca = CcaFile("mine", folder.parent / "mine.c", text)
+    objects.compile_object(cca, "clang", folder / "mine.bpf.o")
 
 
 def _replay(folder: Path, text: str) -> None:
@@ -254,8 +254,8 @@ PLACES = {
     "parcel": Place("controlplane.cluster.parcel", _unpack, remove_stale),
     "kernel that came": Place("controlplane.cluster.kernels", _install),
     "kernel": Place("controlplane.machine.kernels.build", _build_kernel),
-    "module": Place("controlplane.machine.controls.modules", _module),
-    "object": Place("controlplane.machine.controls.objects", _object),
+    "module": Place("controlplane.machine.cca.modules", _module),
+    "object": Place("controlplane.machine.cca.objects", _object),
     "replay": Place("controlplane.run.replay", _replay),
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),

@@ -1,4 +1,4 @@
-"""The fluid model: congestion controls by their rules, at a drop-tail queue of fluid."""
+"""The fluid model: CCAs by their rules, at a drop-tail queue of fluid."""
 
 from .model import MODEL, model_of, validations
 from .native import (
@@ -7,7 +7,7 @@ from .native import (
     FluidConstants,
     FluidNotBuiltError,
     Outcome,
-    controls,
+    ccas,
     simulate,
 )
 
@@ -18,7 +18,7 @@ __all__ = [
     "FluidConstants",
     "FluidNotBuiltError",
     "Outcome",
-    "controls",
+    "ccas",
     "model_of",
     "simulate",
     "validations",

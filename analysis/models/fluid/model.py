@@ -1,6 +1,6 @@
 """The fluid model as a model among others: a mean over seeds, and their range.
 
-Of other controls than BBR it answers as far as our runs bear it out.
+Of other CCAs than BBR it answers as far as our runs bear it out.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from ..competition import Competition, ModelError
 from ..prediction import Model, Prediction, no_competition
 from ..starts import BBR, CUBIC
-from .native import FITTED, FluidNotBuiltError, Outcome, controls, simulate
+from .native import FITTED, FluidNotBuiltError, Outcome, ccas, simulate
 
 NAME = "fluid"
 SEEDS = (1, 2, 3, 4)
 VALIDATION_FILE = Path(__file__).with_name("validation.json")
-"""Written by `python -m nashbed.analysis.fits.fluid_controls`."""
+"""Written by `python -m nashbed.analysis.fits.fluid_ccas`."""
 MOST_POINTS = 10.0
 """Points of 100 by which the aggregate share may be off, in the median, for an answer unasked."""
 
@@ -29,10 +29,10 @@ def predict(question: Competition, unvalidated: bool = False) -> Prediction:
     """Predict by simulation, once with each seed.
 
     Args:
-        question: A game of CUBIC and another control; starts, windows and the measured time count.
+        question: A game of CUBIC and another CCA; starts, windows and the measured time count.
         unvalidated: Answer, with a flag, also where our runs do not bear the model out.
     """
-    reservation = _reservation(question.second.control)
+    reservation = _reservation(question.second.cca)
     if reservation is None:
         return simulated(question)
     if not unvalidated:
@@ -51,7 +51,7 @@ def simulated(question: Competition) -> Prediction:
         outcomes = [simulate(question, seed, FITTED) for seed in SEEDS]
     except FluidNotBuiltError as error:
         return Prediction(NAME, question, None, refusals=(str(error),))
-    shares = [outcome.share_of(question.second.control) for outcome in outcomes]
+    shares = [outcome.share_of(question.second.cca) for outcome in outcomes]
     return Prediction(
         NAME,
         question,
@@ -85,10 +85,10 @@ MODEL = Model(
 
 @dataclass(frozen=True)
 class Validation:
-    """The fluid model of a control beside CUBIC against our own runs.
+    """The fluid model of a CCA beside CUBIC against our own runs.
 
     Attributes:
-        control: The control.
+        cca: The CCA.
         mixes: Measured mixes.
         settings: Settings (rate, base RTT, buffer, flows) that these are of.
         median_points: Median of |predicted - measured| aggregate share, in points of 100.
@@ -96,7 +96,7 @@ class Validation:
         p90_points: 90th percentile of |predicted - measured|.
     """
 
-    control: str
+    cca: str
     mixes: int
     settings: int
     median_points: float
@@ -111,40 +111,40 @@ class Validation:
 
 @cache
 def validations() -> dict[str, Validation]:
-    """By control; a control that is not there was never held against a run."""
+    """By CCA; a CCA that is not there was never held against a run."""
     found = json.loads(VALIDATION_FILE.read_text(encoding="utf-8"))["controls"]
     return {name: Validation(name, **numbers) for name, numbers in found.items()}
 
 
-def _reservation(control: str) -> str | None:
-    """Why the model's answer about a control beside CUBIC is not to be trusted; None if it is."""
-    if control == BBR:
+def _reservation(cca: str) -> str | None:
+    """Why the model's answer about a CCA beside CUBIC is not to be trusted; None if it is."""
+    if cca == BBR:
         return None
-    found = validations().get(control)
+    found = validations().get(cca)
     if found is None:
-        return f"the fluid model of {control} was never held against a run"
+        return f"the fluid model of {cca} was never held against a run"
     if found.holds:
         return None
     return (
-        f"the fluid model of {control} misses the share in our runs by {found.median_points:.0f} "
+        f"the fluid model of {cca} misses the share in our runs by {found.median_points:.0f} "
         f"points in the median of {found.mixes} mixes"
     )
 
 
 def model_of(second: str, unvalidated: bool = False) -> Model:
-    """The fluid model for games of CUBIC against another control.
+    """The fluid model for games of CUBIC against another CCA.
 
     Args:
-        second: One of `controls()` but CUBIC, e.g. `bbr3`.
+        second: One of `ccas()` but CUBIC, e.g. `bbr3`.
         unvalidated: Answer, with a flag, also where our runs do not bear the model out.
 
     Raises:
-        ModelError: The model does not know the control.
+        ModelError: The model does not know the CCA.
         FluidNotBuiltError: The library has not been built.
     """
     if second == BBR:
         return MODEL
-    known = [name for name in controls() if name != CUBIC]
+    known = [name for name in ccas() if name != CUBIC]
     if second not in known:
         raise ModelError(f"{second}: the fluid model knows {', '.join(known)} beside cubic")
     reservation = _reservation(second) or "held against our runs"

@@ -94,9 +94,9 @@ class Outcome:
     losing: FloatArray
     course: Course
 
-    def share_of(self, control: str) -> float:
-        """Part of the throughput of all flows that the flows of a control have."""
-        of = np.array([kind.control == control for kind in self.competition.kinds])
+    def share_of(self, cca: str) -> float:
+        """Part of the throughput of all flows that the flows of a CCA have."""
+        of = np.array([kind.cca == cca for kind in self.competition.kinds])
         total = self.throughput_bps.sum()
         return float(self.throughput_bps[of].sum() / total) if total > 0 else 0.0
 
@@ -109,7 +109,7 @@ PROBLEMS = {
     3: "the fluid model has not enough memory for this",
     4: "the fluid model takes fewer kinds of flows, or a shorter time",
 }
-"""What a status of nashbed_fluid() means; 2 is a control that it does not know."""
+"""What a status of nashbed_fluid() means; 2 is a CCA that it does not know."""
 NUMBERS_OF_KIND = ("flows", "base_rtt", "start", "start_spread", "window", "connecting")
 DOUBLES = ctypes.c_double * MAX_KINDS
 
@@ -124,7 +124,7 @@ class _Constants(ctypes.Structure):
 
 class _Kind(ctypes.Structure):
     _fields_ = [
-        ("control", ctypes.c_char_p),
+        ("cca", ctypes.c_char_p),
         *((n, ctypes.c_double) for n in NUMBERS_OF_KIND),
     ]
 
@@ -164,15 +164,15 @@ def library() -> ctypes.CDLL:
         raise FluidNotBuiltError(
             f"the fluid model has not been built ({error}); run `make build`"
         ) from error
-    loaded.nashbed_fluid_control.restype = ctypes.c_char_p
+    loaded.nashbed_fluid_cca.restype = ctypes.c_char_p
     return loaded
 
 
 @cache
-def controls() -> tuple[str, ...]:
-    """Names of the congestion controls that the model knows."""
+def ccas() -> tuple[str, ...]:
+    """Names of the CCAs that the model knows."""
     names: list[str] = []
-    while (name := library().nashbed_fluid_control(len(names))) is not None:
+    while (name := library().nashbed_fluid_cca(len(names))) is not None:
         names.append(name.decode())
     return tuple(names)
 
@@ -189,7 +189,7 @@ def simulate(
         bin_s: Length of a bin of the course in seconds.
 
     Raises:
-        ModelError: A control is not known, or there is too much to simulate.
+        ModelError: A CCA is not known, or there is too much to simulate.
         FluidNotBuiltError: The library has not been built.
     """
     kinds, bins = len(competition.kinds), int(np.ceil(competition.duration_s / bin_s))
@@ -209,7 +209,7 @@ def _pointer(array: np.ndarray) -> ctypes._Pointer[ctypes.c_double]:
 def _question(
     competition: Competition, seed: int, constants: FluidConstants, bin_s: float, bins: int
 ) -> _Question:
-    empty = [kind.control for kind in competition.kinds if not kind.flows]
+    empty = [kind.cca for kind in competition.kinds if not kind.flows]
     if empty:
         raise ModelError(f"0 {empty[0]} flows; give at least 1")
     if not 1 <= len(competition.kinds) <= MAX_KINDS:
@@ -231,7 +231,7 @@ def _question(
 
 def _kind(kind: FlowKind) -> _Kind:
     return _Kind(
-        kind.control.encode(),
+        kind.cca.encode(),
         kind.flows,
         kind.base_rtt_s,
         kind.start_s,
@@ -242,9 +242,9 @@ def _kind(kind: FlowKind) -> _Kind:
 
 
 def _problem(status: int, competition: Competition) -> str:
-    unknown = sorted({kind.control for kind in competition.kinds} - set(controls()))
+    unknown = sorted({kind.cca for kind in competition.kinds} - set(ccas()))
     if unknown:
-        return f"{unknown[0]}: the fluid model knows {', '.join(controls())}"
+        return f"{unknown[0]}: the fluid model knows {', '.join(ccas())}"
     return PROBLEMS[status]
 
 

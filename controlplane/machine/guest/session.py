@@ -13,7 +13,7 @@ from typing import Any
 
 from ...contract.errors import HostError, InternalError, TargetError
 from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
-from ..controls.modules import module_of
+from ..cca.modules import module_of
 from ..host import preflight, runs
 from ..host.counters import (
     FILES,
@@ -88,7 +88,7 @@ class GuestSession(Session):
 
         Raises:
             HostError: The machine cannot run guests, or cannot build a module.
-            ConfigError: A congestion control does not compile.
+            ConfigError: A CCA does not compile.
         """
         check_guests(self._testbed)
         self._modules(find_kernel(self._testbed.virtual.kernel))
@@ -96,8 +96,8 @@ class GuestSession(Session):
         self._state = open_scratch(guests_folder(), request.run_id, request.folder)
 
     def _modules(self, kernel: GuestKernel) -> list[Path]:
-        """The modules of the session's congestion controls; building them takes no virtual time."""
-        return [module_of(kernel, control) for control in self._request.controls]
+        """The modules of the session's CCAs; building them takes no virtual time."""
+        return [module_of(kernel, cca) for cca in self._request.ccas]
 
     def boot(self, config: Path, seed: int, kernel: str) -> ManagedProcess:
         """Start a fresh guest, and end the one before it.

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...contract.errors import HostError, TargetError
 from ...contract.testbed import Nic
-from ..controls.loader import RegisteredControls
+from ..cca.loader import RegisteredCcas
 from ..paths import DATAPLANE, FLOWS, PROBE, built
 from ..process import command
 from ..process.clock import SYSTEM_CLOCK, Clock
@@ -54,13 +54,13 @@ class LocalSession(Session):
         self._run_id = request.run_id
         self._run_dir = request.folder
         self._testbed = request.testbed
-        self._controls = request.controls
+        self._ccas = request.ccas
         cores = os.cpu_count() or 1
         self.layout: Layout = make_layout(
             request.run_id, request.testbed, cores, request.lanes, request.groups
         )
         self._sysctls = host_sysctls(request.window_bytes, request.hosts)
-        self._registered: RegisteredControls | None = None
+        self._registered: RegisteredCcas | None = None
         self._state: StateFile | None = None
         self._processes: list[ManagedProcess] = []
         self._switch: ManagedProcess | None = None
@@ -93,16 +93,16 @@ class LocalSession(Session):
         self._prepare_kernel(state)
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
-        self._register_controls()
+        self._register_ccas()
 
-    def _register_controls(self) -> None:
-        """Give the kernel the controls that it does not have; it forgets them with the process."""
-        if self._controls:
-            self._registered = RegisteredControls(self._controls, self._state)
+    def _register_ccas(self) -> None:
+        """Give the kernel the CCAs that it does not have; it forgets them with the process."""
+        if self._ccas:
+            self._registered = RegisteredCcas(self._ccas, self._state)
 
     @property
-    def control_maps(self) -> Mapping[str, int]:
-        """Congestion control -> id of the eBPF map with its state."""
+    def cca_maps(self) -> Mapping[str, int]:
+        """CCA -> id of the eBPF map with its state."""
         return self._registered.maps if self._registered is not None else {}
 
     def _write_state(self) -> RunState:
@@ -234,7 +234,7 @@ class LocalSession(Session):
         return process
 
     def require_targets(self) -> None:
-        """Raise the failure of a program of the target, or of the controls', that has ended."""
+        """Raise the failure of a program of the target, or of the CCAs', that has ended."""
         require_running(self._processes)
         if self._registered is not None:
             self._registered.require_held()

@@ -7,12 +7,12 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...contract.control import ControlFile
+from ...contract.cca import CcaFile
 from ...contract.errors import HostError, PrerequisiteError
 from ...contract.testbed import Testbed
-from ..controls.checks import require_free_names
-from ..controls.objects import object_of
-from ..paths import CONTROL_LOADER, DATAPLANE, FLOWS, built
+from ..cca.checks import require_free_names
+from ..cca.objects import object_of
+from ..paths import CCA_LOADER, DATAPLANE, FLOWS, built
 from . import runs
 from .programs import TESTPMD
 
@@ -21,15 +21,15 @@ TOOLS = ("ip", "tc", "ethtool", "sysctl", "setpriv", "tee")
 SPARE_BYTES = 200_000_000
 
 
-def check_real_time(testbed: Testbed, controls: Sequence[ControlFile]) -> None:
+def check_real_time(testbed: Testbed, ccas: Sequence[CcaFile]) -> None:
     """Check everything but the disk that a run in real time needs of the machine.
 
     Args:
         testbed: The testbed.
-        controls: Congestion controls that the kernel does not have.
+        ccas: CCAs that the kernel does not have.
 
     Raises:
-        ConfigError: A control of the user's own does not compile.
+        ConfigError: A CCA of the user's own does not compile.
         HostError: Something is missing; the message says what to do.
     """
     check_before_cleanup(testbed)
@@ -37,11 +37,11 @@ def check_real_time(testbed: Testbed, controls: Sequence[ControlFile]) -> None:
     require_huge_pages(testbed)
     built(DATAPLANE)
     built(FLOWS)
-    if controls:
-        built(CONTROL_LOADER)
-        require_free_names(controls)
-    for control in controls:
-        object_of(control)
+    if ccas:
+        built(CCA_LOADER)
+        require_free_names(ccas)
+    for cca in ccas:
+        object_of(cca)
 
 
 def check_before_cleanup(testbed: Testbed) -> None:

@@ -29,7 +29,7 @@ from ...contract.errors import HostError
 from ...contract.model import ContractModel
 from ...store.run_directory import RunDirectory
 from ...store.staging import locked, remove_stale, remove_stale_scratch, write_whole
-from ..controls.objects import control_cache
+from ..cca.objects import cca_cache
 from ..kernels.cache import kernel_cache
 from ..process.table import ChildProcess, start_time
 from . import namespaces
@@ -288,7 +288,7 @@ def remove_unfinished(*, dry_run: bool = False) -> list[Path]:
     Returns:
         What was removed.
     """
-    caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *control_cache().glob("*"))
+    caches = (kernel_cache(), *kernel_cache().glob("*/modules"), *cca_cache().glob("*"))
     removed = [left for cache in caches for left in remove_stale(cache, dry_run=dry_run)]
     return removed + remove_stale_scratch(dry_run=dry_run)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...contract.control import ControlFile
+from ...contract.cca import CcaFile
 from ...contract.scenario import Hosts
 from ...contract.shared import SENDERS_NETWORK, lane_network
 from ...contract.testbed import Testbed
@@ -135,8 +135,8 @@ class Session(ABC):
         """The clock that the hosts' programs go by."""
 
     @property
-    def control_maps(self) -> Mapping[str, int]:
-        """Congestion control -> id of the eBPF map with its state, where this machine has it."""
+    def cca_maps(self) -> Mapping[str, int]:
+        """CCA -> id of the eBPF map with its state, where this machine has it."""
         return {}
 
     @abstractmethod
@@ -157,7 +157,7 @@ class SessionRequest:
         window_bytes: Largest window that a flow may need: BDP and buffer.
         core: The core that everything of the session runs on, where it is one; None: any.
         hosts: What the hosts' kernels are told besides.
-        controls: Congestion controls that the hosts' kernel does not have of its own.
+        ccas: CCAs that the hosts' kernel does not have of its own.
     """
 
     run_id: str
@@ -168,7 +168,7 @@ class SessionRequest:
     window_bytes: int
     core: int | None = None
     hosts: Hosts = NO_WISHES
-    controls: tuple[ControlFile, ...] = ()
+    ccas: tuple[CcaFile, ...] = ()
 
 
 MakeSession = Callable[[SessionRequest], Session]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nashbed-cc: registers congestion controls of eBPF with the kernel, and holds them until its
+/* nashbed-cc: registers CCAs of eBPF with the kernel, and holds them until its
  * standard input closes or it dies. It holds BPF links and pins nothing, so that nothing of it can
- * stay behind; sockets that use a control then go on with it until they close.
+ * stay behind; sockets that use a CCA then go on with it until they close.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "common/events.h"
 #include "register.h"
 
-#define CONTROLS_MAX 32
+#define CCAS_MAX 32
 #define LOG_LINES 60
 
 static const char program[] = "nashbed-cc";
@@ -32,10 +32,8 @@ static const char usage[] =
 	"  nashbed-cc build/hosts/cc/bbr3.bpf.o\n";
 
 static const char *const reasons[] = {
-	[REFUSED_BY_VERIFIER] = "verifier",
-	[REFUSED_NAME_TAKEN] = "name_taken",
-	[REFUSED_NOT_A_CONTROL] = "not_a_control",
-	[REFUSED_NOT_PERMITTED] = "not_permitted",
+	[REFUSED_BY_VERIFIER] = "verifier",    [REFUSED_NAME_TAKEN] = "name_taken",
+	[REFUSED_NOT_A_CCA] = "not_a_control", [REFUSED_NOT_PERMITTED] = "not_permitted",
 	[REFUSED_BY_KERNEL] = "kernel",
 };
 
@@ -89,10 +87,10 @@ register_all(char **paths, struct registered *registered, size_t *count, struct 
 	if (refused.log == NULL)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 	for (; *paths != NULL && result == 0; paths++) {
-		if (*count == CONTROLS_MAX)
-			result = failure_set(failure, EXIT_STATUS_CONFIG, "%d controls at most",
-					     CONTROLS_MAX);
-		else if (register_control(*paths, &registered[*count], &refused) < 0)
+		if (*count == CCAS_MAX)
+			result = failure_set(failure, EXIT_STATUS_CONFIG,
+					     "%d congestion controls at most", CCAS_MAX);
+		else if (register_cca(*paths, &registered[*count], &refused) < 0)
 			result = say_refused(*paths, &refused, failure);
 		else
 			result = say_registered(*paths, &registered[(*count)++], failure);
@@ -115,7 +113,7 @@ wait_for_end(void)
 static int
 run(char **paths, bool only_check, struct failure *failure)
 {
-	struct registered registered[CONTROLS_MAX];
+	struct registered registered[CCAS_MAX];
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	size_t count = 0;
 	int result;
@@ -128,7 +126,7 @@ run(char **paths, bool only_check, struct failure *failure)
 	if (result == 0 && !only_check)
 		wait_for_end();
 	while (count > 0)
-		unregister_control(&registered[--count]);
+		unregister_cca(&registered[--count]);
 	return result;
 }
 

@@ -89,7 +89,7 @@ open_object(const char *path, struct refused *refused)
 	struct bpf_object *object = bpf_object__open_file(path, &options);
 
 	if (object == NULL)
-		refuse(refused, REFUSED_NOT_A_CONTROL, "cannot be read as an eBPF object: %s",
+		refuse(refused, REFUSED_NOT_A_CCA, "cannot be read as an eBPF object: %s",
 		       last_warning[0] != '\0' ? last_warning : strerror(errno));
 	return object;
 }
@@ -101,7 +101,7 @@ load(struct bpf_object *object, struct refused *refused)
 	int error;
 
 	if (table == NULL)
-		return refuse(refused, REFUSED_NOT_A_CONTROL,
+		return refuse(refused, REFUSED_NOT_A_CCA,
 			      "not a congestion control: it has no CC_REGISTER");
 	bpf_map__set_map_flags(table, bpf_map__map_flags(table) | BPF_F_LINK);
 	error = bpf_object__load(object);
@@ -157,7 +157,7 @@ hold(struct registered *registered, struct refused *refused)
 	if (registered->link < 0)
 		return refuse_link(refused, registered->name, errno);
 	if (!is_registered(registered->name))
-		return refuse(refused, REFUSED_NOT_A_CONTROL,
+		return refuse(refused, REFUSED_NOT_A_CCA,
 			      "not the congestion control %s: an object is named after what it "
 			      "registers",
 			      registered->name);
@@ -178,7 +178,7 @@ find_state(struct registered *registered)
 }
 
 int
-register_control(const char *path, struct registered *registered, struct refused *refused)
+register_cca(const char *path, struct registered *registered, struct refused *refused)
 {
 	*registered = (struct registered){.link = -1};
 	refused->log[0] = '\0';
@@ -188,7 +188,7 @@ register_control(const char *path, struct registered *registered, struct refused
 	if (registered->object == NULL)
 		return -1;
 	if (load(registered->object, refused) < 0 || hold(registered, refused) < 0) {
-		unregister_control(registered);
+		unregister_cca(registered);
 		return -1;
 	}
 	find_state(registered);
@@ -196,7 +196,7 @@ register_control(const char *path, struct registered *registered, struct refused
 }
 
 void
-unregister_control(struct registered *registered)
+unregister_cca(struct registered *registered)
 {
 	if (registered->link >= 0)
 		close(registered->link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Congestion controls of eBPF, registered for as long as a BPF link is held. */
+/* CCAs of eBPF, registered for as long as a BPF link is held. */
 #ifndef CC_LOAD_REGISTER_H
 #define CC_LOAD_REGISTER_H
 
@@ -13,7 +13,7 @@
 enum refusal {
 	REFUSED_BY_VERIFIER,
 	REFUSED_NAME_TAKEN,
-	REFUSED_NOT_A_CONTROL,
+	REFUSED_NOT_A_CCA,
 	REFUSED_NOT_PERMITTED,
 	REFUSED_BY_KERNEL,
 };
@@ -37,7 +37,7 @@ struct registered {
 /* The libbpf messages of the last object go to `refused`; call once. */
 void register_quietly(void);
 
-int register_control(const char *path, struct registered *registered, struct refused *refused);
-void unregister_control(struct registered *registered);
+int register_cca(const char *path, struct registered *registered, struct refused *refused);
+void unregister_cca(struct registered *registered);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One TCP sender of the simulator, with as much of Linux's TCP as a congestion control sees: windows,
+/* One TCP sender of the simulator, with as much of Linux's TCP as a CCA sees: windows,
  * pacing, delivery-rate samples (net/ipv4/tcp_rate.c), losses found by RACK, timeouts.
  */
 #ifndef CC_SIM_FLOW_H
@@ -39,7 +39,7 @@ struct sim_acks {
 };
 
 struct sim_flow {
-	struct tcp_sock tp; /* first: a control's struct sock is its beginning */
+	struct tcp_sock tp; /* first: a CCA's struct sock is its beginning */
 	const struct tcp_congestion_ops *ops;
 	struct sim_segment segment[SIM_WINDOW];
 	u32 sent_sequence[SIM_WINDOW]; /* by order of transmission */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nashbed-cc-sim: congestion controls share a bottleneck in virtual time; tests them without root. */
+/* nashbed-cc-sim: CCAs share a bottleneck in virtual time; tests them without root. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ split_count(char *kind)
 }
 
 static const struct tcp_congestion_ops *
-open_control(const char *kind, struct failure *failure)
+open_cca(const char *kind, struct failure *failure)
 {
 	const struct tcp_congestion_ops *ops;
 	void *object;
@@ -80,7 +80,7 @@ static int
 add_flows(struct sim_flow **flows, u32 *count, char *kind, struct failure *failure)
 {
 	u32 more = split_count(kind);
-	const struct tcp_congestion_ops *ops = open_control(kind, failure);
+	const struct tcp_congestion_ops *ops = open_cca(kind, failure);
 
 	if (ops == NULL)
 		return -1;

@@ -226,7 +226,7 @@ bbr_min_rtt(const struct cohort *flows)
 	return flows->bbr.min_rtt;
 }
 
-const struct control bbr_control = {
+const struct cca bbr_cca = {
 	.name = "bbr",
 	.start = bbr_start,
 	.on_ack = bbr_on_ack,

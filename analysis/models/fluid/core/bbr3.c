@@ -333,14 +333,14 @@ bbr3_min_rtt(const struct cohort *flows)
 	return flows->bbr3.min_rtt;
 }
 
-const struct control bbr2_control = {
+const struct cca bbr2_cca = {
 	.name = "bbr2",
 	.start = bbr2_start,
 	.on_ack = bbr3_on_ack,
 	.min_rtt = bbr3_min_rtt,
 };
 
-const struct control bbr3_control = {
+const struct cca bbr3_cca = {
 	.name = "bbr3",
 	.start = bbr3_start,
 	.on_ack = bbr3_on_ack,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flows that do the same at the same time, and what a congestion control is told of them. */
+/* Flows that do the same at the same time, and what a CCA is told of them. */
 #ifndef COHORT_H
 #define COHORT_H
 
@@ -37,7 +37,7 @@ struct ack {
 	bool round;
 };
 
-struct control {
+struct cca {
 	const char *name;
 	void (*start)(struct cohort *flows, double now);
 	void (*on_ack)(struct cohort *flows, const struct ack *ack);
@@ -46,7 +46,7 @@ struct control {
 };
 
 struct cohort {
-	const struct control *control;
+	const struct cca *cca;
 	const struct fluid_constants *constants;
 	struct chance *chance;
 	uint32_t kind;
@@ -59,18 +59,18 @@ struct cohort {
 	double most_window;
 	bool started;
 
-	/* Set by the control: both bound what is sent; nothing is before `silent_until`. */
+	/* Set by the CCA: both bound what is sent; nothing is before `silent_until`. */
 	double window;
 	double pacing_rate;
 	double silent_until;
-	/* A flow lost packets and its control took it as congestion. */
+	/* A flow lost packets and its CCA took it as congestion. */
 	bool cut;
 	/* The last congestion event of its kind in which they did; 0: none. */
 	uint64_t event;
 
 	double in_flight;
 	double delivered;
-	/* Whole packets that a control that counts them has missed (losses_draw). */
+	/* Whole packets that a CCA that counts them has missed (losses_draw). */
 	double missed;
 	double loss_rate;
 	double round_start;
@@ -90,12 +90,12 @@ loses(struct cohort *flows, double lost)
 	return chance_draw(flows->chance) < -expm1(-lost / flows->constants->losing_packets);
 }
 
-extern const struct control cubic_control;
-extern const struct control bbr_control;
-extern const struct control bbr2_control;
-extern const struct control bbr3_control;
-extern const struct control copa_control;
-extern const struct control copa_default_control;
-extern const struct control vivace_control;
+extern const struct cca cubic_cca;
+extern const struct cca bbr_cca;
+extern const struct cca bbr2_cca;
+extern const struct cca bbr3_cca;
+extern const struct cca copa_cca;
+extern const struct cca copa_default_cca;
+extern const struct cca vivace_cca;
 
 #endif

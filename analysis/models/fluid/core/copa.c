@@ -239,14 +239,14 @@ copa_min_rtt(const struct cohort *flows)
 	return flows->copa.measured ? sliding_min_get(&flows->copa.min_rtt) : flows->base_rtt;
 }
 
-const struct control copa_control = {
+const struct cca copa_cca = {
 	.name = "copa",
 	.start = copa_start,
 	.on_ack = copa_on_ack,
 	.min_rtt = copa_min_rtt,
 };
 
-const struct control copa_default_control = {
+const struct cca copa_default_cca = {
 	.name = "copa_default",
 	.start = copa_default_start,
 	.on_ack = copa_on_ack,

@@ -155,7 +155,7 @@ cubic_min_rtt(const struct cohort *flows)
 	return flows->cubic.min_rtt;
 }
 
-const struct control cubic_control = {
+const struct cca cubic_cca = {
 	.name = "cubic",
 	.start = cubic_start,
 	.on_ack = cubic_on_ack,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Congestion controls by their rules at a drop-tail queue, with fluid in place of packets.
+ * CCAs by their rules at a drop-tail queue, with fluid in place of packets.
  *
  * Time passes in slots. Flows of one kind are split into cohorts, whose flows do the same at the
  * same time; chance differs from one cohort to the next. Packets are full frames, windows and
@@ -27,7 +27,7 @@ struct fluid_constants {
 
 /* Flows that differ in nothing but chance. */
 struct fluid_kind {
-	const char *control;
+	const char *cca;
 	double flows;
 	double base_rtt;
 	double start;
@@ -69,14 +69,14 @@ struct fluid_answer {
 enum fluid_status {
 	FLUID_OK,
 	FLUID_OTHER_VERSION,
-	FLUID_NO_SUCH_CONTROL,
+	FLUID_NO_SUCH_CCA,
 	FLUID_NO_MEMORY,
 	FLUID_TOO_LARGE,
 };
 
 enum fluid_status nashbed_fluid(const struct fluid_question *question, struct fluid_answer *answer);
 
-/* Names of the controls, one after the other; NULL behind the last. */
-const char *nashbed_fluid_control(uint32_t index);
+/* Names of the CCAs, one after the other; NULL behind the last. */
+const char *nashbed_fluid_cca(uint32_t index);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole packets lost of one flow, for controls that count them: fluid loses a little of each. */
+/* Whole packets lost of one flow, for CCAs that count them: fluid loses a little of each. */
 #ifndef LOSSES_H
 #define LOSSES_H
 

@@ -14,11 +14,10 @@
 /* The loss rate is a mean over so many round trips. */
 #define LOSS_MEMORY 4.0
 
-static const struct control *const controls[] = {
-	&cubic_control, &bbr_control,	       &bbr2_control,	&bbr3_control,
-	&copa_control,	&copa_default_control, &vivace_control,
+static const struct cca *const ccas[] = {
+	&cubic_cca, &bbr_cca, &bbr2_cca, &bbr3_cca, &copa_cca, &copa_default_cca, &vivace_cca,
 };
-#define CONTROLS (sizeof(controls) / sizeof(controls[0]))
+#define CCAS (sizeof(ccas) / sizeof(ccas[0]))
 
 struct events {
 	uint64_t number;
@@ -41,17 +40,17 @@ struct simulation {
 };
 
 const char *
-nashbed_fluid_control(uint32_t index)
+nashbed_fluid_cca(uint32_t index)
 {
-	return index < CONTROLS ? controls[index]->name : NULL;
+	return index < CCAS ? ccas[index]->name : NULL;
 }
 
-static const struct control *
-control_of(const char *name)
+static const struct cca *
+cca_of(const char *name)
 {
-	for (uint32_t i = 0; i < CONTROLS; i++)
-		if (strcmp(controls[i]->name, name) == 0)
-			return controls[i];
+	for (uint32_t i = 0; i < CCAS; i++)
+		if (strcmp(ccas[i]->name, name) == 0)
+			return ccas[i];
 	return NULL;
 }
 
@@ -60,11 +59,11 @@ static enum fluid_status
 split(struct simulation *sim, uint32_t index)
 {
 	const struct fluid_kind *kind = &sim->question->kind[index];
-	const struct control *control = control_of(kind->control);
+	const struct cca *cca = cca_of(kind->cca);
 	uint32_t parts = (uint32_t)smaller(kind->flows, sim->question->constants.cohorts);
 
-	if (!control)
-		return FLUID_NO_SUCH_CONTROL;
+	if (!cca)
+		return FLUID_NO_SUCH_CCA;
 	if (sim->cohorts + parts > FLUID_MAX_COHORTS)
 		return FLUID_TOO_LARGE;
 	for (uint32_t i = 0; i < parts; i++) {
@@ -73,7 +72,7 @@ split(struct simulation *sim, uint32_t index)
 		double connected = connecting * chance_draw(&sim->chance) - kind->connecting;
 
 		sim->cohort[sim->cohorts++] =
-			(struct cohort){.control = control,
+			(struct cohort){.cca = cca,
 					.constants = &sim->question->constants,
 					.chance = &sim->chance,
 					.kind = index,
@@ -193,7 +192,7 @@ acknowledge(struct simulation *sim, uint32_t i, uint64_t t)
 		if (ack.round)
 			flows->round_start = ack.now;
 	}
-	flows->control->on_ack(flows, &ack);
+	flows->cca->on_ack(flows, &ack);
 	flows->window = smaller(flows->window, flows->most_window);
 }
 
@@ -215,7 +214,7 @@ send(struct simulation *sim, struct cohort *flows, double now)
 		return 0;
 	if (!flows->started) {
 		flows->started = true;
-		flows->control->start(flows, now);
+		flows->cca->start(flows, now);
 	}
 	sent = larger(0, flows->window - flows->in_flight);
 	sent = smaller(sent, flows->pacing_rate * sim->slots.slot);
@@ -260,7 +259,7 @@ count_cuts(struct simulation *sim, struct cohort *flows, double now)
 static void
 count_min_rtt(struct simulation *sim, const struct cohort *flows)
 {
-	double min_rtt = flows->started ? flows->control->min_rtt(flows) : INFINITY;
+	double min_rtt = flows->started ? flows->cca->min_rtt(flows) : INFINITY;
 
 	if (isinf(min_rtt))
 		return;

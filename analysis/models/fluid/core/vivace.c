@@ -287,7 +287,7 @@ vivace_min_rtt(const struct cohort *flows)
 	return flows->vivace.least_rtt;
 }
 
-const struct control vivace_control = {
+const struct cca vivace_cca = {
 	.name = "vivace",
 	.start = vivace_start,
 	.on_ack = vivace_on_ack,

@@ -191,7 +191,7 @@ def test_what_bbr_that_gets_nothing_has_in_flight_is_not_known() -> None:
     assert {"rtt_plus", "full"} <= set(found)
 
 
-def test_held_against_one_control_alone_is_nothing() -> None:
+def test_held_against_one_cca_alone_is_nothing() -> None:
     alone = next(t for t in measures_of_three().trials if t.state[0][1] == 3)
     series = FlowSeries(TimeBins(0, 1, 1), np.ones((3, 1)), np.ones((3, 1)), None, exact=True)
     assert hold_assumptions(alone, series, None, None) == {}

@@ -1,4 +1,4 @@
-"""Throughput along a line of settings: mixes, each control alone, models and papers."""
+"""Throughput along a line of settings: mixes, each CCA alone, models and papers."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_published_series(quantity: str, expected: float) -> None:
     assert points(line) == ([1, 10], pytest.approx([expected, expected / 2], rel=1e-4))
 
 
-def test_each_control_alone() -> None:
+def test_each_cca_alone() -> None:
     measures = made({"sweep": {**BUFFERS["sweep"], "mixes": [0, 2]}}, lambda *_: 20e6)
     (line,) = lines(measures.run.settings)
     figure = draw_alone_along(measures, line)

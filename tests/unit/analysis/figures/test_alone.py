@@ -1,4 +1,4 @@
-"""Each congestion control alone: heat maps and the decision tree."""
+"""Each CCA alone: heat maps and the decision tree."""
 
 from __future__ import annotations
 

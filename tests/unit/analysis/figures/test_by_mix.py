@@ -119,7 +119,7 @@ def test_one_flow_is_a_band_of_its_own_with_one_trial() -> None:
     assert band(ax, 1, 1.0) == pytest.approx((23, 23))
 
 
-def test_models_in_the_colours_of_the_controls() -> None:
+def test_models_in_the_colours_of_the_ccas() -> None:
     measures = made(FOUR, leading_up_to_two)
     (setting,) = measures.run.settings
     question = question_of_mix(measures, setting, ((2, 2),))

@@ -106,7 +106,7 @@ def test_nothing_without_samples() -> None:
 
 
 def alone(srtt_us: dict[str, int], flows: int = 1) -> RunMeasures:
-    """Each congestion control alone, its RTT the same all the time."""
+    """Each CCA alone, its RTT the same all the time."""
     group = [{"name": "main", "count": flows, "base_rtt": "40ms"}]
     measures = made({**SHORT, "flows": group}, lambda *_: 4e6)
     trials = []
@@ -136,7 +136,7 @@ def test_from_the_socket() -> None:
     assert ax.get_xlim() == pytest.approx((0, 0.1))
 
 
-def test_nothing_with_one_control_or_many_flows() -> None:
+def test_nothing_with_one_cca_or_many_flows() -> None:
     one = alone({"cubic": 70_000})
     assert delay_over_time.draw_rtt_alone(one, one.run.settings[0]) is None
     many = alone({"cubic": 70_000, "bbr": 45_000}, flows=5)

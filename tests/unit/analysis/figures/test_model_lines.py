@@ -82,7 +82,7 @@ def test_lines_shades_and_bands() -> None:
     assert band(ax, 1, 2.0) == pytest.approx((60, 120))
 
 
-def test_in_the_colour_of_a_control_the_legend_is_apart() -> None:
+def test_in_the_colour_of_a_cca_the_legend_is_apart() -> None:
     ax = Figure().subplots()
     curves = [curve("ware", 0.5), curve("mishra-synchronised", 0.3)]
     draw_curves(ax, curves, lambda _, share: share, "#123456")

@@ -118,8 +118,8 @@ def test_a_small_window_is_a_probe_only_at_the_paced_rate() -> None:
     assert found.probing.tolist() == [[False, True, False]]
 
 
-def test_a_control_that_tells_its_mode_probes_when_it_says_so() -> None:
-    """BBRv3's window is half a BDP then, of any size; other controls number other modes."""
+def test_a_cca_that_tells_its_mode_probes_when_it_says_so() -> None:
+    """BBRv3's window is half a BDP then, of any size; other CCAs number other modes."""
     told = {**SAMPLES, "cwnd_pkts": [4, 60, 60, 4, 60], "bbr_mode": [float("nan"), 4, 7, 4, 7]}
     _, trial = trial_with({"flow_samples": told})
     later = replace(trial, strategy=tuple(n.replace("bbr", "bbr3") for n in trial.strategy))

@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from nashbed.analysis.figures import style
 from nashbed.analysis.figures.style import colour_of, share_colours
-from nashbed.controlplane.contract.control import SHIPPED_CONTROLS
+from nashbed.controlplane.contract.cca import SHIPPED_CCAS
 
 SEEN_BY = {
     "everyone": np.eye(3),
@@ -28,7 +28,7 @@ SEEN_BY = {
 }
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 WHITE_XYZ = TO_XYZ.sum(axis=1)
-LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CONTROLS)
+LARGE_FIGURE = ("cubic", "bbr", *SHIPPED_CCAS)
 
 
 def simple() -> Figure:
@@ -38,7 +38,7 @@ def simple() -> Figure:
     return figure
 
 
-def test_colours_and_markers_tell_congestion_controls_apart() -> None:
+def test_colours_and_markers_tell_ccas_apart() -> None:
     names = ("cubic", "bbr", "mine", "yours")
     assert style.colour_of("cubic", names) == style.colour_of("cubic", ("bbr", "cubic"))
     assert len({style.colour_of(name, names) for name in names}) == 4
@@ -73,8 +73,8 @@ def test_all_that_is_shipped_can_be_told_apart_in_one_figure(who: str) -> None:
     assert len({style.marker_of(name, LARGE_FIGURE) for name in LARGE_FIGURE}) == 7
 
 
-def test_a_shipped_controls_colour_does_not_depend_on_the_others() -> None:
-    for name in SHIPPED_CONTROLS:
+def test_a_shipped_ccas_colour_does_not_depend_on_the_others() -> None:
+    for name in SHIPPED_CCAS:
         assert style.colour_of(name, (name, "mine")) == style.colour_of(name, LARGE_FIGURE)
         # WCAG's contrast with white paper.
         luminance = float(TO_XYZ[1] @ linear(style.colour_of(name, LARGE_FIGURE)))
@@ -150,7 +150,7 @@ def test_even_steps_from_corner_to_corner() -> None:
         assert np.abs(half / half.mean() - 1).max() < 0.35
 
 
-def test_each_end_is_its_congestion_control() -> None:
+def test_each_end_is_its_cca() -> None:
     look = share_colours("cubic", "bbr")
     for place, name in ((0.0, "cubic"), (1.0, "bbr")):
         end, own = np.array(look(place)[:3]), np.array(to_rgb(colour_of(name, ("cubic", "bbr"))))

@@ -49,7 +49,7 @@ def test_a_swept_start_is_the_settings_own() -> None:
     assert (question.first.start_s, question.second.start_s) == (5, 0)
 
 
-def test_measured_over_each_controls_own_time_half_of_the_lead_counts() -> None:
+def test_measured_over_each_ccas_own_time_half_of_the_lead_counts() -> None:
     question = ask(window="whole", warmup="0s", start={"offsets": {"bbr": "4s"}})
     assert (question.duration_s, question.measured_from_s) == (60, 2)
 

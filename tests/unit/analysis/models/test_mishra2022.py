@@ -155,7 +155,7 @@ def test_a_k_outside_its_bounds_is_refused(k: float | None) -> None:
     assert given_k(k).predict(asked(3, 7, 3)).status == "refused"
 
 
-def test_one_congestion_control_alone_is_flagged() -> None:
+def test_one_cca_alone_is_flagged() -> None:
     for cubic, bbr, share in ((5, 0, 0.0), (0, 5, 1.0)):
         for name in ("mishra-synchronised", "mishra-desynchronised", "ware"):
             found = MODELS[name].predict(asked(3, cubic, bbr))
@@ -183,7 +183,7 @@ def test_the_solver_refuses_what_has_no_root(x: float, k: float) -> None:
         solve_occupancy(x * BDP, BDP, k)
 
 
-def test_other_controls_than_bbr_are_refused() -> None:
+def test_other_ccas_than_bbr_are_refused() -> None:
     for name in MODELS:
         if name != "fluid":
             found = form(name).predict(cubic_against(RATE, RTT, 3 * BDP, 1, 1, "vivace"))

@@ -109,13 +109,13 @@ def test_a_mix_of_cubic_and_one_other_is_a_row() -> None:
     lines = [(r["control"], r["n_cubic"], r["n_bbr"]) for r in table.rows]
     # CUBIC alone is an end of both lines; bbr and copa together are on none.
     assert sorted(lines) == [("bbr", 2, 1), ("bbr", 3, 0), ("copa", 1, 2), ("copa", 3, 0)]
-    assert table.left_out == {"it has flows of two controls beside cubic": 1}
+    assert table.left_out == {"it has flows of two congestion controls beside cubic": 1}
     row = next(r for r in table.rows if (r["control"], r["n_bbr"]) == ("copa", 2))
     # Means of two trials: 2 x 3 and 1 x 6 Mbit/s.
     assert (row["bbr_agg_mbps"], row["cubic_agg_mbps"]) == pytest.approx((6, 6))
     assert row["total_mbps"] == pytest.approx(12)
     assert (row["bandwidth_mbps"], row["base_rtt_ms"], row["buffer_bdp"]) == (100, 40, 2)
-    # copa starts second of three controls that are 4 s apart, cubic third.
+    # copa starts second of three CCAs that are 4 s apart, cubic third.
     assert (row["bbr_start_s"], row["cubic_start_s"]) == (4, 8)
     assert (row["trials"], row["source"], row["valid"]) == (2, "three", "ok")
     assert (row["queueing_delay_s"], row["loss_bbr"]) == (0.05, None)
@@ -157,7 +157,7 @@ def test_the_table_asks_what_the_run_asks(whole_run: Path, tmp_path: Path, capsy
         assert mine.share == pytest.approx(theirs.share, rel=1e-6)
         assert numbers(mine.question) == pytest.approx(numbers(theirs.question), rel=1e-6)
         for kind, other in zip(mine.question.kinds, theirs.question.kinds, strict=True):
-            assert kind.control == other.control
+            assert kind.cca == other.cca
             assert numbers(kind) == pytest.approx(numbers(other), rel=1e-6)
     assert [g.cubic for g in of_file.games] == [g.cubic for g in of_run.games]
     measured = mix_table([measure_run(whole_run)])
@@ -167,7 +167,7 @@ def test_the_table_asks_what_the_run_asks(whole_run: Path, tmp_path: Path, capsy
 
 
 def test_settings_of_a_source_are_games_of_their_own(tmp_path: Path) -> None:
-    """The same key with the other control first, each mix with its own duration."""
+    """The same key with the other CCA first, each mix with its own duration."""
     raw = {
         "flows": [{"name": "main", "count": 2, "base_rtt": "40ms"}],
         "sweep": {"start": [{"order": ["bbr", "cubic"], "gap": "5s"},

@@ -29,8 +29,8 @@ def made_up(share, noise: float = 0.0):
     """Courses in which BBR has the part `share(t, first)` of the link; `first` starts first."""
 
     def course(asked: Competition, seed: int) -> Course:
-        starts = {kind.control: kind.start_s for kind in asked.kinds}
-        first = min(starts, key=lambda control: starts[control])
+        starts = {kind.cca: kind.start_s for kind in asked.kinds}
+        first = min(starts, key=lambda cca: starts[cca])
         t = np.arange(int(asked.duration_s)) + 0.5
         rng = np.random.default_rng((seed, int(starts["bbr"]), int(starts["cubic"])))
         bbr = share(t, first) * (1 + noise * rng.normal(size=len(t)))
@@ -110,7 +110,7 @@ def test_a_drift_that_goes_on_is_never_settled() -> None:
     assert found.after_s == math.inf
 
 
-def test_each_control_starts_first_once() -> None:
+def test_each_cca_starts_first_once() -> None:
     planned, cubic, bbr = by_who_starts_first(competition())
     assert planned == competition()
     assert [kind.start_s for kind in cubic.kinds] == [0.0, 5.0]

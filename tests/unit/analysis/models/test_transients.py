@@ -76,7 +76,7 @@ def settled(
 
 
 def bbr_flows(competition: Competition) -> int:
-    return sum(kind.flows for kind in competition.kinds if kind.control == "bbr")
+    return sum(kind.flows for kind in competition.kinds if kind.cca == "bbr")
 
 
 def test_near_the_equilibrium_and_where_it_goes(testbed: Testbed, asked: list[Competition]) -> None:
@@ -102,7 +102,7 @@ def test_groups_are_kinds_of_their_own(testbed: Testbed, asked: list[Competition
     assert [bbr_flows(each) for each in asked] == [2, 4]
     setting, _ = settings["b2bdp"]
     kinds = competition_of_mix(scenario, setting, ((2, 1), (0, 3))).kinds
-    assert [(k.control, k.flows, k.base_rtt_s) for k in kinds] == [
+    assert [(k.cca, k.flows, k.base_rtt_s) for k in kinds] == [
         ("cubic", 2, 0.04),
         ("bbr", 1, 0.04),
         ("bbr", 3, 0.08),

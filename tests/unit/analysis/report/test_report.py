@@ -93,7 +93,7 @@ def test_a_run_in_virtual_time_says_what_repeats_it(whole_run: Path, tmp_path: P
 
 
 @pytest.mark.usefixtures("no_figures")
-def test_a_control_of_a_file_says_which(run_copy: Path) -> None:
+def test_a_cca_of_a_file_says_which(run_copy: Path) -> None:
     facts = {"source": "hosts/cc/bbr3.c", "shipped": True, "digest": "cd" * 32}
     edit_json(run_copy / "manifest.json", controls={"bbr": facts})
     text = text_of(build_report(run_copy, PAGE))

@@ -244,7 +244,7 @@ def test_export_on_the_command_line(whole_run: Path, tmp_path: Path, capsys: Cap
 
 
 def test_polars_reads_a_results_folder_directly(whole_run: Path) -> None:
-    """The query of README.md: goodput of each congestion control by trial, files alone."""
+    """The query of README.md: goodput of each CCA by trial, files alone."""
     trial = pl.col("path").str.extract(r"trials/([^/]+)/")
     where = str(whole_run.parent / "*" / "trials" / "*")
     flows = pl.scan_parquet(f"{where}/flows.parquet", include_file_paths="path")

@@ -71,7 +71,7 @@ def test_two_series_of_one_behaviour_conform() -> None:
     assert overlap(near_centre(one), near_centre(other + np.array([6, 0]))) < 0.1
 
 
-def test_a_control_conforms_to_itself_and_less_to_another(whole_run: Path) -> None:
+def test_a_cca_conforms_to_itself_and_less_to_another(whole_run: Path) -> None:
     measures = measure_run(whole_run)
     (same,) = conformance_of_run(measures, "cubic", "cubic")
     assert same.score == 1

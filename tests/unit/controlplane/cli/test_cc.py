@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from nashbed.controlplane.cca import check as check_module
 from nashbed.controlplane.cli.main import run
-from nashbed.controlplane.controls import check as check_module
-from nashbed.controlplane.machine.paths import CONTROL_SIMULATOR, CONTROL_TEMPLATE
+from nashbed.controlplane.machine.paths import CCA_SIMULATOR, CCA_TEMPLATE
 
 needs_simulator = pytest.mark.skipif(
-    not CONTROL_SIMULATOR.is_file(), reason="needs nashbed-cc-sim: run `make build`"
+    not CCA_SIMULATOR.is_file(), reason="needs nashbed-cc-sim: run `make build`"
 )
 
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_template_is_written_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["cc", "new", "mycc"]) == 0
-    assert (folder / "mycc.c").read_text() == CONTROL_TEMPLATE.read_text()
+    assert (folder / "mycc.c").read_text() == CCA_TEMPLATE.read_text()
     assert "try: nashbed cc check mycc.c" in capsys.readouterr().out
     (folder / "mycc.c").write_text("changed")
     assert run(["cc", "new", "mycc.c"]) == 2
@@ -37,8 +37,8 @@ def test_the_template_is_written_once(folder: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("MyCC", "MyCC.c: a control has the name of its file, at most 15"),
-        ("reno", "reno: the kernel has a control of this name"),
+        ("MyCC", "MyCC.c: a congestion control has the name of its file, at most 15"),
+        ("reno", "reno: the kernel has a congestion control of this name"),
         ("../mycc", "../mycc.c: write a name without a folder"),
     ],
 )
@@ -91,7 +91,7 @@ def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_files_that_are_wrong_are_one_message(
     folder: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, said: str
 ) -> None:
-    (folder / file).write_text(CONTROL_TEMPLATE.read_text().replace(old, new))
+    (folder / file).write_text(CCA_TEMPLATE.read_text().replace(old, new))
     assert run(["cc", "check", file]) == 2
     assert said in capsys.readouterr().err
 
@@ -106,5 +106,5 @@ def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     listed = json.loads(capsys.readouterr().out)["controls"]
     assert run(["cc", "list"]) == 0
     out = capsys.readouterr().out
-    assert all(control["name"] in out for control in listed)
+    assert all(cca["name"] in out for cca in listed)
     assert "strategies: [cubic, ./mycc.c]" in out

@@ -18,8 +18,8 @@ from nashbed.controlplane.cli.doctor import (
     virtual_time_checks,
 )
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.controls import checks as control_checks
-from nashbed.controlplane.machine.controls.objects import ControlObject
+from nashbed.controlplane.machine.cca import checks as cca_checks
+from nashbed.controlplane.machine.cca.objects import CcaObject
 from nashbed.controlplane.machine.guest.scratch import open_scratch
 from nashbed.controlplane.machine.host.facts import compiled_by
 from nashbed.controlplane.machine.host.runs import RunState
@@ -131,11 +131,11 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A kernel that has everything and takes whatever it is given."""
     names: list[str] = []
 
-    def take(made: ControlObject) -> None:
+    def take(made: CcaObject) -> None:
         names.append(made.name)
 
     for name in ("release", "btf", "jit", "capabilities", "optmem"):
-        monkeypatch.setattr(control_checks, name, lambda: "fine")
+        monkeypatch.setattr(cca_checks, name, lambda: "fine")
     monkeypatch.setattr(doctor, "try_loading", take)
     return names
 
@@ -154,7 +154,7 @@ def test_a_machine_that_can_loads_one(loaded: list[str]) -> None:
 def test_what_is_missing_says_what_is_skipped(
     monkeypatch: pytest.MonkeyPatch, loaded: list[str]
 ) -> None:
-    monkeypatch.setattr(control_checks, "jit", lacks)
+    monkeypatch.setattr(cca_checks, "jit", lacks)
     monkeypatch.setattr(doctor, "find_clang", lambda: None)
     checks = by_name()
     said = "strategies such as bbr3 are refused in real time: the BPF JIT is off; turn it on"
@@ -162,11 +162,11 @@ def test_what_is_missing_says_what_is_skipped(
     assert checks["trial load"] == (False, f"not usable{said}")
     assert loaded == []
     assert not checks["clang"][0]
-    assert "controls of your own are refused in real time" in checks["clang"][1]
+    assert "congestion controls of your own are refused in real time" in checks["clang"][1]
 
 
 def test_a_kernel_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(made: ControlObject) -> None:
+    def refuse(made: CcaObject) -> None:
         raise HostError(f"{made.name}: the verifier refuses it: too large")
 
     monkeypatch.setattr(doctor, "try_loading", refuse)

@@ -184,7 +184,7 @@ def test_help_has_an_example(capsys: Capture) -> None:
     assert "nashbed model --rate 100mbit --rtt 40ms --buffer 5bdp" in capsys.readouterr().out
 
 
-def test_another_control_in_place_of_bbr(capsys: Capture) -> None:
+def test_another_cca_in_place_of_bbr(capsys: Capture) -> None:
     assert run(["model", *SETTING, "--bbr", "3", "--second", "copa_default"]) == 0
     text = capsys.readouterr().out
     assert "7 CUBIC + 3 copa_default" in text
@@ -196,7 +196,7 @@ def test_another_control_in_place_of_bbr(capsys: Capture) -> None:
     assert "equilibrium band" not in text
 
 
-def test_another_control_in_json(capsys: Capture) -> None:
+def test_another_cca_in_json(capsys: Capture) -> None:
     options = ["--second", "bbr3", "--model", "fluid", "--json"]
     assert run(["model", *SETTING, "--bbr", "3", *options]) == 0
     answer = json.loads(capsys.readouterr().out)
@@ -205,11 +205,11 @@ def test_another_control_in_json(capsys: Capture) -> None:
     assert answer["mixes"][0]["predictions"][0]["status"] == "valid"
 
 
-def test_a_control_that_the_model_does_not_know(capsys: Capture) -> None:
+def test_a_cca_that_the_model_does_not_know(capsys: Capture) -> None:
     assert run(["model", *SETTING, "--bbr", "3", "--second", "reno"]) == 2
     assert "--second: reno: the fluid model knows bbr, bbr2, bbr3" in capsys.readouterr().err
 
 
-def test_another_control_is_not_asked_against_measurements(capsys: Capture) -> None:
+def test_another_cca_is_not_asked_against_measurements(capsys: Capture) -> None:
     assert run(["model", "--against", "mixes.csv", "--second", "bbr3"]) == 2
     assert "--second: --against takes its settings" in capsys.readouterr().err

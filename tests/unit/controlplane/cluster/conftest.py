@@ -134,7 +134,7 @@ def make_virtual_run(tmp_path: Path, kernel: Path) -> MakeVirtualRun:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A congestion control of the user's own beside the scenario, with an include of its own."""
+    """A CCA of the user's own beside the scenario, with an include of its own."""
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "more.h").write_text("int more;\n")
     (tmp_path / "mycc.c").write_text(MINE)

@@ -1,4 +1,4 @@
-"""What client and workers say to each other: bundles, a user's own controls, and errors."""
+"""What client and workers say to each other: bundles, a user's own CCAs, and errors."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.cluster.parcel import ParcelError
 from nashbed.controlplane.cluster.request import (
-    ControlSource,
+    CcaSource,
     Failure,
     RunBundle,
     bundle_of,
     error_of,
     failure_of,
     run_name,
-    unpacked_controls,
+    unpacked_ccas,
 )
-from nashbed.controlplane.contract.control import control_sources, read_control
+from nashbed.controlplane.contract.cca import cca_sources, read_cca
 from nashbed.controlplane.contract.errors import (
     ConfigError,
     HostError,
@@ -25,9 +25,9 @@ from nashbed.controlplane.contract.errors import (
     TargetError,
     is_repeatable,
 )
-from nashbed.controlplane.machine.controls.loader import ControlsLostError
+from nashbed.controlplane.machine.cca.loader import CcasLostError
 from nashbed.controlplane.machine.kernels.cache import NoKernelError
-from nashbed.controlplane.machine.paths import CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER
 from nashbed.controlplane.machine.process.command import CommandTimeoutError
 from nashbed.controlplane.store.errors import DiskFullError, RunError
 from tests.unit.controlplane.cluster.conftest import MINE, MakeVirtualRun
@@ -57,48 +57,46 @@ def test_runs_do_not_share_names_or_resources(make_virtual_run: MakeVirtualRun) 
     assert one.resource("lab") != one.resource()
 
 
-def test_a_control_with_includes_arrives_with_its_digest(
+def test_a_cca_with_includes_arrives_with_its_digest(
     make_virtual_run: MakeVirtualRun, own: Path, tmp_path: Path
 ) -> None:
     run = make_virtual_run("bbr]", "./mycc.c]")
     (sent,) = travelled(bundle_of(run)).controls
     assert set(sent.files) == {"mycc.c", "parts/more.h"}, "shipped headers are there already"
-    assert sent.digest == read_control(own, CONTROLS).digest
-    (arrived,) = unpacked_controls([sent], tmp_path / "worker")
+    assert sent.digest == read_cca(own, CCA_FOLDER).digest
+    (arrived,) = unpacked_ccas([sent], tmp_path / "worker")
     assert (arrived.name, arrived.digest) == ("mycc", sent.digest)
-    files = control_sources(arrived.source, CONTROLS)
+    files = cca_sources(arrived.source, CCA_FOLDER)
     assert files["parts/more.h"] == tmp_path / "worker" / "mycc" / "parts" / "more.h"
-    assert files["cc.h"] == CONTROLS / "cc.h"
+    assert files["cc.h"] == CCA_FOLDER / "cc.h"
 
 
-def test_any_bytes_of_a_control_arrive(
+def test_any_bytes_of_a_cca_arrive(
     make_virtual_run: MakeVirtualRun, own: Path, tmp_path: Path
 ) -> None:
     """Line ends of Windows, and a name in Latin-1."""
     content = MINE.replace("\n", "\r\n").encode() + b"/* by J\xf6rg */\r\n"
     own.write_bytes(content)
     bundle = travelled(bundle_of(make_virtual_run("bbr]", "./mycc.c]")))
-    (arrived,) = unpacked_controls(bundle.controls, tmp_path / "worker")
+    (arrived,) = unpacked_ccas(bundle.controls, tmp_path / "worker")
     assert arrived.source.read_bytes() == content
     assert arrived.digest == bundle.controls[0].digest
 
 
-def test_a_shipped_control_does_not_travel(
-    make_virtual_run: MakeVirtualRun, tmp_path: Path
-) -> None:
+def test_a_shipped_cca_does_not_travel(make_virtual_run: MakeVirtualRun, tmp_path: Path) -> None:
     (sent,) = bundle_of(make_virtual_run("bbr]", "bbr3]")).controls
     assert sent.files == {}
-    (arrived,) = unpacked_controls([sent], tmp_path)
-    assert arrived.source == CONTROLS / "bbr3.c"
+    (arrived,) = unpacked_ccas([sent], tmp_path)
+    assert arrived.source == CCA_FOLDER / "bbr3.c"
     with pytest.raises(ConfigError, match=r"^bbr3: the client has another version of it \(0{12}"):
-        unpacked_controls([sent.model_copy(update={"digest": "0" * 64})], tmp_path)
+        unpacked_ccas([sent.model_copy(update={"digest": "0" * 64})], tmp_path)
 
 
 @pytest.mark.parametrize("name", ["/tmp/mycc.c", "../mycc.c", "parts/../../mycc.c"])
 def test_no_file_is_written_outside(tmp_path: Path, name: str) -> None:
-    hostile = ControlSource(name="mycc", source="mycc.c", digest="0", files={name: "int x;"})
+    hostile = CcaSource(name="mycc", source="mycc.c", digest="0", files={name: "int x;"})
     with pytest.raises(ConfigError, match="stands outside its folder"):
-        unpacked_controls([hostile], tmp_path / "a" / "b")
+        unpacked_ccas([hostile], tmp_path / "a" / "b")
     assert [path for path in tmp_path.rglob("*.c") if path.is_file()] == []
 
 
@@ -109,7 +107,7 @@ def test_no_file_is_written_outside(tmp_path: Path, name: str) -> None:
         (CommandTimeoutError("x"), HostError),
         (ParcelError("x"), HostError),
         (DiskFullError("x"), DiskFullError),
-        (ControlsLostError("x"), HostError),
+        (CcasLostError("x"), HostError),
         (NoKernelError("x"), HostError),
         (TargetError("x"), TargetError),
         (TargetError("x", repeatable=True), TargetError),

@@ -11,11 +11,11 @@ import pytest
 from nashbed.controlplane.cluster.plugin import misplaced
 from nashbed.controlplane.cluster.request import RunBundle, TrialAssignment, bundle_of
 from nashbed.controlplane.cluster.workplace import Machine, TestbedWorkplace, VirtualWorkplace
-from nashbed.controlplane.contract.control import read_control
+from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import ConfigError, HostError, InternalError, NashbedError
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.session import SessionRequest
-from nashbed.controlplane.machine.paths import CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER
 from nashbed.controlplane.run.manifest import with_testbed
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.run_directory import check_manifest, keep_testbed
@@ -137,7 +137,7 @@ class Place:
 
 
 @pytest.mark.slow
-def test_the_workers_session_has_the_control(
+def test_the_workers_session_has_the_cca(
     make_virtual_run: MakeVirtualRun, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nashbed.controlplane.cluster.workplace.claim_core", lambda: 1)
@@ -149,7 +149,7 @@ def test_the_workers_session_has_the_control(
         sealed = worker.place.run(request)
         assert sealed.record.valid, sealed.record.invalid_reasons
         (asked,) = worker.requests
-        assert [c.digest for c in asked.controls] == [read_control(own, CONTROLS).digest]
+        assert [c.digest for c in asked.ccas] == [read_cca(own, CCA_FOLDER).digest]
         assert (asked.lanes, asked.core, asked.window_bytes) == (1, 1, bundle.window_bytes)
     finally:
         worker.place.close()

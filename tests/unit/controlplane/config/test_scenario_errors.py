@@ -277,7 +277,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_scenario(tmp_path)
 
 
-def test_congestion_controls() -> None:
+def test_ccas() -> None:
     check_strategies(("cubic", "bbr"), "s.yaml", ("reno", "cubic", "bbr"))
     with pytest.raises(ConfigError) as caught:
         check_strategies(("cubicc", "vegas"), "s.yaml", ("reno", "cubic"))

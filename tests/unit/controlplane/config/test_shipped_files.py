@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_scenario, load_testbed
-from nashbed.controlplane.config.controls import written_files
+from nashbed.controlplane.config.cca import written_files
 from nashbed.controlplane.config.load import SCHEMAS, render
-from nashbed.controlplane.contract.control import SHIPPED_CONTROLS
+from nashbed.controlplane.contract.cca import SHIPPED_CCAS
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
@@ -58,12 +58,12 @@ def test_what_needs_the_large_testbed_says_so(file: str) -> None:
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
-def test_every_scenario_has_its_congestion_controls(path: Path) -> None:
+def test_every_scenario_has_its_ccas(path: Path) -> None:
     """Debian's kernel has these three; any other is one that nashbed ships, or names its file."""
     scenario = load_scenario(path)
     files = written_files(scenario)
     assert all(file.is_file() for file in files.values())
-    known = {"cubic", "bbr", "reno", *SHIPPED_CONTROLS, *files}
+    known = {"cubic", "bbr", "reno", *SHIPPED_CCAS, *files}
     assert set(scenario.model.strategies) <= known
 
 

@@ -22,7 +22,7 @@ from nashbed.controlplane.contract.plan import Plan, PlannedTrial
 from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.testbed import MIB
 from nashbed.controlplane.contract.trial import FailedAttempt, GroupMix, Setting
-from nashbed.controlplane.machine.controls.loader import ControlsLostError
+from nashbed.controlplane.machine.cca.loader import CcasLostError
 from nashbed.controlplane.machine.guest.memory import MemoryRoom
 from nashbed.controlplane.machine.kernels.cache import NoKernelError
 from nashbed.controlplane.machine.process.command import CommandTimeoutError
@@ -253,7 +253,7 @@ def raising(error: BaseException) -> Callable[[Job], bool]:
     "error",
     [
         DiskFullError("full"),
-        ControlsLostError("nashbed-cc has ended"),
+        CcasLostError("nashbed-cc has ended"),
         NoKernelError("none is built"),
         PrerequisiteError("not root"),
         TargetError("the data plane of all lanes is dead"),

@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.units import Size
 from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.plan.planner import make_plan
-from nashbed.controlplane.run import controls as controls_module
+from nashbed.controlplane.run import cca as cca_module
 from nashbed.controlplane.run import manifest as manifest_module
 from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
 from nashbed.controlplane.run.runner import execute
@@ -65,7 +65,7 @@ class Sessions:
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (manifest_module, controls_module):
+    for module in (manifest_module, cca_module):
         monkeypatch.setattr(module, "find_kernel", lambda wanted: KERNEL)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
 

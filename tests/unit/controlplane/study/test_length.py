@@ -95,7 +95,7 @@ def test_a_model_that_is_not_built_says_so(
 
 
 def test_a_small_plan(scenario: Scenario, testbed: Testbed) -> None:
-    """Trials of 0.4 s, of which the one mix with both controls has one BBR flow."""
+    """Trials of 0.4 s, of which the one mix with both CCAs has one BBR flow."""
     steps: list[str] = []
     said = trial_lengths(
         scenario, plan_of(scenario, testbed), lambda label, done, total: steps.append(label)

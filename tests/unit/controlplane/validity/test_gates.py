@@ -453,7 +453,7 @@ def test_where_times_are_exact_nothing_may_be_late(trial: TrialMeasurement) -> N
         assert marks_of(timed) == ()
 
 
-def test_congestion_control_is_read_back(trial: TrialMeasurement) -> None:
+def test_cca_is_read_back(trial: TrialMeasurement) -> None:
     ready = (trial.ready[0].model_copy(update={"cc_applied": "reno"}),)
     gate = gates.congestion_control(replace(trial, ready=ready))
     assert gate.detail == "flow 0: 'reno' instead of 'cubic'"

@@ -134,8 +134,8 @@ def test_against_cubic_the_first_flows_gain_and_the_last_do_not() -> None:
     """The shape of Mishra et al. (IMC 2022), figure 7: 10 flows, 100 Mbit/s, 40 ms, 2 BDP."""
     mean = {}
     for count in (1, 5, 9):
-        controls = ["bbr3"] * count + ["cubic"] * (10 - count)
-        run = simulate(SimPath(100, 40), controls, seconds=120)
+        ccas = ["bbr3"] * count + ["cubic"] * (10 - count)
+        run = simulate(SimPath(100, 40), ccas, seconds=120)
         mean[count] = run.mean_mbps("bbr3")
     assert mean[1] > 20
     assert mean[1] > mean[5] > 10 > mean[9]

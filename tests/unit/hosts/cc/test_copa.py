@@ -23,7 +23,7 @@ SLOW_START, DEFAULT, COMPETITIVE = 1, 2, 3
 GAIN_UNIT = 256
 PATH = SimPath(mbps=50, rtt_ms=40)
 RTT_MS = 40
-BOTH = pytest.mark.parametrize("control", ["copa", "copa_default"])
+BOTH = pytest.mark.parametrize("cca", ["copa", "copa_default"])
 
 
 @cache
@@ -40,8 +40,8 @@ def velocity(sample: SimSample) -> float:
 @BOTH
 @pytest.mark.parametrize("rtt_ms", [5, 40, 100])
 @pytest.mark.parametrize("mbps", [10, 50, 200])
-def test_one_flow_fills_the_link(control: str, mbps: float, rtt_ms: float) -> None:
-    run = simulate(SimPath(mbps, rtt_ms), [control], seconds=25, warmup_s=5)
+def test_one_flow_fills_the_link(cca: str, mbps: float, rtt_ms: float) -> None:
+    run = simulate(SimPath(mbps, rtt_ms), [cca], seconds=25, warmup_s=5)
     assert run.utilisation > 0.98
 
 
@@ -101,8 +101,8 @@ def test_velocity_doubles_each_round_trip_after_three_in_one_direction() -> None
 
 @pytest.mark.parametrize("path", [PATH, SimPath(10, 40), SimPath(50, 5)], ids=str)
 @BOTH
-def test_two_flows_share(control: str, path: SimPath) -> None:
-    rates = [flow.mbps for flow in simulate(path, [control] * 2, seconds=90, warmup_s=60).flows]
+def test_two_flows_share(cca: str, path: SimPath) -> None:
+    rates = [flow.mbps for flow in simulate(path, [cca] * 2, seconds=90, warmup_s=60).flows]
     assert max(rates) < 1.2 * min(rates)
 
 
@@ -131,8 +131,8 @@ def test_two_flows_of_copa_alone_stay_in_default_mode() -> None:
 @pytest.mark.parametrize("flows", [1, 5, 9])
 def test_default_mode_is_below_cubic_at_every_mix(flows: int) -> None:
     """Mishra 2022, figure 7: 10 flows at 100 Mbit/s, 40 ms, 2 BDP."""
-    controls = ["copa_default"] * flows + ["cubic"] * (10 - flows)
-    run = simulate(SimPath(100, 40), controls, seconds=60, warmup_s=20)
+    ccas = ["copa_default"] * flows + ["cubic"] * (10 - flows)
+    run = simulate(SimPath(100, 40), ccas, seconds=60, warmup_s=20)
     assert run.mean_mbps("copa_default") < 0.5 * run.mean_mbps("cubic")
 
 

@@ -1,4 +1,4 @@
-"""Every congestion control of the fluid model: what must hold of any, and what tells each apart."""
+"""Every CCA of the fluid model: what must hold of any, and what tells each apart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nashbed.analysis.models.fluid import (
     FITTED,
     FluidNotBuiltError,
     Outcome,
-    controls,
+    ccas,
     simulate,
 )
 
@@ -20,14 +20,14 @@ ROUNDING = 1e-9
 
 
 def known() -> tuple[str, ...]:
-    """The controls of the library, or none where it has not been built."""
+    """The CCAs of the library, or none where it has not been built."""
     try:
-        return controls()
+        return ccas()
     except FluidNotBuiltError:
         return ()
 
 
-every_control = pytest.mark.parametrize("control", known())
+every_cca = pytest.mark.parametrize("cca", known())
 pytestmark = pytest.mark.skipif(not known(), reason="no fluid model; run `make build`")
 
 
@@ -50,14 +50,14 @@ def compete(
     return simulate(competition, seed, FITTED)
 
 
-def test_the_controls_of_hosts_cc_are_known() -> None:
+def test_the_ccas_of_hosts_cc_are_known() -> None:
     assert set(known()) >= {"cubic", "bbr", "bbr2", "bbr3", "copa", "copa_default"}
 
 
-@every_control
+@every_cca
 @pytest.mark.parametrize("against", ["cubic", "bbr"])
-def test_what_was_sent_left_was_dropped_or_is_in_the_queue(control: str, against: str) -> None:
-    counts = {control: 7} if against == control else {against: 4, control: 3}
+def test_what_was_sent_left_was_dropped_or_is_in_the_queue(cca: str, against: str) -> None:
+    counts = {cca: 7} if against == cca else {against: 4, cca: 3}
     outcome = compete(counts, measured_from_s=0.0)
     queued = outcome.sent_bps * (1 - outcome.loss) - outcome.throughput_bps
     assert (queued >= -1.0).all()
@@ -65,27 +65,27 @@ def test_what_was_sent_left_was_dropped_or_is_in_the_queue(control: str, against
     assert outcome.utilisation <= 1 + ROUNDING
 
 
-@every_control
-def test_the_course_holds_all_that_departed(control: str) -> None:
-    outcome = compete({"cubic": 2, control: 2}, measured_from_s=0.0)
+@every_cca
+def test_the_course_holds_all_that_departed(cca: str) -> None:
+    outcome = compete({"cubic": 2, cca: 2}, measured_from_s=0.0)
     departed = outcome.course.departed_bytes.sum(axis=0) * 8 / MIX_S
     assert departed == pytest.approx(outcome.throughput_bps)
 
 
-@every_control
+@every_cca
 @pytest.mark.parametrize(("rate_mbit", "rtt_ms"), [(10, 5), (10, 100), (50, 40), (200, 100)])
-def test_alone_it_uses_most_of_a_link(control: str, rate_mbit: float, rtt_ms: float) -> None:
+def test_alone_it_uses_most_of_a_link(cca: str, rate_mbit: float, rtt_ms: float) -> None:
     # The least that one flow was measured to use of any of nine links is 92 % (hosts/cc/README.md).
-    outcome = compete({control: 1}, rate_mbit * MBIT, rtt_ms * MS, measured_from_s=10.0)
+    outcome = compete({cca: 1}, rate_mbit * MBIT, rtt_ms * MS, measured_from_s=10.0)
     assert outcome.utilisation > 0.9
 
 
-@every_control
-def test_two_kinds_of_the_same_control_share_alike(control: str) -> None:
+@every_cca
+def test_two_kinds_of_the_same_cca_share_alike(cca: str) -> None:
     competition = Competition(
         100 * MBIT,
         2 * bdp_bytes(100 * MBIT, 40 * MS),
-        (FlowKind(control, 5, 40 * MS), FlowKind(control, 5, 40 * MS)),
+        (FlowKind(cca, 5, 40 * MS), FlowKind(cca, 5, 40 * MS)),
         duration_s=120.0,
         measured_from_s=60.0,
     )
@@ -94,28 +94,28 @@ def test_two_kinds_of_the_same_control_share_alike(control: str) -> None:
         for outcome in (simulate(competition, seed, FITTED) for seed in range(1, 7))
     ]
     # BBRv2 stays as it started (hosts/cc/README.md); chance decides who started well.
-    assert np.mean(shares) == pytest.approx(0.5, abs=0.12 if control == "bbr2" else 0.06)
+    assert np.mean(shares) == pytest.approx(0.5, abs=0.12 if cca == "bbr2" else 0.06)
 
 
-@every_control
-def test_a_seed_gives_the_same_again_and_another_seed_another(control: str) -> None:
-    one, again, other = (compete({"cubic": 5, control: 5}, seed=seed) for seed in (7, 7, 8))
+@every_cca
+def test_a_seed_gives_the_same_again_and_another_seed_another(cca: str) -> None:
+    one, again, other = (compete({"cubic": 5, cca: 5}, seed=seed) for seed in (7, 7, 8))
     assert (one.throughput_bps == again.throughput_bps).all()
     assert (one.course.queue_s == again.course.queue_s).all()
     assert (one.throughput_bps != other.throughput_bps).any()
 
 
-@every_control
-def test_the_queue_is_never_longer_than_the_buffer(control: str) -> None:
-    outcome = compete({control: 10}, measured_from_s=0.0)
+@every_cca
+def test_the_queue_is_never_longer_than_the_buffer(cca: str) -> None:
+    outcome = compete({cca: 10}, measured_from_s=0.0)
     longest = outcome.competition.buffer_bytes * 8 / outcome.competition.rate_bps
     assert outcome.course.queue_s.max() <= longest * (1 + ROUNDING)
     assert np.isfinite(outcome.throughput_bps).all()
 
 
-@every_control
-def test_it_never_believes_in_less_than_the_base_round_trip(control: str) -> None:
-    outcome = compete({"cubic": 3, control: 3} if control != "cubic" else {"cubic": 6})
+@every_cca
+def test_it_never_believes_in_less_than_the_base_round_trip(cca: str) -> None:
+    outcome = compete({"cubic": 3, cca: 3} if cca != "cubic" else {"cubic": 6})
     assert (outcome.min_rtt_s >= 40 * MS * (1 - ROUNDING)).all()
 
 
@@ -152,13 +152,13 @@ def test_bbr3_alone_probes_for_more_with_a_quarter_of_a_bdp_at_most() -> None:
     assert compete({"bbr3": 1}, 50 * MBIT).queueing_delay_s < 0.25 * 40 * MS
 
 
-@pytest.mark.parametrize("control", ["bbr", "bbr2", "bbr3"])
-def test_each_flow_gains_less_with_each_more_of_its_kind(control: str) -> None:
+@pytest.mark.parametrize("cca", ["bbr", "bbr2", "bbr3"])
+def test_each_flow_gains_less_with_each_more_of_its_kind(cca: str) -> None:
     # The shape of Mishra et al., figure 7: the first gain most.
     each = [
         np.mean(
             [
-                compete({"cubic": 10 - flows, control: flows}, seed=seed).throughput_bps[1]
+                compete({"cubic": 10 - flows, cca: flows}, seed=seed).throughput_bps[1]
                 for seed in (1, 2, 3)
             ]
         )

@@ -15,7 +15,7 @@ from nashbed.analysis.models import MODELS, Competition, FlowKind, ModelError, c
 from nashbed.analysis.models.fluid import (
     FITTED,
     Outcome,
-    controls,
+    ccas,
     model,
     native,
     simulate,
@@ -44,9 +44,9 @@ def deep(bbr: int, second: str = "bbr", duration_s: float = 120.0) -> Competitio
     return cubic_against(100 * MBIT, 0.04, size, 50 - bbr, bbr, second, duration_s)
 
 
-def alone(control: str, flows: int, buffer_bdp: float, base_rtt_s: float = 0.04) -> Competition:
+def alone(cca: str, flows: int, buffer_bdp: float, base_rtt_s: float = 0.04) -> Competition:
     size = buffer_bdp * 100 * MBIT * base_rtt_s / 8
-    return Competition(100 * MBIT, size, (FlowKind(control, flows, base_rtt_s),))
+    return Competition(100 * MBIT, size, (FlowKind(cca, flows, base_rtt_s),))
 
 
 def run(competition: Competition, seed: int = 1, bin_s: float = 1.0) -> Outcome:
@@ -90,10 +90,10 @@ def test_whatever_is_asked(rate_mbps, buffer_ms, flows, seed) -> None:
     assert out.throughput_bps == pytest.approx(measured, rel=2e-2, abs=rate * 1e-3)
 
 
-@pytest.mark.parametrize("control", ["cubic", "bbr"])
+@pytest.mark.parametrize("cca", ["cubic", "bbr"])
 @pytest.mark.parametrize("buffer_bdp", [1, 4, 20])
-def test_alone_a_control_fills_the_link(control, buffer_bdp) -> None:
-    assert run(alone(control, 4, buffer_bdp)).utilisation > 0.93
+def test_alone_a_cca_fills_the_link(cca, buffer_bdp) -> None:
+    assert run(alone(cca, 4, buffer_bdp)).utilisation > 0.93
 
 
 def test_bbr_alone_keeps_the_queue_below_a_bdp_and_the_base_rtt() -> None:
@@ -119,8 +119,8 @@ def test_the_same_seed_is_the_same_to_the_bit() -> None:
 
 
 def test_two_like_kinds_share_evenly() -> None:
-    for control in ("cubic", "bbr"):
-        kind = FlowKind(control, 10, 0.04)
+    for cca in ("cubic", "bbr"):
+        kind = FlowKind(cca, 10, 0.04)
         shares = [
             run(Competition(100 * MBIT, 2.5e6, (kind, kind), 120, 20), seed).throughput_bps
             for seed in range(6)
@@ -132,11 +132,11 @@ def test_two_like_kinds_share_evenly() -> None:
 def test_a_short_base_rtt_helps_cubic_and_a_long_one_bbr() -> None:
     """Mishra 2022, figure 10: at the equilibrium CUBIC is on the shortest base RTTs."""
     ratio = {}
-    for control in ("cubic", "bbr"):
-        flows = tuple(FlowKind(control, 10, rtt) for rtt in (0.01, 0.05))
+    for cca in ("cubic", "bbr"):
+        flows = tuple(FlowKind(cca, 10, rtt) for rtt in (0.01, 0.05))
         asked = Competition(100 * MBIT, 2e6, flows, 120, 20)
         got = np.sum([run(asked, seed).throughput_bps for seed in range(6)], axis=0)
-        ratio[control] = got[0] / got[1]
+        ratio[cca] = got[0] / got[1]
     assert ratio["cubic"] > 1.05
     assert ratio["bbr"] < 0.5
 
@@ -184,7 +184,7 @@ def test_a_prediction_is_the_mean_of_its_seeds() -> None:
     assert answer.status == "valid"
 
 
-def test_another_control_takes_bbrs_place() -> None:
+def test_another_cca_takes_bbrs_place() -> None:
     shares = {second: run(deep(10, second)).share_of(second) for second in ("bbr", "bbr3")}
     assert shares["bbr3"] != shares["bbr"]
     assert deep(10, "bbr3").flows_of("bbr3") == 10
@@ -221,4 +221,4 @@ def test_without_the_library_the_model_says_how_to_build_it(monkeypatch, tmp_pat
         assert "run `make build`" in answer.refusals[0]
     finally:
         native.library.cache_clear()
-    assert {"cubic", "bbr"} <= set(controls())
+    assert {"cubic", "bbr"} <= set(ccas())

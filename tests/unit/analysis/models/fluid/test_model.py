@@ -1,10 +1,10 @@
-"""The fluid model of another control in place of BBR: what it answers, and what it refuses."""
+"""The fluid model of another CCA in place of BBR: what it answers, and what it refuses."""
 
 from __future__ import annotations
 
 import pytest
 from nashbed.analysis.models import Competition, ModelError, cubic_against
-from nashbed.analysis.models.fluid import FluidNotBuiltError, controls, model, model_of
+from nashbed.analysis.models.fluid import FluidNotBuiltError, ccas, model, model_of
 from nashbed.analysis.models.fluid.model import MODEL, MOST_POINTS, Validation, predict, validations
 
 BDP_BYTES = 500_000  # 100 Mbit/s x 40 ms / 8
@@ -12,13 +12,13 @@ OFF = "copa"
 
 
 def game(second: str) -> Competition:
-    """Five CUBIC flows against five of another control."""
+    """Five CUBIC flows against five of another CCA."""
     return cubic_against(100e6, 0.04, 2 * BDP_BYTES, 5, 5, second, duration_s=60.0)
 
 
 def built() -> bool:
     try:
-        return bool(controls())
+        return bool(ccas())
     except FluidNotBuiltError:
         return False
 
@@ -43,7 +43,7 @@ def test_what_the_model_does_not_know_beside_cubic_is_named(second: str) -> None
         model_of(second)
 
 
-def test_each_control_has_its_own_answer() -> None:
+def test_each_cca_has_its_own_answer() -> None:
     shares = {
         second: model_of(second, unvalidated=True).predict(game(second)).share
         for second in ("bbr", "bbr3", "copa", "copa_default")
@@ -53,13 +53,13 @@ def test_each_control_has_its_own_answer() -> None:
     assert shares["copa_default"] < 0.15
 
 
-def test_every_control_of_the_model_was_held_against_runs() -> None:
-    assert set(validations()) == set(controls()) - {"cubic"}
+def test_every_cca_of_the_model_was_held_against_runs() -> None:
+    assert set(validations()) == set(ccas()) - {"cubic"}
     assert all(found.mixes >= 20 for found in validations().values())
 
 
 @pytest.mark.usefixtures("copa_is_off")
-def test_a_control_that_runs_do_not_bear_out_is_refused_with_the_reason() -> None:
+def test_a_cca_that_runs_do_not_bear_out_is_refused_with_the_reason() -> None:
     answer = model_of(OFF).predict(game(OFF))
     assert answer.status == "refused"
     assert (
@@ -74,6 +74,6 @@ def test_asked_for_as_it_is_it_answers_with_the_reservation() -> None:
     assert answer.share == predict(game(OFF), unvalidated=True).share
 
 
-def test_a_control_without_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cca_without_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "validations", dict)
     assert "never held against a run" in model_of(OFF).predict(game(OFF)).refusals[0]

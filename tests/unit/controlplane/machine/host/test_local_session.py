@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import load_testbed
-from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.errors import HostError
 from nashbed.controlplane.contract.scenario import Hosts
 from nashbed.controlplane.contract.shared import receiver_address, sender_address
@@ -165,11 +165,11 @@ def test_a_damaged_state_file_is_not_guessed_at(tmp_path: Path) -> None:
         runs.remove_dead_runs(tmp_path)
 
 
-class HeldControls:
+class HeldCcas:
     """A stand-in for nashbed-cc."""
 
-    def __init__(self, controls: Sequence[ControlFile], state: StateFile | None) -> None:
-        self.maps = {control.name: 40 for control in controls}
+    def __init__(self, ccas: Sequence[CcaFile], state: StateFile | None) -> None:
+        self.maps = {cca.name: 40 for cca in ccas}
         self.closed = False
 
     def require_held(self) -> None:
@@ -180,13 +180,13 @@ class HeldControls:
         self.closed = True
 
 
-def test_controls_are_held_from_open_to_close(
+def test_ccas_are_held_from_open_to_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, testbed: Testbed
 ) -> None:
-    made: list[HeldControls] = []
+    made: list[HeldCcas] = []
 
-    def register(controls: Sequence[ControlFile], state: StateFile | None) -> HeldControls:
-        made.append(HeldControls(controls, state))
+    def register(ccas: Sequence[CcaFile], state: StateFile | None) -> HeldCcas:
+        made.append(HeldCcas(ccas, state))
         return made[-1]
 
     for module, name in (
@@ -196,19 +196,19 @@ def test_controls_are_held_from_open_to_close(
         (session_module, "raise_shield"), (session_module, "raise_backlog"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, lambda *_: [])
-    monkeypatch.setattr(session_module, "RegisteredControls", register)
+    monkeypatch.setattr(session_module, "RegisteredCcas", register)
     monkeypatch.setattr(session_module, "STATE_DIR", tmp_path)
     monkeypatch.setattr(session_module, "StateFile", lambda state: StateFile(state, tmp_path))
-    control = ControlFile("bbr3", Path("bbr3.c"), "")
-    request = SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6, controls=(control,))
+    cca = CcaFile("bbr3", Path("bbr3.c"), "")
+    request = SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6, ccas=(cca,))
     session = LocalSession(request)
-    assert session.control_maps == {}
+    assert session.cca_maps == {}
     session.open()
-    assert session.control_maps == {"bbr3": 40}
+    assert session.cca_maps == {"bbr3": 40}
     session.require_targets()
     made[0].close()
     with pytest.raises(HostError, match="nashbed-cc ended in mid-trial"):
         session.require_targets()
     session.close()
-    assert session.control_maps == {}
+    assert session.cca_maps == {}
     session.require_targets()

@@ -210,11 +210,11 @@ def test_the_compiler() -> None:
 
 @pytest.mark.parametrize("release", [(5, 10), (6, 1), (6, 12), (7, 3)])
 def test_the_shipped_fragment(release: tuple[int, int]) -> None:
-    """Every congestion control that strategies may name is in it."""
+    """Every CCA that strategies may name is in it."""
     symbols = {s.symbol for s in fragment_settings((UML / "kernel.config").read_text(), release)}
-    controls = (
+    ccas = (
         *("BBR", "CUBIC", "VEGAS", "WESTWOOD", "HTCP", "ILLINOIS", "BIC", "YEAH", "VENO"),
         *("SCALABLE", "HYBLA", "DCTCP", "CDG", "NV", "LP", "HSTCP"),
     )
-    assert symbols >= {f"CONFIG_TCP_CONG_{name}" for name in controls}
+    assert symbols >= {f"CONFIG_TCP_CONG_{name}" for name in ccas}
     assert {"CONFIG_UML_TIME_TRAVEL_SUPPORT", "CONFIG_HOSTFS", "CONFIG_NET_NS"} <= symbols

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.errors import HostError
-from nashbed.controlplane.machine.controls import checks
-from nashbed.controlplane.machine.controls.checks import (
+from nashbed.controlplane.machine.cca import checks
+from nashbed.controlplane.machine.cca.checks import (
     btf,
     capabilities,
     jit,
     kernel_problems,
-    kernels_own_controls,
+    kernels_own_ccas,
     optmem,
     release,
-    require_controls,
+    require_ccas,
     require_free_names,
 )
 
@@ -35,7 +35,9 @@ def test_releases_that_will_do(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["6.1.0-18-amd64", "6.9.12", "5.15.0"])
 def test_releases_that_are_too_old(text: str) -> None:
-    with pytest.raises(HostError, match=rf"kernel {text} takes no such control .* 6\.10 or later"):
+    with pytest.raises(
+        HostError, match=rf"kernel {text} takes no such congestion control .* 6\.10 or later"
+    ):
         release(text)
 
 
@@ -74,18 +76,18 @@ def test_all_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     def lacks() -> str:
         raise HostError("no BTF")
 
-    def no_object(control: ControlFile) -> None:
-        raise HostError(f"{control.name}: has no object")
+    def no_object(cca: CcaFile) -> None:
+        raise HostError(f"{cca.name}: has no object")
 
     for name in ("release", "btf", "jit", "capabilities"):
         monkeypatch.setattr(checks, name, lambda: "")
     assert kernel_problems() == []
     monkeypatch.setattr(checks, "btf", lacks)
     monkeypatch.setattr(checks, "require_object_at_hand", no_object)
-    require_controls([])
+    require_ccas([])
     names = ("bbr3", "mycc")
     with pytest.raises(HostError) as caught:
-        require_controls([ControlFile(name, tmp_path / f"{name}.c", "") for name in names])
+        require_ccas([CcaFile(name, tmp_path / f"{name}.c", "") for name in names])
     assert caught.value.message.splitlines() == [
         "bbr3, mycc: no BTF", "bbr3: has no object", "mycc: has no object",
     ]  # fmt: skip
@@ -98,9 +100,9 @@ def test_what_a_loader_holds_is_not_the_kernels(monkeypatch: pytest.MonkeyPatch)
         9: [],
     }
     there = ("reno", "cubic", "mycc", "bbr3")
-    monkeypatch.setattr(checks, "available_congestion_controls", lambda: there)
+    monkeypatch.setattr(checks, "available_ccas", lambda: there)
     monkeypatch.setattr(checks, "command_lines", lambda: running)
-    assert kernels_own_controls() == ("reno", "cubic")
-    require_free_names([ControlFile("other", Path("other.c"), "")])
+    assert kernels_own_ccas() == ("reno", "cubic")
+    require_free_names([CcaFile("other", Path("other.c"), "")])
     with pytest.raises(HostError, match=r"^bbr3: is registered by nashbed-cc \(pid 7\)"):
-        require_free_names([ControlFile("bbr3", Path("bbr3.c"), "")])
+        require_free_names([CcaFile("bbr3", Path("bbr3.c"), "")])

@@ -1,20 +1,20 @@
-"""What a control does, from simulations with known numbers."""
+"""What a CCA does, from simulations with known numbers."""
 
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.messages import SimulatedFlow, SimulatedPath
-from nashbed.controlplane.controls.check import (
+from nashbed.controlplane.cca.check import (
     CUBIC,
     OWN,
-    ControlBehaviour,
+    CcaBehaviour,
     SimulatedCase,
     behaviour_on,
     panel,
     require_sending,
 )
-from nashbed.controlplane.machine.controls.simulator import Simulation
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.messages import SimulatedFlow, SimulatedPath
+from nashbed.controlplane.machine.cca.simulator import Simulation
 
 THROUGHPUTS = {
     "alone": (8e6,), "loss 1000 ppm": (6e6,), "loss 10000 ppm": (2e6,),
@@ -41,7 +41,7 @@ def silent(case: SimulatedCase) -> Simulation:
 def test_numbers_by_hand() -> None:
     path = panel()[0]
     assert path.rate.bps == 10**7
-    assert behaviour_on(path, known) == ControlBehaviour(
+    assert behaviour_on(path, known) == CcaBehaviour(
         rate_bps=10**7,
         base_rtt_ns=5_000_000,
         link_share=0.8,

@@ -1,4 +1,4 @@
-"""What this machine must have to run congestion controls that its kernel does not bring along."""
+"""What this machine must have to run CCAs that its kernel does not bring along."""
 
 from __future__ import annotations
 
@@ -7,69 +7,69 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...config import available_congestion_controls
-from ...contract.control import ControlFile
+from ...config import available_ccas
+from ...contract.cca import CcaFile
 from ...contract.errors import HostError, NashbedError
-from ..paths import CONTROL_LOADER
+from ..paths import CCA_LOADER
 from ..process.table import command_lines
 from .objects import OBJECT, require_object_at_hand
 
 FIRST_RELEASE = (6, 10)
-"""The first kernel whose eBPF controls see each acknowledgement's rate sample (cong_control)."""
+"""The first kernel whose eBPF CCAs see each acknowledgement's rate sample (cong_control)."""
 BTF = Path("/sys/kernel/btf/vmlinux")
 JIT = Path("/proc/sys/net/core/bpf_jit_enable")
 OPTMEM = Path("/proc/sys/net/core/optmem_max")
 STATUS = Path("/proc/self/status")
 CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_PERFMON": 38, "CAP_BPF": 39}
-"""What registering a control takes, by the number of its bit."""
+"""What registering a CCA takes, by the number of its bit."""
 LEAST_OPTMEM_BYTES = 16384
-"""A control's state beside its socket counts against this: at most 6.4 kB, and the kernel's own."""
+"""A CCA's state beside its socket counts against this: at most 6.4 kB, and the kernel's own."""
 
 
-def kernels_own_controls() -> tuple[str, ...]:
-    """The controls of this machine's kernel, without those that a nashbed-cc holds there."""
-    held = held_controls()
-    return tuple(name for name in available_congestion_controls() if name not in held)
+def kernels_own_ccas() -> tuple[str, ...]:
+    """The CCAs of this machine's kernel, without those that a nashbed-cc holds there."""
+    held = held_ccas()
+    return tuple(name for name in available_ccas() if name not in held)
 
 
-def held_controls() -> dict[str, int]:
-    """The controls that nashbed-cc has registered, whoever started it -> its process id."""
+def held_ccas() -> dict[str, int]:
+    """The CCAs that nashbed-cc has registered, whoever started it -> its process id."""
     return {
         Path(argument).name.removesuffix(OBJECT): pid
         for pid, arguments in command_lines().items()
-        if arguments and Path(arguments[0]).name == CONTROL_LOADER.name
+        if arguments and Path(arguments[0]).name == CCA_LOADER.name
         for argument in arguments[1:]
         if argument.endswith(OBJECT)
     }
 
 
-def require_free_names(controls: Sequence[ControlFile]) -> None:
-    """Raise HostError for a control that another program has registered under its name."""
-    held = held_controls()
-    for control in controls:
-        if control.name in held:
+def require_free_names(ccas: Sequence[CcaFile]) -> None:
+    """Raise HostError for a CCA that another program has registered under its name."""
+    held = held_ccas()
+    for cca in ccas:
+        if cca.name in held:
             raise HostError(
-                f"{control.name}: is registered by nashbed-cc (pid {held[control.name]}), and a "
+                f"{cca.name}: is registered by nashbed-cc (pid {held[cca.name]}), and a "
                 "name is of the whole machine; wait until that ends, or stop it"
             )
 
 
-def require_controls(controls: Sequence[ControlFile]) -> None:
-    """Check that this machine can run controls in real time.
+def require_ccas(ccas: Sequence[CcaFile]) -> None:
+    """Check that this machine can run CCAs in real time.
 
     Args:
-        controls: Those that its kernel does not have.
+        ccas: Those that its kernel does not have.
 
     Raises:
         HostError: Something is missing; one line for each, with what to do.
     """
-    if not controls:
+    if not ccas:
         return
-    names = ", ".join(control.name for control in controls)
+    names = ", ".join(cca.name for cca in ccas)
     lines = [f"{names}: {problem}" for problem in kernel_problems()]
-    for control in controls:
+    for cca in ccas:
         try:
-            require_object_at_hand(control)
+            require_object_at_hand(cca)
         except NashbedError as error:
             lines.append(error.message)
     if lines:
@@ -77,7 +77,7 @@ def require_controls(controls: Sequence[ControlFile]) -> None:
 
 
 def kernel_problems() -> list[str]:
-    """What keeps this machine's kernel from taking a control as eBPF, a line each."""
+    """What keeps this machine's kernel from taking a CCA as eBPF, a line each."""
     checks: tuple[Callable[[], str], ...] = (release, btf, jit, capabilities)
     problems = []
     for check in checks:
@@ -94,8 +94,8 @@ def release(text: str = "") -> str:
     numbers = tuple(int(number) for number in re.findall(r"\d+", text)[:2])
     if numbers < FIRST_RELEASE:
         raise HostError(
-            f"kernel {text} takes no such control in real time: it needs 6.10 or later; virtual "
-            "time has a kernel of its own (`--testbed virtual`)"
+            f"kernel {text} takes no such congestion control in real time: it needs 6.10 or "
+            "later; virtual time has a kernel of its own (`--testbed virtual`)"
         )
     return text
 
@@ -118,7 +118,8 @@ def jit(path: Path = JIT) -> str:
         on = "0"
     if on == "0":
         raise HostError(
-            "the kernel's BPF JIT is off, and controls need it; `sysctl net.core.bpf_jit_enable=1`"
+            "the kernel's BPF JIT is off, and congestion controls need it; "
+            "`sysctl net.core.bpf_jit_enable=1`"
         )
     return "on"
 
@@ -130,7 +131,7 @@ def capabilities(path: Path = STATUS) -> str:
     missing = [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
     if missing:
         raise HostError(
-            f"registering a control takes {', '.join(missing)}: run it as root, or with "
+            f"registering a congestion control takes {', '.join(missing)}: run it as root, or with "
             "`--testbed virtual`, which needs none"
         )
     return ", ".join(CAPABILITIES)
@@ -141,7 +142,7 @@ def optmem(path: Path = OPTMEM) -> str:
     size = int(path.read_text())
     if size < LEAST_OPTMEM_BYTES:
         raise HostError(
-            f"net.core.optmem_max is {size}: a control cannot keep its state; "
+            f"net.core.optmem_max is {size}: a congestion control cannot keep its state; "
             "`sysctl net.core.optmem_max=131072`"
         )
     return f"{size} B"

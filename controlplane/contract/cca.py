@@ -1,4 +1,4 @@
-"""Congestion controls that nashbed brings along or its user writes: one C file each (hosts/cc)."""
+"""CCAs that nashbed brings along or its user writes: one C file each (hosts/cc)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from .errors import ConfigError
 
-CONTROL_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
-"""A control's name, which is its file's stem: the kernel keeps 15 characters."""
+CCA_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
+"""A CCA's name, which is its file's stem: the kernel keeps 15 characters."""
 
-SHIPPED_CONTROLS = ("bbr2", "bbr3", "copa", "copa_default", "vivace")
-"""The names of the controls in hosts/cc, apart from the template and the positive control."""
+SHIPPED_CCAS = ("bbr2", "bbr3", "copa", "copa_default", "vivace")
+"""The names of the CCAs in hosts/cc, apart from the template and the positive control."""
 
 SUFFIX = ".c"
-"""Suffix of a control file: a strategy that ends in it is a path."""
+"""Suffix of a CCA file: a strategy that ends in it is a path."""
 
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class ControlFile:
-    """A congestion control in one C file.
+class CcaFile:
+    """A CCA in one C file.
 
     Attributes:
         name: What flows ask for by TCP_CONGESTION.
@@ -38,62 +38,62 @@ class ControlFile:
     digest: str
 
 
-def control_name(file: str) -> str:
-    """The name of the control in a file.
+def cca_name(file: str) -> str:
+    """The name of the CCA in a file.
 
     Raises:
-        ValueError: The kernel could not have a control of this name.
+        ValueError: The kernel could not have a CCA of this name.
     """
     name = Path(file).stem
-    if not CONTROL_NAME.fullmatch(name):
+    if not CCA_NAME.fullmatch(name):
         raise ValueError(
-            f"{file}: a control has the name of its file, at most 15 of a-z, 0-9 and _ of which "
-            "the first is a letter; rename the file"
+            f"{file}: a congestion control has the name of its file, at most 15 of a-z, 0-9 and _ "
+            "of which the first is a letter; rename the file"
         )
     return name
 
 
-def read_control(source: Path, headers: Path) -> ControlFile:
-    """The control in a C file.
+def read_cca(source: Path, headers: Path) -> CcaFile:
+    """The CCA in a C file.
 
     Args:
         source: The file.
         headers: The folder of cc.h.
 
     Raises:
-        ConfigError: There is no such file, it cannot be read, or its name is no control's.
+        ConfigError: There is no such file, it cannot be read, or its name is no CCA's.
     """
     try:
-        name = control_name(str(source))
+        name = cca_name(str(source))
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    return ControlFile(name, source, control_digest(source, headers))
+    return CcaFile(name, source, cca_digest(source, headers))
 
 
-def control_digest(source: Path, headers: Path) -> str:
-    """SHA-256 of what a control is made of, wherever that stands, in hexadecimal.
+def cca_digest(source: Path, headers: Path) -> str:
+    """SHA-256 of what a CCA is made of, wherever that stands, in hexadecimal.
 
     Args:
-        source: The control's file.
+        source: The CCA's file.
         headers: The folder of cc.h.
 
     Raises:
         ConfigError: A file cannot be read.
     """
     total = hashlib.sha256()
-    for place, file in sorted(control_sources(source, headers).items()):
+    for place, file in sorted(cca_sources(source, headers).items()):
         content = _content(file)
         total.update(f"{place}\0{len(content)}\0".encode() + content)
     return total.hexdigest()
 
 
-def control_sources(source: Path, headers: Path) -> dict[str, Path]:
-    """A control's file and all that it includes by name in quotes, by where each of them stands.
+def cca_sources(source: Path, headers: Path) -> dict[str, Path]:
+    """A CCA's file and all that it includes by name in quotes, by where each of them stands.
 
-    That is relative to the control's own folder, or else to the folder of cc.h.
+    That is relative to the CCA's own folder, or else to the folder of cc.h.
 
     Args:
-        source: The control's file.
+        source: The CCA's file.
         headers: The folder of cc.h.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Congestion controls as modules of a guest's kernel: built by kbuild, kept beside the kernel."""
+"""CCAs as modules of a guest's kernel: built by kbuild, kept beside the kernel."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ...contract.control import ControlFile, control_sources
+from ...contract.cca import CcaFile, cca_sources
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
 from ...store.staging import Staging, locked, remove_stale
 from ..kernels.cache import GuestKernel, make_command
-from ..paths import CONTROLS
+from ..paths import CCA_FOLDER
 from ..process import command
 
 TOOLS = ("make", "gcc", "ld")
@@ -32,28 +32,28 @@ _COMPILER = re.compile(r"(?m)^(?P<file>[^\s:]+):(?P<place>[\d:]+): (?:fatal )?er
 _LINKER = re.compile(r'(?m)^ERROR: modpost: "(?P<symbol>\w+)" .* undefined!')
 
 
-def module_of(kernel: GuestKernel, control: ControlFile) -> Path:
-    """The module of a control for a kernel, built unless it is there.
+def module_of(kernel: GuestKernel, cca: CcaFile) -> Path:
+    """The module of a CCA for a kernel, built unless it is there.
 
     A kernel's modules are built one at a time, whoever wants them; a module that is there is
     complete. Where the files are does not show in its bytes.
 
     Args:
         kernel: The kernel.
-        control: The control.
+        cca: The CCA.
 
     Raises:
         ConfigError: It does not compile; the message has the compiler's first error.
         HostError: It cannot be built on this machine, or with what is kept of the kernel.
     """
-    module = kernel.folder / _MODULES / f"{control.name}-{control.digest[:_NAME_DIGITS]}.ko"
+    module = kernel.folder / _MODULES / f"{cca.name}-{cca.digest[:_NAME_DIGITS]}.ko"
     remove_stale(module.parent)
     if module.is_file():
         return module
     _require_means(kernel)
     with _alone(module.parent):
         if not module.is_file():
-            _build(kernel, control, module)
+            _build(kernel, cca, module)
     return module
 
 
@@ -83,37 +83,37 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _build(kernel: GuestKernel, control: ControlFile, module: Path) -> None:
+def _build(kernel: GuestKernel, cca: CcaFile, module: Path) -> None:
     try:
         with Staging(module.parent, module.name) as staging:
             work = staging.place / "work"
-            sources = _lay_out(work, control)
+            sources = _lay_out(work, cca)
             make = ["make", "-C", str(kernel.tree), f"M={work}", "ARCH=um", "modules"]
             done = command.attempt(["env", *_ENGLISH, *make], timeout_s=MAKE_TIMEOUT_S)
             if done.code != 0:
-                raise _failure(kernel, control, work, sources, done.err)
-            staging.publish(work / f"{control.name}.ko", module)
+                raise _failure(kernel, cca, work, sources, done.err)
+            staging.publish(work / f"{cca.name}.ko", module)
     except OSError as error:
         raise PrerequisiteError(f"{error.filename}: {error.strerror}") from error
 
 
-def _lay_out(work: Path, control: ControlFile) -> dict[Path, Path]:
+def _lay_out(work: Path, cca: CcaFile) -> dict[Path, Path]:
     """Make the folder that kbuild works in; each copy of a source, and what it is a copy of."""
     work.mkdir()
-    (work / "Kbuild").write_text(_KBUILD.format(name=control.name))
+    (work / "Kbuild").write_text(_KBUILD.format(name=cca.name))
     sources: dict[Path, Path] = {}
-    for place, file in control_sources(control.source, CONTROLS).items():
-        own = file == control.source.resolve()
-        copy = work / (f"{control.name}.c" if own else place)
+    for place, file in cca_sources(cca.source, CCA_FOLDER).items():
+        own = file == cca.source.resolve()
+        copy = work / (f"{cca.name}.c" if own else place)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-        sources[copy] = control.source if own else file
+        sources[copy] = cca.source if own else file
     return sources
 
 
 def _failure(
     kernel: GuestKernel,
-    control: ControlFile,
+    cca: CcaFile,
     work: Path,
     sources: Mapping[Path, Path],
     errors: str,
@@ -125,8 +125,8 @@ def _failure(
         named = sources.get(work / compiler["file"], compiler["file"])
         return ConfigError(f"{named}:{compiler['place']}: {compiler['what']} ({where})")
     if linker := _LINKER.search(errors):
-        return ConfigError(f"{control.source}: {linker['symbol']} is not there ({where})")
-    return PrerequisiteError(f"{control.source}: not built {where}: {_first_words(errors)}")
+        return ConfigError(f"{cca.source}: {linker['symbol']} is not there ({where})")
+    return PrerequisiteError(f"{cca.source}: not built {where}: {_first_words(errors)}")
 
 
 def _first_words(errors: str) -> str:

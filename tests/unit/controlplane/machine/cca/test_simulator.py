@@ -6,18 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.control import read_control
+from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine.controls import simulator
-from nashbed.controlplane.machine.controls.simulator import (
+from nashbed.controlplane.machine.cca import simulator
+from nashbed.controlplane.machine.cca.simulator import (
     SimulatedBottleneck,
     compile_for_simulator,
     simulate,
 )
-from nashbed.controlplane.machine.paths import CONTROL_SIMULATOR, CONTROL_TEMPLATE, CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER, CCA_SIMULATOR, CCA_TEMPLATE
 
 pytestmark = pytest.mark.skipif(
-    not CONTROL_SIMULATOR.is_file(), reason="needs nashbed-cc-sim: run `make build`"
+    not CCA_SIMULATOR.is_file(), reason="needs nashbed-cc-sim: run `make build`"
 )
 PATH = SimulatedBottleneck(10**7, 20_000_000, 50_000, 5 * 10**9, 10**9)
 SEND = "\tcc_set_cwnd(sk, next_cwnd(mine, tp, rs));\n"
@@ -25,10 +25,10 @@ SEND = "\tcc_set_cwnd(sk, next_cwnd(mine, tp, rs));\n"
 
 def shared(folder: Path, body: str = SEND) -> str:
     """The template with another line in place of the one that sets its window, compiled."""
-    text = CONTROL_TEMPLATE.read_text()
+    text = CCA_TEMPLATE.read_text()
     assert text.count(SEND) == 1
     (folder / "mycc.c").write_text(text.replace(SEND, body + SEND))
-    compile_for_simulator(read_control(folder / "mycc.c", CONTROLS), folder / "mycc.so")
+    compile_for_simulator(read_cca(folder / "mycc.c", CCA_FOLDER), folder / "mycc.so")
     return str(folder / "mycc.so")
 
 
@@ -64,7 +64,7 @@ def test_what_does_not_compile(tmp_path: Path) -> None:
         shared(tmp_path, "\tnope;\n")
 
 
-def test_what_is_no_control(tmp_path: Path) -> None:
+def test_what_is_no_cca(tmp_path: Path) -> None:
     (tmp_path / "no.so").write_text("")
     with pytest.raises(HostError, match=r"^nashbed-cc-sim: .*no\.so"):
         simulate(PATH, [str(tmp_path / "no.so")])

@@ -1,4 +1,4 @@
-"""The congestion controls that nashbed brings along, and whether they can be used here."""
+"""The CCAs that nashbed brings along, and whether they can be used here."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import takes_modules
-from ..contract.control import SHIPPED_CONTROLS, SUFFIX, ControlFile, read_control
+from ..contract.cca import SHIPPED_CCAS, SUFFIX, CcaFile, read_cca
 from ..contract.errors import NashbedError
-from ..machine.controls.checks import kernel_problems, kernels_own_controls
-from ..machine.controls.objects import object_of
-from ..machine.paths import CONTROLS, GUEST_CONFIGURATION, ROOT
+from ..machine.cca.checks import kernel_problems, kernels_own_ccas
+from ..machine.cca.objects import object_of
+from ..machine.paths import CCA_FOLDER, GUEST_CONFIGURATION, ROOT
 
 _COMMENT = re.compile(r"/\*(?! SPDX)(.*?)\*/", re.DOTALL)
 _SENTENCE = re.compile(r"^(.*?)(?:[.:](?=\s|$)|$)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class ShippedControl:
-    """A control of hosts/cc.
+class ShippedCca:
+    """A CCA of hosts/cc.
 
     Attributes:
         name: Its name.
@@ -38,31 +38,31 @@ class ShippedControl:
     virtual_time: str
 
 
-def shipped_controls(folder: Path = CONTROLS) -> list[ShippedControl]:
+def shipped_ccas(folder: Path = CCA_FOLDER) -> list[ShippedCca]:
     """Every one of them."""
-    own = kernels_own_controls()
+    own = kernels_own_ccas()
     problems = kernel_problems()
     virtual = "kernel module" if takes_modules(GUEST_CONFIGURATION) else "not in this version"
     return [
-        ShippedControl(
+        ShippedCca(
             name,
-            first_sentence(control.source.read_text()),
-            str(control.source.relative_to(ROOT)),
-            control.digest,
-            "the kernel's own" if name in own else _real_time(control, problems),
+            first_sentence(cca.source.read_text()),
+            str(cca.source.relative_to(ROOT)),
+            cca.digest,
+            "the kernel's own" if name in own else _real_time(cca, problems),
             virtual,
         )
-        for name in SHIPPED_CONTROLS
+        for name in SHIPPED_CCAS
         if (folder / f"{name}{SUFFIX}").is_file()
-        for control in [read_control(folder / f"{name}{SUFFIX}", folder)]
+        for cca in [read_cca(folder / f"{name}{SUFFIX}", folder)]
     ]
 
 
-def _real_time(control: ControlFile, problems: list[str]) -> str:
+def _real_time(cca: CcaFile, problems: list[str]) -> str:
     if problems:
         return problems[0]
     try:
-        return f"eBPF, {object_of(control).made_by}"
+        return f"eBPF, {object_of(cca).made_by}"
     except NashbedError as error:
         return error.message
 

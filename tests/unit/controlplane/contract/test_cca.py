@@ -1,4 +1,4 @@
-"""A control's name, and a digest that changes with whatever it is made of and with nothing else."""
+"""A CCA's name, and a digest that changes with whatever it is made of and with nothing else."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.control import (
-    control_digest,
-    control_name,
-    control_sources,
-    read_control,
+from nashbed.controlplane.contract.cca import (
+    cca_digest,
+    cca_name,
+    cca_sources,
+    read_cca,
 )
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.machine.paths import CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER
 
 HEADERS = {"cc.h": '#include "deep.h"\n', "deep.h": "int deep;\n", "unused.h": "int unused;\n"}
 
@@ -35,47 +35,48 @@ def own(folder: Path, text: str = '#include "cc.h"\n  # include "more/own.h"\n')
 
 
 def test_a_name_is_the_stem() -> None:
-    assert control_name("some/where/copa_default.c") == "copa_default"
-    assert control_name("./a23456789012345.c") == "a23456789012345"
+    assert cca_name("some/where/copa_default.c") == "copa_default"
+    assert cca_name("./a23456789012345.c") == "a23456789012345"
 
 
 @pytest.mark.parametrize("file", ["Bad.c", "9cc.c", "a234567890123456.c", "a b.c", "a-b.c", "./.c"])
 def test_a_name_that_the_kernel_could_not_have(file: str) -> None:
-    with pytest.raises(ValueError, match=f"^{file}: a control has the name of its file"):
-        control_name(file)
+    with pytest.raises(ValueError, match=f"^{file}: a congestion control has the name of its file"):
+        cca_name(file)
 
 
 def test_sources_are_what_is_included_wherever_it_stands(headers: Path, tmp_path: Path) -> None:
     source = own(tmp_path / "own")
-    assert set(control_sources(source, headers)) == {"mycc.c", "more/own.h", "cc.h", "deep.h"}
+    assert set(cca_sources(source, headers)) == {"mycc.c", "more/own.h", "cc.h", "deep.h"}
 
 
 def test_the_digest_follows_what_is_included(headers: Path, tmp_path: Path) -> None:
     source = own(tmp_path / "own")
-    first = control_digest(source, headers)
-    assert control_digest(own(tmp_path / "elsewhere"), headers) == first
+    first = cca_digest(source, headers)
+    assert cca_digest(own(tmp_path / "elsewhere"), headers) == first
     (headers / "unused.h").write_text("int changed;\n")
-    assert control_digest(source, headers) == first
+    assert cca_digest(source, headers) == first
     for changed in (headers / "deep.h", source.parent / "more" / "own.h", source):
-        before = control_digest(source, headers)
+        before = cca_digest(source, headers)
         changed.write_text(changed.read_text() + "int more;\n")
-        assert control_digest(source, headers) != before, changed
+        assert cca_digest(source, headers) != before, changed
 
 
 def test_what_is_outside_its_folder_is_refused(headers: Path, tmp_path: Path) -> None:
     (tmp_path / "lib.h").write_text("")
     source = own(tmp_path / "own", '#include "../lib.h"\n')
     with pytest.raises(ConfigError, match=r"mycc\.c: includes .*/lib\.h, which is not in its fol"):
-        read_control(source, headers)
+        read_cca(source, headers)
 
 
 def test_a_file_that_is_missing(headers: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.c: no such file; `nashbed cc new NAME`"):
-        read_control(tmp_path / "none.c", headers)
+        read_cca(tmp_path / "none.c", headers)
 
 
 def test_the_committed_objects_are_of_the_sources_as_they_are() -> None:
-    digests = json.loads((CONTROLS / "objects" / "digests.json").read_text())
-    assert {p.name.removesuffix(".bpf.o") for p in CONTROLS.glob("objects/*.bpf.o")} == set(digests)
+    digests = json.loads((CCA_FOLDER / "objects" / "digests.json").read_text())
+    objects = CCA_FOLDER.glob("objects/*.bpf.o")
+    assert {path.name.removesuffix(".bpf.o") for path in objects} == set(digests)
     for name, digest in digests.items():
-        assert control_digest(CONTROLS / f"{name}.c", CONTROLS) == digest, f"{name}: run `make cc`"
+        assert cca_digest(CCA_FOLDER / f"{name}.c", CCA_FOLDER) == digest, f"{name}: run `make cc`"

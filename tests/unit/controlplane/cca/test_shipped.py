@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from nashbed.controlplane.contract.control import SHIPPED_CONTROLS
-from nashbed.controlplane.controls.shipped import first_sentence, shipped_controls
-from nashbed.controlplane.machine.paths import CONTROLS
+from nashbed.controlplane.cca.shipped import first_sentence, shipped_ccas
+from nashbed.controlplane.contract.cca import SHIPPED_CCAS
+from nashbed.controlplane.machine.paths import CCA_FOLDER
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_title_is_the_first_sentence(text: str, sentence: str) -> None:
 
 
 def test_every_shipped_one_that_is_here_has_a_title() -> None:
-    there = [name for name in SHIPPED_CONTROLS if (CONTROLS / f"{name}.c").is_file()]
-    controls = shipped_controls()
-    assert [control.name for control in controls] == there
-    assert all(control.title and control.real_time for control in controls)
+    there = [name for name in SHIPPED_CCAS if (CCA_FOLDER / f"{name}.c").is_file()]
+    ccas = shipped_ccas()
+    assert [cca.name for cca in ccas] == there
+    assert all(cca.title and cca.real_time for cca in ccas)

@@ -1,4 +1,4 @@
-"""The controls of a run: kept with it, on the record, the same on resume, and told to the flows."""
+"""The CCAs of a run: kept with it, on the record, the same on resume, and told to the flows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.config import parse_scenario, parse_testbed
-from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.contract.manifest import ControlFacts, Manifest
-from nashbed.controlplane.machine.controls.loader import ControlsLostError
-from nashbed.controlplane.machine.controls.objects import ControlObject
+from nashbed.controlplane.contract.manifest import CcaFacts, Manifest
+from nashbed.controlplane.machine.cca.loader import CcasLostError
+from nashbed.controlplane.machine.cca.objects import CcaObject
 from nashbed.controlplane.machine.host.session import SessionRequest
 from nashbed.controlplane.machine.kernels.cache import GuestKernel
 from nashbed.controlplane.plan.planner import make_plan
-from nashbed.controlplane.run import controls as run_controls
+from nashbed.controlplane.run import cca as run_cca
 from nashbed.controlplane.run.active_run import ActiveRun, new_run, resumed_run
-from nashbed.controlplane.run.controls import controls_of, require_strategies, with_objects
+from nashbed.controlplane.run.cca import ccas_of, require_strategies, with_objects
 from nashbed.controlplane.run.runner import execute
 from nashbed.controlplane.run.this_machine import ThisMachine
 from nashbed.controlplane.study.adaptive import make_chooser
@@ -33,18 +33,18 @@ KERNELS = ("reno", "cubic", "bbr")
 
 @pytest.fixture(autouse=True)
 def _kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel with three controls of its own, and objects out of nothing."""
+    """A kernel with three CCAs of its own, and objects out of nothing."""
 
-    def made(control: ControlFile) -> ControlObject:
-        return ControlObject(control.name, Path("x.bpf.o"), "0" * 64, "a test")
+    def made(cca: CcaFile) -> CcaObject:
+        return CcaObject(cca.name, Path("x.bpf.o"), "0" * 64, "a test")
 
-    monkeypatch.setattr(run_controls, "kernels_own_controls", lambda: KERNELS)
-    monkeypatch.setattr(run_controls, "object_of", made)
+    monkeypatch.setattr(run_cca, "kernels_own_ccas", lambda: KERNELS)
+    monkeypatch.setattr(run_cca, "object_of", made)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> ActiveRun:
-    """A run with a control of one's own that has a header of its own."""
+    """A run with a CCA of one's own that has a header of its own."""
     own = tmp_path / "own"
     (own / "parts").mkdir(parents=True)
     (own / "mycc.c").write_text('#include "cc.h"\n#include "parts/more.h"\n')
@@ -57,20 +57,20 @@ def run(tmp_path: Path) -> ActiveRun:
     return made
 
 
-class SessionWithControls(FakeSession):
+class SessionWithCcas(FakeSession):
     """One that has registered what it was asked for."""
 
     def __init__(self, request: SessionRequest) -> None:
         super().__init__()
-        self._controls = request.controls
+        self._ccas = request.ccas
 
     @property
-    def control_maps(self) -> Mapping[str, int]:
-        return {control.name: 40 + i for i, control in enumerate(self._controls)}
+    def cca_maps(self) -> Mapping[str, int]:
+        return {cca.name: 40 + i for i, cca in enumerate(self._ccas)}
 
 
 def carry_out(run: ActiveRun) -> None:
-    execute(run, lambda _: None, ThisMachine(SessionWithControls, lambda _: Path("x")))
+    execute(run, lambda _: None, ThisMachine(SessionWithCcas, lambda _: Path("x")))
 
 
 def test_a_run_keeps_a_copy_and_a_record(run: ActiveRun) -> None:
@@ -79,7 +79,7 @@ def test_a_run_keeps_a_copy_and_a_record(run: ActiveRun) -> None:
     facts = run.directory.read("manifest.json", Manifest).controls["mycc"]
     assert facts.source == "controls/mycc/mycc.c"
     assert not facts.shipped
-    assert facts.digest == run.controls[0].digest
+    assert facts.digest == run.ccas[0].digest
 
 
 def test_the_flows_are_told_and_the_object_is_on_the_record(run: ActiveRun) -> None:
@@ -96,8 +96,8 @@ def test_the_flows_are_told_and_the_object_is_on_the_record(run: ActiveRun) -> N
 
 def test_a_run_goes_on_with_its_own_copy(run: ActiveRun) -> None:
     again = resumed_run(run.directory.path, make_chooser)
-    assert [control.digest for control in again.controls] == [run.controls[0].digest]
-    assert again.controls[0].source == run.directory.path / "controls" / "mycc" / "mycc.c"
+    assert [cca.digest for cca in again.ccas] == [run.ccas[0].digest]
+    assert again.ccas[0].source == run.directory.path / "controls" / "mycc" / "mycc.c"
 
 
 @pytest.mark.parametrize("changed", ["mycc.c", "parts/more.h"])
@@ -114,21 +114,21 @@ def test_another_object_is_refused(run: ActiveRun, monkeypatch: pytest.MonkeyPat
     (trial,) = run.directory.trials.iterdir()
     shutil.rmtree(trial)
     again = resumed_run(run.directory.path, make_chooser)
-    other = ControlObject("mycc", Path("x.bpf.o"), "1" * 64, "another compiler")
-    monkeypatch.setattr(run_controls, "object_of", lambda _: other)
+    other = CcaObject("mycc", Path("x.bpf.o"), "1" * 64, "another compiler")
+    monkeypatch.setattr(run_cca, "object_of", lambda _: other)
     with pytest.raises(HostError, match=r"mycc: the run began with another eBPF object \(a test\)"):
         carry_out(again)
 
 
-class SessionThatLosesThem(SessionWithControls):
+class SessionThatLosesThem(SessionWithCcas):
     """One whose nashbed-cc is dead."""
 
     def require_targets(self) -> None:
-        raise ControlsLostError("nashbed-cc ended in mid-trial")
+        raise CcasLostError("nashbed-cc ended in mid-trial")
 
 
-def test_lost_controls_end_the_run_at_once(run: ActiveRun) -> None:
-    with pytest.raises(ControlsLostError):
+def test_lost_ccas_end_the_run_at_once(run: ActiveRun) -> None:
+    with pytest.raises(CcasLostError):
         execute(run, lambda _: None, ThisMachine(SessionThatLosesThem, lambda _: Path("x")))
     assert "b2bdp-k01-r0-a1" not in run.directory.log.read_text()
     assert run.directory.read("manifest.json", Manifest).status == "failed"
@@ -141,15 +141,15 @@ def test_virtual_time_wants_a_kernel_that_takes_modules(
     text = SCENARIO.replace("[cubic, bbr]", "[cubic, ./mycc.c]")
     scenario = parse_scenario(text, str(tmp_path / "s.yaml"))
     bed = parse_testbed("name: virtual\ntarget: virtual\n", "t.yaml")
-    controls = controls_of(scenario, bed)
-    assert [control.name for control in controls] == ["mycc"]
+    ccas = ccas_of(scenario, bed)
+    assert [cca.name for cca in ccas] == ["mycc"]
     configuration = tmp_path / "kernel.config"
-    monkeypatch.setattr(run_controls, "GUEST_CONFIGURATION", configuration)
+    monkeypatch.setattr(run_cca, "GUEST_CONFIGURATION", configuration)
     configuration.write_text("CONFIG_TCP_CONG_CUBIC=y\n")
     with pytest.raises(HostError, match="mycc: the guests' kernel takes no modules"):
-        require_strategies(scenario, bed.model, controls)
+        require_strategies(scenario, bed.model, ccas)
     configuration.write_text("CONFIG_TCP_CONG_CUBIC=y\nCONFIG_MODULES=y\n")
-    require_strategies(scenario, bed.model, controls)
+    require_strategies(scenario, bed.model, ccas)
 
 
 def test_modules_of_virtual_time_are_on_the_record(
@@ -163,19 +163,19 @@ def test_modules_of_virtual_time_are_on_the_record(
         name: GuestKernel(release, "package", "d", tmp_path, "b")
         for name, release in (("6.1", "6.1.192"), ("6.12", "6.12.1"))
     }
-    monkeypatch.setattr(run_controls, "find_kernel", lambda name: kernels[name or "6.1"])
-    monkeypatch.setattr(run_controls, "module_of", lambda kernel, _: modules[kernel.release])
+    monkeypatch.setattr(run_cca, "find_kernel", lambda name: kernels[name or "6.1"])
+    monkeypatch.setattr(run_cca, "module_of", lambda kernel, _: modules[kernel.release])
     bed = parse_testbed("name: virtual\ntarget: virtual\n", "v.yaml").model
-    control = ControlFile("mycc", tmp_path / "mycc.c", "1" * 64)
-    facts = ControlFacts(source="mycc.c", shipped=False, digest="1" * 64)
+    cca = CcaFile("mycc", tmp_path / "mycc.c", "1" * 64)
+    facts = CcaFacts(source="mycc.c", shipped=False, digest="1" * 64)
     manifest = Manifest.model_construct(
         controls={"mycc": facts}, guest_kernels={"": None, "6.12": None}
     )
-    made = with_objects(manifest, bed, [control])
+    made = with_objects(manifest, bed, [cca])
     assert made.controls["mycc"].modules == {
         release: hashlib.sha256(release.encode()).hexdigest() for release in modules
     }
     assert made.controls["mycc"].object_digest == ""
     modules["6.12.1"].write_text("changed")
     with pytest.raises(HostError, match=r"mycc: the run began with another module .* 6.12.1"):
-        with_objects(made, bed, [control])
+        with_objects(made, bed, [cca])

@@ -1,4 +1,4 @@
-"""The shipped congestion controls as modules of a guest's kernel: what each tells of itself.
+"""The shipped CCAs as modules of a guest's kernel: what each tells of itself.
 
 One flow alone at 20 Mbit/s, 20 ms, 2 BDP. Virtual time, so that the same numbers come out
 everywhere.
@@ -26,13 +26,13 @@ DOWN, CRUISE, UP, PROBE_RTT = 3, 4, 6, 7
 Samples = dict[str, np.ndarray]
 
 
-def alone(tool: Nashbed, control: str) -> Samples:
+def alone(tool: Nashbed, cca: str) -> Samples:
     """The samples of a flow, after it has filled its link; from the first second on."""
     scenario = tool.scenario(
         "telemetry: {tcp_info: 10ms}", rate="20mbit", rtt="20ms", duration="24s", warmup="4s",
         count=1, mixes="[1]",
     )  # fmt: skip
-    scenario.write_text(scenario.read_text().replace("[cubic, bbr]", f"[cubic, {control}]"))
+    scenario.write_text(scenario.read_text().replace("[cubic, bbr]", f"[cubic, {cca}]"))
     run_dir = tool.run(scenario, "virtual")
     ((name, record),) = records(run_dir).items()
     assert record["valid"]
@@ -51,12 +51,12 @@ def starts_of(samples: Samples, mode: int) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("control", "down", "up"), [("bbr2", 0.75, 2.0), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
+    ("cca", "down", "up"), [("bbr2", 0.75, 2.0), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
 )
 def test_bbr_probes_by_its_gains_and_every_five_seconds(
-    nashbed: Nashbed, control: str, down: float, up: float
+    nashbed: Nashbed, cca: str, down: float, up: float
 ) -> None:
-    samples = alone(nashbed, control)
+    samples = alone(nashbed, cca)
     mode, pacing = samples["bbr_mode"], samples["bbr_pacing_gain"]
     assert np.allclose(pacing[mode == DOWN], down, atol=0.01)
     assert np.allclose(pacing[mode == CRUISE], 1)
@@ -72,13 +72,13 @@ def test_bbr_probes_by_its_gains_and_every_five_seconds(
     assert 0.4 * BDP <= least <= 0.6 * BDP
 
 
-@pytest.mark.parametrize("control", ["copa", "copa_default"])
-def test_copa_paces_at_twice_its_window_in_a_standing_rtt(nashbed: Nashbed, control: str) -> None:
-    samples = alone(nashbed, control)
+@pytest.mark.parametrize("cca", ["copa", "copa_default"])
+def test_copa_paces_at_twice_its_window_in_a_standing_rtt(nashbed: Nashbed, cca: str) -> None:
+    samples = alone(nashbed, cca)
     ratio = samples["pacing_rate_bps"] / samples["bbr_bw_bps"]
     # An acknowledgement may come between the two system calls of a sample.
     assert np.isclose(ratio, 2, rtol=0.01).mean() > 0.99
-    assert set(samples["bbr_mode"]) <= ({2.0} if control == "copa_default" else {2.0, 3.0})
+    assert set(samples["bbr_mode"]) <= ({2.0} if cca == "copa_default" else {2.0, 3.0})
     # 1/delta is 2: about as many segments wait, and the velocity adds some.
     queued = samples["cwnd_pkts"].mean() - BDP
     assert -2 <= queued <= 8
@@ -94,10 +94,10 @@ def test_vivace_probes_five_per_cent_to_both_sides(nashbed: Nashbed) -> None:
     assert abs(len(high) - len(low)) <= 0.1 * len(high) + 1
 
 
-def test_every_control_repeats_to_the_bit(nashbed: Nashbed) -> None:
+def test_every_cca_repeats_to_the_bit(nashbed: Nashbed) -> None:
     scenario = nashbed.scenario("", rate="20mbit", duration="5s", warmup="1s", count=2, mixes="[1]")
     text = scenario.read_text()
-    for control in ("bbr2", "vivace"):
-        scenario.write_text(text.replace("[cubic, bbr]", f"[cubic, {control}]"))
+    for cca in ("bbr2", "vivace"):
+        scenario.write_text(text.replace("[cubic, bbr]", f"[cubic, {cca}]"))
         run_dir = nashbed.run(scenario, "virtual")
         assert "equal" in nashbed.call("verify", str(run_dir), "--all")

@@ -1,4 +1,4 @@
-"""What a congestion control of eBPF tells of itself reaches the samples, socket by socket."""
+"""What a CCA of eBPF tells of itself reaches the samples, socket by socket."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def state_map() -> Iterator[int]:
         assert process.stdout is not None and process.stdin is not None
         said = json.loads(process.stdout.readline())
         if said["event"] == "refused" and said["reason"] in ("kernel", "not_permitted"):
-            pytest.skip(f"this kernel takes no controls of eBPF: {said['message']}")
+            pytest.skip(f"this kernel takes no CCAs of eBPF: {said['message']}")
         assert said["event"] == "registered", said
         yield said["state_map"]
         process.stdin.close()

@@ -1,4 +1,4 @@
-"""Congestion controls: where they come from, and which a kernel has."""
+"""CCAs: where they come from, and which a kernel has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nashbed.controlplane.config import (
     Loaded,
     check_strategies,
     check_utility,
-    configured_congestion_controls,
-    find_controls,
+    configured_ccas,
+    find_ccas,
     parse_scenario,
     parse_testbed,
 )
@@ -40,8 +40,8 @@ def scenario(folder: Path, strategies: str, more: str = "") -> Loaded[Scenario]:
     return parse_scenario(text, str(folder / "s.yaml"))
 
 
-def bed_of(folder: Path, controls: str = "") -> Loaded[Testbed]:
-    more = f"controls: {controls}\n" if controls else ""
+def bed_of(folder: Path, ccas: str = "") -> Loaded[Testbed]:
+    more = f"controls: {ccas}\n" if ccas else ""
     return parse_testbed(TESTBED + more, str(folder / "t.yaml"))
 
 
@@ -49,8 +49,8 @@ def test_a_path_is_a_name_from_there_on(tmp_path: Path, shipped: Path) -> None:
     bound = "acceptance: [{metric: crossing, expect: 1, tolerance: 1}]\n"
     loaded = scenario(tmp_path, "[cubic, ./mycc.c]", bound)
     assert loaded.model.strategies == ("cubic", "mycc")
-    (control,) = find_controls(loaded, bed_of(tmp_path), KERNELS, shipped)
-    assert (control.name, control.source) == ("mycc", tmp_path / "mycc.c")
+    (cca,) = find_ccas(loaded, bed_of(tmp_path), KERNELS, shipped)
+    assert (cca.name, cca.source) == ("mycc", tmp_path / "mycc.c")
 
 
 def test_mixes_and_bounds_use_the_name(tmp_path: Path) -> None:
@@ -65,13 +65,13 @@ def test_mixes_and_bounds_use_the_name(tmp_path: Path) -> None:
 
 def test_the_kernels_own_is_the_kernels(tmp_path: Path, shipped: Path) -> None:
     loaded = scenario(tmp_path, "[cubic, bbr3]")
-    assert find_controls(loaded, bed_of(tmp_path), (*KERNELS, "bbr3"), shipped) == ()
-    (control,) = find_controls(loaded, bed_of(tmp_path), KERNELS, shipped)
-    assert control.source == shipped / "bbr3.c"
+    assert find_ccas(loaded, bed_of(tmp_path), (*KERNELS, "bbr3"), shipped) == ()
+    (cca,) = find_ccas(loaded, bed_of(tmp_path), KERNELS, shipped)
+    assert cca.source == shipped / "bbr3.c"
 
 
 def test_a_name_of_nobodys_is_left_to_others(tmp_path: Path, shipped: Path) -> None:
-    assert find_controls(scenario(tmp_path, "[cubic, bbrr]"), bed_of(tmp_path), KERNELS, shipped
+    assert find_ccas(scenario(tmp_path, "[cubic, bbrr]"), bed_of(tmp_path), KERNELS, shipped
                          ) == ()  # fmt: skip
 
 
@@ -80,20 +80,18 @@ def test_the_testbeds_folder(tmp_path: Path, shipped: Path) -> None:
     (tmp_path / "ours" / "other.c").write_text("int other;\n")
     (tmp_path / "ours" / "bbr3.c").write_text("int other;\n")
     bed = bed_of(tmp_path, "ours")
-    (control,) = find_controls(scenario(tmp_path, "[cubic, other]"), bed, KERNELS, shipped)
-    assert control.source == tmp_path / "ours" / "other.c"
+    (cca,) = find_ccas(scenario(tmp_path, "[cubic, other]"), bed, KERNELS, shipped)
+    assert cca.source == tmp_path / "ours" / "other.c"
     with pytest.raises(ConfigError, match=r"ours/bbr3\.c: nashbed ships 'bbr3' as well; rename"):
-        find_controls(scenario(tmp_path, "[cubic, bbr3]"), bed, KERNELS, shipped)
+        find_ccas(scenario(tmp_path, "[cubic, bbr3]"), bed, KERNELS, shipped)
     with pytest.raises(ConfigError, match=r"t\.yaml: controls: .*/none: no such folder"):
-        find_controls(
-            scenario(tmp_path, "[cubic, other]"), bed_of(tmp_path, "none"), KERNELS, shipped
-        )
+        find_ccas(scenario(tmp_path, "[cubic, other]"), bed_of(tmp_path, "none"), KERNELS, shipped)
 
 
 def test_a_taken_name_and_a_missing_file_are_a_line_each(tmp_path: Path, shipped: Path) -> None:
     loaded = scenario(tmp_path, "[./bbr.c, ./none.c]")
     with pytest.raises(ConfigError) as caught:
-        find_controls(loaded, bed_of(tmp_path), KERNELS, shipped)
+        find_ccas(loaded, bed_of(tmp_path), KERNELS, shipped)
     first, second = caught.value.message.splitlines()
     assert first == (
         f"{tmp_path}/s.yaml: strategies: {tmp_path}/bbr.c: the kernel has 'bbr' of its own; "
@@ -105,7 +103,10 @@ def test_a_taken_name_and_a_missing_file_are_a_line_each(tmp_path: Path, shipped
 @pytest.mark.parametrize(
     ("strategies", "said"),
     [
-        ("[cubic, ./MyCC.c]", "./MyCC.c: a control has the name of its file, at most 15 of"),
+        (
+            "[cubic, ./MyCC.c]",
+            "./MyCC.c: a congestion control has the name of its file, at most 15 of",
+        ),
         ("[mycc, ./mycc.c]", "a congestion control is listed twice"),
         ("[./a/x.c, ./b/x.c]", "a congestion control is listed twice"),
         ("[cubic, ./mycc.o]", "'./mycc.o' is not allowed"),
@@ -155,14 +156,14 @@ def test_a_function_is_tried_while_validating(
     assert f"{path}: equilibrium.utility.function: no_such_module_here:f: no module" in err
 
 
-def test_a_configuration_says_which_congestion_controls_are_built_in(tmp_path: Path) -> None:
+def test_a_configuration_says_which_ccas_are_built_in(tmp_path: Path) -> None:
     path = tmp_path / "kernel.config"
     path.write_text(
         "CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_BBR=y  # paced by TCP\n"
         "CONFIG_TCP_CONG_HSTCP=y\nCONFIG_TCP_CONG_CDG=m\n# CONFIG_TCP_CONG_NV is not set\n"
         "CONFIG_DEFAULT_CUBIC=y\nCONFIG_TCP_CONG_CUBIC=y\n"
     )
-    built_in = configured_congestion_controls(path)
+    built_in = configured_ccas(path)
     assert built_in == ("bbr", "cubic", "highspeed", "reno")
     check_strategies(("bbr", "reno"), "s", built_in, loadable=False)
     with pytest.raises(ConfigError, match=r"^s: strategies: the guests' kernel has no 'cdg' \(av"):
@@ -170,11 +171,11 @@ def test_a_configuration_says_which_congestion_controls_are_built_in(tmp_path: P
     with pytest.raises(ConfigError, match=r"did you mean 'bbr'\?"):
         check_strategies(("bbrr",), "s", built_in, loadable=False)
     with pytest.raises(HostError, match="nowhere: cannot be read"):
-        configured_congestion_controls(tmp_path / "nowhere")
+        configured_ccas(tmp_path / "nowhere")
 
 
-def test_guests_have_every_congestion_control_of_the_kernel_that_makes_sense() -> None:
-    assert set(configured_congestion_controls(GUEST_CONFIGURATION)) >= {
+def test_guests_have_every_cca_of_the_kernel_that_makes_sense() -> None:
+    assert set(configured_ccas(GUEST_CONFIGURATION)) >= {
         "bbr", "bic", "cdg", "cubic", "dctcp", "htcp", "hybla", "illinois", "lp", "nv", "reno",
         "scalable", "vegas", "veno", "westwood", "yeah",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""nashbed-cc, which registers congestion controls with this machine's kernel while it runs.
+"""nashbed-cc, which registers CCAs with this machine's kernel while it runs.
 
 The kernel forgets them when the process ends, however it ends: its standard input closes with the
 program that started it. What the kernel's verifier refuses is told as a person reads it.
@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...contract.control import ControlFile
+from ...contract.cca import CcaFile
 from ...contract.errors import ConfigError, HostError, NashbedError
-from ...contract.messages import ControlRefused, ControlRegistered, read_message
-from ..paths import CONTROL_LOADER, built
+from ...contract.messages import CcaRefused, CcaRegistered, read_message
+from ..paths import CCA_LOADER, built
 from ..process import command
 from ..process.managed import Process, json_event
 from ..process.table import ProcessRegister
-from .objects import ControlObject, object_of
+from .objects import CcaObject, object_of
 
 READY_TIMEOUT_S = 60.0
-"""The verifier takes seconds for a large control on a busy machine."""
+"""The verifier takes seconds for a large CCA on a busy machine."""
 NAME = "nashbed-cc"
 
 _SOURCE = re.compile(r"^; (?P<text>.*?)(?: @ (?P<file>[^\s@]+):(?P<line>\d+))?$")
@@ -33,7 +33,7 @@ _NOISE = re.compile(
 )
 _HINTS = {
     "or_null'": "the pointer may be NULL: test it before it is used",
-    "no write support": "of a socket a control writes nothing but by cc_set_*",
+    "no write support": "of a socket a congestion control writes nothing but by cc_set_*",
     "too large": "it follows every path, a million instructions at most: fewer branches in loops, "
     "or a function of CC_MATH",
     "infinite loop": "a loop needs a constant bound",
@@ -43,29 +43,27 @@ _HINTS = {
 """Words of the verifier -> what to do."""
 
 
-class ControlsLostError(HostError):
-    """The controls of a run are no longer registered: no attempt at a trial can go better."""
+class CcasLostError(HostError):
+    """The CCAs of a run are no longer registered: no attempt at a trial can go better."""
 
     repeatable = False
 
 
-class RegisteredControls:
-    """Congestion controls in this machine's kernel, until they are closed.
+class RegisteredCcas:
+    """CCAs in this machine's kernel, until they are closed.
 
     Args:
-        controls: Those that its kernel does not have.
+        ccas: Those that its kernel does not have.
         register: Where the process is noted as ours.
 
     Raises:
         HostError: The kernel refuses one.
     """
 
-    def __init__(
-        self, controls: Sequence[ControlFile], register: ProcessRegister | None = None
-    ) -> None:
-        self._names = {str(made.path): made.name for made in map(object_of, controls)}
+    def __init__(self, ccas: Sequence[CcaFile], register: ProcessRegister | None = None) -> None:
+        self._names = {str(made.path): made.name for made in map(object_of, ccas)}
         self._said: list[dict[str, Any]] = []
-        args = [str(built(CONTROL_LOADER)), *self._names]
+        args = [str(built(CCA_LOADER)), *self._names]
         self._process = Process(NAME, args, register, read_event=self._keep)
         try:
             self._process.wait_event("ready", READY_TIMEOUT_S)
@@ -73,11 +71,11 @@ class RegisteredControls:
             self.close()
             raise (self._refusal() or error) from error
         said = self._of("registered")
-        self._registered = [read_message(ControlRegistered, s, NAME, HostError) for s in said]
+        self._registered = [read_message(CcaRegistered, s, NAME, HostError) for s in said]
 
     @property
     def maps(self) -> dict[str, int]:
-        """The id of the map with its state, by the name of each control that keeps one."""
+        """The id of the map with its state, by the name of each CCA that keeps one."""
         return {each.name: each.state_map for each in self._registered if each.state_map}
 
     @property
@@ -86,11 +84,11 @@ class RegisteredControls:
         return self._process.pid
 
     def require_held(self) -> None:
-        """Raise ControlsLostError when the process has ended, and the controls with it."""
+        """Raise CcasLostError when the process has ended, and the CCAs with it."""
         if self._process.poll() is not None:
             names = ", ".join(each.name for each in self._registered)
             problem = f"ended in mid-trial, and with it went {names}"
-            raise ControlsLostError(self._process.failure(problem).message)
+            raise CcasLostError(self._process.failure(problem).message)
 
     def close(self) -> None:
         """Unregister them. Safe to call twice."""
@@ -111,14 +109,14 @@ class RegisteredControls:
     def _refusal(self) -> HostError | None:
         """What the kernel does not take, and why; None: that is not what went wrong."""
         for said in self._of("refused"):
-            refused = read_message(ControlRefused, said, NAME, HostError)
+            refused = read_message(CcaRefused, said, NAME, HostError)
             name = self._names.get(refused.object, refused.object)
             return HostError(refusal_text(name, refused))
         return None
 
 
-def try_loading(made: ControlObject) -> None:
-    """Register a control with this machine's kernel and unregister it at once.
+def try_loading(made: CcaObject) -> None:
+    """Register a CCA with this machine's kernel and unregister it at once.
 
     Args:
         made: Its eBPF object.
@@ -127,11 +125,11 @@ def try_loading(made: ControlObject) -> None:
         ConfigError: The kernel refuses it; the verifier's answer in a few lines.
         HostError: This user may not register one, or nashbed-cc fails.
     """
-    args = [str(built(CONTROL_LOADER)), "--check", str(made.path)]
+    args = [str(built(CCA_LOADER)), "--check", str(made.path)]
     done = command.attempt(args, timeout_s=READY_TIMEOUT_S)
     for event in filter(None, map(json_event, done.out.splitlines())):
         if event.get("event") == "refused":
-            refused = read_message(ControlRefused, event, NAME, HostError)
+            refused = read_message(CcaRefused, event, NAME, HostError)
             kind = HostError if refused.reason == "not_permitted" else ConfigError
             raise kind(refusal_text(made.name, refused))
     if done.code != 0:
@@ -169,11 +167,11 @@ def read_refusal(log: Sequence[str]) -> Refusal:
     return Refusal(reason, text, place, instruction)
 
 
-def refusal_text(name: str, refused: ControlRefused) -> str:
-    """One message about a control that the kernel does not take.
+def refusal_text(name: str, refused: CcaRefused) -> str:
+    """One message about a CCA that the kernel does not take.
 
     Args:
-        name: The control.
+        name: The CCA.
         refused: What nashbed-cc says.
     """
     if refused.reason == "verifier":
@@ -182,7 +180,7 @@ def refusal_text(name: str, refused: ControlRefused) -> str:
     return f"{name}: {refused.message}{rename}"
 
 
-def refusal_line(refused: ControlRefused) -> str:
+def refusal_line(refused: CcaRefused) -> str:
     """Reason, place and remedy of the verifier's refusal in one line."""
     why = read_refusal(refused.log)
     if not why.reason:

@@ -1,4 +1,4 @@
-"""Congestion controls in one C file in real runs: shipped and of one's own, and thirty kills."""
+"""CCAs in one C file in real runs: shipped and of one's own, and thirty kills."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from nashbed.controlplane.contract.control import read_control
+from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import NashbedError
-from nashbed.controlplane.machine.controls.checks import (
-    held_controls,
-    kernels_own_controls,
-    require_controls,
+from nashbed.controlplane.machine.cca.checks import (
+    held_ccas,
+    kernels_own_ccas,
+    require_ccas,
 )
-from nashbed.controlplane.machine.paths import CONTROL_LOADER, CONTROL_TEMPLATE, CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER, CCA_LOADER, CCA_TEMPLATE
 from tests.e2e.conftest import WIDE_GATES, Nashbed, only_valid
 from tests.support.programs import needs_program
 
@@ -36,30 +36,30 @@ GONE_S = 2.0
 
 @pytest.fixture(autouse=True)
 def _kernel_that_can() -> None:
-    """Skip where this machine cannot run controls as eBPF."""
-    if not CONTROL_LOADER.is_file():
+    """Skip where this machine cannot run CCAs as eBPF."""
+    if not CCA_LOADER.is_file():
         pytest.skip("needs nashbed-cc: run `make build`")
     try:
-        require_controls([read_control(CONTROL_TEMPLATE, CONTROLS)])
+        require_ccas([read_cca(CCA_TEMPLATE, CCA_FOLDER)])
     except NashbedError as error:
         pytest.skip(error.message)
 
 
-def with_control(nashbed: Nashbed, control: str, more: str = WIDE_GATES, **changes: str) -> Path:
-    """A scenario of one flow of CUBIC and one of a control."""
+def with_cca(nashbed: Nashbed, cca: str, more: str = WIDE_GATES, **changes: str) -> Path:
+    """A scenario of one flow of CUBIC and one of a CCA."""
     path = nashbed.scenario(more, **changes)
-    path.write_text(path.read_text().replace("[cubic, bbr]", f"[cubic, {control}]"))
+    path.write_text(path.read_text().replace("[cubic, bbr]", f"[cubic, {cca}]"))
     return path
 
 
-def own_control(nashbed: Nashbed, name: str) -> str:
-    """A control of one's own beside the scenario, as the scenario names it."""
-    shutil.copyfile(CONTROL_TEMPLATE, nashbed.folder / f"{name}.c")
+def own_cca(nashbed: Nashbed, name: str) -> str:
+    """A CCA of one's own beside the scenario, as the scenario names it."""
+    shutil.copyfile(CCA_TEMPLATE, nashbed.folder / f"{name}.c")
     return f"./{name}.c"
 
 
 def manifest_of(run_dir: Path) -> dict[str, dict[str, str]]:
-    """What the manifest says of the run's controls."""
+    """What the manifest says of the run's CCAs."""
     controls: dict[str, dict[str, str]] = json.loads((run_dir / "manifest.json").read_text())[
         "controls"
     ]
@@ -72,24 +72,24 @@ def applied(run_dir: Path) -> set[str]:
     return set(pq.read_table(trial / "flows.parquet").to_pydict()["cc_applied"])
 
 
-def test_a_shipped_control_against_cubic(nashbed: Nashbed) -> None:
-    if "bbr3" in held_controls():
+def test_a_shipped_cca_against_cubic(nashbed: Nashbed) -> None:
+    if "bbr3" in held_ccas():
         pytest.skip("another program on this machine has registered bbr3")
-    before = kernels_own_controls()
-    run_dir = nashbed.run(with_control(nashbed, "bbr3"))
+    before = kernels_own_ccas()
+    run_dir = nashbed.run(with_cca(nashbed, "bbr3"))
     only_valid(run_dir)
     assert applied(run_dir) == {"cubic", "bbr3"}
     facts = manifest_of(run_dir)["bbr3"]
     assert facts["source"] == "hosts/cc/bbr3.c"
     assert len(facts["object_digest"]) == 64
-    assert kernels_own_controls() == before
-    assert "bbr3" not in held_controls()
+    assert kernels_own_ccas() == before
+    assert "bbr3" not in held_ccas()
 
 
-def test_what_a_shipped_control_tells_is_on_the_record(nashbed: Nashbed) -> None:
-    if "bbr3" in held_controls():
+def test_what_a_shipped_cca_tells_is_on_the_record(nashbed: Nashbed) -> None:
+    if "bbr3" in held_ccas():
         pytest.skip("another program on this machine has registered bbr3")
-    run_dir = nashbed.run(with_control(nashbed, "bbr3"))
+    run_dir = nashbed.run(with_cca(nashbed, "bbr3"))
     (trial,) = run_dir.glob("trials/b*")
     flows = pq.read_table(trial / "flows.parquet").to_pydict()
     samples = pq.read_table(trial / "flow_samples.parquet").to_pydict()
@@ -105,22 +105,22 @@ def test_what_a_shipped_control_tells_is_on_the_record(nashbed: Nashbed) -> None
 
 
 @needs_clang
-def test_ones_own_control(nashbed: Nashbed) -> None:
-    before = kernels_own_controls()
-    run_dir = nashbed.run(with_control(nashbed, own_control(nashbed, "liveown")))
+def test_ones_own_cca(nashbed: Nashbed) -> None:
+    before = kernels_own_ccas()
+    run_dir = nashbed.run(with_cca(nashbed, own_cca(nashbed, "liveown")))
     only_valid(run_dir)
     assert applied(run_dir) == {"cubic", "liveown"}
     assert manifest_of(run_dir)["liveown"]["source"] == "controls/liveown/liveown.c"
     assert (run_dir / "controls" / "liveown" / "liveown.c").is_file()
-    assert kernels_own_controls() == before
+    assert kernels_own_ccas() == before
 
 
 @needs_clang
 def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed) -> None:
-    control = own_control(nashbed, "refused")
+    cca = own_cca(nashbed, "refused")
     path = nashbed.folder / "refused.c"
     path.write_text(path.read_text().replace("if (!mine)", "if (0)"))
-    scenario = with_control(nashbed, control)
+    scenario = with_cca(nashbed, cca)
     said = nashbed.call("run", str(scenario), "--testbed", str(nashbed.testbed()), "--out",
                         str(nashbed.results), code=4)  # fmt: skip
     assert "refused: the verifier refuses it: R0 invalid mem access 'map_value_or_null'" in said
@@ -129,16 +129,16 @@ def test_one_that_the_verifier_refuses_ends_the_run_in_one_line(nashbed: Nashbed
 
 @needs_clang
 def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed) -> None:
-    before = kernels_own_controls()
-    scenario = with_control(nashbed, own_control(nashbed, "orphan"), duration="4s")
+    before = kernels_own_ccas()
+    scenario = with_cca(nashbed, own_cca(nashbed, "orphan"), duration="4s")
     process = nashbed.start("run", str(scenario), "--testbed", str(nashbed.testbed()), "--out",
                             str(nashbed.results), "--no-report")  # fmt: skip
     wait_until(lambda: any("-a0: run\n" in log for log in logs(nashbed)), 60)
-    os.kill(held_controls()["orphan"], signal.SIGKILL)
+    os.kill(held_ccas()["orphan"], signal.SIGKILL)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 4
     assert "nashbed-cc ended in mid-trial, and with it went orphan" in said
-    assert kernels_own_controls() == before
+    assert kernels_own_ccas() == before
     (run_dir,) = nashbed.run_dirs()
     nashbed.call("resume", str(run_dir), "--no-report")
     only_valid(run_dir)
@@ -147,10 +147,10 @@ def test_a_loader_that_dies_ends_the_run_and_it_can_be_resumed(nashbed: Nashbed)
 HOLDER = """
 import sys, time
 from pathlib import Path
-from nashbed.controlplane.contract.control import read_control
-from nashbed.controlplane.machine.controls.loader import RegisteredControls
-from nashbed.controlplane.machine.paths import CONTROLS
-RegisteredControls([read_control(Path(sys.argv[1]), CONTROLS)])
+from nashbed.controlplane.contract.cca import read_cca
+from nashbed.controlplane.machine.cca.loader import RegisteredCcas
+from nashbed.controlplane.machine.paths import CCA_FOLDER
+RegisteredCcas([read_cca(Path(sys.argv[1]), CCA_FOLDER)])
 print("ready", flush=True)
 time.sleep(60)
 """
@@ -158,12 +158,12 @@ time.sleep(60)
 
 @needs_clang
 @pytest.mark.slow
-def test_thirty_kills_of_what_holds_a_control(tmp_path: Path) -> None:
+def test_thirty_kills_of_what_holds_a_cca(tmp_path: Path) -> None:
     seed = random.randrange(10**6)
     print("seed", seed)
     moments = random.Random(seed)
-    before = kernels_own_controls()
-    shutil.copyfile(CONTROL_TEMPLATE, tmp_path / "held.c")
+    before = kernels_own_ccas()
+    shutil.copyfile(CCA_TEMPLATE, tmp_path / "held.c")
     for kill in range(KILLS):
         holder = subprocess.Popen(
             [sys.executable, "-c", HOLDER, str(tmp_path / "held.c")], stdout=subprocess.PIPE
@@ -171,11 +171,11 @@ def test_thirty_kills_of_what_holds_a_control(tmp_path: Path) -> None:
         assert holder.stdout is not None
         if kill % 2:
             assert holder.stdout.readline() == b"ready\n"
-            assert "held" in held_controls()
+            assert "held" in held_ccas()
         time.sleep(moments.uniform(0.0, 1.0))
         holder.kill()
         holder.communicate()
-        wait_until(lambda: "held" not in held_controls() and kernels_own_controls() == before)
+        wait_until(lambda: "held" not in held_ccas() and kernels_own_ccas() == before)
 
 
 @needs_clang
@@ -185,20 +185,20 @@ def test_thirty_kills_leave_the_kernel_as_it_was(nashbed: Nashbed) -> None:
     seed = random.randrange(10**6)
     print("seed", seed)
     moments = random.Random(seed)
-    before = kernels_own_controls()
-    control = own_control(nashbed, "killed")
-    scenario = with_control(nashbed, control, WIDE_GATES + "trials: 2\n", duration="60s")
+    before = kernels_own_ccas()
+    cca = own_cca(nashbed, "killed")
+    scenario = with_cca(nashbed, cca, WIDE_GATES + "trials: 2\n", duration="60s")
     bed = str(nashbed.testbed())
     args = ["run", str(scenario), "--testbed", bed, "--out", str(nashbed.results)]
     for kill in range(KILLS):
         process = nashbed.start(*args)
         if kill % 2:  # else at any moment of its start
-            wait_until(lambda p=process: p.poll() is not None or "killed" in held_controls(), 60)
+            wait_until(lambda p=process: p.poll() is not None or "killed" in held_ccas(), 60)
         time.sleep(moments.uniform(0.0, 3.0))
         assert process.poll() is None, process.communicate()
         process.kill()
         process.communicate()
-        wait_until(lambda: "killed" not in held_controls() and kernels_own_controls() == before)
+        wait_until(lambda: "killed" not in held_ccas() and kernels_own_ccas() == before)
         if begun := sorted(nashbed.results.glob("*/manifest.json")):
             args = ["resume", str(begun[0].parent)]
     nashbed.call("doctor", "--clean")
@@ -213,5 +213,5 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = GONE_S) -> None
     """Wait for something to be so."""
     deadline = time.monotonic() + timeout_s
     while not condition():
-        assert time.monotonic() < deadline, (kernels_own_controls(), held_controls())
+        assert time.monotonic() < deadline, (kernels_own_ccas(), held_ccas())
         time.sleep(0.02)

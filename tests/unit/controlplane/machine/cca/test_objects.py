@@ -1,4 +1,4 @@
-"""The object of a control: which one is taken, and what is refused."""
+"""The object of a CCA: which one is taken, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ import shutil
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.control import ControlFile, read_control
+from nashbed.controlplane.contract.cca import CcaFile, read_cca
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.machine.controls import objects
-from nashbed.controlplane.machine.controls.objects import (
+from nashbed.controlplane.machine.cca import objects
+from nashbed.controlplane.machine.cca.objects import (
     find_clang,
     object_of,
     require_object_at_hand,
 )
-from nashbed.controlplane.machine.paths import CONTROL_TEMPLATE, CONTROLS
+from nashbed.controlplane.machine.paths import CCA_FOLDER, CCA_TEMPLATE
 from tests.support.programs import needs_program
 
 
 @pytest.fixture
-def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ControlFile:
-    """A control that is shipped in a folder of its own, with neither object."""
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CcaFile:
+    """A CCA that is shipped in a folder of its own, with neither object."""
     folder = tmp_path / "cc"
     (folder / "objects").mkdir(parents=True)
     (folder / "bbr3.c").write_text("int bbr3;\n")
-    monkeypatch.setattr(objects, "CONTROLS", folder)
-    monkeypatch.setattr(objects, "BUILT_CONTROLS", tmp_path / "built")
-    return read_control(folder / "bbr3.c", folder)
+    monkeypatch.setattr(objects, "CCA_FOLDER", folder)
+    monkeypatch.setattr(objects, "BUILT_CCAS", tmp_path / "built")
+    return read_cca(folder / "bbr3.c", folder)
 
 
-def commit(shipped: ControlFile, digest: str) -> Path:
+def commit(shipped: CcaFile, digest: str) -> Path:
     folder = shipped.source.parent / "objects"
     (folder / "digests.json").write_text(json.dumps({shipped.name: digest}))
     (folder / "bbr3.bpf.o").write_bytes(b"committed")
     return folder / "bbr3.bpf.o"
 
 
-def test_the_committed_object_is_taken_while_it_is_of_the_sources(shipped: ControlFile) -> None:
+def test_the_committed_object_is_taken_while_it_is_of_the_sources(shipped: CcaFile) -> None:
     with pytest.raises(HostError, match="bbr3: has no eBPF object here; `apt install clang"):
         object_of(shipped)
     path = commit(shipped, shipped.digest)
@@ -49,9 +49,9 @@ def test_the_committed_object_is_taken_while_it_is_of_the_sources(shipped: Contr
         require_object_at_hand(shipped)
 
 
-def test_what_meson_built_comes_first_unless_it_is_older(shipped: ControlFile) -> None:
+def test_what_meson_built_comes_first_unless_it_is_older(shipped: CcaFile) -> None:
     commit(shipped, shipped.digest)
-    built = objects.BUILT_CONTROLS / "bbr3.bpf.o"
+    built = objects.BUILT_CCAS / "bbr3.bpf.o"
     built.parent.mkdir()
     built.write_bytes(b"built")
     changed_ns = shipped.source.stat().st_mtime_ns
@@ -61,10 +61,10 @@ def test_what_meson_built_comes_first_unless_it_is_older(shipped: ControlFile) -
     assert object_of(shipped).made_by == "committed"
 
 
-def own(folder: Path, text: str = "") -> ControlFile:
+def own(folder: Path, text: str = "") -> CcaFile:
     folder.mkdir(exist_ok=True)
-    (folder / "mycc.c").write_text(text or CONTROL_TEMPLATE.read_text())
-    return read_control(folder / "mycc.c", CONTROLS)
+    (folder / "mycc.c").write_text(text or CCA_TEMPLATE.read_text())
+    return read_cca(folder / "mycc.c", CCA_FOLDER)
 
 
 @needs_program("clang")

@@ -1,8 +1,8 @@
-"""The fluid model of other controls than BBR against our own runs.
+"""The fluid model of other CCAs than BBR against our own runs.
 
-    python -m nashbed.analysis.fits.fluid_controls [MIXES.csv ...]
+    python -m nashbed.analysis.fits.fluid_ccas [MIXES.csv ...]
 
-It prints, by control and buffer, how far the predicted aggregate share is from the measured one,
+It prints, by CCA and buffer, how far the predicted aggregate share is from the measured one,
 and writes `analysis/models/fluid/validation.json`, by which `fluid.model_of` refuses. Nothing is
 fitted here: the constants are those that FABRIC's mixes of CUBIC and BBR gave. Without arguments
 it reads `MEASURED`.
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..models.accuracy import MeasuredMix
-from ..models.fluid import controls
+from ..models.fluid import ccas
 from ..models.fluid.model import VALIDATION_FILE, predict
 from ..models.measured import mixes_of_file
 from ..models.mix_files import read_rows
@@ -38,13 +38,13 @@ class Asked:
     """A measured mix, and what the model said.
 
     Attributes:
-        control: What ran beside CUBIC.
+        cca: What ran beside CUBIC.
         mix: The mix.
         share: Its predicted aggregate share.
         spread: Largest less smallest share over the seeds.
     """
 
-    control: str
+    cca: str
     mix: MeasuredMix
     share: float
     spread: float
@@ -55,22 +55,22 @@ class Asked:
         return POINTS * (self.share - self.mix.share)
 
 
-def ask(control: str, mix: MeasuredMix) -> Asked:
+def ask(cca: str, mix: MeasuredMix) -> Asked:
     """Ask the model about one mix."""
     answer = predict(mix.question, unvalidated=True)
     assert answer.share is not None and answer.share_range is not None, answer.refusals
     low, high = answer.share_range
-    return Asked(control, mix, answer.share, high - low)
+    return Asked(cca, mix, answer.share, high - low)
 
 
 def ask_all(paths: Sequence[Path]) -> list[Asked]:
-    """Ask about every mix of every control that the model knows."""
+    """Ask about every mix of every CCA that the model knows."""
     tasks = [
-        (control, mix)
-        for control in controls()
-        if control != "cubic"
+        (cca, mix)
+        for cca in ccas()
+        if cca != "cubic"
         for path in paths
-        for mix in mixes_of_file(path, control).mixes
+        for mix in mixes_of_file(path, cca).mixes
     ]
     with ProcessPoolExecutor() as pool:
         return list(pool.map(ask, *zip(*tasks, strict=True), chunksize=4)) if tasks else []
@@ -82,7 +82,7 @@ def errors(asked: Sequence[Asked]) -> NDArray[np.float64]:
 
 
 def numbers(asked: Sequence[Asked]) -> dict[str, float]:
-    """What `fluid.seconds.Validation` holds of a control."""
+    """What `fluid.seconds.Validation` holds of a CCA."""
     off = errors(asked)
     settings = {
         (q.rate_bps, q.base_rtt_s, q.buffer_bytes, q.flows)
@@ -98,33 +98,31 @@ def numbers(asked: Sequence[Asked]) -> dict[str, float]:
 
 
 def table(asked: Sequence[Asked]) -> Table:
-    """A row for each control and buffer, and one for each control."""
+    """A row for each CCA and buffer, and one for each CCA."""
     shown = Table(
-        "control", "buffer, BDP", "mixes", "median |error|", "bias", "90 % within", "over seeds"
+        "CCA", "buffer, BDP", "mixes", "median |error|", "bias", "90 % within", "over seeds"
     )
-    by_control = groupby(sorted(asked, key=lambda each: each.control), lambda each: each.control)
-    for control, of_control in by_control:
-        every = sorted(of_control, key=lambda each: each.mix.buffer_bdp)
+    by_cca = groupby(sorted(asked, key=lambda each: each.cca), lambda each: each.cca)
+    for cca, of_cca in by_cca:
+        every = sorted(of_cca, key=lambda each: each.mix.buffer_bdp)
         for buffer, of_buffer in groupby(every, lambda each: each.mix.buffer_bdp):
-            shown.add_row(*_cells(control, f"{buffer:g}", list(of_buffer)))
-        shown.add_row(*_cells(control, "all", every), end_section=True)
+            shown.add_row(*_cells(cca, f"{buffer:g}", list(of_buffer)))
+        shown.add_row(*_cells(cca, "all", every), end_section=True)
     return shown
 
 
-def _cells(control: str, buffer: str, asked: Sequence[Asked]) -> tuple[str, ...]:
+def _cells(cca: str, buffer: str, asked: Sequence[Asked]) -> tuple[str, ...]:
     found = numbers(asked)
     spread = POINTS * float(np.median([each.spread for each in asked]))
     points = (found["median_points"], found["bias_points"], found["p90_points"], spread)
-    return control, buffer, str(len(asked)), *(f"{value:.1f}" for value in points)
+    return cca, buffer, str(len(asked)), *(f"{value:.1f}" for value in points)
 
 
 def write(asked: Sequence[Asked], sources: Sequence[Path]) -> None:
-    """Write the validation of every control that was asked about."""
-    names = sorted({each.control for each in asked})
-    found = {name: numbers([each for each in asked if each.control == name]) for name in names}
-    runs = sorted(
-        {row.source for path in sources for row in read_rows(path) if row.control in found}
-    )
+    """Write the validation of every CCA that was asked about."""
+    names = sorted({each.cca for each in asked})
+    found = {name: numbers([each for each in asked if each.cca == name]) for name in names}
+    runs = sorted({row.source for path in sources for row in read_rows(path) if row.cca in found})
     text = json.dumps({"runs": runs, "controls": found}, indent=1)
     VALIDATION_FILE.write_text(text + "\n", encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Whether a congestion control compiles, loads, and behaves: what `nashbed cc check` finds."""
+"""Whether a CCA compiles, loads, and behaves: what `nashbed cc check` finds."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from ..contract.control import ControlFile, read_control
+from ..contract.cca import CcaFile, read_cca
 from ..contract.errors import ConfigError
 from ..contract.units import NS_PER_S, Buffer, Duration, Rate
-from ..machine.controls.checks import held_controls, kernel_problems, kernels_own_controls
-from ..machine.controls.loader import try_loading
-from ..machine.controls.objects import PACKAGES, find_clang, is_shipped, object_of
-from ..machine.controls.simulator import (
+from ..machine.cca.checks import held_ccas, kernel_problems, kernels_own_ccas
+from ..machine.cca.loader import try_loading
+from ..machine.cca.objects import PACKAGES, find_clang, is_shipped, object_of
+from ..machine.cca.simulator import (
     SimulatedBottleneck,
     Simulation,
     compile_for_simulator,
     simulate,
 )
 from ..machine.log import ShowStep
-from ..machine.paths import CONTROLS
+from ..machine.paths import CCA_FOLDER
 from ..store.staging import scratch_folder
 
 RATES = (Rate(10**7), Rate(5 * 10**7), Rate(2 * 10**8))
@@ -36,30 +36,30 @@ WARMUP_ALONE_S, WARMUP_TOGETHER_S = 20, 60
 OWN, CUBIC = "own", "cubic"
 BITS_PER_BYTE = 8
 SILENT_SHARE = 0.001
-"""Share of an otherwise idle link below which a control counts as not sending."""
+"""Share of an otherwise idle link below which a CCA counts as not sending."""
 
 
 @dataclass(frozen=True)
-class ControlVerdict:
-    """What is known of a control after it was tried.
+class CcaVerdict:
+    """What is known of a CCA after it was tried.
 
     Attributes:
-        control: The control.
+        cca: The CCA.
         object_from: What made its eBPF object; empty: there is none.
         loads: Whether this machine's kernel takes it; None: that was not tried.
         skipped: Why something was not tried; empty: everything was.
         behaviour: What it does on each path.
     """
 
-    control: ControlFile
+    cca: CcaFile
     object_from: str
     loads: bool | None
     skipped: str
-    behaviour: tuple[ControlBehaviour, ...]
+    behaviour: tuple[CcaBehaviour, ...]
 
 
-def check_control(source: Path, show: ShowStep) -> ControlVerdict:
-    """Try a control.
+def check_cca(source: Path, show: ShowStep) -> CcaVerdict:
+    """Try a CCA.
 
     Args:
         source: Its C file.
@@ -70,17 +70,17 @@ def check_control(source: Path, show: ShowStep) -> ControlVerdict:
             or it never sends.
         HostError: The simulator is not built.
     """
-    control = read_control(source, CONTROLS)
-    if control.name in kernels_own_controls():
-        raise ConfigError(f"{source}: the kernel has {control.name!r} of its own; rename the file")
+    cca = read_cca(source, CCA_FOLDER)
+    if cca.name in kernels_own_ccas():
+        raise ConfigError(f"{source}: the kernel has {cca.name!r} of its own; rename the file")
     with scratch_folder("cc") as folder:
-        shared = folder / f"{control.name}.so"
-        show(f"compiling {control.name}", 0, len(panel()))
-        compile_for_simulator(control, shared)
-        object_from, loads, skipped = _loaded(control)
-        found = _simulated(control, shared, show)
-    require_sending(control.name, found)
-    return ControlVerdict(control, object_from, loads, skipped, tuple(found))
+        shared = folder / f"{cca.name}.so"
+        show(f"compiling {cca.name}", 0, len(panel()))
+        compile_for_simulator(cca, shared)
+        object_from, loads, skipped = _loaded(cca)
+        found = _simulated(cca, shared, show)
+    require_sending(cca.name, found)
+    return CcaVerdict(cca, object_from, loads, skipped, tuple(found))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class SimulatedCase:
     Attributes:
         name: What it shows: `alone`, `loss 1000 ppm`, `pair`, `cubic`.
         where: The bottleneck.
-        flows: A control of each flow: OWN or CUBIC.
+        flows: A CCA of each flow: OWN or CUBIC.
     """
 
     name: str
@@ -107,7 +107,7 @@ class SimulatedPathCases:
         base_rtt: The flows' base RTT.
         alone: One flow by itself.
         lossy: The same with each of LOSSES_PPM.
-        pair: Two flows of the control.
+        pair: Two flows of the CCA.
         against_cubic: One flow of it and one of CUBIC.
     """
 
@@ -155,8 +155,8 @@ RunCase = Callable[[SimulatedCase], Simulation]
 
 
 @dataclass(frozen=True)
-class ControlBehaviour:
-    """What a control does on one path. Shares and ratios are of 1.
+class CcaBehaviour:
+    """What a CCA does on one path. Shares and ratios are of 1.
 
     Attributes:
         rate_bps: The bottleneck's rate.
@@ -184,8 +184,8 @@ class ControlBehaviour:
         return self.link_share >= SILENT_SHARE
 
 
-def behaviour_on(path: SimulatedPathCases, run: RunCase) -> ControlBehaviour:
-    """Simulate a control on a path.
+def behaviour_on(path: SimulatedPathCases, run: RunCase) -> CcaBehaviour:
+    """Simulate a CCA on a path.
 
     Args:
         path: The simulations.
@@ -195,7 +195,7 @@ def behaviour_on(path: SimulatedPathCases, run: RunCase) -> ControlBehaviour:
     mine = alone.flows[0]
     pair = [flow.throughput_bps for flow in run(path.pair).flows]
     against = [flow.throughput_bps for flow in run(path.against_cubic).flows]
-    return ControlBehaviour(
+    return CcaBehaviour(
         rate_bps=path.rate.bps,
         base_rtt_ns=path.base_rtt.ns,
         link_share=mine.throughput_bps / path.rate.bps,
@@ -210,8 +210,8 @@ def behaviour_on(path: SimulatedPathCases, run: RunCase) -> ControlBehaviour:
     )
 
 
-def require_sending(name: str, found: list[ControlBehaviour]) -> None:
-    """Raise ConfigError for a control that never sends."""
+def require_sending(name: str, found: list[CcaBehaviour]) -> None:
+    """Raise ConfigError for a CCA that never sends."""
     if not any(each.sends for each in found):
         raise ConfigError(
             f"{name}: never sends: on no simulated path it takes {SILENT_SHARE:.1%} of the link; "
@@ -223,22 +223,22 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def _loaded(control: ControlFile) -> tuple[str, bool | None, str]:
+def _loaded(cca: CcaFile) -> tuple[str, bool | None, str]:
     """What made the eBPF object, whether it loads, and why that was not tried."""
-    if find_clang() is None and not is_shipped(control):
+    if find_clang() is None and not is_shipped(cca):
         return "", None, f"clang is not installed: {PACKAGES}"
-    made = object_of(control)
+    made = object_of(cca)
     problems = kernel_problems()
     if problems:
         return made.made_by, None, problems[0]
-    if control.name in held_controls():
+    if cca.name in held_ccas():
         return made.made_by, None, "a nashbed-cc that is running has registered this name"
     try_loading(made)
     return made.made_by, True, ""
 
 
-def _simulated(control: ControlFile, shared: Path, show: ShowStep) -> list[ControlBehaviour]:
-    """What the control does on each path."""
+def _simulated(cca: CcaFile, shared: Path, show: ShowStep) -> list[CcaBehaviour]:
+    """What the CCA does on each path."""
 
     def run(case: SimulatedCase) -> Simulation:
         names = [str(shared) if flow == OWN else flow for flow in case.flows]
@@ -248,5 +248,5 @@ def _simulated(control: ControlFile, shared: Path, show: ShowStep) -> list[Contr
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         for done, each in enumerate(pool.map(lambda path: behaviour_on(path, run), paths)):
             found.append(each)
-            show(f"simulating {control.name}", done + 1, len(paths))
+            show(f"simulating {cca.name}", done + 1, len(paths))
     return found

@@ -1,4 +1,4 @@
-"""nashbed-cc-sim: flows of controls in one C file share a drop-tail bottleneck in virtual time."""
+"""nashbed-cc-sim: flows of CCAs in one C file share a drop-tail bottleneck in virtual time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...contract.control import ControlFile
+from ...contract.cca import CcaFile
 from ...contract.errors import ConfigError, HostError
 from ...contract.messages import SimulatedFlow, SimulatedPath, read_message
-from ..paths import CONTROL_SIMULATOR, CONTROLS, built
+from ..paths import CCA_FOLDER, CCA_SIMULATOR, built
 from ..process import command
 from .objects import run_compiler
 
@@ -62,7 +62,7 @@ class Simulation:
     """What came of a simulation.
 
     Attributes:
-        flows: What each flow got, in the order of the controls.
+        flows: What each flow got, in the order of the CCAs.
         path: What the bottleneck saw.
     """
 
@@ -70,11 +70,11 @@ class Simulation:
     path: SimulatedPath
 
 
-def compile_for_simulator(control: ControlFile, place: Path) -> None:
-    """Make the shared object of a control that the simulator loads.
+def compile_for_simulator(cca: CcaFile, place: Path) -> None:
+    """Make the shared object of a CCA that the simulator loads.
 
     Args:
-        control: The control.
+        cca: The CCA.
         place: The object file.
 
     Raises:
@@ -85,9 +85,9 @@ def compile_for_simulator(control: ControlFile, place: Path) -> None:
     if compiler is None:
         raise HostError("no C compiler is installed; `make setup` installs it")
     flags = ["-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fPIC"]
-    names = ["-DCC_SIM", f'-DCC_NAME="{control.name}"', f"-I{CONTROLS}", "-fvisibility=hidden"]
-    source = str(control.source.resolve())
-    run_compiler(control, [compiler, *flags, *names, "-shared", source, "-o", str(place)])
+    names = ["-DCC_SIM", f'-DCC_NAME="{cca.name}"', f"-I{CCA_FOLDER}", "-fvisibility=hidden"]
+    source = str(cca.source.resolve())
+    run_compiler(cca, [compiler, *flags, *names, "-shared", source, "-o", str(place)])
 
 
 def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:
@@ -95,14 +95,14 @@ def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:
 
     Args:
         where: The bottleneck.
-        flows: Controls: `cubic`, or the path of a shared object, each with `:COUNT` behind it for
+        flows: CCAs: `cubic`, or the path of a shared object, each with `:COUNT` behind it for
             more than one flow.
 
     Raises:
-        ConfigError: A control crashes, or does not return.
+        ConfigError: A CCA crashes, or does not return.
         HostError: The simulator is not built, or fails.
     """
-    args = [str(built(CONTROL_SIMULATOR)), *where.options, *flows]
+    args = [str(built(CCA_SIMULATOR)), *where.options, *flows]
     who = ", ".join(dict.fromkeys(Path(flow).stem for flow in flows))
     try:
         done = command.attempt(args, timeout_s=TIMEOUT_S)

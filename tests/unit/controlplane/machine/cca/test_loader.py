@@ -8,46 +8,46 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.control import ControlFile
+from nashbed.controlplane.contract.cca import CcaFile
 from nashbed.controlplane.contract.errors import ConfigError, HostError
-from nashbed.controlplane.contract.messages import ControlRefused
-from nashbed.controlplane.machine.controls import loader
-from nashbed.controlplane.machine.controls.loader import (
-    ControlsLostError,
-    RegisteredControls,
+from nashbed.controlplane.contract.messages import CcaRefused
+from nashbed.controlplane.machine.cca import loader
+from nashbed.controlplane.machine.cca.loader import (
+    CcasLostError,
+    RegisteredCcas,
     read_refusal,
     refusal_text,
     try_loading,
 )
-from nashbed.controlplane.machine.controls.objects import ControlObject
+from nashbed.controlplane.machine.cca.objects import CcaObject
 from nashbed.controlplane.machine.host.runs import StateFile, own_state
 
 FAKE = Path(__file__).resolve().parents[4] / "fakes" / "nashbed_cc.py"
 
 
-def made(control: ControlFile) -> ControlObject:
-    return ControlObject(control.name, Path(f"/x/{control.name}.bpf.o"), "", "a test")
+def made(cca: CcaFile) -> CcaObject:
+    return CcaObject(cca.name, Path(f"/x/{cca.name}.bpf.o"), "", "a test")
 
 
 @pytest.fixture(autouse=True)
 def _fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "CONTROL_LOADER", FAKE)
+    monkeypatch.setattr(loader, "CCA_LOADER", FAKE)
     monkeypatch.setattr(loader, "object_of", made)
 
 
-def controls(*names: str) -> list[ControlFile]:
-    return [ControlFile(name, Path(f"{name}.c"), "") for name in names]
+def ccas(*names: str) -> list[CcaFile]:
+    return [CcaFile(name, Path(f"{name}.c"), "") for name in names]
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[tuple[RegisteredControls, StateFile]]:
+def held(tmp_path: Path) -> Iterator[tuple[RegisteredCcas, StateFile]]:
     state = StateFile(own_state("ab12", tmp_path), tmp_path)
-    registered = RegisteredControls(controls("bbr3", "mycc"), state)
+    registered = RegisteredCcas(ccas("bbr3", "mycc"), state)
     yield registered, state
     registered.close()
 
 
-def test_it_holds_them_until_it_is_closed(held: tuple[RegisteredControls, StateFile]) -> None:
+def test_it_holds_them_until_it_is_closed(held: tuple[RegisteredCcas, StateFile]) -> None:
     registered, state = held
     assert registered.maps == {"bbr3": 40, "mycc": 41}
     assert [child.pid for child in state.state.processes] == [registered.pid]
@@ -57,13 +57,11 @@ def test_it_holds_them_until_it_is_closed(held: tuple[RegisteredControls, StateF
     registered.close()
 
 
-def test_its_death_is_said(held: tuple[RegisteredControls, StateFile]) -> None:
+def test_its_death_is_said(held: tuple[RegisteredCcas, StateFile]) -> None:
     registered, _ = held
     os.kill(registered.pid, signal.SIGKILL)
     os.waitid(os.P_PID, registered.pid, os.WEXITED | os.WNOWAIT)
-    with pytest.raises(
-        ControlsLostError, match="nashbed-cc ended in mid-trial, and with it went bbr3"
-    ):
+    with pytest.raises(CcasLostError, match="nashbed-cc ended in mid-trial, and with it went bbr3"):
         registered.require_held()
 
 
@@ -78,11 +76,11 @@ def test_its_death_is_said(held: tuple[RegisteredControls, StateFile]) -> None:
 def test_a_refusal_is_one_line(monkeypatch: pytest.MonkeyPatch, fault: str, said: str) -> None:
     monkeypatch.setenv("FAKE_CC", fault)
     with pytest.raises(HostError) as caught:
-        RegisteredControls(controls("bbr3"))
+        RegisteredCcas(ccas("bbr3"))
     assert caught.value.message.startswith(said)
     kind = HostError if fault == "not_permitted" else ConfigError
     with pytest.raises(kind) as tried:
-        try_loading(made(controls("bbr3")[0]))
+        try_loading(made(ccas("bbr3")[0]))
     assert tried.value.message.startswith(said)
 
 
@@ -90,20 +88,20 @@ def test_one_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_CC", "silent")
     monkeypatch.setattr(loader, "READY_TIMEOUT_S", 0.3)
     with pytest.raises(HostError, match="nashbed-cc did not report 'ready' within"):
-        RegisteredControls(controls("bbr3"))
+        RegisteredCcas(ccas("bbr3"))
 
 
 def test_trying_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    try_loading(made(controls("bbr3")[0]))
+    try_loading(made(ccas("bbr3")[0]))
     monkeypatch.setenv("FAKE_CC", "dies")
     with pytest.raises(HostError, match="nashbed-cc: nashbed-cc: dying as asked"):
-        try_loading(made(controls("bbr3")[0]))
+        try_loading(made(ccas("bbr3")[0]))
 
 
 def test_it_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loader, "CONTROL_LOADER", Path("/nowhere/nashbed-cc"))
+    monkeypatch.setattr(loader, "CCA_LOADER", Path("/nowhere/nashbed-cc"))
     with pytest.raises(HostError, match="/nowhere/nashbed-cc: not built; run `make build`"):
-        RegisteredControls(controls("bbr3"))
+        RegisteredCcas(ccas("bbr3"))
 
 
 NO_TEST = [
@@ -137,8 +135,8 @@ TOO_LARGE = [
 ]
 
 
-def refused(log: list[str], reason: str = "verifier") -> ControlRefused:
-    return ControlRefused.model_validate(
+def refused(log: list[str], reason: str = "verifier") -> CcaRefused:
+    return CcaRefused.model_validate(
         {"object": "mycc.bpf.o", "reason": reason, "message": "not taken", "log": log}
     )
 
@@ -156,7 +154,7 @@ def test_reason_and_source_line() -> None:
     [
         (NO_TEST, "{ (the pointer".replace("{ ", "{` ") + " may be NULL: test it before"),
         (FORBIDDEN, "no write support to tcp_sock at off 1692, at writes.c:45: `tp->delivered = 1"),
-        (FORBIDDEN, "of a socket a control writes nothing but by cc_set_*"),
+        (FORBIDDEN, "of a socket a congestion control writes nothing but by cc_set_*"),
         (TOO_LARGE, "BPF program is too large. Processed 1000001 insn, at long.c:9"),
         (TOO_LARGE, "fewer branches in loops"),
         (["processed 0 insns (limit 1000000)"], "it does not say why; is each of its functions in"),

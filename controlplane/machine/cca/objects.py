@@ -1,4 +1,4 @@
-"""The eBPF object of a congestion control: built with the programs, committed, or compiled here."""
+"""The eBPF object of a CCA: built with the programs, committed, or compiled here."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...contract.control import ControlFile, control_sources
+from ...contract.cca import CcaFile, cca_sources
 from ...contract.errors import ConfigError, HostError
 from ...store.staging import Staging, remove_stale
 from ..kernels.cache import file_digest, kernel_cache
-from ..paths import BPF_COMPILER, BUILT_CONTROLS, CONTROLS
+from ..paths import BPF_COMPILER, BUILT_CCAS, CCA_FOLDER
 from ..process import command
 
 OBJECT = ".bpf.o"
@@ -24,11 +24,11 @@ OLDEST_CLANG, NEWEST_CLANG = 14, 30
 
 
 @dataclass(frozen=True)
-class ControlObject:
-    """A control as eBPF.
+class CcaObject:
+    """A CCA as eBPF.
 
     Attributes:
-        name: The control's.
+        name: The CCA's.
         path: The object file.
         digest: SHA-256 of it, in hexadecimal.
         made_by: Where it came from, for the record.
@@ -40,50 +40,50 @@ class ControlObject:
     made_by: str
 
 
-def is_shipped(control: ControlFile) -> bool:
-    """Whether a control is one of hosts/cc."""
-    return control.source.resolve().parent == CONTROLS.resolve()
+def is_shipped(cca: CcaFile) -> bool:
+    """Whether a CCA is one of hosts/cc."""
+    return cca.source.resolve().parent == CCA_FOLDER.resolve()
 
 
-def object_of(control: ControlFile) -> ControlObject:
-    """The object of a control; one of the user's own is compiled where the cache has none.
+def object_of(cca: CcaFile) -> CcaObject:
+    """The object of a CCA; one of the user's own is compiled where the cache has none.
 
     Raises:
         ConfigError: It does not compile; the compiler's words.
         HostError: There is no compiler, or the object of a shipped one is not of its sources.
     """
-    path, made_by = _shipped(control) if is_shipped(control) else _compiled(control)
-    return ControlObject(control.name, path, file_digest(path), made_by)
+    path, made_by = _shipped(cca) if is_shipped(cca) else _compiled(cca)
+    return CcaObject(cca.name, path, file_digest(path), made_by)
 
 
-def require_object_at_hand(control: ControlFile) -> None:
+def require_object_at_hand(cca: CcaFile) -> None:
     """Raise HostError where `object_of` would; compiles nothing."""
-    if is_shipped(control):
-        _shipped(control)
+    if is_shipped(cca):
+        _shipped(cca)
     else:
         require_clang()
 
 
-def _shipped(control: ControlFile) -> tuple[Path, str]:
-    """What meson built of a shipped control's sources as they are, or else what is committed."""
-    built = BUILT_CONTROLS / f"{control.name}{OBJECT}"
-    if built.is_file() and built.stat().st_mtime >= _last_change(control):
+def _shipped(cca: CcaFile) -> tuple[Path, str]:
+    """What meson built of a shipped CCA's sources as they are, or else what is committed."""
+    built = BUILT_CCAS / f"{cca.name}{OBJECT}"
+    if built.is_file() and built.stat().st_mtime >= _last_change(cca):
         return built, "built by meson"
-    committed = CONTROLS / "objects" / f"{control.name}{OBJECT}"
+    committed = CCA_FOLDER / "objects" / f"{cca.name}{OBJECT}"
     if not committed.is_file():
         raise HostError(
-            f"{control.name}: has no eBPF object here; {PACKAGES}, then `make build`, makes it"
+            f"{cca.name}: has no eBPF object here; {PACKAGES}, then `make build`, makes it"
         )
-    if committed_digests(committed.parent).get(control.name) != control.digest:
+    if committed_digests(committed.parent).get(cca.name) != cca.digest:
         raise HostError(
-            f"{committed}: is not of {control.source.name} as it is now; {PACKAGES}, then "
+            f"{committed}: is not of {cca.source.name} as it is now; {PACKAGES}, then "
             "`make build`, makes it again"
         )
     return committed, "committed"
 
 
 def committed_digests(folder: Path) -> dict[str, str]:
-    """The digests of the sources that the objects in a folder were made of, by control."""
+    """The digests of the sources that the objects in a folder were made of, by CCA."""
     try:
         content = json.loads((folder / "digests.json").read_text())
     except (OSError, ValueError):
@@ -91,30 +91,30 @@ def committed_digests(folder: Path) -> dict[str, str]:
     return {str(name): str(digest) for name, digest in content.items()}
 
 
-def _last_change(control: ControlFile) -> float:
-    files = control_sources(control.source, CONTROLS).values()
+def _last_change(cca: CcaFile) -> float:
+    files = cca_sources(cca.source, CCA_FOLDER).values()
     return max(file.stat().st_mtime for file in files)
 
 
-def _compiled(control: ControlFile) -> tuple[Path, str]:
-    """The object of the user's own control, from the cache if it is there."""
+def _compiled(cca: CcaFile) -> tuple[Path, str]:
+    """The object of the user's own CCA, from the cache if it is there."""
     clang = require_clang()
     version = _version(clang)
-    recipe = f"{control.digest}\0{version}\0{BPF_COMPILER.read_text()}"
+    recipe = f"{cca.digest}\0{version}\0{BPF_COMPILER.read_text()}"
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
-    place = control_cache() / key / f"{control.name}{OBJECT}"
-    for folder in control_cache().glob("*"):
+    place = cca_cache() / key / f"{cca.name}{OBJECT}"
+    for folder in cca_cache().glob("*"):
         remove_stale(folder)
     if not place.is_file():
-        compile_object(control, clang, place)
+        compile_object(cca, clang, place)
     return place, version
 
 
-def compile_object(control: ControlFile, clang: str, place: Path) -> None:
-    """Compile a control to eBPF, as a whole or not at all.
+def compile_object(cca: CcaFile, clang: str, place: Path) -> None:
+    """Compile a CCA to eBPF, as a whole or not at all.
 
     Args:
-        control: The control.
+        cca: The CCA.
         clang: The compiler.
         place: The object file.
 
@@ -130,15 +130,15 @@ def compile_object(control: ControlFile, clang: str, place: Path) -> None:
     with staging:
         made = staging.place / place.name
         script = [sys.executable, str(BPF_COMPILER), clang]
-        run_compiler(control, [*script, str(control.source.resolve()), str(made)])
+        run_compiler(cca, [*script, str(cca.source.resolve()), str(made)])
         staging.publish(made, place)
 
 
-def run_compiler(control: ControlFile, args: list[str]) -> None:
-    """Run a compiler; raises ConfigError with its words about the control's file."""
+def run_compiler(cca: CcaFile, args: list[str]) -> None:
+    """Run a compiler; raises ConfigError with its words about the CCA's file."""
     done = command.attempt(args, timeout_s=COMPILE_TIMEOUT_S)
     if done.code != 0:
-        raise ConfigError(f"{control.source}: does not compile\n{_words(done.err)}")
+        raise ConfigError(f"{cca.source}: does not compile\n{_words(done.err)}")
 
 
 def _words(text: str, most: int = 20) -> str:
@@ -148,8 +148,8 @@ def _words(text: str, most: int = 20) -> str:
     return "\n".join([*lines[:most], *more])
 
 
-def control_cache() -> Path:
-    """The folder with compiled controls of users' own."""
+def cca_cache() -> Path:
+    """The folder with compiled CCAs of users' own."""
     return kernel_cache().with_name("controls")
 
 
@@ -164,7 +164,9 @@ def require_clang() -> str:
     """The compiler for eBPF; raises HostError where there is none."""
     clang = find_clang()
     if clang is None:
-        raise HostError(f"clang is not installed, and a control of your own needs it; {PACKAGES}")
+        raise HostError(
+            f"clang is not installed, and a congestion control of your own needs it; {PACKAGES}"
+        )
     return clang
 
 

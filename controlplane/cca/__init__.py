@@ -1,0 +1,1 @@
+"""What a CCA in one C file does: compiled, loaded, simulated."""

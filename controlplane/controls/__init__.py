@@ -1,1 +1,0 @@
-"""What a congestion control in one C file does: compiled, loaded, simulated."""

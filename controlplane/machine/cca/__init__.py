@@ -1,0 +1,1 @@
+"""CCAs that the kernel does not have: compiled, registered, simulated."""

@@ -1,1 +1,0 @@
-"""Congestion controls that the kernel does not have: compiled, registered, simulated."""
