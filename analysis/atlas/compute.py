@@ -140,7 +140,7 @@ def compute_map(
     """
     heights = plane.y.values
     rows: dict[int, tuple[MapPoint, ...]] = {}
-    for number, points in _rows(plane, Wanted(model, other, settled), processes):
+    for number, points in _rows(plane, MapQuestion(model, other, settled), processes):
         rows[number] = points
         on_row(len(rows), len(heights))
     found = tuple(point for number in range(len(heights)) for point in rows[number])
@@ -151,7 +151,7 @@ Row = tuple[int, tuple[MapPoint, ...]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MapQuestion:
     """What is asked at every point.
 
     Attributes:
@@ -165,7 +165,7 @@ class Wanted:
     settled: bool
 
 
-def _rows(plane: MapPlane, wanted: Wanted, processes: int) -> Iterator[Row]:
+def _rows(plane: MapPlane, wanted: MapQuestion, processes: int) -> Iterator[Row]:
     """Every row with its number, as they are done; a stop leaves what has not begun."""
     numbers = range(len(plane.y.values))
     if processes <= 1:
@@ -192,7 +192,7 @@ def _leave_signals_to_the_parent() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
 
 
-def _row(plane: MapPlane, wanted: Wanted, number: int) -> Row:
+def _row(plane: MapPlane, wanted: MapQuestion, number: int) -> Row:
     y = plane.y.values[number]
     points: list[MapPoint] = []
     for x in plane.x.values:
@@ -201,7 +201,7 @@ def _row(plane: MapPlane, wanted: Wanted, number: int) -> Row:
 
 
 def _point(
-    plane: MapPlane, place: tuple[float, float], wanted: Wanted, start: float | None
+    plane: MapPlane, place: tuple[float, float], wanted: MapQuestion, start: float | None
 ) -> MapPoint:
     """One point.
 

@@ -42,7 +42,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
-class Seen:
+class CapturedPackets:
     """TCP packets of one capture.
 
     Attributes:
@@ -70,15 +70,15 @@ class Seen:
     def __len__(self) -> int:
         return len(self.key)
 
-    def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> Seen:
+    def take(self, which: NDArray[np.intp] | NDArray[np.bool_]) -> CapturedPackets:
         """Some of them."""
-        return Seen(
+        return CapturedPackets(
             self.times.take(which),
             **{n: getattr(self, n)[which] for n in self.__dataclass_fields__ if n != "times"},
         )
 
 
-def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
+def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> CapturedPackets:
     """Read the IPv4 TCP packets of a capture; the rest is skipped. Each takes 60 bytes of memory.
 
     Args:
@@ -90,7 +90,7 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
     head = np.concatenate([h for _, _, h in parts])
     total = head["total"].astype(np.int64)
     headers = 20 + (head["offset_flags"] >> 12).astype(np.int64) * 4
-    return Seen(
+    return CapturedPackets(
         times=Instants.of(clock or TimeBase(str(source.path)), *(times for times, _, _ in parts)),
         number=number,
         key=_keys(head),
@@ -103,7 +103,9 @@ def read_seen(source: TimestampSource, clock: TimeBase | None = None) -> Seen:
     )
 
 
-def common(one: Seen, other: Seen) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def common(
+    one: CapturedPackets, other: CapturedPackets
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where the packets that both saw are in each, in the order of the first.
 
     A packet that a capture holds twice is left out: which of the two it is cannot be decided.

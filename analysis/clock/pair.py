@@ -9,7 +9,7 @@ import numpy as np
 
 from ..captures import TimestampSource
 from .alignment import Alignment, align
-from .match import Seen, common, read_seen
+from .match import CapturedPackets, common, read_seen
 from .timebase import ClockError
 
 
@@ -49,7 +49,7 @@ def align_captures(reference: Path, other: Path, form: str | None = None) -> Ali
     return min(alignments, key=lambda alignment: alignment.offset_error_ps)
 
 
-def _direction(seen: Seen, up: bool) -> Seen:
+def _direction(seen: CapturedPackets, up: bool) -> CapturedPackets:
     """The packets from lower to higher addresses, or the others; their clock is checked."""
     ours = seen.take(np.flatnonzero((seen.src < seen.dst) == up))
     ours.times.check_monotonic()

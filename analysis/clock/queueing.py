@@ -21,7 +21,7 @@ from nashbed.controlplane.store.sealed_trial import SealedTrial
 from numpy.typing import NDArray
 
 from .alignment import Alignment, align
-from .match import Seen, common
+from .match import CapturedPackets, common
 from .taps import Taps
 from .timebase import ClockError, Instants, TimeBase
 
@@ -109,7 +109,7 @@ class _Captured:
 
     key: NDArray[np.uint64]
     flow: NDArray[np.int64]
-    seen: Seen
+    seen: CapturedPackets
     came: NDArray[np.int64]
     times_before: Instants
     acks_before: Instants
@@ -232,7 +232,7 @@ def _in_both(captured: _Captured, cards: _Cards) -> tuple[NDArray[np.intp], NDAr
     return n[order], card[order]
 
 
-def _data(seen: Seen, trial: SealedTrial) -> Seen:
+def _data(seen: CapturedPackets, trial: SealedTrial) -> CapturedPackets:
     """The data packets from this trial's senders to its receivers."""
     flows = sum(sum(group.counts.values()) for group in trial.record.mix)
     number = seen.sport.astype(np.int64) - FIRST_SENDER_PORT
@@ -240,13 +240,15 @@ def _data(seen: Seen, trial: SealedTrial) -> Seen:
     return seen.take(np.flatnonzero(ours & (seen.payload > 0)))
 
 
-def _acks(seen: Seen, trial: SealedTrial) -> Seen:
+def _acks(seen: CapturedPackets, trial: SealedTrial) -> CapturedPackets:
     """The packets from this trial's receivers."""
     ours = _from_network(seen, RECEIVERS_NETWORK, trial) & (seen.sport == SINK_PORT)
     return seen.take(np.flatnonzero(ours))
 
 
-def _from_network(seen: Seen, network: IPv4Network, trial: SealedTrial) -> NDArray[np.bool_]:
+def _from_network(
+    seen: CapturedPackets, network: IPv4Network, trial: SealedTrial
+) -> NDArray[np.bool_]:
     lane = lane_network(network, trial.record.lane)
     ours: NDArray[np.bool_] = seen.src & int(lane.netmask) == int(lane.network_address)
     return ours

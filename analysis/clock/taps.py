@@ -12,7 +12,7 @@ from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 from ..captures import TimestampSource
-from .match import Seen, read_seen
+from .match import CapturedPackets, read_seen
 from .timebase import TimeBase
 
 BEFORE, BEHIND = "capture.pcap", "behind.pcap"
@@ -37,7 +37,7 @@ class Tap:
     form: str | None
     clock: TimeBase
 
-    def read(self) -> Seen:
+    def read(self) -> CapturedPackets:
         """Its TCP packets.
 
         Raises:

@@ -128,7 +128,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(frozen=True)
-class Held:
+class AssumptionCheck:
     """An assumption held against one trial.
 
     Attributes:
@@ -146,12 +146,12 @@ class Held:
     null: ShiftedNull | None = None
 
 
-def hold_assumptions(
+def check_assumptions(
     measures: TrialMeasures,
     series: FlowSeries,
     cubic: CubicLosses | None,
     windows: BbrWindows | None,
-) -> dict[str, Held]:
+) -> dict[str, AssumptionCheck]:
     """Every assumption that can be held against a trial, by key.
 
     Args:
@@ -173,7 +173,7 @@ def hold_assumptions(
         bbr = float(series.occupancy[measures.flow_mask(bbr_of(measures))].sum(axis=0).mean())
         held |= dict(_of_cubic(question, cubic, bbr))
         if windows is not None and len(cubic.b_min):
-            held["seen"] = _held(_mean(cubic.b_min), windows.least)
+            held["seen"] = _checked(_mean(cubic.b_min), windows.least)
     return {
         key: one
         for key, one in held.items()
@@ -181,9 +181,11 @@ def hold_assumptions(
     }
 
 
-def _held(says: float, values: NDArray[np.float64], measured: float | None = None) -> Held:
+def _checked(
+    says: float, values: NDArray[np.float64], measured: float | None = None
+) -> AssumptionCheck:
     """With both bounds alike; the mean of the values unless something else was measured."""
-    return Held(says, says, _mean(values) if measured is None else measured, values)
+    return AssumptionCheck(says, says, _mean(values) if measured is None else measured, values)
 
 
 def _mean(values: NDArray[np.float64]) -> float:
@@ -192,39 +194,41 @@ def _mean(values: NDArray[np.float64]) -> float:
 
 def _of_queue(
     question: Competition, series: FlowSeries, windows: BbrWindows | None
-) -> Iterator[tuple[str, Held]]:
+) -> Iterator[tuple[str, AssumptionCheck]]:
     mean = float(series.occupancy.sum(axis=0).mean())
     by_window = windows.queue if windows is not None else np.array([mean])
-    yield "full", _held(question.buffer_bytes, by_window, mean)
+    yield "full", _checked(question.buffer_bytes, by_window, mean)
 
 
-def _of_bbr(question: Competition, windows: BbrWindows) -> Iterator[tuple[str, Held]]:
+def _of_bbr(question: Competition, windows: BbrWindows) -> Iterator[tuple[str, AssumptionCheck]]:
     with np.errstate(divide="ignore", invalid="ignore"):  # BBR may get nothing for 10 s
         flights = windows.flight / (windows.rate * windows.min_rtt_s)
         mean = np.divide(_mean(windows.flight), _mean(windows.rate) * _mean(windows.min_rtt_s))
-    yield "flight", _held(Inputs().flight, flights, float(mean))
+    yield "flight", _checked(Inputs().flight, flights, float(mean))
     rate = question.rate_bps / 8
     loaded_rtt_s = question.base_rtt_s + _mean(windows.queue) / rate
-    yield "delay", _held(_mean(windows.rate) * loaded_rtt_s, windows.flight)
+    yield "delay", _checked(_mean(windows.rate) * loaded_rtt_s, windows.flight)
     least = _mean(windows.least)
     expected = rtt_plus(question.base_rtt_s, least, question.rate_bps)
-    yield "rtt_plus", _held(expected, windows.min_rtt_s)
-    yield "queue", _held(2 * least + question.bdp_bytes, windows.queue)
+    yield "rtt_plus", _checked(expected, windows.min_rtt_s)
+    yield "queue", _checked(2 * least + question.bdp_bytes, windows.queue)
 
 
-def _of_cubic(question: Competition, cubic: CubicLosses, bbr: float) -> Iterator[tuple[str, Held]]:
+def _of_cubic(
+    question: Competition, cubic: CubicLosses, bbr: float
+) -> Iterator[tuple[str, AssumptionCheck]]:
     """Against BBR's mean bytes in the queue."""
     least = _mean(cubic.b_min)
     with np.errstate(divide="ignore", invalid="ignore"):  # nobody may have anything in the queue
         share = float(np.divide(least, least + bbr))
-    yield "least_share", _held(share, cubic.share_min)
+    yield "least_share", _checked(share, cubic.share_min)
     keeps = _mean(cubic.cuts)
-    yield "keeps", _held(CUBIC_KEEPS, cubic.cuts)
+    yield "keeps", _checked(CUBIC_KEEPS, cubic.cuts)
     losing = _mean(cubic.shares)
-    yield "losing", Held(1.0, 1 / cubic.flows, losing, cubic.shares, cubic.null)
+    yield "losing", AssumptionCheck(1.0, 1 / cubic.flows, losing, cubic.shares, cubic.null)
     window = _mean(cubic.window)
     free = question.buffer_bytes - bbr
-    yield "largest", _held(free * (1 + 1 / question.buffer_bdp), cubic.window)
+    yield "largest", _checked(free * (1 + 1 / question.buffer_bdp), cubic.window)
     k = Inputs(keeps=keeps, losing=losing).k
     after = cubic.b_min + cubic.share_min * question.bdp_bytes
-    yield "kept", _held(k * window, after)
+    yield "kept", _checked(k * window, after)

@@ -14,7 +14,7 @@ from ..metrics.statistics import Estimate, estimate
 from ..models.competition import Competition
 from ..models.mishra2022 import Inputs, NoSolutionError, outside, share_of_bbr_with
 from ..state import State
-from .assumptions import ASSUMPTIONS, Assumption, Held
+from .assumptions import ASSUMPTIONS, Assumption, AssumptionCheck
 from .competition import bbr_share, question_of
 from .congestion_events import ShiftedNull
 from .trial import TrialCorrelation
@@ -253,7 +253,9 @@ def ledger_of(trials: Sequence[TrialCorrelation]) -> Ledger | None:
     return _filled(measures[0], share, known) if known else None
 
 
-def _filled(measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequence[Held]]) -> Ledger:
+def _filled(
+    measures: TrialMeasures, share: Estimate, held: Mapping[str, Sequence[AssumptionCheck]]
+) -> Ledger:
     question = question_of(measures)
     x = question.buffer_bdp
     bounds = (Inputs(), Inputs(losing=1 / question.first.flows))
@@ -292,7 +294,7 @@ def _restored(x: float, everything: Inputs, key: str, assumed: Inputs) -> Points
     return solved(x, everything).less(solved(x, before))
 
 
-def _inputs(held: Mapping[str, Sequence[Held]]) -> dict[str, float]:
+def _inputs(held: Mapping[str, Sequence[AssumptionCheck]]) -> dict[str, float]:
     """The measured inputs: ratios of means over trials, or the means themselves."""
     inputs = {}
     for key, each in held.items():
@@ -312,7 +314,7 @@ def solved(x: float, inputs: Inputs) -> Answer:
 
 def _entry(
     assumption: Assumption,
-    held: Sequence[Held],
+    held: Sequence[AssumptionCheck],
     alone: Mapping[str, PointsMoved],
     last: Mapping[str, PointsMoved],
 ) -> LedgerEntry:

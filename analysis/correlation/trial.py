@@ -11,7 +11,7 @@ from nashbed.controlplane.contract.units import NS_PER_S
 from nashbed.controlplane.store.parquet import Arrays
 
 from ..measures import TrialMeasures
-from .assumptions import Held, hold_assumptions
+from .assumptions import AssumptionCheck, check_assumptions
 from .bbr import BbrWindows, bbr_windows, flight_in_bdp, frame_ratio, mean_min_rtt
 from .competition import bbr_of
 from .cubic_losses import CubicLosses, cubic_losses
@@ -54,7 +54,7 @@ class TrialCorrelation:
     measures: TrialMeasures
     cubic: CubicLosses | None
     bbr: BbrPath | None
-    held: Mapping[str, Held]
+    held: Mapping[str, AssumptionCheck]
 
 
 def correlate_trial(measures: TrialMeasures, scenario: Scenario) -> TrialCorrelation:
@@ -78,7 +78,7 @@ def correlate_trial(measures: TrialMeasures, scenario: Scenario) -> TrialCorrela
     if samples is not None:
         windows = bbr_windows(measures, series, samples)
     return TrialCorrelation(
-        measures, cubic, path, hold_assumptions(measures, series, cubic, windows)
+        measures, cubic, path, check_assumptions(measures, series, cubic, windows)
     )
 
 

@@ -211,7 +211,7 @@ DESIGNS = (
 
 
 @dataclass(frozen=True)
-class Played:
+class JudgedRun:
     """One run of one setting, judged.
 
     Attributes:
@@ -272,7 +272,7 @@ class Played:
 
 def play(
     design: Design, draws: int, seed: int = 1, settings: Sequence[Truth] | None = None
-) -> Iterator[Played]:
+) -> Iterator[JudgedRun]:
     """Runs of a design at every setting; the same each time.
 
     Args:
@@ -289,14 +289,14 @@ def play(
             yield _judged(truth, equilibria, design.samples(truth, rng))
 
 
-def _judged(truth: Truth, equilibria: set[int], samples: Samples) -> Played:
+def _judged(truth: Truth, equilibria: set[int], samples: Samples) -> JudgedRun:
     table = truth.table({state: np.stack(values) for state, values in samples.items()})
     ends = lead_ends(table)
     assert ends is not None
-    return Played(truth, equilibria, ends, table)
+    return JudgedRun(truth, equilibria, ends, table)
 
 
-def coverage_by_setting(played: Sequence[Played]) -> dict[PanelKey, float]:
+def coverage_by_setting(played: Sequence[JudgedRun]) -> dict[PanelKey, float]:
     """Setting -> share of its runs that cover."""
     by_setting: dict[PanelKey, list[bool]] = defaultdict(list)
     for each in played:
@@ -312,7 +312,7 @@ def calibration(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float, int]
     return float(stated.mean()), float(true.mean()), len(pairs)
 
 
-def _line(name: str, played: Sequence[Played]) -> str:
+def _line(name: str, played: Sequence[JudgedRun]) -> str:
     cover = [p.covered for p in played]
     errors = [p.error for p in played if p.error is not None]
     widths = [p.width for p in played]

@@ -128,7 +128,9 @@ def accuracy_by_buffer(
     ordered = sorted(mixes, key=lambda mix: mix.buffer_bdp)
     questions = [mix.question for mix in ordered]
     answers = {model.name: ask_all(model, questions, show) for model in chosen}
-    held = [_Held(mix, {n: a[i] for n, a in answers.items()}) for i, mix in enumerate(ordered)]
+    held = [
+        _AnsweredMix(mix, {n: a[i] for n, a in answers.items()}) for i, mix in enumerate(ordered)
+    ]
     rows = [
         _at_buffer(buffer, list(group))
         for buffer, group in groupby(held, key=lambda each: each.mix.buffer_bdp)
@@ -137,19 +139,19 @@ def accuracy_by_buffer(
 
 
 @dataclass(frozen=True)
-class _Held:
+class _AnsweredMix:
     """A measured mix, and what each model says of it."""
 
     mix: MeasuredMix
     answers: dict[str, Prediction]
 
 
-def _at_buffer(buffer: float | None, held: Sequence[_Held]) -> BufferAccuracy:
+def _at_buffer(buffer: float | None, held: Sequence[_AnsweredMix]) -> BufferAccuracy:
     models = held[0].answers
     return BufferAccuracy(buffer, len(held), tuple(_accuracy(name, held) for name in models))
 
 
-def _accuracy(model: str, held: Sequence[_Held]) -> Accuracy:
+def _accuracy(model: str, held: Sequence[_AnsweredMix]) -> Accuracy:
     answers = [(each.answers[model], each.mix.share) for each in held]
     off = np.array([a.share - s for a, s in answers if a.share is not None])
     refused = [answer.refusals[0] for answer, _ in answers if answer.share is None]

@@ -163,7 +163,7 @@ def _follow(share: float, limit: float, time: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ProbeInterval:
     """The time from one ProbeRTT to the next.
 
     Attributes:
@@ -181,7 +181,7 @@ class Stretch:
     probing: float
 
 
-def stretches(path: SharedQueue, duration_s: float) -> Iterator[Stretch]:
+def stretches(path: SharedQueue, duration_s: float) -> Iterator[ProbeInterval]:
     """Follow a competition from ProbeRTT to ProbeRTT.
 
     It starts with fair shares and an empty queue, so with an RTT+ of the base RTT.
@@ -196,7 +196,7 @@ def stretches(path: SharedQueue, duration_s: float) -> Iterator[Stretch]:
         lasts_s = PROBE_EVERY_S + PROBE_S + rtt_plus * path.rtt_s
         end_s = min(start_s + lasts_s, duration_s)
         mean, share = path.move(share, rtt_plus, end_s - start_s)
-        yield Stretch(start_s, end_s, rtt_plus, mean, probing)
+        yield ProbeInterval(start_s, end_s, rtt_plus, mean, probing)
         if end_s >= duration_s:
             return
         start_s, rtt_plus = end_s, path.rtt_plus(share)
@@ -255,7 +255,7 @@ def _bottleneck(question: Competition) -> SharedQueue:
     )
 
 
-def _weights(course: list[Stretch], question: Competition) -> list[float]:
+def _weights(course: list[ProbeInterval], question: Competition) -> list[float]:
     """How much of the measured time each stretch stands for, in seconds.
 
     What lies behind the last one is laid on the second half of them.

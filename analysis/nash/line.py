@@ -105,7 +105,7 @@ class Line:
 
 
 @dataclass
-class Guide:
+class Hints:
     """How far guesses are trusted.
 
     Attributes:
@@ -130,7 +130,7 @@ class Guide:
         return None
 
 
-def settle(line: Line, guide: Guide) -> Steps:
+def settle(line: Line, guide: Hints) -> Steps:
     """Find an equilibrium of a line.
 
     Args:
@@ -161,7 +161,7 @@ def _best_bracket(line: Line) -> tuple[int, int] | None:
     return None
 
 
-def _next_positions(line: Line, guide: Guide, low: int, high: int) -> list[int]:
+def _next_positions(line: Line, guide: Hints, low: int, high: int) -> list[int]:
     if guide.guess and line.tried < TRUST * math.ceil(math.log2(line.length + 1)):
         left, right = _leads(line, low, high)
         position = _guess(line, guide, left, right, (low, high))
@@ -185,7 +185,7 @@ def _leads(line: Line, low: int, high: int) -> tuple[int | None, int | None]:
 
 
 def _guess(
-    line: Line, guide: Guide, left: int | None, right: int | None, bracket: tuple[int, int]
+    line: Line, guide: Hints, left: int | None, right: int | None, bracket: tuple[int, int]
 ) -> int | None:
     """A position worth measuring by itself; None where only an edge decides.
 
@@ -202,7 +202,7 @@ def _guess(
 
 
 def _step(
-    line: Line, guide: Guide, leads: tuple[int | None, int | None], span: tuple[int, int]
+    line: Line, guide: Hints, leads: tuple[int | None, int | None], span: tuple[int, int]
 ) -> int:
     """Halfway between the ends; from a hint, a growing step away from the known lead."""
     left, right = leads

@@ -24,7 +24,7 @@ import numpy as np
 from ..state import State
 from .equilibria import gain_of
 from .game import MAX_LISTED, Payoffs, all_states, deviations
-from .line import Guide, Line, Pair, Steps, settle
+from .line import Hints, Line, Pair, Steps, settle
 
 Walk = Generator[list[State], None, State | None]
 """Yields states to be measured; returns an equilibrium, or None if this way leads to none."""
@@ -179,7 +179,7 @@ class AdaptiveSearch:
     def _only_line(self) -> Walk:
         """One group, two strategies: the game is one line."""
         line = self._line(self._even(), (0, 0, 1))
-        position = yield from settle(line, Guide(self._positions, guess=self.guess))
+        position = yield from settle(line, Hints(self._positions, guess=self.guess))
         self._hidden = tuple(line.at(p) for p in line.hidden()) if position is None else ()
         return None if position is None else line.at(position)
 
@@ -237,7 +237,7 @@ class AdaptiveSearch:
         yield [line.at(p) for p in (here - 1, here, here + 1) if 0 <= p <= line.length]
         if line.settled(here):
             return here
-        return (yield from settle(line, Guide(guess=self.guess, anchor=here)))
+        return (yield from settle(line, Hints(guess=self.guess, anchor=here)))
 
     def _line(self, state: State, axis: Axis) -> Line:
         group, a, b = axis

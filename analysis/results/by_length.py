@@ -26,7 +26,7 @@ LENGTHS_S = (60.0, 120.0, 240.0, 480.0, 900.0, 1800.0)
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedBytes:
     """What a strategy's flows received in the course of a trial.
 
     Attributes:
@@ -117,7 +117,7 @@ def equilibria_by_length(measures: RunMeasures, setting: Setting) -> EquilibriaB
 
 
 def _at_the_end(
-    received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, Received]]],
+    received_by_mix: Sequence[tuple[int, TrialMeasures, Mapping[str, ReceivedBytes]]],
 ) -> float | None:
     leads: dict[int, list[float]] = {}
     for k, trial, received in received_by_mix:
@@ -151,7 +151,7 @@ def _at_length(
     return EquilibriumAtLength(seconds, _mean_end(leads), ends)
 
 
-def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, Received]:
+def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, ReceivedBytes]:
     table = trial.trial.arrays("goodput", ("t_ns", "flow", "bytes"))
     t_ns, column = np.unique(table["t_ns"], return_inverse=True)
     found = {}
@@ -159,19 +159,19 @@ def _received(trial: TrialMeasures, strategies: Sequence[str]) -> Mapping[str, R
         mask = trial.flow_mask(strategy)
         bytes_read = np.where(mask[table["flow"]], table["bytes"], 0).astype(np.float64)
         total = np.cumsum(np.bincount(column, bytes_read, minlength=len(t_ns))).astype(np.float64)
-        found[strategy] = Received(t_ns.astype(np.float64), total, int(mask.sum()))
+        found[strategy] = ReceivedBytes(t_ns.astype(np.float64), total, int(mask.sum()))
     return found
 
 
 def _lead(
-    trial: TrialMeasures, received: Mapping[str, Received], begin_ns: float, until_ns: float
+    trial: TrialMeasures, received: Mapping[str, ReceivedBytes], begin_ns: float, until_ns: float
 ) -> float:
     """By how much a flow of the second strategy has more than one of the first, in bit/s."""
     first, second = (_rate(trial, each, begin_ns, until_ns) for each in received.values())
     return second - first
 
 
-def _rate(trial: TrialMeasures, received: Received, begin_ns: float, until_ns: float) -> float:
+def _rate(trial: TrialMeasures, received: ReceivedBytes, begin_ns: float, until_ns: float) -> float:
     """Goodput per flow from the warm-up to a length, with what a settled trial would have added."""
     record = trial.trial.record
     end_ns = min(until_ns, record.duration_ns)

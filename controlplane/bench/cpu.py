@@ -17,7 +17,7 @@ from ..machine.log import ShowStep
 from ..machine.sessions import check_host
 from ..plan.estimates import RAW_BYTES_PER_PACKET
 from .site import BenchSite
-from .traffic import STRATEGIES, Crossed, Traffic, cross_lab, disturbance, make_attempts
+from .traffic import STRATEGIES, Traffic, TrafficResult, cross_lab, disturbance, make_attempts
 
 BASE_RTT = Duration(40 * 10**6)
 BUFFER = "2bdp"
@@ -90,7 +90,7 @@ def _check(site: BenchSite, traffic: Traffic) -> None:
 
 def _once(
     site: BenchSite, lab: Lab, traffic: Traffic, number: int, of: int, show_step: ShowStep
-) -> Crossed:
+) -> TrafficResult:
     show_step(f"{traffic.lanes} lanes at {traffic.rate}", number, of)
     folder = site.turn_folder()
     try:
@@ -138,7 +138,7 @@ class Cost:
         core: The packet loop's core.
     """
 
-    def __init__(self, crossed: Crossed, core: int) -> None:
+    def __init__(self, crossed: TrafficResult, core: int) -> None:
         self._crossed = crossed
         self._core = core
         self.taken_in = crossed.counted(_received)

@@ -26,7 +26,7 @@ from ..plan.estimates import RAW_BYTES_PER_PACKET
 from ..targets import capabilities_of
 from ..targets.dataplane import dataplane_config
 from .site import BenchSite
-from .traffic import Crossed, Traffic, cross, cross_lab, disturbance, make_attempts
+from .traffic import Traffic, TrafficResult, cross, cross_lab, disturbance, make_attempts
 
 WANTED_RATIO = 0.85
 WINDOW_BYTES = 32 * 10**6
@@ -70,7 +70,7 @@ class Turn:
         busy_share: Share of its time that the data plane's loop had work; None: not known.
     """
 
-    crossed: Crossed
+    crossed: TrafficResult
     losses: dict[str, int]
     others_share: float
     busy_share: float | None = None
@@ -163,7 +163,7 @@ def _bottleneck(site: BenchSite, traffic: Traffic) -> Turn:
 
 def _turn(
     site: BenchSite,
-    crossed: Crossed,
+    crossed: TrafficResult,
     session: Session,
     before: dict[str, int],
     busy_share: float | None = None,

@@ -82,7 +82,7 @@ class Traffic:
 
 
 @dataclass(frozen=True)
-class Moment:
+class MachineState:
     """What is known of the machine at one moment.
 
     Attributes:
@@ -101,7 +101,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Crossed:
+class TrafficResult:
     """What came of the traffic.
 
     Attributes:
@@ -112,8 +112,8 @@ class Crossed:
         retransmitted_bytes: Of these.
     """
 
-    first: Moment
-    last: Moment
+    first: MachineState
+    last: MachineState
     goodput_bps: float
     sent_bytes: int
     retransmitted_bytes: int
@@ -155,7 +155,7 @@ def disturbance(others: Sequence[float]) -> str:
     """A remark for a figure's detail when somebody else worked meanwhile; empty without.
 
     Args:
-        others: `Crossed.others_share` of each repetition.
+        others: `TrafficResult.others_share` of each repetition.
     """
     if max(others) < OTHERS_WORTH_SAYING:
         return ""
@@ -200,7 +200,9 @@ def _scenario(traffic: Traffic) -> Scenario:
     )
 
 
-def cross_lab(lab: Lab, traffic: Traffic, lanes: Sequence[tuple[Attempt, LaneProgram]]) -> Crossed:
+def cross_lab(
+    lab: Lab, traffic: Traffic, lanes: Sequence[tuple[Attempt, LaneProgram]]
+) -> TrafficResult:
     """Have traffic cross a lab's lanes, their postcards kept as in a run.
 
     Args:
@@ -231,7 +233,7 @@ def cross(
     traffic: Traffic,
     attempts: Sequence[Attempt],
     shared: Callable[[], SharedCounters | None] = lambda: None,
-) -> Crossed:
+) -> TrafficResult:
     """Start the flows of all lanes, look at the window's begin and end, await their end.
 
     Args:
@@ -261,7 +263,7 @@ def cross(
         for attempt, t0_ns in zip(attempts, starts, strict=True)
     )
     flows = [flow for end in ends for flow in end.sender.flows]
-    return Crossed(
+    return TrafficResult(
         first=first,
         last=last,
         goodput_bps=read * 8 / traffic.seconds,
@@ -276,12 +278,14 @@ def _wait_until(t_ns: int, session: Session) -> None:
         time.sleep(min(left_s, WATCH_S))
 
 
-def _look(generators: list[Generators], shared: Callable[[], SharedCounters | None]) -> Moment:
+def _look(
+    generators: list[Generators], shared: Callable[[], SharedCounters | None]
+) -> MachineState:
     def spent(role: str) -> CpuTime:
         return sum((cpu_time(each.pids[role]) for each in generators), CpuTime())
 
     counters = shared()
-    return Moment(time.monotonic_ns(), read_ticks(), spent("sender"), spent("sink"), counters)
+    return MachineState(time.monotonic_ns(), read_ticks(), spent("sender"), spent("sink"), counters)
 
 
 def _read_bytes(path: Path, from_ns: int, window_ns: int) -> int:

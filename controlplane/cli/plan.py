@@ -25,7 +25,7 @@ from ..study import adaptive
 from ..study.length import LengthAnswer, trial_lengths
 from .console import step_display
 from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
-from .where import On, PrivateNetwork, choose_testbed_for, chosen_cluster, crew_of
+from .where import On, PrivateNetwork, choose_testbed_for, chosen_cluster, reach_cluster
 
 FIRST_WORKER_S = 30.0
 """How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""
@@ -128,17 +128,21 @@ def plan(
     cluster = chosen_cluster(on, private_network, bed)
     seats: int | None = None
     cluster_seats: ClusterSeats | None = None
-    crew_line = ""
+    cluster_line = ""
     if cluster is not None:
-        with crew_of(cluster, FIRST_WORKER_S) as crew:
-            seats = crew.seats
-            cluster_seats = ClusterSeats(workers=crew.workers, seats=crew.seats)
-            crew_line = f"cluster: workers: {crew.workers}, seats (trials at once): {crew.seats}\n"
+        with reach_cluster(cluster, FIRST_WORKER_S) as reached:
+            seats = reached.seats
+            cluster_seats = ClusterSeats(workers=reached.workers, seats=reached.seats)
+            cluster_line = (
+                f"cluster: workers: {reached.workers}, seats (trials at once): {reached.seats}\n"
+            )
     planned = plan_run(loaded, bed, adaptive.expect, seats)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
     ccas = {cca.name: str(cca.source) for cca in ccas_of(loaded, bed)}
     files = "".join(f"{name}: {source}\n" for name, source in ccas.items())
-    text = f"{plan_table(planned)}\n{crew_line}{files}{certificate.detail}{preview_text(preview)}"
+    text = (
+        f"{plan_table(planned)}\n{cluster_line}{files}{certificate.detail}{preview_text(preview)}"
+    )
     said = PlanAnswer(
         **dict(planned),
         certificate=certificate,

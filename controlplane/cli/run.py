@@ -37,8 +37,8 @@ from .where import (
     Wait,
     choose_testbed_for,
     chosen_cluster,
-    crew_of,
     machine_for,
+    reach_cluster,
 )
 
 app = new_app()
@@ -69,11 +69,11 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
     loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
     cluster = chosen_cluster(on, private_network, bed)
     if cluster is not None:
-        with crew_of(cluster) as crew:
-            plan = plan_run(loaded, bed, adaptive.expect, crew.seats)
+        with reach_cluster(cluster) as reached:
+            plan = plan_run(loaded, bed, adaptive.expect, reached.seats)
             require_disk(out, needed_disk_bytes(plan))
             active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
-            return _finish(active, no_report, as_json, crew.place)
+            return _finish(active, no_report, as_json, reached.place)
     plan = plan_run(loaded, bed, adaptive.expect)
     with machine_for(bed.model, out, wait):
         check_host(bed.model, out, needed_disk_bytes(plan), ccas_of(loaded, bed))
@@ -96,10 +96,10 @@ def resume(
     """
     cluster = chosen_cluster(on, private_network, testbed_of(run_dir))
     if cluster is not None:
-        with crew_of(cluster) as crew:
+        with reach_cluster(cluster) as reached:
             resumed = resumed_run(run_dir, adaptive.make_chooser)
             require_disk(run_dir, needed_disk_bytes(resumed.plan, resumed.work))
-            return _finish(resumed, no_report, as_json, crew.place)
+            return _finish(resumed, no_report, as_json, reached.place)
     with machine_for(testbed_of(run_dir).model, run_dir, wait):
         resumed = resumed_run(run_dir, adaptive.make_chooser)
         _require_planned_here(resumed)

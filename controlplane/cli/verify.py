@@ -22,7 +22,7 @@ from .progress import Display, make_display
 app = new_app()
 
 
-class TrialAgain(ContractModel):
+class VerifiedTrial(ContractModel):
     """A trial that was run again.
 
     Attributes:
@@ -52,7 +52,7 @@ class VerifyAnswer(JsonAnswer):
     ok: bool
     run: str
     environment: tuple[Difference, ...]
-    trials: tuple[TrialAgain, ...]
+    trials: tuple[VerifiedTrial, ...]
     seed: int
 
     @classmethod
@@ -63,7 +63,7 @@ class VerifyAnswer(JsonAnswer):
             run=found.manifest.run,
             environment=found.environment,
             trials=tuple(
-                TrialAgain(
+                VerifiedTrial(
                     trial=each.id,
                     equal=each.equal,
                     digest=each.digest,

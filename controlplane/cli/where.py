@@ -52,7 +52,7 @@ Wait = Annotated[
 
 
 @dataclass(frozen=True)
-class Crew:
+class ReachedCluster:
     """A cluster that is reached.
 
     Attributes:
@@ -108,7 +108,9 @@ def choose_testbed_for(name: str | None, on: str | None) -> Loaded[Testbed]:
 
 
 @contextmanager
-def crew_of(cluster: Cluster, first_worker_s: float | None = None) -> Iterator[Crew]:
+def reach_cluster(
+    cluster: Cluster, first_worker_s: float | None = None
+) -> Iterator[ReachedCluster]:
     """Reach a cluster, or start it, for as long as the block lasts; waits for its first worker.
 
     Args:
@@ -131,7 +133,7 @@ def crew_of(cluster: Cluster, first_worker_s: float | None = None) -> Iterator[C
         patience_s = FIRST_WORKER_S if first_worker_s is None else first_worker_s
         workers = await_seats(client, say, patience_s)
         place = OnCluster(client, say, cluster.shared or "")
-        yield Crew(place, sum(workers.values()), len(workers))
+        yield ReachedCluster(place, sum(workers.values()), len(workers))
 
 
 def say(line: str) -> None:

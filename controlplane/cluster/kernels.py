@@ -45,7 +45,7 @@ Ask = Callable[..., None]
 """Called with workers, and what they are to do with which arguments; returns once they have."""
 
 
-class KernelGiver:
+class KernelProvider:
     """Gives the client's kernels away.
 
     The workers of a machine share what is in its cache: one of them is given the kernels, and then

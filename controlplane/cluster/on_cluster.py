@@ -22,19 +22,19 @@ from distributed.client import ClosedClientError
 from ..contract.errors import HostError, NashbedError
 from ..contract.trial import TrialRecord
 from ..run.active_run import ActiveRun
-from ..run.dispatcher import Ended, JobBook, drained
+from ..run.dispatcher import JobBook, JobResult, drained
 from ..run.manifest import with_lab, with_testbed
 from ..run.progress import AllowedLoad, TrialStep
 from ..run.work import Job
 from ..store.documents import read_document
 from ..store.errors import DiskFullError
 from ..store.run_directory import keep_testbed
-from .kernels import KernelGiver
+from .kernels import KernelProvider
 from .parcel import Parcel, ParcelError, remove_leftovers, unpack
 from .plugin import RunOnWorker, answer_offer
 from .request import (
     Failure,
-    Sent,
+    SentFacts,
     TestbedOffer,
     TrialAssignment,
     TrialOutcome,
@@ -116,7 +116,7 @@ class OnCluster:
 
 
 @dataclass(frozen=True)
-class Handed:
+class SubmittedTrial:
     """A trial that was handed out.
 
     Attributes:
@@ -152,8 +152,8 @@ class ClusterWorkers:
         self._say = place.say
         self.bundle = bundle_of(run, place.shared)
         self.roster = Roster(self._started, place.say)
-        self._giver = KernelGiver(self.bundle, self._ask, place.say)
-        self._handed: dict[str, Handed] = {}
+        self._giver = KernelProvider(self.bundle, self._ask, place.say)
+        self._handed: dict[str, SubmittedTrial] = {}
         self._done: queue.SimpleQueue[tuple[str, Future[TrialOutcome]]] = queue.SimpleQueue()
         self._looked_s = 0.0
         self._hopeful_s = self._began_s = time.monotonic()
@@ -173,7 +173,7 @@ class ClusterWorkers:
         except ClosedClientError as error:
             raise self._lost() from error
 
-    def ended(self, timeout_s: float) -> Iterator[Ended]:
+    def ended(self, timeout_s: float) -> Iterator[JobResult]:
         """See `TrialWorkers`."""
         for trial, future in drained(self._done, timeout_s):
             handed = self._handed.get(trial)
@@ -279,7 +279,7 @@ class ClusterWorkers:
             pure=False,
             resources={self.bundle.resource(testbed): 1},
         )
-        self._handed[job.id] = Handed(future, job, testbed)
+        self._handed[job.id] = SubmittedTrial(future, job, testbed)
         future.add_done_callback(lambda done: self._done.put((job.id, done)))
 
     def _started(self, trial: str, worker: str) -> None:
@@ -289,7 +289,7 @@ class ClusterWorkers:
             if handed is not None:
                 self._book.begin(handed.job, f"worker {worker}", TrialStep.RUN)
 
-    def _settled(self, job: Job, future: Future[TrialOutcome]) -> Ended:
+    def _settled(self, job: Job, future: Future[TrialOutcome]) -> JobResult:
         """What became of a job whose future is done: sealed, failed, or to be handed out anew."""
         try:
             outcome: TrialOutcome = future.result()
@@ -300,15 +300,15 @@ class ClusterWorkers:
         self._place.on_outcome(outcome)
         where = f"worker {outcome.worker}"
         if outcome.failure:
-            return Ended(job, where, self._reason(job, outcome))
+            return JobResult(job, where, self._reason(job, outcome))
         try:
-            return Ended(job, where, self._seal(job.id, outcome))
+            return JobResult(job, where, self._seal(job.id, outcome))
         except ParcelError as error:  # the attempt is made again, as after a host's failure
             LOG.error("%s: %s", job.id, error.message)
-            return Ended(job, where, error)
+            return JobResult(job, where, error)
 
     def _seal(self, trial: str, outcome: TrialOutcome) -> TrialRecord:
-        sent = Sent.model_validate_json(outcome.sent)
+        sent = SentFacts.model_validate_json(outcome.sent)
         if not self._knows_lab:
             self._run.write_manifest(with_lab(self._run.manifest, sent.lab))
             self._knows_lab = True
@@ -323,14 +323,14 @@ class ClusterWorkers:
         LOG.info("trial %s: sealed, from worker %s", trial, outcome.worker)
         return record
 
-    def _killed(self, job: Job, error: KilledWorker) -> Ended:
+    def _killed(self, job: Job, error: KilledWorker) -> JobResult:
         """Dask has given a trial up, for several workers have died with it: one attempt."""
         LOG.warning("%s: %s", job.id, error)
         reason = HostError(
             f"{job.id}: workers keep dying while they run it; does it need more memory than they "
             "have?"
         )
-        return Ended(job, "several workers", reason)
+        return JobResult(job, "several workers", reason)
 
     def _reason(self, job: Job, outcome: TrialOutcome) -> NashbedError | None:
         """Why a worker has no result; None: its disk is full, which is not the attempt's fault."""

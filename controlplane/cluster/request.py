@@ -219,7 +219,7 @@ class TrialOutcome:
 
     Attributes:
         worker: Address of the worker.
-        sent: A `Sent`, as JSON; empty after a failure.
+        sent: `SentFacts` as JSON; empty after a failure.
         parcel: The sealed trial, as `Parcel.to_bytes` has it; empty after a failure.
         failure: A `Failure`, as JSON; empty: there is none.
         began_at: When the trial began, in seconds of the worker's clock; 0 after a failure.
@@ -234,7 +234,7 @@ class TrialOutcome:
     ended_at: float = 0.0
 
 
-class Sent(ContractModel):
+class SentFacts(ContractModel):
     """What comes with a sealed trial.
 
     Attributes:

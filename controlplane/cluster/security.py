@@ -228,7 +228,7 @@ def _after_clearing(clear: Callable[[], object], method: Callable[..., Any]) -> 
     return cleared
 
 
-class NobodyThereError(HostError):
+class UnreachableError(HostError):
     """No program listens at an address, or no host is there; this may change."""
 
 
@@ -244,7 +244,7 @@ def reach(address: str, tls: ClusterTls | None, answer_s: float = ANSWER_S) -> s
         The address of this machine on the way there.
 
     Raises:
-        NobodyThereError: Nobody is there.
+        UnreachableError: Nobody is there.
         HostError: Who is there is not a scheduler that accepts us.
     """
     try:
@@ -277,14 +277,14 @@ def _first_words(plain: socket.socket, tls: ClusterTls | None) -> bytes:
 
 def _not_there(address: str, error: OSError, answer_s: float) -> HostError:
     if isinstance(error, socket.gaierror):
-        return NobodyThereError(f"{address}: there is no host of that name; check it")
+        return UnreachableError(f"{address}: there is no host of that name; check it")
     if isinstance(error, TimeoutError):
         why = f"no answer in {answer_s:g} s; is it the right address, and does a firewall let us?"
     elif isinstance(error, ConnectionRefusedError):
         why = "nobody listens there; start a scheduler (`nashbed scheduler --help`), or correct it"
     else:
         why = f"cannot be reached: {error.strerror}"
-    return NobodyThereError(f"{address}: {why}")
+    return UnreachableError(f"{address}: {why}")
 
 
 def _tls_problem(error: ssl.SSLError, tls: ClusterTls | None) -> str:

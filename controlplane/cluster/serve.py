@@ -17,7 +17,7 @@ from ..contract.cluster import ClusterTls
 from ..contract.errors import HostError
 from ..machine.guest.scratch import guests_folder, remove_dead_sessions
 from ..store.staging import scratch_folder
-from .security import NobodyThereError, check_host, dask_security, reach
+from .security import UnreachableError, check_host, dask_security, reach
 from .starting import CLOSE_S, PRELOAD, configured_dask, first_words
 
 DEFAULT_PORT = 8786
@@ -147,7 +147,7 @@ async def _run_workers(workers: Workers, say: Say) -> None:
         except (HostError, OSError) as error:
             # Who has served may come again, though a scheduler may know the old connections for a
             # while after the network was cut.
-            absent = isinstance(error, (NobodyThereError, OSError))
+            absent = isinstance(error, (UnreachableError, OSError))
             if not (have_served or absent):
                 raise
             why = told if told and absent else first_words(error)
@@ -171,8 +171,8 @@ async def _work(
     asked = asyncio.create_task(stop.wait())
     with scratch_folder("workers", workers.folder) as folder:
         place = str(folder)
-        crew = [_nanny(workers, here, place, name) for name in _names(workers)]
-        nannies = Nannies(crew, lambda name: _nanny(workers, here, place, name), stop)
+        started = [_nanny(workers, here, place, name) for name in _names(workers)]
+        nannies = Nannies(started, lambda name: _nanny(workers, here, place, name), stop)
         running = asyncio.create_task(nannies.run(ready))
         try:
             await asyncio.wait({asked, running}, return_when=asyncio.FIRST_COMPLETED)
@@ -190,7 +190,7 @@ async def _raise_if_there(workers: Workers, error: Exception) -> None:
     """Workers that could not start are an error, unless the scheduler has just gone."""
     try:
         await asyncio.to_thread(reach, workers.address, workers.tls)
-    except NobodyThereError:
+    except UnreachableError:
         return
     raise HostError(
         f"{workers.address}: workers could not start: {first_words(error)}; is distributed of the "

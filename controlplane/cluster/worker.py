@@ -24,7 +24,7 @@ from .request import (
     LOGGED,
     STARTED,
     Failure,
-    Sent,
+    SentFacts,
     TrialAssignment,
     TrialOutcome,
     failure_of,
@@ -45,7 +45,7 @@ def dask_setup(worker: Any) -> None:
     """
     guard_tls()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    attach(ToldLog(worker), logging.INFO)
+    attach(ClientLogHandler(worker), logging.INFO)
 
 
 def dask_teardown(worker: Any) -> None:
@@ -53,7 +53,7 @@ def dask_teardown(worker: Any) -> None:
     silence()
 
 
-class ToldLog(logging.Handler):
+class ClientLogHandler(logging.Handler):
     """Tells the clients of all runs that a worker has part in; without one, standard error.
 
     Args:
@@ -136,7 +136,7 @@ def _outcome(worker: Worker, request: TrialAssignment) -> TrialOutcome:
             parcel = pack(sealed.folder, plugin.shared).to_bytes()
     finally:
         shutil.rmtree(sealed.folder, ignore_errors=True)
-    sent = Sent(lab=sealed.lab.facts(), ran_on=workplace.ran_on)
+    sent = SentFacts(lab=sealed.lab.facts(), ran_on=workplace.ran_on)
     return TrialOutcome(
         worker.address, sent.model_dump_json(), parcel, began_at=began_at, ended_at=ended_at
     )

@@ -31,7 +31,7 @@ OnFailure = Callable[[FailedAttempt], None]
 
 
 @dataclass(frozen=True)
-class Ended:
+class JobResult:
     """What became of a job that was handed out.
 
     Attributes:
@@ -55,7 +55,7 @@ class TrialWorkers(Protocol):
             NashbedError: No worker will ever take one.
         """
 
-    def ended(self, timeout_s: float) -> Iterable[Ended]:
+    def ended(self, timeout_s: float) -> Iterable[JobResult]:
         """Seal what comes back, and say what has ended.
 
         Args:
@@ -187,7 +187,7 @@ class JobBook:
             if self.running.pop(job.id, None) is not None:
                 self.waiting.appendleft(job)
 
-    def settle(self, ended: Ended) -> None:
+    def settle(self, ended: JobResult) -> None:
         """Note what became of a job, and have wait what follows from it.
 
         Raises:

@@ -42,7 +42,7 @@ OnEnd = Callable[[TrialRecord], None]
 
 
 @dataclass(frozen=True)
-class Taken:
+class OccupiedLane:
     """A lane that a trial has.
 
     Attributes:
@@ -73,7 +73,7 @@ class SharedLanes:
         self._packets = available.packets
         self._limit = LoadLimit(available.rate_bps, adapts=available != UNLIMITED_RESOURCES)
         self._memory = memory
-        self._taken: dict[int, Taken] = {}
+        self._taken: dict[int, OccupiedLane] = {}
         self._closed = False
         self._pause_until_s = 0.0
         self._changed = threading.Condition()
@@ -115,7 +115,7 @@ class SharedLanes:
         with self._changed:
             lane = min(self._free)
             self._free.remove(lane)
-            self._taken[lane] = Taken(setting)
+            self._taken[lane] = OccupiedLane(setting)
             return lane
 
     def free(self, lane: int) -> None:

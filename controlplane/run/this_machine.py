@@ -18,7 +18,7 @@ from ..machine.sessions import local_session
 from ..plan.attempt import make_attempt
 from ..plan.estimates import resources_of
 from .active_run import ActiveRun
-from .dispatcher import Ended, JobBook, drained
+from .dispatcher import JobBook, JobResult, drained
 from .lanes import GuestMemory, SharedLanes
 from .manifest import with_lab
 from .progress import AllowedLoad, OnStep
@@ -50,7 +50,7 @@ class LaneWorkers:
         self._execute = execute
         self._given: dict[int, queue.SimpleQueue[Job | None]] = {}
         self._threads: list[threading.Thread] = []
-        self._ended: queue.SimpleQueue[tuple[int, Ended]] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[tuple[int, JobResult]] = queue.SimpleQueue()
         self._stop = threading.Event()
 
     @property
@@ -85,7 +85,7 @@ class LaneWorkers:
         while (job := self._given[lane].get()) is not None:
             self._ended.put((lane, self._run_one(job, lane)))
 
-    def _run_one(self, job: Job, lane: int) -> Ended:
+    def _run_one(self, job: Job, lane: int) -> JobResult:
         result: TrialRecord | BaseException
         try:
             result = self._execute(
@@ -96,9 +96,9 @@ class LaneWorkers:
             LOG.exception("trial %s failed", job.id)
             self._lanes.note_failure()
             result = error
-        return Ended(job, f"lane {lane}", result)
+        return JobResult(job, f"lane {lane}", result)
 
-    def ended(self, timeout_s: float) -> Iterator[Ended]:
+    def ended(self, timeout_s: float) -> Iterator[JobResult]:
         """See `TrialWorkers`."""
         for lane, ended in drained(self._ended, timeout_s):
             self._lanes.free(lane)

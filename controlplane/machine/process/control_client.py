@@ -97,7 +97,7 @@ class ControlClient:
             try:
                 line = self._exchange(json.dumps({"op": op, **arguments}).encode() + b"\n")
                 answer = json.loads(line)
-            except (OSError, ValueError, RecursionError, _ClosedError, _ImpatientError) as error:
+            except (OSError, ValueError, RecursionError, _ClosedError, _TimedOutError) as error:
                 self._break(error)
                 raise TargetError(f"{self._peer}: {op}: {self._broken}") from error
         return self._accepted(op, answer)
@@ -114,7 +114,7 @@ class ControlClient:
 
     def _break(self, error: Exception) -> None:
         """After a failed exchange, answers could be taken for each other's: end the connection."""
-        if isinstance(error, _ImpatientError):
+        if isinstance(error, _TimedOutError):
             self._broken = str(error)
         elif isinstance(error, _ClosedError | ConnectionError):
             self._broken = f"the {self._peer} closed the connection"
@@ -132,7 +132,7 @@ class ControlClient:
         while b"\n" not in chunks[-1]:
             chunk = self._receive()
             if reason := self._patience.exhausted():
-                raise _ImpatientError(reason)
+                raise _TimedOutError(reason)
             chunks.append(chunk)
             size += len(chunk)
             if size > MAX_ANSWER_BYTES:
@@ -163,7 +163,7 @@ class ControlClient:
         return answer
 
 
-class _ImpatientError(Exception):
+class _TimedOutError(Exception):
     """No answer, and it is no longer waited for; the reason is its text."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from nashbed.analysis.captures import TimestampSource
 from nashbed.analysis.clock import ClockError, TimeBase, align
-from nashbed.analysis.clock.match import Seen, common, read_seen
+from nashbed.analysis.clock.match import CapturedPackets, common, read_seen
 from tests.support import timestamps as made
 
 S = made.EPOCH
@@ -27,7 +27,7 @@ def segment(seq: int, identification: int, ttl: int = 64, tos: int = 0) -> bytes
     return bytes(12) + b"\x08\x00" + ip + addresses + tcp
 
 
-def seen(path: Path, data: bytes, clock: TimeBase | None = CLOCK) -> Seen:
+def seen(path: Path, data: bytes, clock: TimeBase | None = CLOCK) -> CapturedPackets:
     path.write_bytes(data)
     return read_seen(TimestampSource(path), clock)
 

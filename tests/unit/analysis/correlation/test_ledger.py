@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held, hold_assumptions
+from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, AssumptionCheck, check_assumptions
 from nashbed.analysis.correlation.bbr import BbrWindows
 from nashbed.analysis.correlation.congestion_events import ShiftedNull
 from nashbed.analysis.correlation.ledger import Ledger, ledger_of
@@ -144,7 +144,7 @@ def test_no_ledger_where_the_model_does_not_hold() -> None:
     assert ledger_of([correlation(one_bbr())]) is None
 
 
-def held_by_hand(rate: float = 5e6) -> dict[str, Held]:
+def held_by_hand(rate: float = 5e6) -> dict[str, AssumptionCheck]:
     """BDP 500 kB, B 1 MB; the queue holds 300 kB of CUBIC and 400 kB of BBR all the time."""
     measures = one_bbr()
     mask = measures.flow_mask("bbr")
@@ -158,7 +158,7 @@ def held_by_hand(rate: float = 5e6) -> dict[str, Held]:
         queue=np.array([700e3, 700e3]),
     )
     cubic = replace(losses(2, [1.0, 0.5, 0.5], 250.0), cuts=np.array([0.7, 0.6]))
-    return hold_assumptions(measures, series, cubic, windows)
+    return check_assumptions(measures, series, cubic, windows)
 
 
 def test_assumptions_by_hand() -> None:
@@ -194,4 +194,4 @@ def test_what_bbr_that_gets_nothing_has_in_flight_is_not_known() -> None:
 def test_held_against_one_cca_alone_is_nothing() -> None:
     alone = next(t for t in measures_of_three().trials if t.state[0][1] == 3)
     series = FlowSeries(TimeBins(0, 1, 1), np.ones((3, 1)), np.ones((3, 1)), None, exact=True)
-    assert hold_assumptions(alone, series, None, None) == {}
+    assert check_assumptions(alone, series, None, None) == {}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held
+from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, AssumptionCheck
 from nashbed.analysis.correlation.cubic_losses import CubicLosses
 from nashbed.analysis.correlation.of_run import RunCorrelation
 from nashbed.analysis.correlation.trial import BbrPath, TrialCorrelation
@@ -43,12 +43,12 @@ def losses(flows: int, shares: list[float], kilobytes: float) -> CubicLosses:
     )
 
 
-def held(**ratios: float) -> dict[str, Held]:
+def held(**ratios: float) -> dict[str, AssumptionCheck]:
     """Assumptions measured at so many times what the model says, which is 1 (of losses: 0.7)."""
     says = {"flight": 2.0, "keeps": 0.7}
     each = {a.key: says.get(a.key, 1.0) for a in ASSUMPTIONS}
     return {
-        key: Held(value, value, value * ratios.get(key, 1.0), np.array([value]))
+        key: AssumptionCheck(value, value, value * ratios.get(key, 1.0), np.array([value]))
         for key, value in each.items()
     }
 

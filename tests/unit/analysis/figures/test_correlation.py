@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, Held
+from nashbed.analysis.correlation.assumptions import ASSUMPTIONS, AssumptionCheck
 from nashbed.analysis.correlation.k_verdict import KPrediction, judge_k
 from nashbed.analysis.correlation.ledger import BOUNDS, LedgerEntry, PointsMoved
 from nashbed.analysis.correlation.of_run import RunCorrelation
@@ -137,7 +137,7 @@ def test_one_mix_is_no_figure() -> None:
     assert draw_synchronisation(run, run.measures.run.settings[0]) is None
 
 
-def run_with_ledgers(assumptions: dict[str, Held], *bbr_flows: int) -> RunCorrelation:
+def run_with_ledgers(assumptions: dict[str, AssumptionCheck], *bbr_flows: int) -> RunCorrelation:
     measures = measures_of_three()
     by_count = {t.state[0][1]: t for t in measures.trials}
     return of_trials(measures, *(correlation(by_count[k], held=assumptions) for k in bbr_flows))

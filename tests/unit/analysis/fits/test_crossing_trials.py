@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nashbed.analysis.fits.crossing_trials import DESIGNS, Design, Played, calibration, play, truths
+from nashbed.analysis.fits.crossing_trials import (
+    DESIGNS,
+    Design,
+    JudgedRun,
+    calibration,
+    play,
+    truths,
+)
 
 DRAWS = 4
 
 
-def played(design: Design, inside: bool = True) -> list[Played]:
+def played(design: Design, inside: bool = True) -> list[JudgedRun]:
     settings = [t for t in truths() if t.inside is inside]
     assert len(settings) == (38 if inside else 11)
     return list(play(design, DRAWS, settings=settings))

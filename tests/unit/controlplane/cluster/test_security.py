@@ -18,7 +18,7 @@ from pathlib import Path
 import dask.config
 import pytest
 from nashbed.controlplane.cluster.security import (
-    NobodyThereError,
+    UnreachableError,
     certificates,
     check_address,
     check_host,
@@ -164,9 +164,9 @@ def test_who_speaks_first_is_taken_for_a_scheduler() -> None:
 def test_nobody_is_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(NobodyThereError, match="nobody listens there; start a scheduler"):
+    with pytest.raises(UnreachableError, match="nobody listens there; start a scheduler"):
         reach(f"tcp://127.0.0.1:{port}", None)
-    with pytest.raises(NobodyThereError, match="there is no host of that name"):
+    with pytest.raises(UnreachableError, match="there is no host of that name"):
         reach("tcp://nonesuch.invalid:1", None)
 
 

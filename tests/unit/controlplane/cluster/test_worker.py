@@ -10,7 +10,7 @@ import pytest
 from nashbed.controlplane.cluster import worker as worker_module
 from nashbed.controlplane.cluster.plugin import RunOnWorker
 from nashbed.controlplane.cluster.request import Failure, TrialAssignment, bundle_of
-from nashbed.controlplane.cluster.worker import ToldLog
+from nashbed.controlplane.cluster.worker import ClientLogHandler
 from nashbed.controlplane.cluster.workplace import Workplace
 from nashbed.controlplane.machine.log import LOG
 from nashbed.controlplane.store.errors import DiskFullError
@@ -61,7 +61,7 @@ def logger(plugins: dict[str, Any], log_event: Any) -> logging.Logger:
         plugins=plugins, log_event=log_event, address="tcp://a:1", name="node-1"
     )
     made = logging.Logger("of a test")
-    made.addHandler(ToldLog(worker))
+    made.addHandler(ClientLogHandler(worker))
     return made
 
 
