@@ -119,7 +119,7 @@ def test_what_was_not_measured_is_said() -> None:
     assert found.missing == ("rtt_plus", "seen")
     assert found.replaced is None
     assert all(entry.last == {} for entry in found.entries)
-    assert found.sentence().endswith("there is no value for RTT+ (9), one b_cmin (9), (18).")
+    assert found.sentence().endswith("RTT+ (9), one b_cmin (9), (18) could not be measured.")
     json.dumps(found.to_dict(), allow_nan=False)
 
 
