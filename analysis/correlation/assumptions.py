@@ -1,4 +1,4 @@
-"""The assumptions of Mishra's model (IMC 2022), each held against one trial."""
+"""The assumptions of Mishra's model (IMC 2022), each checked against one trial."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Assumption:
     """One assumption of the model.
 
     Attributes:
-        key: Its name in data; also that of the input of `models.mishra2022.Inputs` it is.
+        key: Its name in data, and the name of its input in `models.mishra2022.Inputs`.
         short: Its name in figures.
         words: What is assumed.
-        equation: Where, by the paper's numbers.
-        unit: Of what is measured.
-        relative: Whether the input is measured by assumed, and not what was measured.
-        derived: Whether it follows from others.
+        equation: The paper's equations that make it.
+        unit: The unit of the measured value.
+        relative: Whether the input is the ratio measured / assumed rather than the measured value.
+        derived: Whether it follows from other assumptions.
     """
 
     key: str
@@ -45,7 +45,7 @@ ASSUMPTIONS = (
     Assumption(
         "flight",
         "BBR in flight (7)",
-        "BBR keeps two bandwidth-delay products in flight, of its throughput and RTT+",
+        "BBR keeps twice its throughput times RTT+ in flight",
         "(6), (7)",
         "1",
         relative=False,
@@ -53,21 +53,21 @@ ASSUMPTIONS = (
     Assumption(
         "delay",
         "BBR meets the mean queue (7)",
-        "BBR has its throughput times R + Q_d in flight, its packets meet the mean queue",
+        "BBR has its throughput times R + Q_d in flight, so that its packets meet the mean queue",
         "(7)",
         "B",
     ),
     Assumption(
         "rtt_plus",
         "RTT+ (9)",
-        "RTT+ is the base RTT and CUBIC's least queue in the same 10 s, R + b_cmin/C",
+        "RTT+ is the base RTT and the delay of CUBIC's smallest queue in 10 s, R + b_cmin/C",
         "(9)",
         "s",
     ),
     Assumption(
         "seen",
         "one b_cmin (9), (18)",
-        "CUBIC's least queue in BBR's 10 s is its least after a loss, there is one b_cmin",
+        "CUBIC's smallest queue in BBR's 10 s is its smallest after a loss: there is one b_cmin",
         "(9), (18)",
         "B",
     ),
@@ -89,21 +89,21 @@ ASSUMPTIONS = (
     Assumption(
         "least_share",
         "share at b_cmin (13)",
-        "at its least CUBIC has b_cmin/(b_cmin + b_b) of the link",
+        "CUBIC has b_cmin/(b_cmin + b_b) of the link when its queue is smallest",
         "(13)",
         "1",
     ),
     Assumption(
         "largest",
         "W at a loss (18)",
-        "CUBIC's window W at a loss is (B - b_b)(1 + C R/B), BBR holds its mean b_b",
+        "CUBIC's window W at a loss is (B - b_b)(1 + C R/B) while BBR holds its mean b_b",
         "(18)",
         "B",
     ),
     Assumption(
         "keeps",
         "a flow keeps 0.7 (21)",
-        "a CUBIC flow that loses keeps 0.7 of its window",
+        "a CUBIC flow keeps 0.7 of its window after a loss",
         "(21)",
         "1",
         relative=False,
@@ -111,7 +111,7 @@ ASSUMPTIONS = (
     Assumption(
         "losing",
         "losses together (21), (22)",
-        "the CUBIC flows lose all together, or one at a time",
+        "the CUBIC flows lose packets all together, or one flow at a time",
         "(21), (22)",
         "1",
         relative=False,
@@ -119,7 +119,7 @@ ASSUMPTIONS = (
     Assumption(
         "kept",
         "k W after a loss (18)",
-        "of CUBIC's window W, k W is left at its least, k by the flows that lost",
+        "CUBIC's window W falls to k W at its smallest, where k depends on how many flows lost",
         "(18)",
         "B",
     ),
@@ -129,10 +129,10 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True)
 class AssumptionCheck:
-    """An assumption held against one trial.
+    """An assumption checked against one trial.
 
     Attributes:
-        synchronised: What the model says, all CUBIC flows losing together.
+        synchronised: What the model says when all CUBIC flows lose together.
         desynchronised: What it says, one of them losing at a time.
         measured: What was measured.
         values: The single measurements (windows of 10 s, loss events, cuts), shape (n,).

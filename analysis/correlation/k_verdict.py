@@ -1,7 +1,7 @@
 """Does the k measured from CUBIC's losses predict better than the model's two bounds?
 
-Trials of one mix share its error of the model, so they are no independent observations: errors are
-averaged within a mix of a setting first, and a mix is one observation.
+Trials of one mix share the model's error for that mix, so they are not independent: errors are
+first averaged within each mix of a setting, and a mix counts as one observation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ..metrics.statistics import EstimateAnswer, estimate
 
 CHOICES = ("measured", "synchronised", "desynchronised")
 SMALLEST_SPREAD = 0.001
-"""Bounds closer than this, as a share of the throughput, say the same."""
+"""Bounds whose predictions differ by less (share of the throughput) count as equal."""
 
 
 class KPrediction(ContractModel):
-    """One trial: BBR's share of the throughput as measured, and by each k.
+    """BBR's share of the throughput in one trial: measured, and predicted with each k.
 
     Attributes:
         trial: The trial's id.
@@ -68,9 +68,9 @@ class KVerdict(ContractModel):
     Attributes:
         text: The answer in one or two sentences, with numbers.
         errors: Choice -> mean absolute error of BBR's share, over mixes.
-        gains: Bound -> error of the bound - error of the measured k, mix by mix; above 0: the
-            measured k is better.
-        trials: One for each trial that could be predicted.
+        gains: Bound -> its error less the error with the measured k, mix by mix; positive where
+            the measured k is better.
+        trials: One for each trial for which a prediction exists.
     """
 
     text: str
@@ -82,14 +82,14 @@ class KVerdict(ContractModel):
 def judge_k(rows: Sequence[KPrediction]) -> KVerdict | None:
     """Compare the three choices of k over the mixes of a run, pair by pair.
 
-    Trials in which both bounds say the same (one CUBIC flow, a buffer of 1 BDP) decide nothing
-    and are left out.
+    Trials for which both bounds predict the same (one CUBIC flow, a buffer of 1 BDP) cannot tell
+    them apart and are left out.
 
     Args:
         rows: One for each trial.
 
     Returns:
-        The verdict; None without any trial that decides.
+        The verdict; None if no trial tells the choices apart.
     """
     rows = [row for row in rows if row.spread >= SMALLEST_SPREAD]
     if not rows:

@@ -26,10 +26,10 @@ _BY_KEY = {assumption.key: assumption for assumption in ASSUMPTIONS}
 
 @dataclass(frozen=True)
 class Answer:
-    """BBR's share by the model with some inputs, or why there is none.
+    """BBR's share that the model predicts from its inputs, or why it has no solution.
 
     Attributes:
-        share: The share (unit 1); without a solution that on the edge of what can be solved.
+        share: The share (unit 1); without a solution the share at the edge of the solvable inputs.
         why: Why there is no solution, or "".
     """
 
@@ -37,17 +37,17 @@ class Answer:
     why: str = ""
 
     def less(self, other: Answer) -> PointsMoved:
-        """How many points this one is above another."""
+        """The points by which this answer exceeds another."""
         return PointsMoved(POINTS * (self.share - other.share), self.why or other.why)
 
 
 @dataclass(frozen=True)
 class PointsMoved:
-    """By how many points of 100 BBR's predicted share moves.
+    """The change of BBR's predicted share, in points of 100.
 
     Attributes:
-        points: The points; without a solution those up to the edge of what can be solved, so
-            that it is at least so many.
+        points: The points; without a solution the points up to the edge of the solvable inputs,
+            a lower bound.
         why: Why there is no solution, or "".
     """
 
@@ -65,16 +65,16 @@ class LedgerEntry:
     """One assumption in one mix.
 
     Attributes:
-        assumption: What is assumed.
-        says: Bound -> what the model says, mean over trials.
-        measured: What was measured, over trials.
-        observations: Single measurements behind it, in all trials.
+        assumption: The assumption.
+        says: Bound -> the assumed value, mean over trials.
+        measured: The measured value, over trials.
+        observations: Number of single measurements behind it, in all trials.
         spread: Their 10th and 90th percentile.
         alone: Bound -> the points by which BBR's share moves when the measured value replaces
             the assumed one, everything else as assumed.
-        last: Bound -> the same when everything else has been replaced before; empty for what
-            follows from others, or if all of them together could not be measured or solved.
-        null: What chance gives, mean over trials; None where that is no question.
+        last: Bound -> the same when all other values are already the measured ones; empty for a
+            derived assumption, or if all values together could not be measured or solved.
+        null: The value that chance alone gives, mean over trials; None where chance plays no part.
     """
 
     assumption: Assumption
@@ -88,7 +88,7 @@ class LedgerEntry:
 
     @property
     def moves(self) -> float:
-        """Points by which it moves BBR's share alone, mean over the bounds."""
+        """Points by which this assumption alone moves BBR's share, mean over the bounds."""
         return float(np.mean([cost.points for cost in self.alone.values()]))
 
     def text(self) -> str:
@@ -96,7 +96,7 @@ class LedgerEntry:
         return f"{self.assumption.words} {self.assumption.equation}"
 
     def ratio(self, bound: str) -> float:
-        """Measured by assumed."""
+        """Measured value divided by the assumed one."""
         return self.measured.mean / self.says[bound]
 
 
@@ -107,13 +107,13 @@ class Ledger:
     Attributes:
         setting: The setting.
         state: The mix.
-        question: The mix as the model is asked about it.
-        share: BBR's share of the throughput, measured.
-        predicted: Bound -> BBR's share by the model.
-        replaced: BBR's share by the model with every measured value in its place; None if
-            something could not be measured.
-        missing: Assumptions that could not be measured, by key.
-        entries: One for each that could be.
+        question: The mix as a question to the model.
+        share: BBR's measured share of the throughput.
+        predicted: Bound -> the share that the model predicts.
+        replaced: The share that the model predicts from the measured values; None if one of them
+            could not be measured.
+        missing: Keys of the assumptions that could not be measured.
+        entries: One for each measured assumption.
     """
 
     setting: Setting
@@ -127,36 +127,39 @@ class Ledger:
 
     @property
     def left_over(self) -> float | None:
-        """Points by which BBR's measured share is above that with every measured value."""
+        """Points by which BBR's share exceeds the prediction from all measured values."""
         if self.replaced is None or self.replaced.why:
             return None
         return POINTS * (self.share.mean - self.replaced.share)
 
     def dearest(self, sign: int = 0) -> LedgerEntry | None:
-        """The assumption that moves BBR's share most alone, averaged over the bounds.
+        """The assumption that alone moves BBR's share most, averaged over the bounds.
 
         Args:
-            sign: 1: of those that move it up; -1: down; 0: of all.
+            sign: 1: among those that move it up; -1: down; 0: among all.
 
         Returns:
-            None without any; what follows from others is not one more.
+            The assumption, never a derived one; None if there is none.
         """
         independent = [e for e in self.entries if not e.assumption.derived]
         known = [e for e in independent if sign == 0 or sign * e.moves > 0]
         return max(known, key=lambda entry: abs(entry.moves), default=None)
 
     def sentence(self) -> str:
-        """Which assumption costs how many points here."""
+        """The costliest assumptions and what remains unexplained, for the reader of a report."""
         parts = [f"BBR has {POINTS * self.share.mean:.1f} % where the model says {self._says()}"]
         first = self.dearest()
         if first is not None:
             parts.append(
-                f"the assumption that costs most is that {first.text()}: measured instead, "
-                f"alone, it moves BBR's share by {_points(first.alone)}"
+                f"the costliest assumption is that {first.text()}: its measured value alone "
+                f"moves BBR's share by {_points(first.alone)}"
             )
             other = self.dearest(-1 if first.moves > 0 else 1)
             if other is not None:
-                parts.append(f"against it works that {other.text()}: {_points(other.alone)}")
+                parts.append(
+                    f"the assumption that {other.text()} acts in the opposite direction: "
+                    f"{_points(other.alone)}"
+                )
         parts.append(self._closing())
         return "; ".join(parts) + "."
 
@@ -168,12 +171,12 @@ class Ledger:
         if self.replaced is None:
             names = {each.key: each.short for each in ASSUMPTIONS}
             missing = ", ".join(names.get(key, key) for key in self.missing)
-            return f"not everything was measured: there is no value for {missing}"
+            return f"the ledger is incomplete: {missing} could not be measured"
         if self.left_over is None:
-            return f"with every measured value there is no solution ({self.replaced.why})"
+            return f"the model has no solution with all measured values ({self.replaced.why})"
         share = POINTS * self.replaced.share
         return (
-            f"with every measured value it says {share:.1f} %, "
+            f"with all measured values the model says {share:.1f} %, "
             f"which leaves {self.left_over:+.1f} points unexplained"
         )
 
@@ -183,11 +186,11 @@ def _points(costs: Mapping[str, PointsMoved]) -> str:
     texts = [_cost_text(cost) for cost in costs.values()]
     if texts[0] == texts[1]:
         return f"{texts[0]} points"
-    return f"{texts[0]} points (all losing together) or {texts[1]} (one at a time)"
+    return f"{texts[0]} points (all flows lose together) or {texts[1]} (one flow at a time)"
 
 
 def _cost_text(cost: PointsMoved) -> str:
-    """The points; at least so many where there is no solution."""
+    """The points; a lower bound where there is no solution."""
     return f"{'at least ' if cost.why else ''}{cost.points:+.1f}"
 
 
@@ -241,12 +244,12 @@ def _filled(
 
 
 def _moved(x: float, inputs: Inputs, key: str, value: float) -> PointsMoved:
-    """By how much one other value moves BBR's share."""
+    """The change of BBR's share when one input takes another value."""
     return solved(x, replace(inputs, **{key: value})).less(solved(x, inputs))
 
 
 def _restored(x: float, everything: Inputs, key: str, assumed: Inputs) -> PointsMoved:
-    """By how much a measured value moves BBR's share where the others are measured."""
+    """The change of BBR's share by one measured value when all others are measured."""
     before = replace(everything, **{key: getattr(assumed, key)})
     return solved(x, everything).less(solved(x, before))
 
@@ -262,7 +265,7 @@ def _inputs(held: Mapping[str, Sequence[AssumptionCheck]]) -> dict[str, float]:
 
 
 def solved(x: float, inputs: Inputs) -> Answer:
-    """BBR's share at a buffer of x BDP, or why there is none."""
+    """BBR's predicted share at a buffer of x BDP, or why there is no solution."""
     try:
         return Answer(share_of_bbr_with(x, inputs))
     except NoSolutionError as error:

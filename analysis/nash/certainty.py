@@ -1,7 +1,7 @@
-"""What repetitions leave open: whether repeating a trial could change a verdict, and resampling.
+"""Uncertainty of verdicts: whether repeating a trial could change one, and resampling.
 
-Resampling says how an equilibrium fares when the repetitions are drawn anew, not how probable
-it is.
+Resampling shows how often a mix stays an equilibrium when the repetitions are drawn anew; this is
+not the probability that it is one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Noise:
-    """How much the utility of like flows moves from one repetition to the next.
+    """The variation of the utility of like flows from one repetition to the next.
 
     Attributes:
         deviation: Standard deviation, as a share of the fair share.
@@ -60,8 +60,8 @@ UNKNOWN = Noise(math.inf, 0)
 def noise_of_games(games: Iterable[tuple[Samples, float]]) -> list[Noise]:
     """The noise of each game of a run, from its own repetitions and, as far as they agree, all.
 
-    One setting alone has too few repetitions, and settings may differ much. So each variance is
-    drawn towards the one that all have in common, the more the less they differ beyond chance:
+    One setting alone has too few repetitions, and settings may differ much. Each variance is
+    therefore shrunk towards their common one, the more, the less they differ beyond chance:
     (d0 s0^2 + d s^2)/(d0 + d), with d0 estimated from the spread of the logarithms of s^2. Where
     they do not differ that is the pooled variance.
 
@@ -135,7 +135,7 @@ def _drawn(squares: float, freedom: float, common: float, weight: float, most: f
 def unclear(
     state: State, samples: Samples, noise: Noise, fair_share: float, epsilon: float
 ) -> set[State]:
-    """The states whose repetition would make the verdict on a mix clearer.
+    """The states whose repetition could make the verdict on a mix clearer.
 
     A gain is clear when its sign is, or when it is surely too small to switch for.
 

@@ -1,17 +1,17 @@
 """Where the second strategy's lead ends, as an interval: local regression over neighbouring mixes.
 
 One group of N flows, two strategies A and B, k flows of B. The lead of mix k is U_B - U_A, the
-difference of a flow's utility. What is regressed is the lead times k (N - k)/N. For throughput that
-is what all B flows have together beyond their fair share; it is zero where the lead is, and its
-noise is about the same at every mix, while that of the lead grows to both ends.
+difference of a flow's utility. The regression is on the lead times k (N - k)/N. For throughput this
+is the excess of all B flows together over their fair share; it is zero where the lead is zero, and
+its noise is about equal at every mix, while the noise of the lead grows towards both ends.
 
 At every place a parabola is fitted to the neighbouring mixes, near ones weighted most. It gives the
 lead there, its standard error, and from the spread of the trials about it their noise. Where the
 means of the mixes are further from it than their trials explain, that counts as noise too.
 
-The interval is made of the places at which a test does not tell the lead from zero (Fieller's
-set). So it is wide where the lead is flat, it may be open to an end of the line, and there may be
-several.
+The interval consists of the places at which a test cannot tell the lead from zero (Fieller's set).
+It is therefore wide where the lead is flat, may be open to an end of the line, and may not be the
+only one.
 
 A crossing lies at most half a flow from where no flow gains by switching: see `mixes_between`.
 

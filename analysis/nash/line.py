@@ -35,7 +35,7 @@ TRUST = 2
 
 @dataclass
 class Line:
-    """What is known of a line.
+    """The measured part of a line.
 
     Attributes:
         length: Flows N; positions are 0 to N.
@@ -106,12 +106,12 @@ class Line:
 
 @dataclass
 class Hints:
-    """How far guesses are trusted.
+    """Expected equilibria of a line, and how far the search trusts guesses.
 
     Attributes:
         hints: Positions where an equilibrium is expected, best first; they are used up.
-        guess: Whether to follow leads at all; otherwise it is bisection.
-        anchor: The last hint: steps away from it grow. None: there was none.
+        guess: Whether to follow leads; otherwise the search bisects.
+        anchor: The last hint, from which steps grow; None before the first.
     """
 
     hints: deque[int] = field(default_factory=deque)

@@ -104,7 +104,7 @@ class SettingEquilibria:
 
     @property
     def undecided(self) -> list[Verdict]:
-        """The states that cannot be judged for want of measurements."""
+        """The states that cannot be judged because measurements are missing."""
         return [v for v in self.verdicts if v.equilibrium == "undecided"]
 
     def verdict(self, state: State) -> Verdict:
@@ -117,7 +117,7 @@ class SettingEquilibria:
 
     @property
     def decided(self) -> bool:
-        """Whether anything is known of any mix; not so where a few mixes were picked by hand."""
+        """Whether any mix has a verdict; none may have one where mixes were picked by hand."""
         return any(v.equilibrium != "undecided" for v in self.verdicts)
 
     @property

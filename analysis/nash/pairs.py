@@ -1,4 +1,4 @@
-"""Games of pairs: of several strategies, where each mix of two settles.
+"""Games of pairs: for each two of several strategies, where their mix settles.
 
 Mixes of two strategies at a time are measured, and each pair is a game of its own: one group of
 flows, two strategies. It is judged as a scenario with these two would be.

@@ -1,12 +1,12 @@
 """Adaptive search: an equilibrium of a game at a fraction of the measurements.
 
-The search asks for states and receives their payoffs; who measures them, and how, is not its
-business. One group with two strategies is one line (see `line`). With more groups or
-strategies the search walks: it settles the line of one group and two strategies, then the next
-line through where it stands, until it stands in an equilibrium of every line, which is one of
-the game. Should it come back to where it was, it starts elsewhere; when every start failed, it
-rules out the states that are left one by one. So it ends with an equilibrium, with certainty
-that there is none, with the states that holes in the measurements hide, or out of budget.
+The search asks for states and receives their payoffs; the caller decides how to measure them. One
+group with two strategies is one line (see `line`). With more groups or strategies the search moves
+from line to line: it solves the line of one group and two strategies, then the next line through
+the state it has reached, until that state is an equilibrium of every line and thus of the game. If
+it returns to an earlier state, it restarts elsewhere; when every start failed, it rules out the
+remaining states one by one. It ends with an equilibrium, with certainty that there is none, with
+the states that missing measurements leave open, or when its budget is used up.
 
 A resumed search receives what is known and goes on from there: nothing is asked twice.
 """
@@ -39,8 +39,8 @@ class SearchResult:
 
     Attributes:
         equilibria: Every measured state in which no flow gains, as the definition has it.
-        hidden: Without an equilibrium: states that could be one, but for neighbours that cannot
-            be measured.
+        hidden: If no equilibrium was found: states that could be one but have neighbours that
+            cannot be measured.
         measured: States that were measured.
         unmeasurable: States that could not be.
         finished: Whether the search came to its end (the budget did not stop it).

@@ -253,7 +253,7 @@ def test_a_whole_run(whole_run: Path) -> None:
     mixes = [f"{n} cubic + {4 - n} bbr" for n in (3, 2, 1)]
     assert [ledger.mix for ledger in ledgers] == mixes
     assert {"flight", "rtt_plus", "seen"} <= set(ledgers[0].not_measured)
-    assert "not everything was measured" in ledgers[0].sentence
+    assert "the ledger is incomplete: " in ledgers[0].sentence
 
 
 def test_sampled_postcards_give_no_events(tmp_path: Path) -> None:

@@ -97,9 +97,9 @@ def test_without_a_solution() -> None:
     assert cost.points == pytest.approx(-100 * share_of_bbr_with(X, Inputs()))
     assert found.left_over is None
     sentence = found.sentence()
-    assert "BBR keeps two bandwidth-delay products in flight" in sentence
+    assert "BBR keeps twice its throughput times RTT+ in flight" in sentence
     assert f"at least {cost.points:+.1f} points" in sentence
-    assert "with every measured value there is no solution" in sentence
+    assert "the model has no solution with all measured values" in sentence
     row = ledger_row(entry)
     assert row.points_synchronised is None
     assert "more than it keeps" in row.no_solution_synchronised
@@ -108,8 +108,8 @@ def test_without_a_solution() -> None:
 def test_the_sentence_names_both_directions() -> None:
     sentence = ledger(full=0.9, rtt_plus=0.98, losing=0.75).sentence()
     assert sentence.startswith("BBR has 42.9 % where the model says ")
-    assert "the assumption that costs most is that the buffer is always full" in sentence
-    assert "against it works that " in sentence
+    assert "the costliest assumption is that the buffer is always full" in sentence
+    assert "acts in the opposite direction: " in sentence
     assert "points unexplained." in sentence
 
 
@@ -120,7 +120,7 @@ def test_what_was_not_measured_is_said() -> None:
     assert found.missing == ("rtt_plus", "seen")
     assert found.replaced is None
     assert all(entry.last == {} for entry in found.entries)
-    assert found.sentence().endswith("there is no value for RTT+ (9), one b_cmin (9), (18).")
+    assert found.sentence().endswith("RTT+ (9), one b_cmin (9), (18) could not be measured.")
     json.dumps(ledger_answer(found, "1 cubic + 1 bbr").model_dump(), allow_nan=False)
 
 
