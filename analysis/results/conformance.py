@@ -44,7 +44,7 @@ class Conformance(ContractModel):
 
     Attributes:
         setting: Label of the path's setting.
-        control: The CCA in question.
+        cca: The CCA in question.
         reference: The one that it is held against.
         points: Number of kept points of the two.
         median_rtt_ms: Median of their smoothed RTTs.
@@ -53,7 +53,7 @@ class Conformance(ContractModel):
     """
 
     setting: str
-    control: str
+    cca: str
     reference: str
     points: tuple[int, int]
     median_rtt_ms: tuple[float, float]

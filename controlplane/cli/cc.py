@@ -203,7 +203,7 @@ def list_text(ccas: Sequence[ShippedCca]) -> str:
 def conformance_text(found: Sequence[Conformance]) -> str:
     """How alike two CCAs behave, a row for each setting."""
     first = found[0]
-    table = Table(title=f"{first.control} held against {first.reference}")
+    table = Table(title=f"{first.cca} held against {first.reference}")
     for name in ("setting", "points", "median RTT (ms)", "median goodput (Mbit/s)", "score"):
         table.add_column(name, justify="left" if name == "setting" else "right")
     for each in found:
