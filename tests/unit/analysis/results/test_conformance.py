@@ -78,7 +78,7 @@ def test_a_cca_conforms_to_itself_and_less_to_another(whole_run: Path) -> None:
     (other,) = conformance_of_run(measures, "bbr", "cubic")
     assert other.score < same.score
     told = other.model_dump()
-    assert (told["setting"], told["control"], told["reference"]) == ("b2bdp", "bbr", "cubic")
+    assert (told["setting"], told["cca"], told["reference"]) == ("b2bdp", "bbr", "cubic")
     assert min(told["points"]) >= LEAST_POINTS
     assert all(40 <= rtt <= 125 for rtt in told["median_rtt_ms"])  # the queue is 2 BDP of 40 ms
     lines = conformance_text([other]).splitlines()
