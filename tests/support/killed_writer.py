@@ -204,13 +204,14 @@ def _report(folder: Path, text: str) -> None:
 
     _put("analysis.report.build.draw_all", draw)
     _put("analysis.report.build.page_context", lambda findings, figures: {"text": text})
+    written: Any = SimpleNamespace(model_dump=lambda mode: {"text": text})
+    _put("analysis.report.build.report_summary", lambda findings: written)
     pages = jinja2.Environment(loader=jinja2.DictLoader({"report.html.j2": "{{ text }}"}))
     _put("analysis.report.build._environment", lambda: pages)
     findings: Any = SimpleNamespace(
         summary=SimpleNamespace(measures=None, equilibria=None),
         correlation=None,
         taps=SimpleNamespace(compared=()),
-        to_dict=lambda: {"text": text},
     )
     build._write(folder, findings, ("html", "svg"))
 
