@@ -55,7 +55,8 @@ def bfrt_text(compiled: str, stamp: str) -> str:
     The others are the chip's (snapshots, port metadata), and no matter of the program.
     """
     content = json.loads(compiled)
-    ours = [t for t in content["tables"] if ".Ingress." in t["name"] or ".Egress." in t["name"]]
+    controls = (".BottleneckIngress.", ".BottleneckEgress.")
+    ours = [t for t in content["tables"] if any(control in t["name"] for control in controls)]
     kept = {"schema_version": content["schema_version"], "tables": ours}
     return json.dumps({"stamp": stamp} | kept, indent=1) + "\n"
 

@@ -18,7 +18,7 @@ register<bit<48>, bit<32>>(LANE_CAPACITY) slot_ns;         // likewise: a packet
 register<bit<64>, bit<32>>(LANE_CAPACITY) queue_bytes;     // waiting or on the link
 register<bit<64>, bit<32>>(LANE_CAPACITY) on_link_bytes;   // the packet on the link
 register<bit<48>, bit<32>>(LANE_CAPACITY) on_link_until_ns;
-register<bit<48>, bit<32>>(LANE_CAPACITY) clock_ns;        // of the last arrival or departure
+register<bit<48>, bit<32>>(LANE_CAPACITY) last_event_ns;   // arrival or departure
 register<bit<64>, bit<32>>(FLOW_CAPACITY) in_queue_bytes;
 
 #include "ingress.p4"

@@ -11,24 +11,24 @@ control BottleneckEgress(inout headers_t hdr,
     register<bit<64>, bit<32>>(FLOW_CAPACITY) departed_packets;
     register<bit<64>, bit<32>>(FLOW_CAPACITY) departed_bytes;
     register<bit<64>, bit<32>>(FLOW_CAPACITY) peak_queue_bytes;
-    register<bit<64>, bit<32>>(HISTOGRAM_CELLS) delay_histogram;
+    register<bit<64>, bit<32>>(HISTOGRAM_CAPACITY) delay_histogram;
     register<bit<32>, bit<32>>(LANE_CAPACITY) lane_postcards;
 
     // simple_switch lets a packet go when its time on the link begins. The one
     // before it is off the link now, whatever its slot said, and this one is
     // on it for a slot: the end of that is its departure.
-    action leave_queue() {
+    action dequeue() {
         time_ns_t now;
         time_ns_t last;
         time_ns_t slot;
         bit<64> link_bytes;
         bit<64> occupied;
         now = standard_metadata.egress_global_timestamp * NS_PER_US;
-        clock_ns.read(last, meta.lane_index);
+        last_event_ns.read(last, meta.lane_index);
         if (last - now < CLOCK_LAG_NS) {
             now = last + 1;
         }
-        clock_ns.write(meta.lane_index, now);
+        last_event_ns.write(meta.lane_index, now);
 
         queue_bytes.read(occupied, meta.lane_index);
         on_link_bytes.read(link_bytes, meta.lane_index);
@@ -41,15 +41,15 @@ control BottleneckEgress(inout headers_t hdr,
 
     // Between two of a flow's departures its share of the queue only grows, so
     // its peak is seen just before one.
-    action leave_flow() {
-        bit<64> waiting;
-        bit<64> peak;
-        in_queue_bytes.read(waiting, meta.flow);
-        peak_queue_bytes.read(peak, meta.flow);
-        if (waiting > peak) {
-            peak_queue_bytes.write(meta.flow, waiting);
+    action update_flow_queue() {
+        bit<64> flow_bytes;
+        bit<64> peak_bytes;
+        in_queue_bytes.read(flow_bytes, meta.flow);
+        peak_queue_bytes.read(peak_bytes, meta.flow);
+        if (flow_bytes > peak_bytes) {
+            peak_queue_bytes.write(meta.flow, flow_bytes);
         }
-        in_queue_bytes.write(meta.flow, waiting - (bit<64>)meta.packet_bytes);
+        in_queue_bytes.write(meta.flow, flow_bytes - (bit<64>)meta.packet_bytes);
     }
 
     action count_departure() {
@@ -76,12 +76,12 @@ control BottleneckEgress(inout headers_t hdr,
     }
 
     action write_postcard() {
-        bit<32> number;
+        bit<32> lane_seq;
         bit<32> lane_index;
         lane_index = (bit<32>)meta.lane;
         // One thread serves the port, so numbers leave in their order.
-        lane_postcards.read(number, lane_index);
-        lane_postcards.write(lane_index, number + 1);
+        lane_postcards.read(lane_seq, lane_index);
+        lane_postcards.write(lane_index, lane_seq + 1);
         hdr.postcard.setValid();
         hdr.postcard.version = POSTCARD_VERSION;
         hdr.postcard.kind = meta.kind;
@@ -92,8 +92,8 @@ control BottleneckEgress(inout headers_t hdr,
         hdr.postcard.enqueue_ns = meta.enqueue_ns;
         hdr.postcard.dequeue_ns = meta.dequeue_ns;
         hdr.postcard.tcp_seq = meta.tcp_seq;
-        hdr.postcard.lane_seq = number;
-        hdr.postcard.payload_bytes = (bit<16>)meta.payload_bytes;
+        hdr.postcard.lane_seq = lane_seq;
+        hdr.postcard.payload_bytes = meta.payload_bytes;
         hdr.postcard.tcp_flags = meta.tcp_flags;
         hdr.postcard.reserved = 0;
         hdr.padding.setValid();
@@ -102,18 +102,18 @@ control BottleneckEgress(inout headers_t hdr,
         hdr.ipv4.setInvalid();
         hdr.tcp.setInvalid();
         hdr.udp.setInvalid();
-        truncate(POSTCARD_FRAME_BYTES);
+        truncate(FRAME_BYTES_MIN);
     }
 
     apply {
         if (standard_metadata.egress_port == PORT_TELEMETRY) {
             write_postcard();
         } else if (meta.unshaped == UNSHAPED_NOT) {
-            leave_queue();
-            leave_flow();
+            dequeue();
+            update_flow_queue();
             count_departure();
             count_delay();
-            clone_preserving_field_list(CloneType.E2E, CLONE_POSTCARD, FIELDS_POSTCARD);
+            clone_preserving_field_list(CloneType.E2E, MIRROR_SESSION, MIRROR_FIELDS);
         }
     }
 }

@@ -5,13 +5,6 @@
 #ifndef NASHBED_BMV2_INGRESS_P4
 #define NASHBED_BMV2_INGRESS_P4
 
-// Why a packet goes unshaped: the indices of its counter.
-const bit<32> UNSHAPED_NOT = 0;
-const bit<32> UNSHAPED_REVERSE = 1;    // came from the receivers' side: ACKs
-const bit<32> UNSHAPED_UNKNOWN = 2;    // no flow of ours
-const bit<32> UNSHAPED_MALFORMED = 3;  // lengths that contradict each other
-#define UNSHAPED_REASONS 4
-
 control BottleneckIngress(inout headers_t hdr,
                           inout metadata_t meta,
                           inout standard_metadata_t standard_metadata) {
@@ -68,7 +61,7 @@ control BottleneckIngress(inout headers_t hdr,
     // where a departure that was dealt with first is later than that, its time
     // is just after it, so that times tell the very order in which the queue
     // was changed.
-    action meet_queue() {
+    action admit() {
         time_ns_t now;
         time_ns_t last;
         time_ns_t link_until;
@@ -76,11 +69,11 @@ control BottleneckIngress(inout headers_t hdr,
         bit<64> occupied;
         bit<64> limit;
         now = standard_metadata.ingress_global_timestamp * NS_PER_US;
-        clock_ns.read(last, meta.lane_index);
+        last_event_ns.read(last, meta.lane_index);
         if (last - now < CLOCK_LAG_NS) {
             now = last + 1;
         }
-        clock_ns.write(meta.lane_index, now);
+        last_event_ns.write(meta.lane_index, now);
 
         queue_bytes.read(occupied, meta.lane_index);
         on_link_bytes.read(link_bytes, meta.lane_index);
@@ -102,9 +95,9 @@ control BottleneckIngress(inout headers_t hdr,
     }
 
     action enqueue() {
-        bit<64> waiting;
-        in_queue_bytes.read(waiting, meta.flow);
-        in_queue_bytes.write(meta.flow, waiting + (bit<64>)meta.packet_bytes);
+        bit<64> flow_bytes;
+        in_queue_bytes.read(flow_bytes, meta.flow);
+        in_queue_bytes.write(meta.flow, flow_bytes + (bit<64>)meta.packet_bytes);
         meta.kind = POSTCARD_DEPARTED;
         standard_metadata.priority = QUEUE_SHAPED;
         standard_metadata.egress_spec = PORT_RECEIVERS;
@@ -112,7 +105,7 @@ control BottleneckIngress(inout headers_t hdr,
 
     // Sent to the collector itself, not as a clone: a clone would be one more
     // packet that is made only for the other to be thrown away.
-    action drop_and_report() {
+    action drop() {
         bit<64> packets;
         bit<64> total;
         dropped_packets.read(packets, meta.flow);
@@ -157,24 +150,24 @@ control BottleneckIngress(inout headers_t hdr,
             // A later fragment has no layer-4 header to classify by.
             pass_unknown();
         } else {
-            meta.ip_bytes = (bit<32>)hdr.ipv4.total_bytes;
-            meta.frame_bytes = meta.ip_bytes + ETHERNET_BYTES;
-            meta.headers_bytes = meta.l4_header_bytes + IPV4_BYTES;
+            meta.frame_bytes = (bit<32>)hdr.ipv4.total_bytes;
+            meta.frame_bytes = meta.frame_bytes + ETHERNET_BYTES;
+            meta.headers_bytes = meta.l4_header_bytes + (bit<16>)IPV4_BYTES;
             if (meta.l4_header_bytes < meta.l4_minimum_bytes) {
                 pass_malformed();
-            } else if (meta.ip_bytes < meta.headers_bytes) {
+            } else if (hdr.ipv4.total_bytes < meta.headers_bytes) {
                 pass_malformed();
             } else if (meta.packet_bytes < meta.frame_bytes) {
                 pass_malformed();
             } else {
-                meta.payload_bytes = meta.ip_bytes - meta.headers_bytes;
+                meta.payload_bytes = hdr.ipv4.total_bytes - meta.headers_bytes;
                 if (flow_table.apply().hit) {
                     count_arrival();
-                    meet_queue();
+                    admit();
                     if (meta.fits == 1) {
                         enqueue();
                     } else {
-                        drop_and_report();
+                        drop();
                     }
                 }
             }

@@ -16,12 +16,19 @@ const port_t PORT_TELEMETRY = 2;
 const bit<3> QUEUE_SHAPED = 0;
 const bit<3> QUEUE_UNSHAPED = 1;
 
-const bit<32> CLONE_POSTCARD = 1;  // clone session, to PORT_TELEMETRY
-const bit<8>  FIELDS_POSTCARD = 1; // the metadata that the clone keeps
+const bit<32> MIRROR_SESSION = 1;  // of the clones, to PORT_TELEMETRY
+const bit<8>  MIRROR_FIELDS = 1;   // the metadata that a clone keeps
 
 #define FLOW_CAPACITY 4096
 #define LANE_CAPACITY 1            // one port to the receivers, so one bottleneck
-#define HISTOGRAM_CELLS (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
+#define HISTOGRAM_CAPACITY (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
+
+// Why a packet goes unshaped: the indices of its counter.
+const bit<32> UNSHAPED_NOT = 0;
+const bit<32> UNSHAPED_REVERSE = 1;    // came from the receivers' side: ACKs
+const bit<32> UNSHAPED_UNKNOWN = 2;    // no flow of ours
+const bit<32> UNSHAPED_MALFORMED = 3;  // truncated, or lengths that contradict each other
+#define UNSHAPED_REASONS 4
 
 // simple_switch's clock is 48 bits of microseconds since its start; ours wraps
 // with the 48 bits of nanoseconds.
@@ -33,6 +40,6 @@ const time_ns_t CLOCK_LAG_NS = 1 << 32;
 const time_ns_t LINK_AHEAD_NS = 1 << 40;
 
 const bit<16> ETHERTYPE_POSTCARD = 0x88b5;
-const bit<32> POSTCARD_FRAME_BYTES = 60;
+const bit<32> FRAME_BYTES_MIN = 60;
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef NASHBED_BMV2_PARSER_P4
 #define NASHBED_BMV2_PARSER_P4
 
-// Makes a postcard's frame 60 bytes long, the least that Ethernet has.
+// Makes a postcard's frame FRAME_BYTES_MIN long.
 header padding_h {
     bit<48> zeros;
 }
@@ -24,25 +24,24 @@ struct metadata_t {
     bit<16> dst_port;
     bit<8>  protocol;
     // ingress
-    bit<32> l4_minimum_bytes;  // 0: no layer-4 header of ours
-    bit<32> l4_header_bytes;
-    bit<32> ip_bytes;
-    bit<32> frame_bytes;
-    bit<32> headers_bytes;
+    bit<16> l4_minimum_bytes;  // 0: no layer-4 header of ours
+    bit<16> l4_header_bytes;
+    bit<16> headers_bytes;
+    bit<32> frame_bytes;       // as IP's total length has it
     bit<32> unshaped;          // UNSHAPED_*
     bit<1>  fits;
     // Ingress to egress, which v1model carries by itself, and on to the clone
     // that becomes the postcard.
-    @field_list(FIELDS_POSTCARD) bit<8>    kind;
-    @field_list(FIELDS_POSTCARD) lane_t    lane;
-    @field_list(FIELDS_POSTCARD) flow_id_t flow;
-    @field_list(FIELDS_POSTCARD) bytes_t   packet_bytes;
-    @field_list(FIELDS_POSTCARD) bytes_t   queue_bytes;
-    @field_list(FIELDS_POSTCARD) time_ns_t enqueue_ns;
-    @field_list(FIELDS_POSTCARD) time_ns_t dequeue_ns;
-    @field_list(FIELDS_POSTCARD) bit<32>   tcp_seq;
-    @field_list(FIELDS_POSTCARD) bit<32>   payload_bytes;
-    @field_list(FIELDS_POSTCARD) bit<8>    tcp_flags;
+    @field_list(MIRROR_FIELDS) bit<8>    kind;
+    @field_list(MIRROR_FIELDS) lane_t    lane;
+    @field_list(MIRROR_FIELDS) flow_id_t flow;
+    @field_list(MIRROR_FIELDS) bytes_t   packet_bytes;
+    @field_list(MIRROR_FIELDS) bytes_t   queue_bytes;
+    @field_list(MIRROR_FIELDS) time_ns_t enqueue_ns;
+    @field_list(MIRROR_FIELDS) time_ns_t dequeue_ns;
+    @field_list(MIRROR_FIELDS) bit<32>   tcp_seq;
+    @field_list(MIRROR_FIELDS) bit<16>   payload_bytes;
+    @field_list(MIRROR_FIELDS) bit<8>    tcp_flags;
     // both
     bit<32> lane_index;
 }
@@ -83,10 +82,10 @@ parser BottleneckParser(packet_in pkt,
     }
 
     state parse_tcp {
-        meta.l4_minimum_bytes = TCP_BYTES;
+        meta.l4_minimum_bytes = (bit<16>)TCP_BYTES;
         pkt.extract(hdr.tcp);
-        meta.l4_header_bytes = (bit<32>)(hdr.tcp.data_offset_reserved >> 4);
-        meta.l4_header_bytes = meta.l4_header_bytes << 2;
+        meta.l4_header_bytes = (bit<16>)(hdr.tcp.data_offset_reserved & 0xf0);
+        meta.l4_header_bytes = meta.l4_header_bytes >> 2;
         meta.src_port = hdr.tcp.src_port;
         meta.dst_port = hdr.tcp.dst_port;
         meta.tcp_seq = hdr.tcp.seq;
@@ -95,9 +94,9 @@ parser BottleneckParser(packet_in pkt,
     }
 
     state parse_udp {
-        meta.l4_minimum_bytes = UDP_BYTES;
+        meta.l4_minimum_bytes = (bit<16>)UDP_BYTES;
         pkt.extract(hdr.udp);
-        meta.l4_header_bytes = UDP_BYTES;
+        meta.l4_header_bytes = (bit<16>)UDP_BYTES;
         meta.src_port = hdr.udp.src_port;
         meta.dst_port = hdr.udp.dst_port;
         meta.tcp_seq = 0;

@@ -29,8 +29,8 @@ control Bottleneck(inout headers_t hdr,
                    inout metadata_t meta,
                    in pna_main_input_metadata_t istd,
                    inout pna_main_output_metadata_t ostd) {
-    Ingress() ingress;
-    Egress() egress;
+    BottleneckIngress() ingress;
+    BottleneckEgress() egress;
     apply {
         if (hdr.intrinsic.pass == PASS_INGRESS) {
             ingress.apply(hdr, meta);

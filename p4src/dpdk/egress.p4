@@ -4,10 +4,10 @@
 #ifndef NASHBED_DPDK_EGRESS_P4
 #define NASHBED_DPDK_EGRESS_P4
 
-control Egress(inout headers_t hdr, inout metadata_t meta) {
+control BottleneckEgress(inout headers_t hdr, inout metadata_t meta) {
     Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) departed;
     Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) dropped;
-    Counter<bit<64>, bit<64>>(HISTOGRAM_CELLS, PNA_CounterType_t.PACKETS) delay_histogram;
+    Counter<bit<64>, bit<64>>(HISTOGRAM_CAPACITY, PNA_CounterType_t.PACKETS) delay_histogram;
     Register<bit<64>, bit<32>>(FLOW_CAPACITY) peak_queue_bytes;
     Register<bit<32>, bit<32>>(LANE_CAPACITY) lane_postcards;
 
@@ -27,13 +27,13 @@ control Egress(inout headers_t hdr, inout metadata_t meta) {
         hdr.postcard.reserved = 0;
     }
 
-    action forward() {
+    action depart() {
         hdr.postcard.kind = POSTCARD_DEPARTED;
-        mirror_packet(MIRROR_SLOT, MIRROR_POSTCARD);
+        mirror_packet(MIRROR_SLOT, MIRROR_SESSION);
         send_to_port((PortId_t)PORT_EGRESS);
     }
 
-    action report_only() {
+    action drop() {
         hdr.postcard.kind = POSTCARD_DROPPED;
         send_to_port((PortId_t)PORT_TELEMETRY);
     }
@@ -65,10 +65,10 @@ control Egress(inout headers_t hdr, inout metadata_t meta) {
             meta.first_bin = meta.first_bin << HISTOGRAM_BINS_LOG2;
             meta.bin = meta.bin + meta.first_bin;
             delay_histogram.count(meta.bin);
-            forward();
+            depart();
         } else {
             dropped.count(hdr.bridge.flow, hdr.intrinsic.packet_bytes);
-            report_only();
+            drop();
         }
         meta.flow_bytes = meta.flow_bytes - (bit<64>)hdr.intrinsic.packet_bytes;
         in_queue_bytes.write(hdr.bridge.flow, meta.flow_bytes);

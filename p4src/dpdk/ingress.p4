@@ -4,14 +4,7 @@
 #ifndef NASHBED_DPDK_INGRESS_P4
 #define NASHBED_DPDK_INGRESS_P4
 
-// Why a packet goes unshaped: the indices of its counter.
-const bit<32> UNSHAPED_NOT = 0;
-const bit<32> UNSHAPED_REVERSE = 1;    // came from the receivers' side: ACKs
-const bit<32> UNSHAPED_UNKNOWN = 2;    // no flow of ours
-const bit<32> UNSHAPED_MALFORMED = 3;  // lengths that contradict each other
-#define UNSHAPED_REASONS 4
-
-control Ingress(inout headers_t hdr, inout metadata_t meta) {
+control BottleneckIngress(inout headers_t hdr, inout metadata_t meta) {
     Counter<bit<64>, bit<32>>(FLOW_CAPACITY, PNA_CounterType_t.PACKETS_AND_BYTES) arrived;
     Counter<bit<64>, bit<32>>(UNSHAPED_REASONS, PNA_CounterType_t.PACKETS_AND_BYTES) unshaped;
 
@@ -45,8 +38,8 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
         key = {
             meta.src_addr : exact @name("src_addr");
             meta.dst_addr : exact @name("dst_addr");
-            meta.src_port     : exact @name("src_port");
-            meta.dst_port     : exact @name("dst_port");
+            meta.src_port : exact @name("src_port");
+            meta.dst_port : exact @name("dst_port");
             meta.protocol : exact @name("protocol");
         }
         actions = {
@@ -62,7 +55,7 @@ control Ingress(inout headers_t hdr, inout metadata_t meta) {
     // header is believed only where the frame's length shows that it is there.
     apply {
         meta.unshaped = UNSHAPED_NOT;
-        if (hdr.intrinsic.port != (bit<8>)PORT_SENDERS) {
+        if (hdr.intrinsic.ingress_port != (bit<8>)PORT_SENDERS) {
             pass_reverse();
         } else if (hdr.intrinsic.packet_bytes < ETHERNET_BYTES) {
             pass_malformed();

@@ -11,7 +11,7 @@
 
 header intrinsic_h {
     bit<8>    pass;          // PASS_*
-    bit<8>    port;          // the physical port the packet came in by
+    bit<8>    ingress_port;  // the physical port the packet came in by
     lane_t    lane;          // second pass: the queue it stood in
     bytes_t   packet_bytes;  // on the wire, without FCS
     bytes_t   queue_bytes;   // second pass: queue at enqueue, without this packet
@@ -32,10 +32,17 @@ const bit<32> PORT_TELEMETRY = 4;  // to the collector: the postcard alone is ke
 const bit<32> PORT_DROP = 5;       // the last port is SWX's drop; nothing is meant to go there
 
 const MirrorSlotId_t    MIRROR_SLOT = (MirrorSlotId_t)0;
-const MirrorSessionId_t MIRROR_POSTCARD = (MirrorSessionId_t)1;  // 0 is the architecture's
+const MirrorSessionId_t MIRROR_SESSION = (MirrorSessionId_t)1;  // 0 is the architecture's
 
 #define FLOW_CAPACITY 65536
 #define LANE_CAPACITY 64
-#define HISTOGRAM_CELLS (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
+#define HISTOGRAM_CAPACITY (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
+
+// Why a packet goes unshaped: the indices of its counter.
+const bit<32> UNSHAPED_NOT = 0;
+const bit<32> UNSHAPED_REVERSE = 1;    // came from the receivers' side: ACKs
+const bit<32> UNSHAPED_UNKNOWN = 2;    // no flow of ours
+const bit<32> UNSHAPED_MALFORMED = 3;  // truncated, or lengths that contradict each other
+#define UNSHAPED_REASONS 4
 
 #endif

@@ -26,7 +26,7 @@ struct metadata_t {
     bit<16> l4_header_bytes;
     bit<16> headers_bytes;
     bit<16> payload_bytes;
-    bit<32> frame_bytes;
+    bit<32> frame_bytes;       // as IP's total length has it
     bit<32> unshaped;          // UNSHAPED_*
     // egress
     bit<32> lane_index;

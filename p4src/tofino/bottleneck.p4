@@ -15,10 +15,10 @@
 #include "deparser.p4"
 
 Pipeline(IngressParser(),
-         Ingress(),
+         BottleneckIngress(),
          IngressDeparser(),
          EgressParser(),
-         Egress(),
+         BottleneckEgress(),
          EgressDeparser()) bottleneck;
 
 Switch(bottleneck) main;

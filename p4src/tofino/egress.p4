@@ -5,15 +5,15 @@
 #ifndef NASHBED_TOFINO_EGRESS_P4
 #define NASHBED_TOFINO_EGRESS_P4
 
-control Egress(inout headers_t hdr,
-               inout egress_metadata_t meta,
-               in egress_intrinsic_metadata_t intrinsic,
-               in egress_intrinsic_metadata_from_parser_t from_parser,
-               inout egress_intrinsic_metadata_for_deparser_t to_deparser,
-               inout egress_intrinsic_metadata_for_output_port_t to_port) {
+control BottleneckEgress(inout headers_t hdr,
+                         inout egress_metadata_t meta,
+                         in egress_intrinsic_metadata_t intrinsic,
+                         in egress_intrinsic_metadata_from_parser_t from_parser,
+                         inout egress_intrinsic_metadata_for_deparser_t to_deparser,
+                         inout egress_intrinsic_metadata_for_output_port_t to_port) {
     Counter<bit<32>, flow_index_t>(FLOW_CAPACITY, CounterType_t.PACKETS) departed_packets;
     Counter<bit<32>, flow_index_t>(FLOW_CAPACITY, CounterType_t.PACKETS) dropped_packets;
-    Counter<bit<32>, histogram_index_t>(HISTOGRAM_CELLS, CounterType_t.PACKETS) delay_histogram;
+    Counter<bit<32>, histogram_index_t>(HISTOGRAM_CAPACITY, CounterType_t.PACKETS) delay_histogram;
     Register<byte_count_t, flow_index_t>(FLOW_CAPACITY) departed_bytes;
     Register<byte_count_t, flow_index_t>(FLOW_CAPACITY) dropped_bytes;
     Register<bit<32>, lane_index_t>(LANE_CAPACITY) lane_postcards;
@@ -83,7 +83,7 @@ control Egress(inout headers_t hdr,
         meta.lane_seq = next_postcard.execute(meta.lane);
     }
 
-    action departure() {
+    action depart() {
         meta.pass = PASS_DEPARTED;
         meta.queue_cells = (bit<32>)intrinsic.enq_qdepth;
         meta.dequeue_ns = from_parser.global_tstamp;
@@ -164,7 +164,7 @@ control Egress(inout headers_t hdr,
             choose_session();
             number_postcard();
             if (intrinsic.deflection_flag == 0) {
-                departure();
+                depart();
                 departed_packets.count(meta.flow);
                 count_departure.execute(meta.flow);
                 // The low words suffice: 2^32 ns is where the histogram ends.

@@ -14,12 +14,12 @@ const bit<8> UNSHAPED_FOREIGN = 4;    // came in by a port of neither wire: drop
 
 const bit<16> LEAST_FRAME_BYTES = 60;  // a shorter one is padded
 
-control Ingress(inout headers_t hdr,
-                inout ingress_metadata_t meta,
-                in ingress_intrinsic_metadata_t intrinsic,
-                in ingress_intrinsic_metadata_from_parser_t from_parser,
-                inout ingress_intrinsic_metadata_for_deparser_t to_deparser,
-                inout ingress_intrinsic_metadata_for_tm_t to_tm) {
+control BottleneckIngress(inout headers_t hdr,
+                          inout ingress_metadata_t meta,
+                          in ingress_intrinsic_metadata_t intrinsic,
+                          in ingress_intrinsic_metadata_from_parser_t from_parser,
+                          inout ingress_intrinsic_metadata_for_deparser_t to_deparser,
+                          inout ingress_intrinsic_metadata_for_tm_t to_tm) {
     Counter<bit<32>, bit<8>>(UNSHAPED_REASONS, CounterType_t.PACKETS_AND_BYTES) unshaped;
     Counter<bit<32>, flow_index_t>(FLOW_CAPACITY, CounterType_t.PACKETS) arrived_packets;
     Register<byte_count_t, flow_index_t>(FLOW_CAPACITY) arrived_bytes;
@@ -54,7 +54,7 @@ control Ingress(inout headers_t hdr,
         to_tm.ucast_egress_port = receivers_port;
     }
 
-    action from_receivers(PortId_t senders_port) {
+    action pass_reverse(PortId_t senders_port) {
         to_tm.ucast_egress_port = senders_port;
         pass_unshaped(UNSHAPED_REVERSE);
     }
@@ -65,7 +65,7 @@ control Ingress(inout headers_t hdr,
         to_deparser.drop_ctl = 1;
     }
 
-    action foreign() {
+    action pass_foreign() {
         meta.unshaped = UNSHAPED_FOREIGN;
         to_deparser.drop_ctl = 1;
     }
@@ -76,11 +76,11 @@ control Ingress(inout headers_t hdr,
         }
         actions = {
             from_senders;
-            from_receivers;
+            pass_reverse;
             tick;
-            foreign;
+            pass_foreign;
         }
-        const default_action = foreign();
+        const default_action = pass_foreign();
         size = 16;
     }
 

@@ -50,8 +50,8 @@ const bit<48> REPORT_SRC_ADDR = 0x026e62000010;
 
 #define FLOW_CAPACITY 16384
 #define LANE_CAPACITY 16
-#define HISTOGRAM_CELLS (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
-typedef bit<16> histogram_index_t;            // as wide as HISTOGRAM_CELLS needs
+#define HISTOGRAM_CAPACITY (LANE_CAPACITY << HISTOGRAM_BINS_LOG2)
+typedef bit<16> histogram_index_t;            // as wide as HISTOGRAM_CAPACITY needs
 typedef bit<16> flow_index_t;                // as wide as mirror_h has it
 typedef bit<4>  lane_index_t;               // as wide as LANE_CAPACITY needs
 

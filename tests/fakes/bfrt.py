@@ -394,7 +394,7 @@ class FakeBfRt:
         self._check_pipe(table, entry)
         key, pipe = self._key(table, entry), entry.entry_tgt.pipe_id
         place = (table["name"], tuple(sorted(key.items())), pipe)
-        if table["name"].endswith("Ingress.clock"):
+        if table["name"].endswith("BottleneckIngress.clock"):
             stored = Stored(data=self._clock(table))
         elif {"$COUNTER_INDEX", "$REGISTER_INDEX"} & set(key):
             zeros = {f["singleton"]["name"]: 0 for f in table["data"]}
@@ -422,7 +422,7 @@ class FakeBfRt:
         for pipe in range(PIPES):
             port = pipe * 128 + GENERATOR_PORT[self.chip]
             enabled = self.entry(f"{self.prefix}.pktgen.port_cfg", dev_port=port)
-            wire = self.entry(self.named("Ingress.wires"), port=port)
+            wire = self.entry(self.named("BottleneckIngress.wires"), port=port)
             ticks = wire is not None and wire.action.endswith("tick")
             if running and enabled and enabled.data["pktgen_enable"] and ticks:
                 times[pipe] = now if self.generator_works else 0

@@ -14,7 +14,7 @@ QUEUES = 1 + _BMV2.constants["QUEUE_UNSHAPED"]
 SWITCH_OPTIONS = ("--priority-queues", str(QUEUES))
 """Options of simple_switch; the program needs a shaped and an unshaped queue for each port."""
 
-CLONE_POSTCARD = _BMV2.constants["CLONE_POSTCARD"]
+MIRROR_SESSION = _BMV2.constants["MIRROR_SESSION"]
 FLOW_TABLE = _BMV2.tables["flow_table"]
 TO_QUEUE = _BMV2.tables["to_queue"]
 
@@ -38,6 +38,12 @@ UNSHAPED_REASONS = _BMV2.unshaped
 
 LANE_STATE = tuple(
     _BMV2.registers[name]
-    for name in ("queue_bytes", "on_link_bytes", "on_link_until_ns", "clock_ns", "lane_postcards")
+    for name in (
+        "queue_bytes",
+        "on_link_bytes",
+        "on_link_until_ns",
+        "last_event_ns",
+        "lane_postcards",
+    )
 )
 """What a reset zeroes besides the per-flow registers and the histogram."""

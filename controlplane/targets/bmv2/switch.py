@@ -62,7 +62,7 @@ class Bmv2Switch(Switch):
         if self._ask(lambda runtime: runtime.program_md5()) != md5_of(artefact):
             raise TargetError(f"simple_switch runs another program than {artefact}")
         self._ask(lambda runtime: runtime.set_depths(DEPTH_PACKETS))
-        self._ask(lambda runtime: runtime.add_clone_session(p4.CLONE_POSTCARD, p4.PORT_TELEMETRY))
+        self._ask(lambda runtime: runtime.add_clone_session(p4.MIRROR_SESSION, p4.PORT_TELEMETRY))
         return SwitchHello(epoch_ns=self._epoch_ns(), artefact_digest=digest)
 
     def program(self, lane: LaneProgram) -> Applied:

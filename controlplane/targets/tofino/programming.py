@@ -68,11 +68,11 @@ def add_port(port: SwitchPort, chip: Chip) -> Change:
 def wires(settings: SwitchTofino, chip: Chip) -> list[Change]:
     """What each port is, in the P4 program."""
     senders, receivers, _ = settings.ports.numbers
-    table = "Ingress.wires"
+    table = "BottleneckIngress.wires"
     generator = generator_port(settings, chip)
     return [
         Change("set", table, {"port": senders}, {"receivers_port": receivers}, "from_senders"),
-        Change("set", table, {"port": receivers}, {"senders_port": senders}, "from_receivers"),
+        Change("set", table, {"port": receivers}, {"senders_port": senders}, "pass_reverse"),
         Change("set", table, {"port": generator}, {}, "tick"),
     ]
 
@@ -169,7 +169,7 @@ def bottleneck(
 
 def lane_limit(lane: int, cells: int) -> Change:
     """What P4 reports as the queue that a dropped packet met."""
-    return Change("set", "Egress.limits", {"lane": lane}, {"limit_cells": cells}, "set_limit")
+    return Change("set", "BottleneckEgress.limits", {"lane": lane}, {"limit_cells": cells}, "set_limit")
 
 
 def flow_entry(lane: int, flow: FlowEntry) -> Change:
@@ -202,7 +202,7 @@ def session(settings: SwitchTofino, deflected: QueueAddress) -> list[Change]:
     """Everything that all lanes share, after the ports are up."""
     chip = CHIPS[settings.chip]
     # Flows that a killed run has left behind.
-    leftovers = [Change("clear", FLOW_TABLE), Change("clear", "Egress.limits")]
+    leftovers = [Change("clear", FLOW_TABLE), Change("clear", "BottleneckEgress.limits")]
     return [
         *leftovers,
         *admission(settings, chip),

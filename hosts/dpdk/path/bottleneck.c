@@ -73,7 +73,7 @@ put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 	}
 	intrinsic_encode(header, &(struct intrinsic){
 					 .pass = (uint8_t)pass,
-					 .port = (uint8_t)mbuf->port,
+					 .ingress_port = (uint8_t)mbuf->port,
 					 .lane = (uint16_t)q->lane,
 					 .packet_bytes = q->bytes,
 					 .queue_bytes = (uint32_t)q->queue_bytes,

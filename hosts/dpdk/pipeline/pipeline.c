@@ -34,7 +34,7 @@ open_mirror(struct pipeline *p)
 		.truncation_length = POSTCARD_BYTES,
 	};
 
-	return rte_swx_ctl_pipeline_mirroring_session_set(p->swx, P4_MIRROR_POSTCARD, &session);
+	return rte_swx_ctl_pipeline_mirroring_session_set(p->swx, P4_MIRROR_SESSION, &session);
 }
 
 static int

@@ -187,7 +187,7 @@ def test_plan_prints_what_would_be_programmed(capsys: pytest.CaptureFixture[str]
         "modify tf1.tm.queue.buffer on pipe 1 [pg_id=port 133's group, pg_queue=its queue 1] "
         "buffer_only guaranteed_cells=13200, hysteresis_cells=0, tail_drop_enable=True",
         "unit=BPS, provisioning=MIN_ERROR, max_rate=103295, max_burst_size=4096",
-        "set Ingress.flow_table",
+        "set BottleneckIngress.flow_table",
     ):
         assert part in told
 

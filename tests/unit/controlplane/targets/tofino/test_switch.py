@@ -78,7 +78,7 @@ def test_everything_that_lanes_share_is_set(server: FakeBfRt, switch: TofinoSwit
     assert deflected.data["mirror_drop_pg_id"] == where["pg_id"]
     assert deflected.data["mirror_drop_pg_queue"] == where["pg_queue"]
     assert deflected.data.get("mirror_drop_enable", True) is True
-    senders = server.entry(server.named("Ingress.wires"), port=SENDERS)
+    senders = server.entry(server.named("BottleneckIngress.wires"), port=SENDERS)
     assert senders is not None
     assert senders.data == {"receivers_port": RECEIVERS}
 
@@ -125,7 +125,7 @@ def test_applied_is_what_is_read_back(server: FakeBfRt, switch: TofinoSwitch) ->
 def test_flow_entries(server: FakeBfRt, switch: TofinoSwitch) -> None:
     loaded(server, switch)
     switch.program(lane_program(lane=1))
-    table = server.named("Ingress.flow_table")
+    table = server.named("BottleneckIngress.flow_table")
     found = server.entry(table, src_addr=0x0A400001, dst_addr=0x0A410001, src_port=20011,
                          dst_port=5201, protocol=6)  # fmt: skip
     assert found is not None
@@ -150,9 +150,9 @@ def test_a_clock_that_stands_still_is_told(server: FakeBfRt, switch: TofinoSwitc
 def test_counts_are_read_from_all_pipes(server: FakeBfRt, switch: TofinoSwitch) -> None:
     loaded(server, switch)
     switch.program(lane_program())
-    put_bytes(server, "Ingress.arrived", 11, packets=3, words=([7, 1514], [2, 0]))
-    put_bytes(server, "Egress.departed", 11, packets=2, words=([0, 1514], [0, 0]))
-    put_bytes(server, "Egress.dropped", 11, packets=1, words=([0, 7], [0, 1]))
+    put_bytes(server, "BottleneckIngress.arrived", 11, packets=3, words=([7, 1514], [2, 0]))
+    put_bytes(server, "BottleneckEgress.departed", 11, packets=2, words=([0, 1514], [0, 0]))
+    put_bytes(server, "BottleneckEgress.dropped", 11, packets=1, words=([0, 7], [0, 1]))
     found = switch.read_registers(0, 10, 3)
     assert found.flows.arrived_packets == (0, 3, 0)
     assert found.flows.arrived_bytes == (0, 2 * 2**15 + 1521, 0)
@@ -180,7 +180,7 @@ def test_the_queue_and_what_was_not_shaped(server: FakeBfRt, switch: TofinoSwitc
     counted = f"{server.prefix}.tm.counter.queue"
     key = server.queue_key(RECEIVERS, 1)
     server.put(counted, {"usage_cells": 21, "drop_count_packets": 5}, PIPE, **key)
-    unshaped = server.named("Ingress.unshaped")
+    unshaped = server.named("BottleneckIngress.unshaped")
     for index, packets in ((1, 70), (3, 2)):
         server.put(unshaped, {"$COUNTER_SPEC_PKTS": packets}, **{"$COUNTER_INDEX": index})
     found = switch.read_registers(0, 10, 3)
@@ -195,12 +195,12 @@ def test_the_queue_and_what_was_not_shaped(server: FakeBfRt, switch: TofinoSwitc
 def test_reset_forgets_a_lane(server: FakeBfRt, switch: TofinoSwitch) -> None:
     loaded(server, switch)
     switch.program(lane_program())
-    put_bytes(server, "Ingress.arrived", 11, packets=3, words=([5, 0], [0, 0]))
+    put_bytes(server, "BottleneckIngress.arrived", 11, packets=3, words=([5, 0], [0, 0]))
     counted = f"{server.prefix}.tm.counter.queue"
     key = server.queue_key(RECEIVERS, 1)
     server.put(counted, {"drop_count_packets": 5}, PIPE, **key)
     switch.reset(0, 10, 3)
-    table = server.named("Ingress.flow_table")
+    table = server.named("BottleneckIngress.flow_table")
     assert not [place for place in server.entries if place[0] == table]
     found = switch.read_registers(0, 10, 3)
     assert found.flows.arrived_packets == (0, 0, 0)
@@ -234,7 +234,7 @@ def test_close_leaves_the_switch_as_it_was_found(server: FakeBfRt) -> None:
 
 
 def test_flows_of_a_killed_run_are_removed(server: FakeBfRt, switch: TofinoSwitch) -> None:
-    table = server.named("Ingress.flow_table")
+    table = server.named("BottleneckIngress.flow_table")
     server.put(table, {"lane": 3}, src_addr=1, dst_addr=2, src_port=3, dst_port=4, protocol=6)
     loaded(server, switch)
     assert not [place for place in server.entries if place[0] == table]
