@@ -169,7 +169,9 @@ def bottleneck(
 
 def lane_limit(lane: int, cells: int) -> Change:
     """What P4 reports as the queue that a dropped packet met."""
-    return Change("set", "BottleneckEgress.limits", {"lane": lane}, {"limit_cells": cells}, "set_limit")
+    return Change(
+        "set", "BottleneckEgress.limits", {"lane": lane}, {"limit_cells": cells}, "set_limit"
+    )
 
 
 def flow_entry(lane: int, flow: FlowEntry) -> Change:

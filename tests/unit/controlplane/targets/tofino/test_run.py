@@ -73,7 +73,11 @@ def counting(server: FakeBfRt, run: ActiveRun) -> None:
     def count() -> None:
         if not any(run.directory.trials.glob(".*/*/flow_samples.bin")):
             return
-        for name in ("BottleneckIngress.arrived", "BottleneckEgress.departed", "BottleneckEgress.dropped"):
+        for name in (
+            "BottleneckIngress.arrived",
+            "BottleneckEgress.departed",
+            "BottleneckEgress.dropped",
+        ):
             kind = name.partition(".")[2]
             for flow in range(FLOWS):
                 packets, size = counted[f"{kind}_packets"][flow], counted[f"{kind}_bytes"][flow]
