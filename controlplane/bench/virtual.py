@@ -1,20 +1,25 @@
-"""How much faster than the clock a trial in virtual time is, and the memory that it takes."""
+"""How much faster than the clock a trial in virtual time is, and what it takes."""
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..config import parse_scenario
 from ..contract.benchmark import Benchmark
 from ..contract.errors import ConfigError, InternalError
 from ..lane.generators import Generators
 from ..lane.programmed import programmed
+from ..machine.host.session import Session
 from ..machine.log import ShowStep
 from ..plan.attempt import make_attempt
 from ..run.planning import plan_run
+from .profile import Profile, read_profile, recorded, require_perf
 from .site import BenchSite
 
 SCENARIO = """\
@@ -72,21 +77,35 @@ class Timed:
     Attributes:
         virtual_s: Virtual time from the order to start until the last report, in seconds.
         wall_s: The same by this machine's clock.
+        payload_bytes: What the sinks read meanwhile.
         memory_bytes: The most memory that its guest had.
+        profile: Where its processor time went; None: not recorded.
     """
 
     virtual_s: float
     wall_s: float
+    payload_bytes: int
     memory_bytes: int
+    profile: Profile | None = None
 
     @property
     def speedup(self) -> float:
         """How many times faster than the clock."""
         return self.virtual_s / self.wall_s
 
+    @property
+    def gbps(self) -> float:
+        """Payload for each second of the core that simulates it, in Gbit/s."""
+        return self.payload_bytes * 8 / self.wall_s / 1e9
+
 
 def bench_virtual(
-    site: BenchSite, repetitions: int, show_step: ShowStep, cases: Sequence[Case] = CASES
+    site: BenchSite,
+    repetitions: int,
+    show_step: ShowStep,
+    cases: Sequence[Case] = CASES,
+    *,
+    profiled: bool = False,
 ) -> tuple[Benchmark, ...]:
     """Run each kind of trial on one core, in turns.
 
@@ -95,11 +114,15 @@ def bench_virtual(
         repetitions: How often each.
         show_step: Called before each trial.
         cases: The kinds of trial.
+        profiled: Sample with perf where the time goes, in `data` as `profile`; it costs a little.
 
     Raises:
         ConfigError: The testbed is not in virtual time.
+        PrerequisiteError: perf is wanted and cannot sample.
         NashbedError: A trial failed.
     """
+    if profiled:
+        require_perf()
     if not site.bed.is_virtual:
         raise ConfigError(
             f"testbed {site.bed.name!r}: target {site.bed.target} runs in real time; choose a "
@@ -110,24 +133,31 @@ def bench_virtual(
     for number in range(total):
         case = cases[number % len(cases)]
         show_step(f"{case.flows} flows, {case.rate}", number, total)
-        timed[case].append(_time_trial(site, case))
+        timed[case].append(_time_trial(site, case, profiled=profiled))
     return tuple(_benchmark(case, timed[case]) for case in cases)
 
 
 def _benchmark(case: Case, timed: Sequence[Timed]) -> Benchmark:
     memory_mib = max(each.memory_bytes for each in timed) / 2**20
+    gbps = statistics.median(each.gbps for each in timed)
+    profile = timed[-1].profile
     return Benchmark(
         name=case.name,
         unit="times the clock",
         values=tuple(each.speedup for each in timed),
         wanted=case.wanted,
         detail=f"{case.seconds} s of {case.flows} flows, 40 ms, 2 BDP, on one core; "
-        f"{memory_mib:.0f} MiB",
-        data={"memory_mib": memory_mib, "wall_s": [each.wall_s for each in timed]},
+        f"{gbps:.2f} Gbit/s of payload per core; {memory_mib:.0f} MiB",
+        data={
+            "gbps_per_core": [each.gbps for each in timed],
+            "memory_mib": memory_mib,
+            "wall_s": [each.wall_s for each in timed],
+        }
+        | ({"profile": profile.model_dump()} if profile is not None else {}),
     )
 
 
-def _time_trial(site: BenchSite, case: Case) -> Timed:
+def _time_trial(site: BenchSite, case: Case, *, profiled: bool) -> Timed:
     text = SCENARIO.format(
         rate=case.rate, flows=case.flows, seconds=case.seconds, bbr=case.flows // 2
     )
@@ -140,11 +170,23 @@ def _time_trial(site: BenchSite, case: Case) -> Timed:
         Generators(lab.session, attempt, threading.Event()) as generators,
     ):
         generators.start()
-        begun_ns, begun = lab.session.clock.now_ns(), time.perf_counter()
-        generators.await_ends(generators.order_start())
+        samples = attempt.folder / "perf.data" if profiled else None
+        timed = _time_flows(lab.session, generators, samples)
+    return replace(timed, profile=read_profile(samples)) if samples is not None else timed
+
+
+def _time_flows(session: Session, generators: Generators, samples: Path | None) -> Timed:
+    pid = session.guest_pid
+    with recorded(pid, samples) if samples is not None and pid is not None else nullcontext():
+        begun_ns, begun = session.clock.now_ns(), time.perf_counter()
+        reports = generators.await_ends(generators.order_start())
         wall_s = time.perf_counter() - begun
-        virtual_s = (lab.session.clock.now_ns() - begun_ns) / 1e9
-        return Timed(virtual_s, wall_s, lab.session.peak_memory_bytes)
+    return Timed(
+        virtual_s=(session.clock.now_ns() - begun_ns) / 1e9,
+        wall_s=wall_s,
+        payload_bytes=sum(flow.bytes for flow in reports.sink.flows),
+        memory_bytes=session.peak_memory_bytes,
+    )
 
 
 def _no_search(*_: object) -> Sequence[int]:

@@ -212,19 +212,23 @@ def forward(
     return _answer("forward", benchmarks, as_json)
 
 
-@app.command(epilog="Example: nashbed bench virtual --repetitions 5 --json")
+@app.command(epilog="Example: nashbed bench virtual --repetitions 1 --profile")
 def virtual(
     testbed: TestbedName = "virtual",
     repetitions: Repetitions = 3,
+    profile: Annotated[
+        bool,
+        typer.Option("--profile", help="Sample with perf where the time goes (linux-perf)."),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """How much faster than the clock a trial in virtual time is (3 min).
+    """How much faster than the clock a trial in virtual time is (2 min).
 
     10 to 100 flows, 50 Mbit/s to 1 Gbit/s, each on one core; and the memory it takes.
     """
     bed = load_testbed(find_testbed(testbed))
     with work_folder() as folder, step_display() as show_step:
-        benchmarks = bench_virtual(BenchSite(bed, folder), repetitions, show_step)
+        benchmarks = bench_virtual(BenchSite(bed, folder), repetitions, show_step, profiled=profile)
     return _answer("virtual", benchmarks, as_json)
 
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from rich.table import Table
 
 from ..bench.growth import Series
+from ..bench.profile import Profile
 from ..contract.benchmark import Benchmark, MeasuredMachine, MeasuredPart
 from .console import as_text
 from .documents import Markers
@@ -37,7 +38,16 @@ def benchmarks_text(benchmarks: Sequence[Benchmark]) -> str:
             "" if each.wanted is None else ("met" if each.met else "missed"),
         )
     lines = [f"{each.name}: {each.detail}\n" for each in benchmarks]
+    profiles = {each.name: each.data["profile"] for each in benchmarks if "profile" in each.data}
+    lines += [_profile_text(name, Profile(**profile)) for name, profile in profiles.items()]
     return as_text(table, WIDTH) + "".join(lines)
+
+
+def _profile_text(name: str, profile: Profile) -> str:
+    parts = [f"  {percent:5.1f} %  {part}" for part, percent in profile.parts.items()]
+    symbols = [f"  {each.percent:5.1f} %  {each.name} ({each.file})" for each in profile.symbols]
+    lines = [f"\n{name}: processor time", *parts, "  of it, by function", *symbols]
+    return "\n".join(lines) + "\n"
 
 
 def growth_text(series: Sequence[Series]) -> str:

@@ -58,6 +58,7 @@ FOR_TESTS = {
     "iverilog": "the tests of the FPGA cores (tests/rtl)",
     "yosys": "the cell counts of the FPGA cores",
     "tshark": "the comparison of our time-stamp decoders with tshark's",
+    "perf": "`nashbed bench virtual --profile`",
 }
 WANTED_CCAS = ("cubic", "bbr", "reno")
 COMPILERS = {

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "common/clock.h"
+#include "served.h"
 #include "tcp_socket.h"
 
 /*
@@ -51,13 +52,24 @@ allocate_flows(struct sender_flows *all, const struct config *config)
 	return 0;
 }
 
+static int
+allocate_rows(struct sender_flows *all)
+{
+	if (all->session.service < 0)
+		return 0;
+	all->rows = calloc(all->count, sizeof(*all->rows));
+	return all->rows != NULL ?
+		       0 :
+		       failure_set(all->session.failure, EXIT_STATUS_HOST, "out of memory");
+}
+
 int
 sender_flows_open(struct sender_flows *all, const struct config *config, struct failure *failure)
 {
 	*all = (struct sender_flows){.samples = RECORD_FILE_CLOSED};
 	all->unsent_bytes = unsent_bytes_per_flow(config->flow_count);
 	if (session_open(&all->session, config, failure) < 0 || allocate_flows(all, config) < 0 ||
-	    cca_states_open(&all->states, config, failure) < 0)
+	    allocate_rows(all) < 0 || cca_states_open(&all->states, config, failure) < 0)
 		return -1;
 	return record_file_open(&all->samples, config->out, FLOW_SAMPLES_FILE, failure);
 }
@@ -72,6 +84,7 @@ sender_flows_close(struct sender_flows *all)
 			tcp_socket_abort(all->flows[i].watch.fd);
 	record_file_close(&all->samples, &ignored);
 	cca_states_close(&all->states);
+	free(all->rows);
 	free(all->flows);
 	session_close(&all->session);
 }
@@ -102,6 +115,15 @@ sender_flows_open_sockets(struct sender_flows *all)
 	return 0;
 }
 
+static void
+finish_sample(struct sender_flow *flow)
+{
+	flow->last.flow = flow->config->flow;
+	flow->last.bytes_acked -= flow->acked_by_handshake;
+	if (flow->last.min_rtt_us < flow->min_rtt_us)
+		flow->min_rtt_us = flow->last.min_rtt_us;
+}
+
 /* Read the flow's TCP state into flow->last. */
 static int
 read_sample(struct sender_flow *flow)
@@ -112,10 +134,7 @@ read_sample(struct sender_flow *flow)
 		return failure_set(flow->all->session.failure, EXIT_STATUS_INTERNAL,
 				   "%s: cannot read TCP_INFO", flow_name(flow->config, name));
 
-	flow->last.flow = flow->config->flow;
-	flow->last.bytes_acked -= flow->acked_by_handshake;
-	if (flow->last.min_rtt_us < flow->min_rtt_us)
-		flow->min_rtt_us = flow->last.min_rtt_us;
+	finish_sample(flow);
 	return 0;
 }
 
@@ -199,6 +218,7 @@ sender_flow_end(struct sender_flow *flow, int64_t now_ns)
 {
 	int result = read_sample(flow);
 
+	served_give_back(flow->all->session.service, flow->watch.fd);
 	tcp_socket_abort(flow->watch.fd);
 	flow->watch.fd = -1;
 	flow->state = FLOW_ENDED;
@@ -241,6 +261,8 @@ sender_flow_start(struct sender_flow *flow)
 	flow->state = FLOW_RUNNING;
 	flow->started_ns = clock_now_ns();
 	flow->watch.ready = wants_data;
+	if (served_take(flow->all->session.service, flow->watch.fd, NASHBED_FLOWS_SEND))
+		return loop_change(&flow->all->session.loop, &flow->watch, EPOLLRDHUP);
 	if (loop_change(&flow->all->session.loop, &flow->watch, EPOLLOUT | EPOLLRDHUP) < 0)
 		return -1;
 	return supply(flow, flow->started_ns);
@@ -258,4 +280,35 @@ int
 sender_flow_sample(struct sender_flow *flow, uint64_t tick)
 {
 	return read_sample(flow) < 0 ? -1 : sender_flow_record(flow, tick);
+}
+
+static bool
+is_running(const struct sender_flow *flow)
+{
+	return flow->state == FLOW_RUNNING;
+}
+
+int
+sender_flows_sample(struct sender_flows *all, uint64_t tick)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (is_running(&all->flows[i]))
+			all->rows[n++].fd = all->flows[i].watch.fd;
+	if (served_sample(all->session.service, all->rows, n) < 0)
+		return failure_set(all->session.failure, EXIT_STATUS_INTERNAL, "%s: %s",
+				   NASHBED_FLOWS_PATH, strerror(errno));
+	n = 0;
+	for (size_t i = 0; i < all->count; i++) {
+		struct sender_flow *flow = &all->flows[i];
+
+		if (!is_running(flow))
+			continue;
+		tcp_sample_take(&all->rows[n++], flow->state_of_cc, &flow->last);
+		finish_sample(flow);
+		if (sender_flow_record(flow, tick) < 0)
+			return -1;
+	}
+	return 0;
 }

@@ -27,6 +27,7 @@ struct sender_flows {
 	struct grid ticks; /* of sampling */
 	struct lateness lateness;
 	struct record_file samples;
+	struct nashbed_flows_sample *rows; /* of a tick, where the guest's kernel reads them */
 };
 
 /* A flow is connected now. */
@@ -75,6 +76,9 @@ int sender_flow_start(struct sender_flow *flow);
 
 /* Read the flow's TCP state and write it as the sample of a tick. */
 int sender_flow_sample(struct sender_flow *flow, uint64_t tick);
+
+/* The same of all running flows, with one call; only where all->rows is not NULL. */
+int sender_flows_sample(struct sender_flows *all, uint64_t tick);
 
 /* Reset the flow; its last sample gives the totals. */
 int sender_flow_end(struct sender_flow *flow, int64_t now_ns);

@@ -77,6 +77,10 @@ begin_sampling(struct transmission *t, int64_t now_ns)
 static int
 sample_flows(struct transmission *t)
 {
+	if (t->all->rows != NULL && sampling_under_way(t)) {
+		t->next_sample = t->all->count;
+		return sender_flows_sample(t->all, t->tick);
+	}
 	for (int sampled = 0; sampled < STEP_FLOWS && sampling_under_way(t); sampled++) {
 		struct sender_flow *flow = &t->all->flows[t->next_sample++];
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
+#include "served.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -151,6 +152,7 @@ session_open(struct session *session, const struct config *config, struct failur
 		.orders = {.fd = STDIN_FILENO, .ready = stdin_readable},
 		.t0_ns = config->t0_ns,
 		.end_ns = NEVER,
+		.service = served_open(),
 	};
 	if (loop_open(&session->loop, failure) < 0 || watch_signals(session) < 0 ||
 	    watch_orders(session) < 0) {
@@ -166,6 +168,9 @@ session_close(struct session *session)
 	if (session->signals.fd >= 0)
 		close(session->signals.fd);
 	session->signals.fd = -1;
+	if (session->service >= 0)
+		close(session->service);
+	session->service = -1;
 	loop_close(&session->loop);
 }
 

@@ -24,6 +24,7 @@ struct session {
 	struct watch orders;
 	char line[128]; /* the beginning of an order */
 	size_t used;
+	int service;	/* of the guest's kernel (served.h); -1: none */
 	int64_t t0_ns;	/* T0_FROM_STDIN until it is known */
 	int64_t end_ns; /* NEVER until an end is ordered */
 };

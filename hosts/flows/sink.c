@@ -24,6 +24,10 @@ allocate_flows(struct sink *sink, const struct config *config)
 		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
 
 	sink->flow_count = config->flow_count;
+	if (sink->session.service >= 0)
+		sink->counts = calloc(config->flow_count, sizeof(*sink->counts));
+	if (sink->session.service >= 0 && sink->counts == NULL)
+		return failure_set(sink->session.failure, EXIT_STATUS_HOST, "out of memory");
 	for (size_t i = 0; i < sink->flow_count; i++)
 		sink->flows[i] = (struct sink_flow){
 			.watch.fd = -1,
@@ -60,6 +64,7 @@ close_sink(struct sink *sink)
 	record_file_close(&sink->goodput, &ignored);
 	flow_index_free(&sink->by_source);
 	free(sink->listeners);
+	free(sink->counts);
 	free(sink->flows);
 	session_close(&sink->session);
 }
@@ -167,23 +172,6 @@ write_interval(struct sink *sink, uint64_t interval)
 	return 0;
 }
 
-/*
- * A flow is read when read_bytes wait (SO_RCVLOWAT): not one wake-up per packet. It has a second
- * use: as long as less than that waits the kernel acknowledges every second segment at once; where
- * more waits it puts off an acknowledgement that would announce a smaller window. At the end of an
- * interval all flows are read, so that it has every byte that arrived before its end.
- * With read_interval_ns all flows are read on a grid instead, and what waits until then puts
- * acknowledgements off: ACK thinning.
- */
-static int
-read_all(struct sink *sink, int64_t now_ns)
-{
-	for (size_t i = 0; i < sink->flow_count; i++)
-		if (sink->flows[i].watch.fd >= 0 && sink_flow_read(&sink->flows[i], now_ns) < 0)
-			return -1;
-	return 0;
-}
-
 static int
 close_intervals(struct sink *sink, int64_t now_ns)
 {
@@ -236,7 +224,7 @@ count_due(void *owner, int64_t now_ns)
 {
 	struct sink *sink = owner;
 
-	if (count_next_ns(sink) <= now_ns && read_all(sink, now_ns) < 0)
+	if (count_next_ns(sink) <= now_ns && sink_flows_read(sink, now_ns) < 0)
 		return -1;
 	if (grid_next_ns(&sink->reads) <= now_ns)
 		grid_take_latest(&sink->reads, now_ns, &sink->reads_lateness);

@@ -7,6 +7,7 @@
 #include "flow_index.h"
 #include "grid.h"
 #include "iperf3.h"
+#include "served.h"
 #include "session.h"
 
 struct sink;
@@ -54,6 +55,8 @@ struct sink_flow {
 	int error;
 	bool owes_cookie;	 /* the first bytes of an iperf3 stream are no data of the test */
 	uint64_t interval_bytes; /* read since the last interval was closed */
+	bool served;		 /* by the guest's kernel */
+	uint64_t served_bytes;	 /* of them, taken into account here */
 	uint64_t bytes;
 	int64_t first_byte_ns; /* CLOCK_MONOTONIC; 0: none */
 	int64_t last_byte_ns;
@@ -68,6 +71,8 @@ struct sink {
 	size_t server_count;
 	struct sink_flow *flows; /* in the order of the configuration */
 	size_t flow_count;
+	struct nashbed_flows_count
+		*counts; /* room for all flows, where the guest's kernel is ours */
 	size_t open;
 	size_t closed;	    /* by the other side */
 	uint64_t strangers; /* connections that belong to no flow, refused */
@@ -108,8 +113,8 @@ int sink_server_cookie(struct server *server);
 /* Take over a flow's new connection. */
 int sink_flow_open(struct sink_flow *flow, int fd);
 
-/* Read what is there. */
-int sink_flow_read(struct sink_flow *flow, int64_t now_ns);
+/* Read what is there of every flow, with one call where the guest's kernel serves them. */
+int sink_flows_read(struct sink *sink, int64_t now_ns);
 
 /* Read what is there once more and close. */
 int sink_flow_finish(struct sink_flow *flow, int64_t now_ns);

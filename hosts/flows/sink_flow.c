@@ -37,6 +37,9 @@ static void
 close_flow(struct sink_flow *flow, enum sink_flow_end end)
 {
 	count_segments(flow);
+	if (flow->served)
+		served_give_back(flow->sink->session.service, flow->watch.fd);
+	flow->served = false;
 	tcp_socket_abort(flow->watch.fd);
 	flow->watch.fd = -1;
 	flow->end = end;
@@ -80,6 +83,19 @@ data_events(const struct config *config)
 	return config->read_interval_ns > 0 ? 0 : EPOLLIN;
 }
 
+/* Hand the data over to the guest's kernel where that is ours; then only the end wakes. */
+static int
+watch_data(struct sink_flow *flow, int (*watch)(struct loop *, struct watch *, uint32_t))
+{
+	const struct session *session = &flow->sink->session;
+	bool on_order = session->config->read_interval_ns > 0;
+	uint32_t events = data_events(session->config);
+
+	flow->served = served_take(session->service, flow->watch.fd,
+				   on_order ? NASHBED_FLOWS_ON_ORDER : NASHBED_FLOWS_RECEIVE);
+	return watch(&flow->sink->session.loop, &flow->watch, flow->served ? EPOLLRDHUP : events);
+}
+
 /* The first byte of a stream is that of its data, not of its cookie. */
 static int
 take_cookie(struct sink_flow *flow)
@@ -88,15 +104,69 @@ take_cookie(struct sink_flow *flow)
 
 	flow->owes_cookie = false;
 	flow->first_byte_ns = flow->last_byte_ns = 0;
-	if (wake_at(flow, data_mark(config)) < 0 ||
-	    loop_change(&flow->sink->session.loop, &flow->watch, data_events(config)) < 0)
+	if (wake_at(flow, data_mark(config)) < 0 || watch_data(flow, loop_change) < 0)
 		return -1;
 	return sink_server_cookie(&flow->sink->servers[flow->config->process]);
 }
 
+/* What the kernel has read since the last time, and whether the connection has ended. */
+static void
+take_count(struct sink_flow *flow, const struct nashbed_flows_count *count)
+{
+	if (count->bytes > flow->served_bytes) {
+		if (flow->first_byte_ns == 0)
+			flow->first_byte_ns = count->first_ns;
+		flow->last_byte_ns = count->last_ns;
+		flow->bytes += count->bytes - flow->served_bytes;
+		flow->interval_bytes += count->bytes - flow->served_bytes;
+		flow->served_bytes = count->bytes;
+	}
+	if (count->ended == 0)
+		close_flow(flow, CLOSED_BY_FIN);
+	else if (count->ended < 0)
+		connection_broke(flow, -count->ended);
+}
+
+static int
+read_counts(const struct sink *sink, struct nashbed_flows_count *counts, size_t n)
+{
+	if (served_read(sink->session.service, counts, n) == 0)
+		return 0;
+	return failure_set(sink->session.failure, EXIT_STATUS_INTERNAL, "%s: %s",
+			   NASHBED_FLOWS_PATH, strerror(errno));
+}
+
+static int
+read_served(struct sink_flow *flow)
+{
+	struct nashbed_flows_count count = {.fd = flow->watch.fd};
+
+	if (read_counts(flow->sink, &count, 1) < 0)
+		return -1;
+	take_count(flow, &count);
+	return 0;
+}
+
+static int
+read_all_served(struct sink *sink)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if (sink->flows[i].served)
+			sink->counts[n++].fd = sink->flows[i].watch.fd;
+	if (n > 0 && read_counts(sink, sink->counts, n) < 0)
+		return -1;
+	n = 0;
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if (sink->flows[i].served)
+			take_count(&sink->flows[i], &sink->counts[n++]);
+	return 0;
+}
+
 /* A reset does not hide data that came before it: recv() reports it only after them. */
-int
-sink_flow_read(struct sink_flow *flow, int64_t now_ns)
+static int
+read_socket(struct sink_flow *flow, int64_t now_ns)
 {
 	ssize_t count = recv(flow->watch.fd, NULL, READ_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 
@@ -113,10 +183,34 @@ sink_flow_read(struct sink_flow *flow, int64_t now_ns)
 }
 
 static int
+read_flow(struct sink_flow *flow, int64_t now_ns)
+{
+	return flow->served ? read_served(flow) : read_socket(flow, now_ns);
+}
+
+/*
+ * A flow is read when read_bytes wait (SO_RCVLOWAT): not one wake-up per packet. It has a second
+ * use: as long as less than that waits the kernel acknowledges every second segment at once; where
+ * more waits it puts off an acknowledgement that would announce a smaller window. At the end of an
+ * interval all flows are read, so that it has every byte that arrived before its end.
+ * With read_interval_ns all flows are read on a grid instead, and what waits until then puts
+ * acknowledgements off: ACK thinning.
+ */
+int
+sink_flows_read(struct sink *sink, int64_t now_ns)
+{
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if (sink->flows[i].watch.fd >= 0 && !sink->flows[i].served &&
+		    read_socket(&sink->flows[i], now_ns) < 0)
+			return -1;
+	return read_all_served(sink);
+}
+
+static int
 flow_readable(struct watch *watch, uint32_t events, int64_t now_ns)
 {
 	(void)events;
-	return sink_flow_read(container_of(watch, struct sink_flow, watch), now_ns);
+	return read_flow(container_of(watch, struct sink_flow, watch), now_ns);
 }
 
 int
@@ -131,14 +225,14 @@ sink_flow_open(struct sink_flow *flow, int fd)
 	flow->sink->open++;
 	if (wake_at(flow, owes ? IPERF3_COOKIE_BYTES : data_mark(config)) < 0)
 		return -1;
-	return loop_add(&flow->sink->session.loop, &flow->watch,
-			owes ? EPOLLIN : data_events(config));
+	return owes ? loop_add(&flow->sink->session.loop, &flow->watch, EPOLLIN) :
+		      watch_data(flow, loop_add);
 }
 
 int
 sink_flow_finish(struct sink_flow *flow, int64_t now_ns)
 {
-	if (sink_flow_read(flow, now_ns) < 0)
+	if (read_flow(flow, now_ns) < 0)
 		return -1;
 	if (flow->watch.fd >= 0)
 		close_flow(flow, CLOSED_BY_US);

@@ -19,24 +19,30 @@
 #define UNLIMITED UINT64_MAX
 #define GAIN_BITS 24 /* of bbr_cwnd_gain; above them our kernel modules have the mode */
 
+/* What other CCAs report is shorter than BBR's. */
+static bool
+take_cc_info(const union tcp_cc_info *info, size_t bytes, struct cc_told *told)
+{
+	if (bytes < sizeof(info->bbr))
+		return false;
+	*told = (struct cc_told){
+		.bw = (uint64_t)info->bbr.bbr_bw_hi << 32 | info->bbr.bbr_bw_lo,
+		.min_rtt_us = info->bbr.bbr_min_rtt,
+		.pacing_gain = (uint16_t)info->bbr.bbr_pacing_gain,
+		.cwnd_gain = (uint16_t)info->bbr.bbr_cwnd_gain,
+		.mode = info->bbr.bbr_cwnd_gain >> GAIN_BITS,
+	};
+	return true;
+}
+
 static bool
 read_cc_info(int fd, struct cc_told *told)
 {
 	union tcp_cc_info info = {0};
 	socklen_t length = sizeof(info);
 
-	/* What other CCAs report is shorter than BBR's. */
-	if (getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, &info, &length) < 0 ||
-	    length < sizeof(info.bbr))
-		return false;
-	*told = (struct cc_told){
-		.bw = (uint64_t)info.bbr.bbr_bw_hi << 32 | info.bbr.bbr_bw_lo,
-		.min_rtt_us = info.bbr.bbr_min_rtt,
-		.pacing_gain = (uint16_t)info.bbr.bbr_pacing_gain,
-		.cwnd_gain = (uint16_t)info.bbr.bbr_cwnd_gain,
-		.mode = info.bbr.bbr_cwnd_gain >> GAIN_BITS,
-	};
-	return true;
+	return getsockopt(fd, IPPROTO_TCP, TCP_CC_INFO, &info, &length) == 0 &&
+	       take_cc_info(&info, length, told);
 }
 
 /* False where the CCA tells nothing. */
@@ -182,6 +188,33 @@ copy_told(const struct cc_told *told, struct flow_sample *sample)
 	sample->bbr_mode = told->mode;
 }
 
+static void
+copy_info(const struct tcp_info *info, struct flow_sample *sample)
+{
+	copy_window(info, sample);
+	copy_times(info, sample);
+	copy_delivery(info, sample);
+}
+
+void
+tcp_sample_take(const struct nashbed_flows_sample *row, const struct cca_state *state,
+		struct flow_sample *sample)
+{
+	struct tcp_info info = {0};
+	union tcp_cc_info cc;
+	struct cc_told told;
+
+	_Static_assert(sizeof(row->cc) >= sizeof(cc), "room for every CCA's report");
+	memcpy(&info, row->info,
+	       sizeof(info) < sizeof(row->info) ? sizeof(info) : sizeof(row->info));
+	memcpy(&cc, row->cc, sizeof(cc));
+	memset(sample, 0, sizeof(*sample));
+	sample->t_ns = row->t_ns;
+	copy_info(&info, sample);
+	if (state != NULL && take_cc_info(&cc, row->cc_bytes, &told))
+		copy_told(&told, sample);
+}
+
 int
 tcp_sample_read(int fd, const struct cca_state *state, struct flow_sample *sample)
 {
@@ -194,9 +227,7 @@ tcp_sample_read(int fd, const struct cca_state *state, struct flow_sample *sampl
 		return -errno;
 
 	sample->t_ns = clock_now_ns();
-	copy_window(&info, sample);
-	copy_times(&info, sample);
-	copy_delivery(&info, sample);
+	copy_info(&info, sample);
 	if (read_told(state, fd, &told))
 		copy_told(&told, sample);
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "common/shared.h"
 #include "config.h"
+#include "uml/nashbed_flows.h"
 
 /* How to read the state of one CCA. */
 struct cca_state {
@@ -37,5 +38,9 @@ const struct cca_state *cca_states_find(const struct cca_states *states, int fd,
  * fields of BBR where the CCA tells nothing. Returns 0 or a negative errno.
  */
 int tcp_sample_read(int fd, const struct cca_state *state, struct flow_sample *sample);
+
+/* The same, of what the guest's kernel has read. */
+void tcp_sample_take(const struct nashbed_flows_sample *row, const struct cca_state *state,
+		     struct flow_sample *sample);
 
 #endif

@@ -22,7 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-DRIVER = ("nashbed_kern.c", "nashbed_user.c", "nashbed_virtual.h")
+DRIVER = (
+    "nashbed_flows.c",
+    "nashbed_flows.h",
+    "nashbed_kern.c",
+    "nashbed_user.c",
+    "nashbed_virtual.h",
+)
 """Our driver's files, which go into the tree unchanged."""
 DRIVERS = "arch/um/drivers"
 STAMP = ".nashbed-edited"
@@ -112,7 +118,7 @@ BUILD = Edit(
         Change(
             f"{DRIVERS}/Makefile",
             "obj-y := stdio_console.o",
-            "obj-y := nashbed_kern.o nashbed_user.o stdio_console.o",
+            "obj-y := nashbed_kern.o nashbed_flows.o nashbed_user.o stdio_console.o",
         ),
         Change(f"{DRIVERS}/Makefile", "USER_OBJS := fd.o", "USER_OBJS := nashbed_user.o fd.o"),
     ),

@@ -16,6 +16,7 @@
 #include <net/net_namespace.h>
 #include <linux/time-internal.h>
 #include <shared/init.h>
+#include "nashbed_flows.h"
 #include "nashbed_virtual.h"
 
 #define WIRES NASHBED_VIRTUAL_WIRES
@@ -49,17 +50,37 @@ static void reschedule(void)
 		time_travel_add_event_rel(&event, next > now ? next - now : 0);
 }
 
-static void deliver(int wire, const void *data, unsigned int bytes)
+/* A frame whose last `zeros` bytes are not at `data`. It counts against the socket's memory as one
+ * of a single piece: receive windows must not depend on who wrote the payload.
+ */
+static struct sk_buff *build(struct net_device *dev, const void *data, unsigned int bytes,
+			     unsigned int zeros)
+{
+	struct sk_buff *skb = netdev_alloc_skb_ip_align(dev, bytes - zeros);
+	int whole = SKB_TRUESIZE(SKB_DATA_ALIGN(bytes + NET_SKB_PAD + NET_IP_ALIGN));
+	struct page *page = nashbed_flows_zeros();
+
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, data, bytes - zeros);
+	if (zeros) {
+		get_page(page);
+		skb_add_rx_frag(skb, 0, page, 0, zeros,
+				max_t(int, whole - (int)skb->truesize, zeros));
+	}
+	return skb;
+}
+
+static void deliver(int wire, const void *data, unsigned int bytes, unsigned int zeros)
 {
 	struct net_device *dev = wires[wire];
-	struct sk_buff *skb = dev ? netdev_alloc_skb_ip_align(dev, bytes) : NULL;
+	struct sk_buff *skb = dev ? build(dev, data, bytes, zeros) : NULL;
 
 	if (!skb) {
 		if (dev)
 			dev->stats.rx_dropped++;
 		return;
 	}
-	skb_put_data(skb, data, bytes);
 	skb->protocol = eth_type_trans(skb, dev);
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	dev->stats.rx_packets++;
@@ -69,21 +90,36 @@ static void deliver(int wire, const void *data, unsigned int bytes)
 
 static void on_event(struct time_travel_event *e)
 {
-	unsigned int bytes;
+	unsigned int bytes, zeros;
 	void *frame, *data;
 	int wire;
 
 	library->advance(now_ns());
-	while ((frame = library->take(&wire, &data, &bytes)) != NULL) {
-		deliver(wire, data, bytes);
+	while ((frame = library->take(&wire, &data, &bytes, &zeros)) != NULL) {
+		deliver(wire, data, bytes, zeros);
 		library->release(frame);
 	}
 	reschedule();
 }
 
+/* How many bytes at the end are payload of zeros; the headers are in front of its pages. */
+static unsigned int zeros_of(const struct sk_buff *skb)
+{
+	const struct skb_shared_info *pages = skb_shinfo(skb);
+	int i;
+
+	if (skb_has_frag_list(skb))
+		return 0;
+	for (i = 0; i < pages->nr_frags; i++)
+		if (compound_head(skb_frag_page(&pages->frags[i])) != nashbed_flows_zeros())
+			return 0;
+	return skb->data_len;
+}
+
 static netdev_tx_t nb_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	int wire = *(int *)netdev_priv(dev);
+	unsigned int zeros = zeros_of(skb);
 	unsigned long flags;
 	void *data, *frame;
 
@@ -92,10 +128,10 @@ static netdev_tx_t nb_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (!frame) {
 		dev->stats.tx_dropped++;
 	} else {
-		skb_copy_bits(skb, 0, data, skb->len);
+		skb_copy_bits(skb, 0, data, skb->len - zeros);
 		dev->stats.tx_packets++;
 		dev->stats.tx_bytes += skb->len;
-		library->receive(wire, frame, now_ns());
+		library->receive(wire, frame, zeros, now_ns());
 		reschedule();
 	}
 	local_irq_restore(flags);

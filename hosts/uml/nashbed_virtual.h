@@ -7,7 +7,7 @@
 #ifndef NASHBED_VIRTUAL_H
 #define NASHBED_VIRTUAL_H
 
-#define NASHBED_VIRTUAL_ABI 1u
+#define NASHBED_VIRTUAL_ABI 2u
 #define NASHBED_VIRTUAL_NEVER (~0ull)
 /* What the library exports: it takes the path of the configuration, and ends the process with a
  * message where that is wrong.
@@ -25,13 +25,17 @@ struct nashbed_virtual {
 
 	/* Room for a frame, whose bytes are to be written to *data. NULL: none is left. */
 	void *(*alloc)(unsigned int bytes, void **data);
-	/* A frame from the hosts of a wire; it is the library's from here on. */
-	void (*receive)(int wire, void *frame, unsigned long long now_ns);
+	/* A frame from the hosts of a wire; it is the library's from here on. Its last `zeros`
+	 * bytes are payload of zeros that was not written: nobody looks at it.
+	 */
+	void (*receive)(int wire, void *frame, unsigned int zeros, unsigned long long now_ns);
 	/* When the library next has something to do. */
 	unsigned long long (*next_event)(void);
 	void (*advance)(unsigned long long now_ns);
-	/* The next frame that goes to the hosts of a wire; NULL when there is none. */
-	void *(*take)(int *wire, void **data, unsigned int *bytes);
+	/* The next frame that goes to the hosts of a wire; NULL when there is none. Of its bytes,
+	 * the last *zeros are not at *data but zeros, as it came.
+	 */
+	void *(*take)(int *wire, void **data, unsigned int *bytes, unsigned int *zeros);
 	void (*release)(void *frame);
 
 	/* Wait for a request to the guest, while virtual time stands still: as much of it as there

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nashbed.controlplane.bench.profile import PARTS, Profile, require_perf
 from nashbed.controlplane.bench.site import BenchSite
 from nashbed.controlplane.bench.virtual import Case, bench_virtual
 from nashbed.controlplane.config import load_testbed
+from nashbed.controlplane.contract.errors import PrerequisiteError
 from tests.e2e.conftest import TESTBEDS, Nashbed
+from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 
@@ -40,3 +43,21 @@ def test_virtual_time_is_timed(tmp_path: Path) -> None:
     assert len(found.values) == 2
     assert all(v * wall >= 3 for v, wall in zip(found.values, found.data["wall_s"], strict=True))
     assert 40 < found.data["memory_mib"] < 1000
+    # Payload is at most what the link carries.
+    for gbps, speedup in zip(found.data["gbps_per_core"], found.values, strict=True):
+        assert 0 < gbps <= 0.02 * speedup
+
+
+@needs_program("perf")
+def test_a_profile_says_where_the_time_goes(tmp_path: Path) -> None:
+    bed, case = load_testbed(TESTBEDS / "virtual.yaml"), Case("50mbit", 4, 20)
+    try:
+        require_perf()
+    except PrerequisiteError as error:
+        pytest.skip(error.message)
+    (found,) = bench_virtual(BenchSite(bed, tmp_path), 1, lambda *_: None, [case], profiled=True)
+    said = Profile(**found.data["profile"])
+    # Each sample is rounded to 0.01 %, and there are hundreds of functions.
+    assert sum(said.parts.values()) == pytest.approx(100, abs=5)
+    assert said.parts[PARTS["linux"]] > 5
+    assert said.parts[PARTS["nashbed-virtual.so"]] > 1

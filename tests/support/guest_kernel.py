@@ -19,7 +19,9 @@ from typing import Any
 
 import numpy as np
 
-ABI = 1
+ABI = 2
+UNWRITTEN = 0xA5
+"""What lies in a buffer where a frame's zeros are not written: it must not get out."""
 END = 2**64 - 2
 """The last time before "never"."""
 
@@ -30,10 +32,15 @@ class Functions(ctypes.Structure):
     _fields_ = (
         ("abi", c_uint),
         ("alloc", CFUNCTYPE(c_void_p, c_uint, POINTER(c_void_p))),
-        ("receive", CFUNCTYPE(None, c_int, c_void_p, c_ulonglong)),
+        ("receive", CFUNCTYPE(None, c_int, c_void_p, c_uint, c_ulonglong)),
         ("next_event", CFUNCTYPE(c_ulonglong)),
         ("advance", CFUNCTYPE(None, c_ulonglong)),
-        ("take", CFUNCTYPE(c_void_p, POINTER(c_int), POINTER(c_void_p), POINTER(c_uint))),
+        (
+            "take",
+            CFUNCTYPE(
+                c_void_p, POINTER(c_int), POINTER(c_void_p), POINTER(c_uint), POINTER(c_uint)
+            ),
+        ),
         ("release", CFUNCTYPE(None, c_void_p)),
         ("request", CFUNCTYPE(c_uint, c_char_p, c_uint, c_ulonglong)),
         ("answer", CFUNCTYPE(None, c_char_p, c_uint)),
@@ -101,9 +108,9 @@ class Kernel:
         data = c_void_p()
         frame = self._library.alloc(length, byref(data))
         assert frame is not None, "out of packet buffers"
-        ctypes.memset(data, 0, length)
+        ctypes.memset(data, UNWRITTEN, length)
         ctypes.memmove(data, start, len(start))
-        self._library.receive(wire, frame, time_ns)
+        self._library.receive(wire, frame, length - len(start), time_ns)
 
     def _advance_to(self, end_ns: int) -> None:
         library = self._library
@@ -114,9 +121,10 @@ class Kernel:
             self._left.extend(self._take())
 
     def _take(self) -> Iterator[tuple[int, int, int, bytes]]:
-        wire, data, length = c_int(), c_void_p(), c_uint()
-        while frame := self._library.take(byref(wire), byref(data), byref(length)):
-            start = ctypes.string_at(data, min(length.value, self._snap))
+        wire, data, length, zeros = c_int(), c_void_p(), c_uint(), c_uint()
+        while frame := self._library.take(byref(wire), byref(data), byref(length), byref(zeros)):
+            written = ctypes.string_at(data, length.value - zeros.value)
+            start = written.ljust(length.value, b"\0")[: self._snap]
             yield self._now_ns, wire.value, length.value, start
             self._library.release(frame)
 

@@ -16,6 +16,7 @@ PACKAGES = {
     "clang": "clang",
     "dpdk-testpmd": "dpdk-dev",
     "iverilog": "iverilog",
+    "perf": "linux-perf",
     "ping": "iputils-ping",
     "tcpdump": "tcpdump",
     "tshark": "tshark",

@@ -29,7 +29,15 @@ BINARY = "linux"
 TREE = "tree"
 RECORD = "kernel.json"
 
-RECIPE = ("edits.py", "kernel.config", "nashbed_kern.c", "nashbed_user.c", "nashbed_virtual.h")
+RECIPE = (
+    "edits.py",
+    "kernel.config",
+    "nashbed_flows.c",
+    "nashbed_flows.h",
+    "nashbed_kern.c",
+    "nashbed_user.c",
+    "nashbed_virtual.h",
+)
 """The files of hosts/uml that a kernel is made with."""
 
 _NAME_DIGITS = 12

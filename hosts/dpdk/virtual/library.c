@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_errno.h>
+#include <rte_mbuf_dyn.h>
+
 #include "control/control.h"
 #include "driver.h"
 #include "pipeline/native.h"
@@ -28,12 +31,19 @@ static const enum wire_id wire_ids[NASHBED_VIRTUAL_WIRES] = {
 static struct {
 	struct virtual_driver driver;
 	struct control *control;
+	int zeros_offset; /* in an mbuf: how many bytes at its end are zeros that nobody wrote */
 	bool is_ready;
 	/* The guest's request, handed over in parts. */
 	char *request;
 	size_t bytes;
 	size_t read;
 } library;
+
+static uint16_t *
+zeros_of(struct rte_mbuf *mbuf)
+{
+	return RTE_MBUF_DYNFIELD(mbuf, library.zeros_offset, uint16_t *);
+}
 
 ENTRY void *
 alloc_frame(unsigned int bytes, void **data)
@@ -52,8 +62,9 @@ alloc_frame(unsigned int bytes, void **data)
 }
 
 ENTRY void
-receive_frame(int wire, void *frame, unsigned long long now_ns)
+receive_frame(int wire, void *frame, unsigned int zeros, unsigned long long now_ns)
 {
+	*zeros_of(frame) = (uint16_t)zeros;
 	virtual_driver_receive(&library.driver, wire_ids[wire], frame, now_ns);
 }
 
@@ -70,7 +81,7 @@ advance(unsigned long long now_ns)
 }
 
 ENTRY void *
-take_frame(int *wire, void **data, unsigned int *bytes)
+take_frame(int *wire, void **data, unsigned int *bytes, unsigned int *zeros)
 {
 	enum wire_id id;
 	struct rte_mbuf *mbuf = virtual_driver_take(&library.driver, &id);
@@ -80,6 +91,7 @@ take_frame(int *wire, void **data, unsigned int *bytes)
 	*wire = id == WIRE_SENDERS ? NASHBED_VIRTUAL_SENDERS : NASHBED_VIRTUAL_RECEIVERS;
 	*data = rte_pktmbuf_mtod(mbuf, void *);
 	*bytes = mbuf->pkt_len;
+	*zeros = *zeros_of(mbuf);
 	return mbuf;
 }
 
@@ -163,6 +175,22 @@ static const struct nashbed_virtual functions = {
 };
 
 static int
+register_zeros(struct failure *failure)
+{
+	static const struct rte_mbuf_dynfield field = {
+		.name = "nashbed_zeros",
+		.size = sizeof(uint16_t),
+		.align = __alignof__(uint16_t),
+	};
+
+	library.zeros_offset = rte_mbuf_dynfield_register(&field);
+	if (library.zeros_offset >= 0)
+		return 0;
+	return failure_set(failure, EXIT_STATUS_INTERNAL, "packets have no room for %s: %s",
+			   field.name, rte_strerror(rte_errno));
+}
+
+static int
 open_library(const char *configuration, struct failure *failure)
 {
 	static const struct control_other guest = {.take = take_request};
@@ -174,7 +202,7 @@ open_library(const char *configuration, struct failure *failure)
 		return -1;
 	if (note.text[0] != '\0')
 		fprintf(stderr, "%s: %s\n", PROGRAM, note.text);
-	if (virtual_driver_open(&library.driver, failure) < 0)
+	if (virtual_driver_open(&library.driver, failure) < 0 || register_zeros(failure) < 0)
 		return -1;
 	library.control = control_open(&library.driver.dp, &guest, failure);
 	return library.control != NULL ? 0 : -1;

@@ -16,6 +16,7 @@ from nashbed.controlplane.machine.kernels.cache import (
 )
 from nashbed.controlplane.machine.paths import UML
 from tests.support.cached_kernels import put_kernel
+from tests.support.kernel_source import EDITS
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +97,12 @@ def test_the_digest_is_that_of_source_and_recipe(tmp_path: Path) -> None:
         (copy / name).write_bytes(before + b"\n")
         assert recipe_digest("linux-source-6.1 6.1.176-1", copy) != digest, name
         (copy / name).write_bytes(before)
+
+
+def test_the_recipe_has_every_file_that_goes_into_the_kernel() -> None:
+    of_the_kernel = {"edits.py", "kernel.config", *EDITS.DRIVER}
+    assert set(RECIPE) == of_the_kernel
+    assert of_the_kernel == {path.name for path in UML.glob("[!.]*.*") if path.suffix != ".md"}
 
 
 def test_the_cache_is_in_the_users_own_folder(
