@@ -321,8 +321,9 @@ class Gates(ContractModel):
             the smallest base RTT and the mean queueing delay together; `auto` is 1 %.
         paused: Bound on the share of the measured window in which the data plane's loop did not
             run; `auto` is 1.5 %.
-        longest_hold_up: Bound on the largest error of a round trip and on the longest that a
-            receiver may take to answer; `auto` is the smaller of that round trip and 200 ms.
+        longest_hold_up: Bound on the largest error of a round trip and, in real time, on the
+            longest that a host may take to answer; `auto` is the smaller of that round trip and
+            200 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
             larger of 1 % of the smallest base RTT and 0.5 ms. Judged only where a switch beside
             the hosts is the bottleneck: elsewhere the return path compensates.
@@ -331,8 +332,8 @@ class Gates(ContractModel):
             stamps arrivals.
         sampling_lateness: A trial whose TCP_INFO timer is later than this on average is marked;
             `auto` is a quarter of the sampling interval.
-        overlap: A packet of every flow must reach the bottleneck within this share of the
-            measured window, both at its beginning and at its end.
+        overlap: Every flow must send, or have data to send, within this share of the measured
+            window, both at its beginning and at its end.
     """
 
     round_trip_error: Literal["auto"] | Share = "auto"

@@ -64,6 +64,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lateness_percentile": (c_uint64, [c_void_p, c_uint32]),
     "round_trips_new": (c_void_p, []),
     "round_trips_delete": (None, [c_void_p]),
+    "round_trips_sent": (None, [c_void_p, *[c_uint32] * 4]),
     "round_trips_departed": (None, [c_void_p, *[c_uint32] * 3, c_uint64, c_uint64]),
     "round_trips_cause": (None, [c_void_p, *[c_uint32] * 4, c_uint64, c_void_p]),
     "disturbance_new": (c_void_p, [c_uint64]),
@@ -209,6 +210,10 @@ class RoundTrips(Owned):
     """core/round_trips.h."""
 
     kind = "round_trips"
+
+    def sent(self, connection: int, end: int, size: int, is_first: bool = False) -> None:
+        """Data came from its sender; the first is a SYN."""
+        self.call("sent", connection, end % 2**32, size, is_first)
 
     def departed(self, connection: int, end: int, size: int, scheduled: int, departed: int) -> None:
         """Data left, scheduled at one time and really at another."""

@@ -306,6 +306,16 @@ shim_round_trips_delete(struct round_trips *r)
 }
 
 void
+shim_round_trips_sent(struct round_trips *r, uint32_t connection, uint32_t end, uint32_t bytes,
+		      uint32_t is_first)
+{
+	const struct round_trip_data data = {
+		.connection = connection, .end = end, .bytes = bytes, .is_first = is_first != 0};
+
+	round_trips_sent(r, &data);
+}
+
+void
 shim_round_trips_departed(struct round_trips *r, uint32_t connection, uint32_t end, uint32_t bytes,
 			  uint64_t scheduled_ns, uint64_t departed_ns)
 {
