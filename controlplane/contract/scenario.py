@@ -24,7 +24,7 @@ from .course import (
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
-from .target import Arrivals
+from .target import Arrivals, LimitCounts
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -75,6 +75,9 @@ class Bottleneck(ContractModel):
             takes whole cells.
         arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
             does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
+        limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
+            until its last bit has left; `queue`, until its first bit leaves, as in a Linux router.
+            Left out: as the target has it, which is `system` except on a Tofino.
     """
 
     rate: Rate
@@ -83,6 +86,7 @@ class Bottleneck(ContractModel):
     overhead: Size = Size(0)
     cell: Size | None = None
     arrivals: Arrivals = "frames"
+    limit_counts: LimitCounts | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:

@@ -26,6 +26,7 @@ NEVER = 2**64 - 1
 """EVENT_NEVER: no event is known."""
 
 UNITS = ("bytes", "packets", "cells")
+COUNTS = ("system", "queue")
 MODES = ("all", "sample", "bins")
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
@@ -283,11 +284,17 @@ class TrafficManager(Owned):
     kind = "tm"
 
     def configure(
-        self, lane: int, rate_bps: int, limit: int, unit: str = "bytes", cell_bytes: int = 0
+        self,
+        lane: int,
+        rate_bps: int,
+        limit: int,
+        unit: str = "bytes",
+        cell_bytes: int = 0,
+        counts: str = "system",
     ) -> int:
         """0 or a negative errno."""
-        code = UNITS.index(unit)
-        return int(self.call("configure", lane, rate_bps, limit, code, cell_bytes, 0))
+        codes = (UNITS.index(unit), cell_bytes, COUNTS.index(counts))
+        return int(self.call("configure", lane, rate_bps, limit, *codes))
 
     def enqueue(self, lane: int, packet: int, size: int, now_ns: int) -> tuple[bool, Queued]:
         """Whether it was taken, and its metadata."""

@@ -55,9 +55,7 @@ CAN = Capabilities(
     target="made up", lanes=1, flows=1, limit_units=("bytes",), max_rate_bps=10**9,
     max_buffer_bytes=10**6, postcards=("all",), arrival_stamps=True,
 )  # fmt: skip
-EXACT = TimeBounds(
-    departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0
-)
+EXACT = TimeBounds(departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0)
 """A target whose times are exact."""
 SENT = SenderFlowReport(
     flow=0, cc_applied="cubic", connect_ns=None, handshake_ns=1, start_ns=1, end_ns=400 * MS,
