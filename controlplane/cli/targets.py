@@ -83,6 +83,7 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "traffic manager": capabilities.traffic_manager,
         "buffer limit": capabilities.limit_detail,
         "admits": " or ".join(capabilities.arrivals),
+        "limit counts": " or ".join(capabilities.limit_counts),
         "bottlenecks side by side": "one per core"
         if capabilities.isolated
         else str(capabilities.lanes),

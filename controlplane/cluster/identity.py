@@ -9,8 +9,11 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from pydantic import Field
+
 from ..contract.model import ContractModel
 from ..contract.testbed import Testbed
+from ..machine.guest.programs import changed_programs, guest_programs
 from ..machine.kernels.cache import (
     NoKernelError,
     file_digest,
@@ -56,6 +59,7 @@ class Identity(ContractModel):
         artefact: SHA-256 of the compiled P4 program.
         architecture: Of the machine, e.g. x86_64.
         kernels: The kernels of its guests; none in real time.
+        programs: What its guests run besides, by name -> SHA-256; nothing in real time.
     """
 
     version: str
@@ -63,6 +67,7 @@ class Identity(ContractModel):
     artefact: str
     architecture: str
     kernels: tuple[KernelIdentity, ...]
+    programs: dict[str, str] = Field(default_factory=dict)
 
 
 def identity_here(testbed: Testbed, kernels: Sequence[str]) -> Identity:
@@ -81,6 +86,7 @@ def identity_here(testbed: Testbed, kernels: Sequence[str]) -> Identity:
         artefact=file_digest(artefact(artefact_of(testbed))),
         architecture=platform.machine(),
         kernels=tuple(_kernel(testbed, name) for name in kernels) if testbed.is_virtual else (),
+        programs=guest_programs() if testbed.is_virtual else {},
     )
 
 
@@ -136,6 +142,12 @@ def differences(client: Identity, worker: Identity) -> list[str]:
         lines.append(
             f"its P4 program is {worker.artefact[:DIGITS]}, and the client's "
             f"{client.artefact[:DIGITS]}: install the same commit there"
+        )
+    changed = changed_programs(client.programs, worker.programs)
+    if changed:
+        lines.append(
+            f"its {changed} differ from the client's: build the same commit there, with "
+            "the same compiler, on the same release of the system"
         )
     pairs = zip(client.kernels, worker.kernels, strict=True)
     return lines + [_difference(ours, theirs) for ours, theirs in pairs if ours != theirs]

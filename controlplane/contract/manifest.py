@@ -99,6 +99,9 @@ class Manifest(ContractModel):
         kernel: Kernel release and version.
         guest_kernels: As the settings name it (empty: the testbed's) -> kernel of the hosts in
             virtual time; empty in real time.
+        guest_programs: Our programs that the guests run and the libraries that they compute in,
+            C's and DPDK's, by file name -> SHA-256; empty in real time, and in runs of earlier
+            versions.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
@@ -124,6 +127,7 @@ class Manifest(ContractModel):
     git: dict[str, str]
     kernel: str
     guest_kernels: dict[str, GuestKernelFacts] = Field(default_factory=dict)
+    guest_programs: dict[str, str] = Field(default_factory=dict)
     controls: dict[str, CcaFacts] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str

@@ -23,7 +23,7 @@ from pydantic import (
 from .errors import NashbedError, TargetError
 from .model import JsonObject
 from .shared import FLOW_REGISTERS
-from .target import Arrivals, Limit
+from .target import Arrivals, Limit, LimitCounts
 
 Whole = Annotated[int, Field(strict=True)]
 """A whole number; true, 1.0 and "1" are none."""
@@ -156,12 +156,14 @@ class AppliedProgram(Message, extra="forbid"):
         limit: Drop-tail limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What it admits or drops as one.
+        limit_counts: Until when a packet counts against the limit.
     """
 
     rate_bps: Count
     limit: Limit
     overhead_bytes: Count
     arrivals: Arrivals
+    limit_counts: LimitCounts
 
 
 class Programmed(Message):

@@ -52,6 +52,7 @@ class PlannedTrial(ContractModel):
             limit=self.limit,
             overhead_bytes=self.setting.overhead_bytes,
             arrivals=self.setting.arrivals,
+            limit_counts=self.setting.limit_counts,
         )
 
     def attempt_id(self, attempt: int) -> str:

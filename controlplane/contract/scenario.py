@@ -24,7 +24,7 @@ from .course import (
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
-from .target import Arrivals
+from .target import Arrivals, LimitCounts
 from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, counted
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
@@ -75,6 +75,9 @@ class Bottleneck(ContractModel):
             takes whole cells.
         arrivals: What the queue admits or drops as one: `frames`, each by itself, as a switch
             does; `trains`, frames of one flow that arrive back to back, as a Linux router does.
+        limit_counts: Until when a packet (or a train, as one) counts against the limit: `system`,
+            until its last bit has left; `queue`, until its first bit leaves, as in a Linux router.
+            Left out: as the target has it, which is `system` except on a Tofino.
     """
 
     rate: Rate
@@ -83,6 +86,7 @@ class Bottleneck(ContractModel):
     overhead: Size = Size(0)
     cell: Size | None = None
     arrivals: Arrivals = "frames"
+    limit_counts: LimitCounts | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Bottleneck:
@@ -321,8 +325,9 @@ class Gates(ContractModel):
             the smallest base RTT and the mean queueing delay together; `auto` is 1 %.
         paused: Bound on the share of the measured window in which the data plane's loop did not
             run; `auto` is 1.5 %.
-        longest_hold_up: Bound on the largest error of a round trip and on the longest that a
-            receiver may take to answer; `auto` is the smaller of that round trip and 200 ms.
+        longest_hold_up: Bound on the largest error of a round trip and, in real time, on the
+            longest that a host may take to answer; `auto` is the smaller of that round trip and
+            200 ms.
         lateness_p999: Bound on the 99.9th percentile of departure lateness; `auto` is the
             larger of 1 % of the smallest base RTT and 0.5 ms. Judged only where a switch beside
             the hosts is the bottleneck: elsewhere the return path compensates.
@@ -331,8 +336,8 @@ class Gates(ContractModel):
             stamps arrivals.
         sampling_lateness: A trial whose TCP_INFO timer is later than this on average is marked;
             `auto` is a quarter of the sampling interval.
-        overlap: A packet of every flow must reach the bottleneck within this share of the
-            measured window, both at its beginning and at its end.
+        overlap: Every flow must send, or have data to send, within this share of the measured
+            window, both at its beginning and at its end.
     """
 
     round_trip_error: Literal["auto"] | Share = "auto"

@@ -12,6 +12,9 @@ from .units import PACKET_BYTES
 Arrivals = Literal["frames", "trains"]
 """What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
 nothing, as a Linux router does (hosts/README.md says what a train is)."""
+LimitCounts = Literal["system", "queue"]
+"""Until when a packet counts against the limit: until its last bit has left, or only while it waits
+to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
 
 
 class Limit(ContractModel):
@@ -43,12 +46,14 @@ class BottleneckProgram(ContractModel):
         limit: Drop-tail limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What the queue admits or drops as one.
+        limit_counts: Until when a packet counts against the limit; None: as the target has it.
     """
 
     rate_bps: int
     limit: Limit
     overhead_bytes: int = 0
     arrivals: Arrivals = "frames"
+    limit_counts: LimitCounts | None = None
 
 
 class Applied(ContractModel):
@@ -60,6 +65,7 @@ class Applied(ContractModel):
         buffer_bytes: The limit as bytes (packets of 1514 bytes).
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What the queue admits or drops as one.
+        limit_counts: Until when a packet counts against the limit.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
         detail: The request in the target's own units, for a person; empty: the same.
@@ -70,6 +76,7 @@ class Applied(ContractModel):
     buffer_bytes: int
     overhead_bytes: int
     arrivals: Arrivals = "frames"
+    limit_counts: LimitCounts = "system"
     slot_bytes: int = 0
     detail: str = ""
 
@@ -104,6 +111,8 @@ class Capabilities(ContractModel):
         max_buffer_bytes: Largest buffer of a lane in bytes.
         postcards: Ways of keeping postcards.
         arrivals: What its queue can admit or drop as one.
+        limit_counts: Until when its packets can count against the limit; first, what it does
+            unless the scenario says.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -134,6 +143,7 @@ class Capabilities(ContractModel):
     max_buffer_bytes: int
     postcards: tuple[Literal["all", "sample", "bins"], ...]
     arrivals: tuple[Arrivals, ...] = ("frames",)
+    limit_counts: tuple[LimitCounts, ...] = ("system",)
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0

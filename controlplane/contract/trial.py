@@ -9,7 +9,7 @@ from pydantic import Field
 from .course import StartSpec, WindowSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
-from .target import Applied, Arrivals, BottleneckProgram
+from .target import Applied, Arrivals, BottleneckProgram, LimitCounts
 from .units import bytes_in_flight
 
 SocketLimit = Literal["receive window", "send buffer"]
@@ -34,6 +34,7 @@ class Setting(ContractModel):
         base_rtt_ns: Base RTT of each flow group.
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What the queue admits or drops as one.
+        limit_counts: Until when a packet counts against the limit (None: as the target has it).
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
@@ -47,6 +48,7 @@ class Setting(ContractModel):
     base_rtt_ns: tuple[int, ...]
     overhead_bytes: int
     arrivals: Arrivals = "frames"
+    limit_counts: LimitCounts | None = None
     random_loss_ppb: int | None = None
     kernel: str = ""
     start: StartSpec | None = None

@@ -195,6 +195,12 @@ def _check_setting(
             f"{where}: target {capabilities.target} admits {' or '.join(capabilities.arrivals)}, "
             f"not {setting.arrivals} (bottleneck.arrivals); use a testbed of target dpdk or virtual"
         )
+    if setting.limit_counts not in (None, *capabilities.limit_counts):
+        raise ConfigError(
+            f"{where}: the limit of target {capabilities.target} counts the "
+            f"{' or the '.join(capabilities.limit_counts)}, not the {setting.limit_counts} "
+            "(bottleneck.limit_counts); leave it out, or use a testbed of target dpdk or virtual"
+        )
     if setting.kernel and not capabilities.isolated:
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "

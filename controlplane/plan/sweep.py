@@ -107,6 +107,7 @@ def _setting(
         base_rtt_ns=(rtt.ns, *others),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
         arrivals=scenario.bottleneck.arrivals,
+        limit_counts=scenario.bottleneck.limit_counts,
         random_loss_ppb=None if loss is None else loss.ppb,
         kernel=kernel,
     )
@@ -115,6 +116,7 @@ def _setting(
         limit=_limit(scenario, buffer, size),
         overhead_bytes=scenario.bottleneck.overhead.bytes,
         arrivals=scenario.bottleneck.arrivals,
+        limit_counts=scenario.bottleneck.limit_counts,
     )
     return setting, program
 

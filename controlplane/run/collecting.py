@@ -34,7 +34,7 @@ from ..store.tables import (
     write_goodput,
 )
 from ..validity.measurement import TrialMeasurement
-from ..validity.postcard_evidence import Examiner, SinkSightings
+from ..validity.postcard_evidence import Examiner, SinkSightings, SocketSightings
 
 SETTLED_WITHIN = 0.03
 """As by default of a trial that is to last until it is settled."""
@@ -103,7 +103,8 @@ def _stages(measured: TrialMeasurement, goodput: NDArray[Any]) -> Iterator[Stage
     disturbances = read_disturbances(folder, t0_ns)
     yield Stage([disturbances], [evidence.disturbance], write_disturbances)
     samples = read_flow_samples(folder / CONSTANTS.flow_samples_file, t0_ns)
-    yield Stage([samples], [evidence.limits], write_flow_samples)
+    alive = SocketSightings(evidence.edges)
+    yield Stage([samples], [evidence.limits, alive], write_flow_samples)
     sightings = [SinkSightings(evidence.edges)] if evidence.postcards is None else []
     yield Stage([goodput], sightings, write_goodput)
 

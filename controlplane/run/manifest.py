@@ -13,6 +13,7 @@ from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import TrialRecord
+from ..machine.guest.programs import changed_programs, guest_programs
 from ..machine.host import facts
 from ..machine.kernels.cache import GuestKernel, find_kernel
 from ..machine.process.clock import utc_now
@@ -79,6 +80,22 @@ def with_guest_kernels(manifest: Manifest, testbed: Testbed, plan: Plan) -> Mani
                 f"({kernels[name].binary_digest[:12]}): results depend on it; start a new run"
             )
     return manifest.model_copy(update={"guest_kernels": kernels})
+
+
+def with_guest_programs(manifest: Manifest) -> Manifest:
+    """Add the programs and libraries that the guests run besides their kernels.
+
+    Raises:
+        HostError: One is not the one that the run began with.
+    """
+    programs, before = guest_programs(), manifest.guest_programs
+    changed = changed_programs(before, programs) if before else ""
+    if changed:
+        raise HostError(
+            f"{manifest.run}: began with another {changed}: results may depend on it; "
+            "start a new run, or build and install what it began with"
+        )
+    return manifest.model_copy(update={"guest_programs": programs})
 
 
 def _facts(kernel: GuestKernel) -> GuestKernelFacts:

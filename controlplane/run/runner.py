@@ -11,7 +11,7 @@ from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
 from .cca import with_objects
 from .dispatcher import JobBook, TrialPlace, dispatch
-from .manifest import with_guest_kernels
+from .manifest import with_guest_kernels, with_guest_programs
 from .progress import OnProgress
 from .this_machine import ThisMachine
 
@@ -56,5 +56,5 @@ def _with_guests_and_ccas(run: ActiveRun) -> Manifest:
     """The manifest with the kernels of guests, and what is loaded into the hosts' kernels."""
     bed, manifest = run.testbed.model, run.manifest
     if bed.is_virtual:
-        manifest = with_guest_kernels(manifest, bed, run.plan)
+        manifest = with_guest_programs(with_guest_kernels(manifest, bed, run.plan))
     return with_objects(manifest, bed, run.ccas)

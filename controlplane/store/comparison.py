@@ -97,10 +97,16 @@ def compare_trials(sealed: Path, repeated: Path) -> RepeatedTrial:
 
 
 def environment_differences(recorded: Manifest, repeated: Manifest) -> tuple[Difference, ...]:
-    """What two runs depend on and do not have in common: programs, kernels, settings of hosts."""
-    return tuple(
-        _of_values("environment", "", _environment(recorded), _environment(repeated)),
-    )
+    """What two runs depend on and do not have in common: programs, kernels, settings of hosts.
+
+    What a run of an earlier version did not record is not compared.
+    """
+    one, other = _environment(recorded), _environment(repeated)
+    if not recorded.guest_programs:
+        other = {name: other[name] for name in other if name not in repeated.guest_programs}
+    if "cpu_family" not in recorded.host:
+        other.pop("CPU", None)
+    return tuple(_of_values("environment", "", one, other))
 
 
 def digests_of(folder: Path, record: TrialRecord) -> TrialDigests:
@@ -204,6 +210,8 @@ def _environment(manifest: Manifest) -> JsonObject:
         "P4 artefact": manifest.artefact_digest,
         "data plane": manifest.software.get("dataplane", NOTHING),
         **kernels,
+        **manifest.guest_programs,
+        **({"CPU": family} if (family := manifest.host.get("cpu_family")) else {}),
         **{f"sysctl {name}": value for name, value in manifest.sysctls.items()},
     }
 

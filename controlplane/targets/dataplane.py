@@ -89,7 +89,7 @@ class RunningDataPlane:
         Returns:
             What it really does.
         """
-        program = lane.bottleneck.model_dump()
+        program = lane.bottleneck.model_dump(exclude_none=True)
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
@@ -102,6 +102,7 @@ class RunningDataPlane:
             buffer_bytes=applied.limit.in_bytes,
             overhead_bytes=applied.overhead_bytes,
             arrivals=applied.arrivals,
+            limit_counts=applied.limit_counts,
         )
 
     def set_delays(self, lane: LaneProgram) -> None:

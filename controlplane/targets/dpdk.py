@@ -81,6 +81,7 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         max_buffer_bytes=min(CONSTANTS.limit_max, dataplane.memory.bytes // 2),
         postcards=("all", "sample", "bins"),
         arrivals=("frames", "trains"),
+        limit_counts=("system", "queue"),
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",
         verified_on="software: kernel TCP through virtual ports",
@@ -97,6 +98,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
         buffer_bytes=program.limit.in_bytes,
         overhead_bytes=program.overhead_bytes,
         arrivals=program.arrivals,
+        limit_counts=program.limit_counts or "system",
     )
 
 
@@ -114,5 +116,5 @@ def replay_config(spec: Path, bottleneck: BottleneckProgram) -> JsonObject:
         "huge_pages": False,
         "queue_packets": buffers,
         "memory_mb": (BASE_MEMORY_BYTES + buffers * SMALL_PAGE_BYTES) // 2**20,
-        "bottleneck": bottleneck.model_dump(),
+        "bottleneck": bottleneck.model_dump(exclude_none=True),
     }

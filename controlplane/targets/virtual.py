@@ -131,6 +131,7 @@ def virtual_capabilities() -> Capabilities:
         max_buffer_bytes=min(CONSTANTS.limit_max, MAX_BUFFER_BYTES),
         postcards=("all", "sample", "bins"),
         arrivals=("frames", "trains"),
+        limit_counts=("system", "queue"),
         isolated=True,
         repeatable=True,
         virtual_time=True,

@@ -81,9 +81,10 @@ def postcards_complete(trial: TrialMeasurement) -> Gate:
 def flows_overlapped(trial: TrialMeasurement) -> Gate:
     """Every flow competed for the whole measured window.
 
-    A starved flow that sits out a retransmission timeout still competes: it is enough that
-    it was sending before the window and until its end, and that one of its packets reached
-    the bottleneck (even to be dropped) in the first and in the last part of the window.
+    Starvation is an outcome: a flow that sits out retransmission timeouts still competes. It is
+    enough that it was sending before the window and until its end, and that it was seen in the
+    first and in the last part of the window: by a packet that reached the bottleneck (even to be
+    dropped), or by a sample of its socket with data yet to be sent or acknowledged.
     """
     own = _own_windows(trial)
     problems = []
@@ -97,7 +98,9 @@ def flows_overlapped(trial: TrialMeasurement) -> Gate:
             problems.append(f"flow {flow.index} sent from {start_ns} to {end_ns} ns")
         elif not (trial.evidence.edges.first[flow.index] and trial.evidence.edges.last[flow.index]):
             part = "end" if trial.evidence.edges.first[flow.index] else "beginning"
-            problems.append(f"flow {flow.index} ({flow.cc}) sent nothing at the {part}")
+            problems.append(
+                f"flow {flow.index} ({flow.cc}) sent nothing at the {part}, and had nothing to send"
+            )
     detail = _listed(problems) or f"all {len(trial.attempt.flows)} flows"
     return _gate("flows_overlapped", not problems, len(problems), 0, "flows", detail)
 
@@ -200,13 +203,17 @@ def responses(trial: TrialMeasurement) -> Gate:
 
     Senders are asked by ICMP echoes of the data plane's own; receivers answer frames by
     acknowledgements, counted where no timer can have put them off and no switch's queue lies
-    between (hosts/README.md). The bound is that of one hold-up in `round_trips`.
+    between: not of flows that repair a loss or have fewer than four packets in flight
+    (hosts/README.md). The bound is that of one hold-up in `round_trips`. Where the target's times
+    are exact no core can be taken away, and nothing is judged.
     """
     seen = trial.evidence.disturbance.responses
     if not seen.count:
         return _unknown("responses", "ns", "nobody was asked in the window")
     value, limit = seen.longest_ns, _hold_up_limit(trial)
     detail = f"answered after {_ms(seen.mean_ns)} on average, {_ms(value)} at most"
+    if trial.capabilities.time_bounds is not None:
+        return _not_judged("responses", value, "ns", f"times are exact; {detail}")
     return _gate("responses", value <= limit, value, limit, "ns", detail)
 
 

@@ -30,7 +30,7 @@ class Evidence:
 
     Attributes:
         postcards: What all postcards prove; None when not all are recorded.
-        edges: Which flows were seen in the first and the last part of the window.
+        edges: Which flows competed in the first and the last part of the window.
         limits: For how much of the window each flow was held back by its sockets.
         queueing: The mean queueing delay of the window.
         disturbance: What held frames up in the window.

@@ -130,7 +130,10 @@ class QueueDepth:
 
 
 class Edges:
-    """Which flows reached the bottleneck in the first and in the last part of the window."""
+    """Which flows competed in the first and in the last part of the window.
+
+    A flow competes when a packet of it reaches the bottleneck, and while it has data to send.
+    """
 
     def __init__(self, flows: int, window_ns: tuple[int, int], share: float) -> None:
         begin, end = window_ns
@@ -164,6 +167,22 @@ class SinkSightings:
         """Take records of GOODPUT in."""
         read = batch[batch["bytes"] > 0]
         self._edges.see(read["flow"].astype(np.int64), read["t_ns"])
+
+
+class SocketSightings:
+    """An examiner of TCP_INFO: a flow competes while its socket has data to send, even in silence.
+
+    Args:
+        edges: What gathers sightings.
+    """
+
+    def __init__(self, edges: Edges) -> None:
+        self._edges = edges
+
+    def examine(self, batch: NDArray[Any]) -> None:
+        """Take records of FLOW_SAMPLE in, with times after t0."""
+        waiting = batch[(batch["unacked"] > 0) | (batch["notsent_bytes"] > 0)]
+        self._edges.see(waiting["flow"].astype(np.int64), waiting["t_ns"])
 
 
 class LinkBusy:

@@ -22,6 +22,7 @@ class Dpdk:
 
     capabilities = Capabilities(
         limit_units=frozenset({"bytes", "packets", "cells"}),
+        limit_counts=frozenset({"system", "queue"}),
         overhead=True,
         exact_times=True,
         shortest_frame=0,

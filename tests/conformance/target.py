@@ -40,6 +40,7 @@ class Capabilities:
 
     Attributes:
         limit_units: Units in which its queue can be limited.
+        limit_counts: Until when its packets can count against the limit.
         overhead: Whether it can serialise overhead bytes per packet.
         exact_times: Whether arrivals and departures are at the nanosecond given
             and computed; else vectors about times do not run.
@@ -54,6 +55,7 @@ class Capabilities:
     """
 
     limit_units: frozenset[str] = frozenset({"bytes"})
+    limit_counts: frozenset[str] = frozenset({"system"})
     overhead: bool = False
     exact_times: bool = False
     shortest_frame: int = 60

@@ -87,6 +87,14 @@ def test_the_cell_limit_counts_whole_cells(run: Run, target: Target) -> None:
     assert dropped_of(outcome) == [4]
 
 
+def test_what_is_being_sent_may_hold_no_room(run: Run, target: Target) -> None:
+    needs(target, "queue" in target.capabilities.limit_counts, "its limit counts what is sent")
+    bottleneck = Bottleneck(limit=2 * 1514, counts="queue")
+    outcome = run(burst(numbered([1514] * 4)), ONE_FLOW, bottleneck)
+    assert dropped_of(outcome) == [3]
+    assert list(outcome.departed["queue_bytes"]) == [0, 1514, 2 * 1514]
+
+
 def test_serialisation_sets_the_departures(run: Run, target: Target) -> None:
     needs(target, target.capabilities.exact_times, "times are not exact")
     sizes = [1000, 500, 60]

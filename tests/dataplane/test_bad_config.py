@@ -200,6 +200,10 @@ TOO_LARGE_CELLS = {"unit": "cells", "value": 9, "cell_bytes": CONSTANTS.cell_byt
         (BOTTLENECK | {"limit": LIMIT | {"unit": "cells"}}, "cell_bytes"),
         (BOTTLENECK | {"limit": TOO_LARGE_CELLS}, "cell_bytes"),
         (BOTTLENECK | {"discipline": "red"}, "discipline"),
+        (
+            BOTTLENECK | {"limit_counts": "waiting"},
+            'bottleneck.limit_counts: must be "system" or "queue"',
+        ),
         (BOTTLENECK | {"arrivals": "cars"}, 'bottleneck.arrivals: must be "frames" or "trains"'),
     ],
 )

@@ -123,6 +123,7 @@ class FakeDataPlane:
 
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
+        counts = request.pop("limit_counts", "system")
         exactly(request, "lane", "rate_bps", "limit", "overhead_bytes", "arrivals")
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
@@ -131,7 +132,9 @@ class FakeDataPlane:
         whole(request["rate_bps"], 1, CONSTANTS.rate_bps_max, "rate_bps")
         whole(request["overhead_bytes"], 0, CONSTANTS.overhead_bytes_max, "overhead_bytes")
         need(request["arrivals"] in ("frames", "trains"), "arrivals")
+        need(counts in ("system", "queue"), "limit_counts")
         applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrivals")}
+        applied["limit_counts"] = counts
         self.programs[self.lane(request)] = applied
         return {"applied": applied}
 

@@ -26,6 +26,7 @@ NEVER = 2**64 - 1
 """EVENT_NEVER: no event is known."""
 
 UNITS = ("bytes", "packets", "cells")
+COUNTS = ("system", "queue")
 MODES = ("all", "sample", "bins")
 
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
@@ -64,6 +65,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "lateness_percentile": (c_uint64, [c_void_p, c_uint32]),
     "round_trips_new": (c_void_p, []),
     "round_trips_delete": (None, [c_void_p]),
+    "round_trips_sent": (None, [c_void_p, *[c_uint32] * 4]),
     "round_trips_departed": (None, [c_void_p, *[c_uint32] * 3, c_uint64, c_uint64]),
     "round_trips_cause": (None, [c_void_p, *[c_uint32] * 4, c_uint64, c_void_p]),
     "disturbance_new": (c_void_p, [c_uint64]),
@@ -210,6 +212,10 @@ class RoundTrips(Owned):
 
     kind = "round_trips"
 
+    def sent(self, connection: int, end: int, size: int, is_first: bool = False) -> None:
+        """Data came from its sender; the first is a SYN."""
+        self.call("sent", connection, end % 2**32, size, is_first)
+
     def departed(self, connection: int, end: int, size: int, scheduled: int, departed: int) -> None:
         """Data left, scheduled at one time and really at another."""
         self.call("departed", connection, end % 2**32, size, scheduled, departed)
@@ -278,11 +284,17 @@ class TrafficManager(Owned):
     kind = "tm"
 
     def configure(
-        self, lane: int, rate_bps: int, limit: int, unit: str = "bytes", cell_bytes: int = 0
+        self,
+        lane: int,
+        rate_bps: int,
+        limit: int,
+        unit: str = "bytes",
+        cell_bytes: int = 0,
+        counts: str = "system",
     ) -> int:
         """0 or a negative errno."""
-        code = UNITS.index(unit)
-        return int(self.call("configure", lane, rate_bps, limit, code, cell_bytes, 0))
+        codes = (UNITS.index(unit), cell_bytes, COUNTS.index(counts))
+        return int(self.call("configure", lane, rate_bps, limit, *codes))
 
     def enqueue(self, lane: int, packet: int, size: int, now_ns: int) -> tuple[bool, Queued]:
         """Whether it was taken, and its metadata."""

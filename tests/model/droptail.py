@@ -60,11 +60,14 @@ def droptail(
     cell_bytes: int = 80,
     overhead: int = 0,
     trains: Sequence[int] | None = None,
+    *,
+    counts: str = "system",
 ) -> list[Outcome]:
     """Run arrivals, in the order of their times, through the bottleneck.
 
     A packet is in the queue from its arrival until its last bit is out:
     departure = max(arrival, previous departure) + 8 (size + overhead) / rate.
+    It counts against the limit for as long, or until its first bit leaves.
 
     Args:
         arrivals: Packets in the order of their times.
@@ -80,6 +83,7 @@ def droptail(
         One outcome per arrival, in their order.
     """
     queue: deque[tuple[int, int]] = deque()  # (departure rounded down, size)
+    counted: deque[tuple[int, int]] = deque()  # (until when, how much)
     used = 0
     queue_bytes = 0
     last = 0  # the last departure in nanoseconds times the rate
@@ -91,18 +95,23 @@ def droptail(
         now_ns = train[0].time_ns
         while queue and queue[0][0] <= now_ns:
             _, size = queue.popleft()
-            used -= occupied(size, unit, cell_bytes)
             queue_bytes -= size
+        while counted and counted[0][0] <= now_ns:
+            used -= counted.popleft()[1]
         units = sum(occupied(arrival.size, unit, cell_bytes) for arrival in train)
         if used + units > limit:
             outcomes += [Outcome(True, queue_bytes, now_ns)] * len(train)
             continue
+        used += units
+        if counts == "queue":
+            counted.append((max(now_ns * rate_bps, last) // rate_bps, units))
         for arrival in train:
             start = max(now_ns * rate_bps, last)
             last = start + 8 * (arrival.size + overhead) * 10**9
             departure = last // rate_bps
             outcomes.append(Outcome(False, queue_bytes, departure))
             queue.append((departure, arrival.size))
-            used += occupied(arrival.size, unit, cell_bytes)
+            if counts == "system":
+                counted.append((departure, occupied(arrival.size, unit, cell_bytes)))
             queue_bytes += arrival.size
     return outcomes

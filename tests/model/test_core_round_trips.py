@@ -12,8 +12,14 @@ OTHER = 0x2711
 MSS = 1448
 
 
+LEAST_FLIGHT = 4
+"""Packets in flight below which no response is told."""
+
+
 def sent(trips: RoundTrips, n: int, late_ns: int = 0, flow: int = FLOW) -> None:
-    """Frames 1 to n of a flow leave, a microsecond apart, from 1 ms on."""
+    """Frames 1 to n of a flow leave, a microsecond apart, from 1 ms on; four more are behind."""
+    for i in range(1, n + LEAST_FLIGHT + 1):
+        trips.sent(flow, i * MSS, MSS)
     for i in range(1, n + 1):
         scheduled = 1_000_000 + 1000 * i
         trips.departed(flow, i * MSS, MSS, scheduled, scheduled + late_ns)
@@ -33,11 +39,73 @@ def test_an_acknowledgement_of_two_frames_was_not_put_off() -> None:
     assert trips.cause(FLOW, 4 * MSS, 1_010_000) == Cause(0, 6000)
 
 
+def test_where_nobody_tells_what_was_sent_every_prompt_acknowledgement_counts() -> None:
+    """Virtual time."""
+    trips = RoundTrips()
+    for i in range(1, 5):
+        trips.departed(FLOW, i * MSS, MSS, 1_000_000, 1_000_000)
+    trips.cause(FLOW, 2 * MSS, 1_010_000)
+    assert trips.cause(FLOW, 4 * MSS, 1_010_000) == Cause(0, 10_000)
+
+
 def test_an_acknowledgement_of_a_single_frame_may_have_waited_for_the_next() -> None:
     trips = RoundTrips()
     sent(trips, 3)
     trips.cause(FLOW, 2 * MSS, 1_010_000)
     assert trips.cause(FLOW, 3 * MSS, 41_010_000).response_ns is None
+
+
+def test_what_fewer_than_four_packets_in_flight_wait_for_is_no_response() -> None:
+    """Before the acknowledgement: three full frames, then three and one byte."""
+    trips = RoundTrips()
+    for i in range(1, 6):
+        trips.sent(FLOW, i * MSS, MSS)
+        trips.departed(FLOW, i * MSS, MSS, 1_000_000, 1_000_000)
+    trips.cause(FLOW, 2 * MSS, 1_010_000)
+    assert trips.cause(FLOW, 4 * MSS, 1_010_000) == Cause(0, None)
+    trips.sent(FLOW, 7 * MSS, MSS)
+    trips.departed(FLOW, 6 * MSS, MSS, 1_020_000, 1_020_000)
+    trips.sent(FLOW, 7 * MSS + 1, 1)
+    assert trips.cause(FLOW, 6 * MSS, 1_030_000) == Cause(0, 10_000)
+
+
+def test_until_a_loss_is_repaired_nothing_is_a_response() -> None:
+    """Frame 3 is lost; the repair ends with what had been sent when it was noticed: frame 16."""
+    trips = RoundTrips()
+    sent(trips, 12)
+    assert trips.cause(FLOW, 2 * MSS, 1_020_000, block=4 * MSS).response_ns is None
+    trips.sent(FLOW, 3 * MSS, MSS)
+    for i in range(17, 30):
+        trips.sent(FLOW, i * MSS, MSS)
+    trips.departed(FLOW, 3 * MSS, MSS, 2_000_000, 2_000_000)
+    for i in range(13, 26):
+        trips.departed(FLOW, i * MSS, MSS, 2_000_000, 2_000_000)
+    # Sent again when 16 frames had been sent.
+    assert trips.cause(FLOW, 12 * MSS, 2_010_000).response_ns is None
+    assert trips.cause(FLOW, 14 * MSS, 2_020_000).response_ns is None
+    assert trips.cause(FLOW, 16 * MSS, 2_030_000).response_ns is None
+    assert trips.cause(FLOW, 18 * MSS, 2_040_000).response_ns == 40_000
+
+
+def test_a_frame_that_is_sent_again_without_news_begins_a_repair() -> None:
+    """By a timer: no acknowledgement told of a loss."""
+    trips = RoundTrips()
+    sent(trips, 8)
+    trips.cause(FLOW, 2 * MSS, 1_020_000)
+    trips.sent(FLOW, 3 * MSS, MSS)
+    assert trips.cause(FLOW, 4 * MSS, 1_020_000).response_ns is None
+
+
+def test_a_new_connection_of_the_same_ports_begins_anew() -> None:
+    trips = RoundTrips()
+    sent(trips, 8)
+    trips.cause(FLOW, 2 * MSS, 1_020_000, block=5 * MSS)
+    trips.sent(FLOW, 2**31, 1, is_first=True)
+    for i in range(1, 10):
+        trips.sent(FLOW, 2**31 + i * MSS, MSS)
+        trips.departed(FLOW, 2**31 + i * MSS, MSS, 2_000_000, 2_000_000)
+    trips.cause(FLOW, 2**31 + MSS, 2_000_500)
+    assert trips.cause(FLOW, 2**31 + 3 * MSS, 2_001_000).response_ns == 1000
 
 
 def test_behind_a_hole_the_first_block_names_the_frame() -> None:
@@ -117,6 +185,8 @@ def test_a_frame_sent_again_is_the_cause_from_then_on() -> None:
 )
 def test_every_second_frame_through_the_wrap_of_the_sequence(first: int, lates: list[int]) -> None:
     trips = RoundTrips()
+    for i in range(len(lates) + LEAST_FLIGHT):
+        trips.sent(FLOW, first + (i + 1) * MSS, MSS)
     for i, late in enumerate(lates):
         trips.departed(FLOW, first + (i + 1) * MSS, MSS, 10**9, 10**9 + late)
     for i in range(1, len(lates), 2):

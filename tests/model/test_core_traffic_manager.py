@@ -25,10 +25,13 @@ ARRIVALS = st.lists(
 )
 
 
+COUNTS = ["system", "queue", "queue", "queue"]
+
+
 def make() -> TrafficManager:
     tm = TrafficManager(LANES)
     for lane in range(LANES):
-        assert tm.configure(lane, RATES[lane], LIMITS[lane]) == 0
+        assert tm.configure(lane, RATES[lane], LIMITS[lane], counts=COUNTS[lane]) == 0
     return tm
 
 
@@ -53,7 +56,9 @@ def test_every_lane_is_the_plain_model(arrivals: list[tuple[int, int, int]]) -> 
     departed += depart(tm, NEVER - 1)
 
     for lane, mine in enumerate(per_lane):
-        expected = droptail((arrival for _, arrival in mine), RATES[lane], LIMITS[lane])
+        expected = droptail(
+            (arrival for _, arrival in mine), RATES[lane], LIMITS[lane], counts=COUNTS[lane]
+        )
         got = [
             Outcome(not taken, queued.queue_bytes, queued.dequeue_ns)
             for taken, queued in (told[packet] for packet, _ in mine)
@@ -98,6 +103,7 @@ def test_trains_are_taken_or_dropped_whole(arrivals: list[tuple[int, int, list[i
             RATES[lane],
             LIMITS[lane],
             trains=[train for train, _, _, _ in mine],
+            counts=COUNTS[lane],
         )
         got = [Outcome(not taken, q.queue_bytes, q.dequeue_ns) for _, _, taken, q in mine]
         assert got == expected
@@ -112,6 +118,54 @@ def test_the_queue_is_told() -> None:
     assert tm.next_ns() == 1000
     assert len(depart(tm, 1000)) == 1
     assert tm.stats(0) == QueueStats(1000, 1, 2000, 1)
+
+
+def test_what_is_being_sent_has_left_a_linux_queue() -> None:
+    """A byte per nanosecond, and room for 1000: one is sent, one waits, the third is dropped."""
+    tm = TrafficManager(1)
+    tm.configure(0, 8_000_000_000, 1000, counts="queue")
+    taken = [tm.enqueue(0, i, 1000, now_ns=5) for i in range(3)]
+    assert [fits for fits, _ in taken] == [True, True, False]
+    # What a packet meets is what waits and what is being sent, all the same.
+    assert [queued.queue_bytes for _, queued in taken] == [0, 1000, 2000]
+    assert tm.stats(0) == QueueStats(2000, 2, 2000, 1)
+    depart(tm, 1005)
+    assert [tm.enqueue(0, i, 1000, now_ns=1005)[0] for i in range(2)] == [True, False]
+
+
+def test_a_train_leaves_a_linux_queue_as_one_packet() -> None:
+    tm = TrafficManager(1)
+    tm.configure(0, 8_000_000_000, 3000, counts="queue")
+    assert tm.enqueue_train(0, 0, [1000] * 3, now_ns=0)[0]  # is sent at once
+    assert tm.enqueue_train(0, 3, [1000] * 3, now_ns=0)[0]  # waits
+    assert not tm.enqueue(0, 6, 60, now_ns=0)[0]
+    depart(tm, 2999)
+    assert not tm.enqueue(0, 6, 60, now_ns=2999)[0]
+    depart(tm, 3000)
+    assert tm.enqueue_train(0, 6, [1000] * 3, now_ns=3000)[0]
+
+
+def test_what_is_larger_than_the_limit_is_dropped_even_by_an_idle_line() -> None:
+    tm = TrafficManager(1)
+    tm.configure(0, 8_000_000_000, 1000, counts="queue")
+    assert not tm.enqueue(0, 0, 1001, now_ns=0)[0]
+
+
+@given(ARRIVALS, st.sampled_from(["system", "queue"]))
+def test_the_limit_holds_at_every_instant(
+    arrivals: list[tuple[int, int, int]], counts: str
+) -> None:
+    """Of what counts: with "queue", whatever there is but the packet that is being sent."""
+    tm, limit, now_ns = TrafficManager(1), 3000, 0
+    tm.configure(0, RATES[0], limit, counts=counts)
+    inside: list[int] = []
+    for packet, (_, gap_ns, size) in enumerate(arrivals):
+        now_ns += gap_ns
+        del inside[: len(depart(tm, now_ns))]
+        if tm.enqueue(0, packet, size, now_ns)[0]:
+            inside.append(size)
+        assert tm.stats(0).queue_bytes == sum(inside)
+        assert sum(inside[counts == "queue" :]) <= limit
 
 
 def test_a_discarded_queue_leaves_the_line_free() -> None:

@@ -178,6 +178,7 @@ def check(passed: Passed, bottleneck: Bottleneck, records: NDArray[Any]) -> int:
         bottleneck.cell_bytes,
         bottleneck.overhead,
         train_numbers(records) if bottleneck.arrivals == "trains" else None,
+        counts=bottleneck.counts,
     )
     dropped = np.array([o.dropped for o in outcomes])
     departure = np.array([o.departure_ns for o in outcomes])
@@ -277,8 +278,12 @@ def test_very_many_packets(
         Bottleneck(limit=1514),
         Bottleneck(rate_bps=99_999_989, limit=30_000, overhead=24),
         Bottleneck(rate_bps=1_000_003, limit=250_000, overhead=4096),
+        Bottleneck(limit=17, unit="packets", counts="queue"),
+        Bottleneck(limit=300, unit="cells", cell_bytes=176, overhead=24, counts="queue"),
+        Bottleneck(limit=1514, counts="queue"),
+        Bottleneck(rate_bps=99_999_989, limit=30_000, counts="queue"),
     ],
-    ids=lambda b: f"{b.rate_bps}bps-{b.limit}{b.unit}+{b.overhead}",
+    ids=lambda b: f"{b.rate_bps}bps-{b.limit}{b.unit}+{b.overhead}-{b.counts}",
 )
 def test_limits_and_overheads(
     tmp_path: Path, bottleneck: Bottleneck, pass_through: PassThrough
@@ -289,9 +294,11 @@ def test_limits_and_overheads(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arrivals", ["frames", "trains"])
-def test_trains(tmp_path: Path, arrivals: str, pass_through: PassThrough) -> None:
-    bottleneck = Bottleneck(limit=30_000, arrivals=arrivals)
+@pytest.mark.parametrize(
+    ("arrivals", "counts"), [("frames", "system"), ("trains", "system"), ("trains", "queue")]
+)
+def test_trains(tmp_path: Path, arrivals: str, counts: str, pass_through: PassThrough) -> None:
+    bottleneck = Bottleneck(limit=30_000, arrivals=arrivals, counts=counts)
     records = random_tso(seed=5, n=6_000, mean_gap_ns=115_000)
     assert check(pass_through(tmp_path, bottleneck, records), bottleneck, records) > 1_000
 

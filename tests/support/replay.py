@@ -38,6 +38,7 @@ class Bottleneck:
         cell_bytes: Size of a cell.
         overhead: Bytes per packet that take time but no room.
         arrivals: "frames" or "trains".
+        counts: "system" or "queue": until when a packet counts against the limit.
     """
 
     rate_bps: int = 100_000_000
@@ -46,6 +47,7 @@ class Bottleneck:
     cell_bytes: int = 80
     overhead: int = 0
     arrivals: str = "frames"
+    counts: str = "system"
 
     def config(self) -> dict[str, Any]:
         """The data plane's JSON."""
@@ -57,6 +59,7 @@ class Bottleneck:
             "limit": limit,
             "overhead_bytes": self.overhead,
             "arrivals": self.arrivals,
+            "limit_counts": self.counts,
         }
 
 

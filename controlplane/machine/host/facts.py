@@ -52,6 +52,18 @@ def cpu() -> str:
     return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
 
 
+def cpu_family() -> str:
+    """Architecture and kind of the processor: within one, the same instructions are used."""
+    keys = ("vendor_id", "cpu family", "model", "CPU implementer", "CPU architecture", "CPU part")
+    found = dict.fromkeys(keys, "")
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in found and not found[key.strip()]:
+            found[key.strip()] = value.strip()
+    named = [f"{key} {value}" for key, value in found.items() if value]
+    return ", ".join([platform.machine(), *named])
+
+
 def software() -> dict[str, str]:
     """Versions of what computes."""
     from importlib import metadata  # noqa: PLC0415 - slow to import
@@ -81,6 +93,7 @@ def host() -> dict[str, str]:
     governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
     return {
         "machine": platform.machine(),
+        "cpu_family": cpu_family(),
         "hostname": platform.node(),
         "governor": _first_line(governor),
         "isolated_cores": _first_line("/sys/devices/system/cpu/isolated"),

@@ -201,6 +201,7 @@ def switch_capabilities(settings: SwitchTofino, lanes: int) -> Capabilities:
         max_rate_bps=fastest // MEGABIT * MEGABIT,
         max_buffer_bytes=packets * PACKET_BYTES,
         postcards=("all", "sample", "bins"),
+        limit_counts=("queue",),
         departure_tolerance_ns=DEPARTURE_TOLERANCE_NS,
         queue_tolerance_bytes=None,
         in_queue_registers=False,
@@ -235,6 +236,7 @@ def applied(settings: SwitchTofino, chip: Chip, shaper: Shaper, cells: int) -> A
         limit=Limit(unit="cells", value=cells, cell_bytes=chip.cell_bytes),
         buffer_bytes=packets * PACKET_BYTES,
         overhead_bytes=overhead,
+        limit_counts="queue",
         detail=f"shaper {shaper.rate_bps / 1e6:.3f} Mbit/s ({shaper.mantissa} / 2^"
         f"{shaper.exponent} bytes in 80 clocks) counting {overhead} B beside each frame, burst "
         f"{chip.burst_bytes(settings.burst.bytes)} B; {cells} cells of {chip.cell_bytes} B = "

@@ -14,6 +14,12 @@ const char *const arrivals_names[] = {
 	NULL,
 };
 
+const char *const limit_counts_names[] = {
+	[COUNTS_SYSTEM] = "system",
+	[COUNTS_QUEUE] = "queue",
+	NULL,
+};
+
 static const struct json_field limit_fields[] = {
 	JSON_FIELD(struct discipline_config, "unit", unit, json_read_choice, .choices = unit_names),
 	JSON_FIELD(struct discipline_config, "value", limit, json_read_i64, .min = 1,
@@ -58,10 +64,11 @@ discipline_json_read(const struct json_place *place, const struct json_field *fi
 json_t *
 discipline_json_write(const struct discipline_config *config)
 {
-	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I, s:s}", "rate_bps",
+	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I, s:s, s:s}", "rate_bps",
 			 (json_int_t)config->rate_bps, "limit", "unit", unit_names[config->unit],
 			 "value", (json_int_t)config->limit, "cell_bytes",
 			 (json_int_t)config->cell_bytes, "overhead_bytes",
 			 (json_int_t)config->overhead_bytes, "arrivals",
-			 arrivals_names[config->arrivals]);
+			 arrivals_names[config->arrivals], "limit_counts",
+			 limit_counts_names[config->counts]);
 }

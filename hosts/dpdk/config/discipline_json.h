@@ -2,7 +2,7 @@
 /* A lane's bottleneck in JSON, the same in the configuration of a replay and on the control
  * socket:
  *   {"rate_bps":n,"limit":{"unit":"bytes|packets|cells","value":n,"cell_bytes":n},
- *    "overhead_bytes":n, "arrivals":"frames|trains"}
+ *    "overhead_bytes":n, "arrivals":"frames|trains", "limit_counts":"system|queue"}
  */
 #ifndef NASHBED_DISCIPLINE_JSON_H
 #define NASHBED_DISCIPLINE_JSON_H
@@ -18,11 +18,16 @@
 		JSON_FIELD(type, "limit", member, discipline_json_read_limit),                     \
 		JSON_FIELD(type, "arrivals", member.arrivals, json_read_choice,                    \
 			   .choices = arrivals_names, .optional = true),                           \
+		JSON_FIELD(type, "limit_counts", member.counts, json_read_choice,                  \
+			   .choices = limit_counts_names, .optional = true),                       \
 		JSON_FIELD(type, "overhead_bytes", member.overhead_bytes, json_read_u32,           \
 			   .max = OVERHEAD_BYTES_MAX, .optional = true)
 
 /* enum arrivals; ends with NULL. */
 extern const char *const arrivals_names[];
+
+/* enum limit_counts; ends with NULL. */
+extern const char *const limit_counts_names[];
 
 /* Readers for a table; the target is a struct discipline_config. */
 int discipline_json_read(const struct json_place *place, const struct json_field *field,

@@ -20,8 +20,9 @@
 struct queue_packet {
 	void *handle;
 	uint32_t lane;
-	uint32_t bytes;	      /* Ethernet frame without FCS */
-	uint64_t queue_bytes; /* in the queue at enqueue, without this packet */
+	uint32_t bytes; /* Ethernet frame without FCS */
+	/* Waiting or being sent at enqueue, without this packet, whatever the limit counts. */
+	uint64_t queue_bytes;
 	uint64_t enqueue_ns;
 	uint64_t dequeue_ns; /* end of serialisation; = enqueue_ns when dropped */
 };
@@ -38,6 +39,14 @@ enum arrivals {
 	ARRIVALS_TRAINS, /* a train (train.h) all or nothing, as a Linux router does */
 };
 
+/* Until when a packet counts against the limit; a train, which a Linux router's queue holds as one
+ * packet, counts as a whole.
+ */
+enum limit_counts {
+	COUNTS_SYSTEM, /* until its last bit has left */
+	COUNTS_QUEUE,  /* until its first bit leaves, as in Linux's bfifo and pfifo */
+};
+
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
@@ -45,6 +54,7 @@ struct discipline_config {
 	uint32_t cell_bytes;	 /* LIMIT_CELLS only */
 	uint32_t overhead_bytes; /* per packet: serialised, but not in the buffer */
 	enum arrivals arrivals;	 /* for whoever calls enqueue: n is 1 with ARRIVALS_FRAMES */
+	enum limit_counts counts;
 };
 
 struct discipline_stats {

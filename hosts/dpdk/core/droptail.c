@@ -19,9 +19,15 @@ struct exact_time {
 	uint64_t part;
 };
 
+struct waiting {
+	struct queue_packet packet;
+	uint64_t frees; /* of the limit: when it has left, or (COUNTS_QUEUE) when it begins to */
+};
+
+/* The first of the queue is being sent: the link is never idle with a queue. */
 struct discipline {
 	struct discipline_config config;
-	struct fifo queue; /* of struct queue_packet */
+	struct fifo queue; /* of struct waiting */
 	struct exact_time last_departure;
 	uint64_t used; /* of the limit, in its unit */
 	struct discipline_stats stats;
@@ -33,7 +39,7 @@ droptail_create(void)
 	struct discipline *d = calloc(1, sizeof(*d));
 
 	if (d != NULL)
-		fifo_init(&d->queue, sizeof(struct queue_packet));
+		fifo_init(&d->queue, sizeof(struct waiting));
 	return d;
 }
 
@@ -112,16 +118,26 @@ refuse(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t 
 }
 
 static void
-append(struct discipline *d, struct queue_packet *packet, uint64_t now_ns)
+append(struct discipline *d, struct queue_packet *packet, uint64_t frees, uint64_t now_ns)
 {
 	d->last_departure = departure_of(d, packet->bytes, now_ns);
 	packet->enqueue_ns = now_ns;
 	packet->dequeue_ns = d->last_departure.ns;
 	packet->queue_bytes = d->stats.queue_bytes;
-	*(struct queue_packet *)fifo_push(&d->queue) = *packet;
-	d->used += units_of(&d->config, packet->bytes);
+	*(struct waiting *)fifo_push(&d->queue) = (struct waiting){*packet, frees};
 	d->stats.queue_bytes += packet->bytes;
 	d->stats.queue_packets++;
+}
+
+/* What the i-th packet of several that arrive as one frees: each its own when it has left, or the
+ * first all of it when it begins to.
+ */
+static uint64_t
+frees_of(const struct discipline *d, const struct queue_packet *packets, uint32_t i, uint64_t units)
+{
+	if (d->config.counts == COUNTS_SYSTEM)
+		return units_of(&d->config, packets[i].bytes);
+	return i == 0 ? units : 0;
 }
 
 static bool
@@ -133,8 +149,10 @@ droptail_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n,
 		units += units_of(&d->config, packets[i].bytes);
 	if (d->used + units > d->config.limit || fifo_reserve(&d->queue, n) < 0)
 		return refuse(d, packets, n, now_ns);
+	if (d->config.counts == COUNTS_SYSTEM || d->queue.count > 0)
+		d->used += units;
 	for (uint32_t i = 0; i < n; i++)
-		append(d, &packets[i], now_ns);
+		append(d, &packets[i], frees_of(d, packets, i, units), now_ns);
 	if (d->stats.queue_bytes > d->stats.peak_bytes)
 		d->stats.peak_bytes = d->stats.queue_bytes;
 	return true;
@@ -143,13 +161,17 @@ droptail_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n,
 static bool
 take_first(struct discipline *d, struct queue_packet *packet)
 {
-	const struct queue_packet *head = fifo_head(&d->queue);
+	const struct waiting *head = fifo_head(&d->queue);
 
 	if (head == NULL)
 		return false;
-	*packet = *head;
+	*packet = head->packet;
+	if (d->config.counts == COUNTS_SYSTEM)
+		d->used -= head->frees;
 	fifo_pop(&d->queue);
-	d->used -= units_of(&d->config, packet->bytes);
+	head = fifo_head(&d->queue);
+	if (d->config.counts == COUNTS_QUEUE && head != NULL)
+		d->used -= head->frees;
 	d->stats.queue_bytes -= packet->bytes;
 	d->stats.queue_packets--;
 	return true;
@@ -158,9 +180,9 @@ take_first(struct discipline *d, struct queue_packet *packet)
 static uint64_t
 droptail_next_event(const struct discipline *d)
 {
-	const struct queue_packet *head = fifo_head(&d->queue);
+	const struct waiting *head = fifo_head(&d->queue);
 
-	return head ? head->dequeue_ns : EVENT_NEVER;
+	return head ? head->packet.dequeue_ns : EVENT_NEVER;
 }
 
 static bool
@@ -187,12 +209,14 @@ droptail_describe(const struct discipline *d, char *text, size_t text_bytes)
 {
 	static const char *const unit_names[] = {"bytes", "packets", "cells"};
 	bool trains = d->config.arrivals == ARRIVALS_TRAINS;
+	bool waiting_only = d->config.counts == COUNTS_QUEUE;
 
 	return snprintf(text, text_bytes,
 			"drop-tail, %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
-			" bytes per packet%s",
+			" bytes per packet%s%s",
 			d->config.rate_bps, d->config.limit, unit_names[d->config.unit],
-			d->config.overhead_bytes, trains ? ", trains all or nothing" : "");
+			d->config.overhead_bytes, trains ? ", trains all or nothing" : "",
+			waiting_only ? ", what is being sent does not count" : "");
 }
 
 static void

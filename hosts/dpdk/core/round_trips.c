@@ -15,13 +15,18 @@ struct round_trip_departure {
 	uint32_t bytes;
 };
 
-/* What left last, and what the last acknowledgement said. */
+/* What was sent so far, what left last, and what the last acknowledgement said. */
 struct round_trip_connection {
 	uint32_t connection;
 	uint32_t late_ns; /* of the frame that left last */
 	uint64_t departed_ns;
+	bool has_sent;
+	bool is_repairing; /* until all that was sent by recovery_end is acknowledged */
 	bool was_acknowledged;
 	bool has_block;
+	uint32_t sent_end; /* the highest yet */
+	uint32_t recovery_end;
+	uint32_t full_bytes; /* of the largest frame */
 	uint32_t number;
 	uint64_t
 		on_time_ns; /* when the last acknowledgement would have come, had nothing been late */
@@ -92,6 +97,40 @@ round_trips_expect(const struct round_trips *r, const struct round_trip_data *da
 		__builtin_prefetch(&r->departures[place(key, DEPARTURES_LOG2)], 1);
 }
 
+/* Sequence numbers wrap (RFC 9293, section 3.4). */
+static bool
+is_after(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+static void
+begin_repair(struct round_trip_connection *c)
+{
+	c->is_repairing = c->has_sent;
+	c->recovery_end = c->sent_end;
+}
+
+void
+round_trips_sent(struct round_trips *r, const struct round_trip_data *data)
+{
+	struct round_trip_connection *c;
+
+	if (data->connection == 0)
+		return;
+	c = connection_at(r, data->connection);
+	if (data->is_first)
+		*c = (struct round_trip_connection){.connection = data->connection};
+	if (c->has_sent && !is_after(data->end, c->sent_end)) {
+		begin_repair(c);
+		return;
+	}
+	c->has_sent = true;
+	c->sent_end = data->end;
+	if (data->bytes > c->full_bytes)
+		c->full_bytes = data->bytes;
+}
+
 void
 round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 		     uint64_t scheduled_ns, uint64_t departed_ns)
@@ -110,6 +149,18 @@ round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 	};
 }
 
+/* Whether timers rule the connection: it repairs a loss, or had too little in flight before the next
+ * acknowledgement. Not known, and not asked, where nobody tells what was sent.
+ */
+static bool
+timers_rule(const struct round_trip_connection *last)
+{
+	uint32_t too_few_bytes = (ROUND_TRIPS_LEAST_FLIGHT - 1) * last->full_bytes;
+
+	return last->has_sent &&
+	       (last->is_repairing || !is_after(last->sent_end, last->number + too_few_bytes));
+}
+
 /* Whether it acknowledges more than its cause, with nothing missing before or after: then the cause
  * was the second frame in a row, and no timer put the acknowledgement off. Where data is missing the
  * kernel puts some off, too (tcp_comp_sack), and what fills a hole is not what the number names.
@@ -119,7 +170,7 @@ is_prompt(const struct round_trip_connection *last, const struct round_trip_ack 
 	  const struct round_trip_departure *cause)
 {
 	return last->was_acknowledged && !last->has_block && !ack->has_block &&
-	       ack->number - last->number > cause->bytes;
+	       !timers_rule(last) && ack->number - last->number > cause->bytes;
 }
 
 /* Whether the number names what came last: not where it fills a hole. */
@@ -154,6 +205,10 @@ remember(struct round_trip_connection *c, const struct round_trip_ack *ack, uint
 	c->was_acknowledged = true;
 	c->has_block = ack->has_block;
 	c->number = ack->number;
+	if (ack->has_block)
+		begin_repair(c);
+	else if (c->is_repairing && !is_after(c->recovery_end, ack->number))
+		c->is_repairing = false;
 	c->on_time_ns = on_time_ns;
 }
 

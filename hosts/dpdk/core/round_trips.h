@@ -16,11 +16,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Below it every loss is repaired by a timer, and a receiver may wait for a frame that the sender
+ * may not send yet: what passes until an acknowledgement says nothing of the host.
+ */
+#define ROUND_TRIPS_LEAST_FLIGHT 4u
+
 /* Data on its way to a receiver. A frame that nobody acknowledges has no connection. */
 struct round_trip_data {
 	uint32_t connection; /* 0: none */
 	uint32_t end;	     /* the sequence number after its last byte; SYN and FIN count as one */
 	uint32_t bytes;
+	bool is_first; /* SYN: what is known of an earlier connection of this name is void */
 };
 
 /* An acknowledgement on its way back. */
@@ -35,7 +41,8 @@ struct round_trip_ack {
 struct round_trip_cause {
 	uint64_t late_ns; /* how late it left, as far as that may be given back */
 	/* From when it really left until its acknowledgement arrived; known only where the
-	 * receiver had no reason to wait for another frame.
+	 * receiver had no reason to wait for another frame, and the connection neither repairs a
+	 * loss nor has fewer than ROUND_TRIPS_LEAST_FLIGHT packets in flight.
 	 */
 	bool has_response;
 	uint64_t response_ns;
@@ -55,6 +62,11 @@ void round_trips_free(struct round_trips *r);
 
 /* This data will depart soon: have its entry brought into the cache. */
 void round_trips_expect(const struct round_trips *r, const struct round_trip_data *data);
+
+/* This data has come from its sender, and may yet be dropped. Told on a clock only: in virtual time
+ * no host is ever late, and every acknowledgement counts.
+ */
+void round_trips_sent(struct round_trips *r, const struct round_trip_data *data);
 
 void round_trips_departed(struct round_trips *r, const struct round_trip_data *data,
 			  uint64_t scheduled_ns, uint64_t departed_ns);

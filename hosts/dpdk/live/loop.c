@@ -68,6 +68,16 @@ take_echoes(struct dataplane *dp, const struct wire *wire, struct rte_mbuf **mbu
 	return echo_take(dp->echo, dp, mbufs, arrivals_ns, n);
 }
 
+/* What senders have in flight says whose acknowledgements tell how soon a host answers. */
+static void
+note_sent(struct dataplane *dp, enum wire_id id, struct rte_mbuf *const *mbufs, uint32_t n)
+{
+	if (id != WIRE_SENDERS)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		hold_ups_came(&dp->hold_ups, mbufs[i]);
+}
+
 /* The clock is read once the frames are here: the time of arrival of those that nobody stamped.
  * An earlier time would cut their delay short by as long as this thread was held up in between.
  * now_ns is the last reading; without frames it is left alone.
@@ -78,7 +88,7 @@ receive(struct dataplane *dp, enum wire_id id, uint64_t *now_ns)
 	struct wire *wire = &dp->wires[id];
 	struct rte_mbuf *mbufs[WIRE_BURST];
 	uint64_t arrivals_ns[WIRE_BURST];
-	uint32_t total = 0;
+	uint32_t total = 0, left;
 	uint16_t n;
 
 	do {
@@ -87,8 +97,9 @@ receive(struct dataplane *dp, enum wire_id id, uint64_t *now_ns)
 			prefetch_headers(mbufs, n);
 			*now_ns = dataplane_now_ns(dp);
 			wire_arrivals(wire, mbufs, n, dp->epoch_ns, *now_ns, arrivals_ns);
-			dp->role->receive(dp, id, mbufs, arrivals_ns,
-					  take_echoes(dp, wire, mbufs, arrivals_ns, n));
+			left = take_echoes(dp, wire, mbufs, arrivals_ns, n);
+			note_sent(dp, id, mbufs, left);
+			dp->role->receive(dp, id, mbufs, arrivals_ns, left);
 		}
 		total += n;
 	} while (n == WIRE_BURST && total < 4 * WIRE_BURST);

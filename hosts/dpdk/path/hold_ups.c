@@ -73,6 +73,7 @@ carried_data(const uint8_t *frame, uint32_t bytes, uint32_t n_lanes)
 	if (data.bytes == 0)
 		return data;
 	data.connection = tcp.connection;
+	data.is_first = (tcp.flags & FLAG_SYN) != 0;
 	data.end = (uint32_t)get_be(tcp.header + 4, 4) + data.bytes;
 	return data;
 }
@@ -145,6 +146,18 @@ void
 hold_ups_clear_lane(struct hold_ups *h, uint32_t lane)
 {
 	disturbance_clear(&h->lanes[lane]);
+}
+
+void
+hold_ups_came(struct hold_ups *h, const struct rte_mbuf *mbuf)
+{
+	struct round_trip_data data;
+
+	if (!h->gives_back)
+		return;
+	data = carried_data(rte_pktmbuf_mtod(mbuf, const uint8_t *), rte_pktmbuf_data_len(mbuf),
+			    h->n_lanes);
+	round_trips_sent(&h->round_trips, &data);
 }
 
 struct frame_note

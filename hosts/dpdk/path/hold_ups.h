@@ -34,6 +34,9 @@ void hold_ups_free(struct hold_ups *h);
 /* Forget what was recorded of a lane. */
 void hold_ups_clear_lane(struct hold_ups *h, uint32_t lane);
 
+/* A frame has come from the senders; for who runs on a clock (core/round_trips.h). */
+void hold_ups_came(struct hold_ups *h, const struct rte_mbuf *mbuf);
+
 /* What to remember of a frame that is about to leave. */
 struct frame_note hold_ups_note(const struct hold_ups *h, const struct rte_mbuf *mbuf,
 				bool to_senders, uint32_t lane, uint64_t departure_ns);

@@ -146,14 +146,14 @@ shim_tm_delete(struct traffic_manager *tm)
 
 int
 shim_tm_configure(struct traffic_manager *tm, uint32_t lane, uint64_t rate_bps, uint64_t limit,
-		  uint32_t unit, uint32_t cell_bytes, uint32_t overhead_bytes)
+		  uint32_t unit, uint32_t cell_bytes, uint32_t counts)
 {
 	struct discipline_config config = {
 		.rate_bps = rate_bps,
 		.limit = limit,
 		.unit = (enum limit_unit)unit,
 		.cell_bytes = cell_bytes,
-		.overhead_bytes = overhead_bytes,
+		.counts = (enum limit_counts)counts,
 	};
 
 	return traffic_manager_configure(tm, lane, &config);
@@ -303,6 +303,16 @@ shim_round_trips_delete(struct round_trips *r)
 {
 	round_trips_free(r);
 	free(r);
+}
+
+void
+shim_round_trips_sent(struct round_trips *r, uint32_t connection, uint32_t end, uint32_t bytes,
+		      uint32_t is_first)
+{
+	const struct round_trip_data data = {
+		.connection = connection, .end = end, .bytes = bytes, .is_first = is_first != 0};
+
+	round_trips_sent(r, &data);
 }
 
 void

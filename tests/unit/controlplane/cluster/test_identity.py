@@ -27,6 +27,7 @@ CLIENT = Identity(
     artefact="c" * 64,
     architecture="x86_64",
     kernels=(KERNEL,),
+    programs={"nashbed-flows": "f" * 64, "libc.so.6": "e" * 64},
 )
 
 
@@ -61,6 +62,11 @@ def test_equal_ones_differ_in_nothing() -> None:
         (
             {"kernels": (KernelIdentity(name=""),)},
             f"it has no kernel  for virtual time; the client's is {RELEASE} (bbbbbbbbbbbb)",
+        ),
+        (
+            {"programs": {"nashbed-flows": "0" * 64, "bottleneck.so": "0" * 64}},
+            "its nashbed-flows, libc.so.6 differ from the client's: build the same commit there, "
+            "with the same compiler, on the same release of the system",
         ),
     ],
 )

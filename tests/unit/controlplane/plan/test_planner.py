@@ -61,6 +61,21 @@ def test_a_switch_admits_no_trains(testbed: Testbed, target: str) -> None:
         plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
 
 
+@pytest.mark.parametrize(
+    ("target", "does", "asked"),
+    [("bmv2", "system", "queue"), ("tofino.example", "queue", "system")],
+)
+def test_a_switch_counts_as_it_does(testbed: Testbed, target: str, does: str, asked: str) -> None:
+    """It is asked for the other; for its own and for none in particular it plans on."""
+    can = capabilities_of(load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model)
+    text = SCENARIO.replace("2bdp", f"2bdp, limit_counts: {asked}")
+    problem = rf"the limit of target {can.target} counts the {does}, not the {asked} \(bottleneck"
+    with pytest.raises(ConfigError, match=problem):
+        plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
+    for usual in (SCENARIO, text.replace(asked, does)):
+        assert plan_of(parse_scenario(usual, "s.yaml").model, testbed, can).trials
+
+
 def test_trains_are_planned(testbed: Testbed) -> None:
     text = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
     plan = plan_of(parse_scenario(text, "s.yaml").model, testbed)

@@ -46,6 +46,14 @@ def test_trains_are_asked_of_the_target() -> None:
     assert (setting.arrivals, program.arrivals) == ("frames", "frames")
 
 
+def test_what_the_limit_counts_is_asked_of_the_target() -> None:
+    asked = scenario_with("2bdp", "2bdp, limit_counts: queue")
+    ((setting, program),) = scenario_settings(asked)
+    assert (setting.limit_counts, program.limit_counts) == ("queue", "queue")
+    ((setting, program),) = scenario_settings(scenario_with("small", "usual"))
+    assert (setting.limit_counts, program.limit_counts) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("buffer", "unit", "value", "cell"),
     [

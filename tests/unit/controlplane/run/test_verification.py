@@ -20,6 +20,7 @@ from nashbed.controlplane.contract.manifest import GuestKernelFacts, Manifest
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.machine.host.facts import cpu_family
 from nashbed.controlplane.run import verification as module
 from nashbed.controlplane.run.active_run import new_run
 from nashbed.controlplane.run.runner import execute
@@ -148,12 +149,19 @@ def test_a_sealed_table_that_was_changed(finished: RunDirectory, tmp_path: Path)
 def test_another_kernel_or_program_is_said_first(finished: RunDirectory, tmp_path: Path) -> None:
     manifest = finished.read("manifest.json", Manifest)
     facts = GuestKernelFacts(release="6.1.176", package="linux", digest="d", binary_digest="b")
-    changes = {"guest_kernels": {"": facts}, "artefact_digest": "11" * 32}
+    changes = {
+        "guest_kernels": {"": facts},
+        "artefact_digest": "11" * 32,
+        "guest_programs": {"nashbed-flows": "22" * 32},
+        "host": manifest.host | {"cpu_family": "x86_64, vendor_id Another"},
+    }
     finished.write("manifest.json", manifest.model_copy(update=changes))
     verification = verified(finished, tmp_path / "again")
     assert [str(each) for each in verification.environment] == [
         f"P4 artefact: {'11' * 32} recorded, {'00' * 32} repeated",
         "guest kernel: 6.1.176 (binary b) recorded, nothing repeated",
+        f"nashbed-flows: {'22' * 32} recorded, nothing repeated",
+        f"CPU: x86_64, vendor_id Another recorded, {cpu_family()} repeated",
     ]
     assert verification.equal
 

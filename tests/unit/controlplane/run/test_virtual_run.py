@@ -132,6 +132,21 @@ def test_a_run_does_not_go_on_with_another_kernel(
         run_fake(again, Sessions())
 
 
+def test_a_run_does_not_go_on_with_other_programs_than_it_began_with(
+    virtual_run: ActiveRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an earlier version's run nothing is known: it goes on, and has them from then on."""
+    began = {"nashbed-flows": "f" * 64, "libc.so.6": "c" * 64, "bottleneck.so": "b" * 64}
+    monkeypatch.setattr(manifest_module, "guest_programs", lambda: began)
+    run_fake(virtual_run, Sessions())
+    assert virtual_run.directory.read("manifest.json", Manifest).guest_programs == began
+    now = began | {"libc.so.6": "0" * 64, "bottleneck.so": "0" * 64}
+    monkeypatch.setattr(manifest_module, "guest_programs", lambda: now)
+    manifest = virtual_run.directory.read("manifest.json", Manifest)
+    with pytest.raises(HostError, match=r"began with another libc\.so\.6: results may depend"):
+        manifest_module.with_guest_programs(manifest)
+
+
 def test_a_first_session_that_does_not_open_is_tried_again(virtual_run: ActiveRun) -> None:
     assert len(run_fake(virtual_run, Sessions(broken=0, times=2))) == 3
 

@@ -84,6 +84,19 @@ def test_trains_are_applied(host: FakeHost, target: DpdkTarget) -> None:
     assert dpdk_resolve(trains).arrivals == "trains"
 
 
+@pytest.mark.parametrize(
+    ("asked", "applied"), [(None, "system"), ("system", "system"), ("queue", "queue")]
+)
+def test_what_the_limit_counts_is_applied(
+    host: FakeHost, target: DpdkTarget, asked: str | None, applied: str
+) -> None:
+    lane = lane_program()
+    program = lane.bottleneck.model_copy(update={"limit_counts": asked})
+    assert target.program(replace(lane, bottleneck=program)).limit_counts == applied
+    assert host.process.requests[1].get("limit_counts") == asked
+    assert dpdk_resolve(program).limit_counts == applied
+
+
 def test_many_flows_go_in_several_calls(host: FakeHost, target: DpdkTarget) -> None:
     target.program(lane_program(flows=1200))
     sizes = [len(r["entries"]) for r in host.process.requests if r["op"] == "flows"]

@@ -27,6 +27,7 @@ from nashbed.controlplane.contract.messages import (
     TimerLateness,
 )
 from nashbed.controlplane.contract.plan import PlannedTrial
+from nashbed.controlplane.contract.records import FLOW_SAMPLE
 from nashbed.controlplane.contract.target import Applied, Capabilities, Limit, TimeBounds
 from nashbed.controlplane.contract.trial import Gate, HostStrain, Setting
 from nashbed.controlplane.lane.programmed import difference, loss_counters
@@ -40,7 +41,7 @@ from nashbed.controlplane.validity.hold_ups import (
     WindowLimits,
 )
 from nashbed.controlplane.validity.measurement import Evidence, TrialMeasurement
-from nashbed.controlplane.validity.postcard_evidence import Edges
+from nashbed.controlplane.validity.postcard_evidence import Edges, SocketSightings
 from tests.fakes.traffic import departed
 from tests.unit.controlplane.conftest import SCENARIO
 
@@ -54,6 +55,8 @@ CAN = Capabilities(
     target="made up", lanes=1, flows=1, limit_units=("bytes",), max_rate_bps=10**9,
     max_buffer_bytes=10**6, postcards=("all",), arrival_stamps=True,
 )  # fmt: skip
+EXACT = TimeBounds(departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0)
+"""A target whose times are exact."""
 SENT = SenderFlowReport(
     flow=0, cc_applied="cubic", connect_ns=None, handshake_ns=1, start_ns=1, end_ns=400 * MS,
     bytes_acked=0, bytes_sent=0, bytes_retrans=0, total_retrans=0, notsent_bytes=0,
@@ -234,11 +237,30 @@ def test_a_flow_must_send_for_the_whole_window(
 
 
 def test_a_flow_must_be_seen_at_both_ends(trial: TrialMeasurement) -> None:
+    edges, why = trial.evidence.edges, ", and had nothing to send"
+    edges.last[0] = False
+    assert gates.flows_overlapped(trial).detail == f"flow 0 (cubic) sent nothing at the end{why}"
+    edges.last[0], edges.first[0] = True, False
+    gate = gates.flows_overlapped(trial)
+    assert gate.detail == f"flow 0 (cubic) sent nothing at the beginning{why}"
+
+
+@pytest.mark.parametrize("waiting", ["unacked", "notsent_bytes"])
+def test_a_starved_flow_competes_as_long_as_its_socket_is_alive(
+    trial: TrialMeasurement, waiting: str
+) -> None:
+    """Silent from 200 ms on, with data to send; then with none, then dead."""
     edges = trial.evidence.edges
     edges.last[0] = False
-    assert gates.flows_overlapped(trial).detail == "flow 0 (cubic) sent nothing at the end"
-    edges.last[0], edges.first[0] = True, False
-    assert gates.flows_overlapped(trial).detail == "flow 0 (cubic) sent nothing at the beginning"
+    samples = np.zeros(2, FLOW_SAMPLE)
+    samples["t_ns"] = 200 * MS, 390 * MS
+    SocketSightings(edges).examine(samples)
+    assert not gates.flows_overlapped(trial).passed
+    samples[waiting] = 1
+    SocketSightings(edges).examine(samples)
+    assert gates.flows_overlapped(trial).passed
+    dead = with_sender(trial, error="Connection timed out", end_ns=300 * MS)
+    assert gates.flows_overlapped(dead).detail == "flow 0: Connection timed out"
 
 
 def bounded(trial: TrialMeasurement, **bounds: str) -> TrialMeasurement:
@@ -322,6 +344,14 @@ def test_responses_are_judged_by_what_is_there(trial: TrialMeasurement) -> None:
     stalled = disturbed(trial, responses=HoldUps(1, 10**9, 10**9))
     # Beside a switch the senders' host is asked all the same.
     assert not gates.responses(able(stalled, switch_beside=True)).passed
+
+
+def test_where_times_are_exact_no_response_is_too_late(trial: TrialMeasurement) -> None:
+    """No core can be taken away: what takes long there is TCP's own timers."""
+    stalled = disturbed(trial, responses=HoldUps(1, 10**9, 10**9))
+    gate = gates.responses(able(stalled, time_bounds=EXACT))
+    assert verdict(gate) == (True, 10**9, None)
+    assert gate.detail.startswith("not judged: times are exact; answered after 1e+03 ms on average")
 
 
 def test_lateness_beside_a_switch_is_held_to_one_percent_of_the_rtt_or_half_a_millisecond(
@@ -431,14 +461,11 @@ def test_the_scenario_says_when_late_samples_are_a_mark(trial: TrialMeasurement)
 
 def test_where_times_are_exact_nothing_may_be_late(trial: TrialMeasurement) -> None:
     """The scenario's bounds, however wide, do not widen those of the target."""
-    bounds = TimeBounds(
-        departure_ns=0, loop_gap_ns=0, sampling_ns=10_000, delay_ns=1, rate_percent=0.0
-    )
     wide = bounded(
         trial, lateness_p999="1s", loop_gap="1s", sampling_lateness="1s",
         round_trip_error="50%", longest_hold_up="1s",
     )  # fmt: skip
-    exact = able(wide, time_bounds=bounds)
+    exact = able(wide, time_bounds=EXACT)
     on_time = with_lateness(exact, p999_ns=0, max_ns=0, max_gap_ns=0)
     assert verdict(gates.lateness(on_time)) == (True, 0, 0)
     assert verdict(gates.loop_gap(on_time)) == (True, 0, 0)
