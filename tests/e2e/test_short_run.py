@@ -73,3 +73,21 @@ def test_five_thousand_flows_are_accounted_for(nashbed: Nashbed) -> None:
     assert (counters["arrived_packets"] > 0).sum() == 5000
     assert len(cards["seq"]) == counters["arrived_packets"].sum()
     assert np.array_equal(np.unique(cards["flow"]), np.arange(5000))
+
+
+@pytest.mark.live
+@pytest.mark.virtual
+@pytest.mark.usefixtures("guests_place")
+def test_flows_acknowledge_alike_in_real_and_in_virtual_time(nashbed: Nashbed) -> None:
+    """The process reads in real time, the guest's kernel in virtual time, by the same rules."""
+    scenario = nashbed.scenario(duration="6s", warmup="2s")
+    real, virtual = (_acks_per_segment(nashbed, scenario, bed) for bed in ("embedded", "virtual"))
+    # Every second segment is acknowledged, and each one while segments are missing.
+    assert 0.5 <= virtual < 0.75
+    # A busy machine has segments wait, and acknowledges them together.
+    assert real == pytest.approx(virtual, abs=0.1)
+
+
+def _acks_per_segment(nashbed: Nashbed, scenario: Path, testbed: str) -> float:
+    sink = only_valid(nashbed.run(scenario, testbed))["flow_generator"]["sink"]
+    return float(sink["acks"] / sink["segments"])
