@@ -12,13 +12,12 @@ Two minutes of two cores; it fits nothing and writes nothing but to standard out
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +26,11 @@ from rich.table import Table
 
 from ..models import MODELS
 from ..models.accuracy import BandAccuracy, MeasuredGame, MeasuredMix, accuracy_by_buffer
-from ..models.fluid import FluidConstants
-from ..models.fluid.native import FITTED_FILE
 from ..models.measured import MeasuredMixes, mixes_of_file
 from ..models.settling import settling_of
 from ..models.starts import BBR
 from ..models.transients import MATTERS
-from .fluid import Panel, panel_of, predictions
+from .fluid import Panel, left_out_constants, panel_of, predictions
 from .published_panels import MIXES
 
 FloatArray = NDArray[np.float64]
@@ -115,15 +112,8 @@ def unseen_errors(mixes: Sequence[MeasuredMix]) -> FloatArray:
     Returns:
         Predicted less measured share, shape (M,).
     """
-    names = [field.name for field in fields(FluidConstants)]
-    chosen: dict[Panel | None, FluidConstants] = {
-        (each["rate_mbps"] * 1e6, each["base_rtt_ms"] / 1e3): FluidConstants(
-            **{name: each[name] for name in names}
-        )
-        for each in json.loads(FITTED_FILE.read_text(encoding="utf-8"))["left_out"]
-    }
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        return predictions(pool, mixes, chosen)
+        return predictions(pool, mixes, left_out_constants())
 
 
 @dataclass(frozen=True)
