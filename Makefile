@@ -54,6 +54,25 @@ IN_VIRTUAL_TIME = $(shell grep -ls '^target: *virtual' $(TESTBED))
 run: $(if $(IN_VIRTUAL_TIME),say-virtual virtual,setup) ## set up, then run SCENARIO (default: the quickstart)
 	$(BIN)/nashbed run $(SCENARIO) --testbed $(TESTBED) --out $(RESULTS)
 
+# Two testbeds, names or files: what `make equivalence` runs its matrix on.
+FIRST ?= virtual
+SECOND ?= embedded
+MARGIN ?= 2%
+MATRIX ?= ten-flows fifty-flows
+
+.PHONY: equivalence
+equivalence: setup virtual ## the same shares on two testbeds? 2 h (FIRST=, SECOND=, MARGIN=2%, MATRIX=)
+	@status=0; \
+	for part in $(MATRIX); do \
+		set --; \
+		for bed in $(FIRST) $(SECOND); do \
+			folder=$(RESULTS)/equivalence/$$(basename $$bed .yaml); \
+			$(BIN)/nashbed run configs/scenarios/equivalence/$$part.yaml --testbed $$bed --out $$folder || exit; \
+			set -- "$$@" "$$(ls -d $$folder/*-equivalence-$$part | tail -n 1)"; \
+		done; \
+		$(BIN)/nashbed compare "$$@" --equivalence $(MARGIN) || status=$$?; \
+	done; exit $$status
+
 .PHONY: say-virtual
 say-virtual:
 	@[ "$$(id -u)" -eq 0 ] || echo "not root: in virtual time ($(TESTBED))"

@@ -16,7 +16,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import groupby, product
 from statistics import median
 
@@ -90,10 +90,29 @@ def fit(
 ) -> dict[Panel | None, FluidConstants]:
     """The best point for all mixes (None), and for those of all panels but one."""
     points = grid()
-    off = [
+    return chosen_of(points, mixes, grid_errors(pool, mixes, points))
+
+
+def grid_errors(
+    pool: ProcessPoolExecutor, mixes: Sequence[MeasuredMix], points: Sequence[FluidConstants]
+) -> list[FloatArray]:
+    """Absolute errors of each mix by each point, with the first seed, shape (M,) each."""
+    return [
         np.abs(errors(pool, mixes, point, SEEDS[:1]))
         for point in track(points, "fitting", disable=not sys.stderr.isatty())
     ]
+
+
+def chosen_of(
+    points: Sequence[FluidConstants], mixes: Sequence[MeasuredMix], off: Sequence[FloatArray]
+) -> dict[Panel | None, FluidConstants]:
+    """The point with the smallest mean error on all mixes (None), and without each panel.
+
+    Args:
+        points: The grid.
+        mixes: The mixes.
+        off: Absolute errors of each mix by each point, shape (M,) each.
+    """
     panels = [panel_of(mix) for mix in mixes]
 
     def best(left_out: Panel | None) -> FluidConstants:
@@ -168,14 +187,31 @@ def crossing(shares: Sequence[tuple[int, float]], flows: int) -> float:
     return float(flows)
 
 
-def main() -> None:
-    """Fit, cross-validate, write."""
-    mixes = mixes_of_file(MIXES).mixes
-    some = [
+def fitted_mixes(mixes: Sequence[MeasuredMix]) -> list[MeasuredMix]:
+    """Every STRIDE-th mix of each setting: what the fit uses."""
+    return [
         mix
         for _, setting in groupby(mixes, key=lambda m: (panel_of(m), m.buffer_bdp))
         for mix in list(setting)[::STRIDE]
     ]
+
+
+def left_out_constants() -> dict[Panel | None, FluidConstants]:
+    """The shipped fit: panel -> the constants that are best on the others; None: on all."""
+    fitted = json.loads(FITTED_FILE.read_text(encoding="utf-8"))
+    names = [field.name for field in fields(FluidConstants)]
+    rows: dict[Panel | None, dict[str, float]] = {None: fitted["constants"]}
+    for row in fitted["left_out"]:
+        rows[row["rate_mbps"] * 1e6, row["base_rtt_ms"] / 1e3] = row
+    return {
+        panel: FluidConstants(**{name: row[name] for name in names}) for panel, row in rows.items()
+    }
+
+
+def main() -> None:
+    """Fit, cross-validate, write."""
+    mixes = mixes_of_file(MIXES).mixes
+    some = fitted_mixes(mixes)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         chosen = fit(pool, some)
         unseen = predictions(pool, mixes, chosen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 from nashbed.controlplane.contract.model import ContractModel
@@ -101,6 +101,18 @@ def estimate(
     return Estimate(mean, n, half)
 
 
+class StandardError(NamedTuple):
+    """How uncertain a mean is.
+
+    Attributes:
+        size: The standard error, in the metric's unit.
+        freedom: Its degrees of freedom.
+    """
+
+    size: float
+    freedom: float
+
+
 @dataclass(frozen=True)
 class MeanDifference:
     """Second mean less first mean, of independent observations.
@@ -109,11 +121,13 @@ class MeanDifference:
         difference: The difference, in the metric's unit.
         half_width: Half the width of its interval; None if it cannot be told.
         p: Probability of a difference at least as large if there were none; None likewise.
+        error: Its standard error; None likewise.
     """
 
     difference: float
     half_width: float | None
     p: float | None
+    error: StandardError | None = None
 
 
 def welch(
@@ -147,7 +161,7 @@ def welch(
     freedom = error**4 / float((parts**2 / (np.array([len(a), len(b)]) - 1)).sum())
     quantile = float(special.stdtrit(freedom, (1 + confidence) / 2))
     p = 2 * float(special.stdtr(freedom, -abs(difference) / error))
-    return MeanDifference(difference, quantile * error, p)
+    return MeanDifference(difference, quantile * error, p, StandardError(error, freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -227,6 +241,125 @@ def adjusted(comparisons: Sequence[Compared]) -> list[Compared]:
 
 def _with_p(each: Compared, p: float) -> Compared:
     return each.model_copy(update={"p_adjusted": p, "differs": p < SIGNIFICANCE})
+
+
+EquivalenceVerdict = Literal["equivalent", "different", "too few to tell"]
+TOST_CONFIDENCE = 1 - 2 * SIGNIFICANCE
+"""Coverage of the interval that lies within the margin exactly if both one-sided tests reject."""
+
+POWER = 0.8
+"""Of a test, where it is said how many observations it needs."""
+
+
+class EquivalenceTest(SampleComparison):
+    """Whether two means differ by less than a margin.
+
+    Attributes:
+        margin: The largest difference that does not matter.
+        ci90: Half the width of the difference's 90 % interval, which lies within the margin exactly
+            if both one-sided tests at 95 % reject; that of this test alone. Null: it cannot be
+            told.
+        p_equivalent: The larger p of the two one-sided tests: probability of a difference at least
+            this far within the margin if it were the margin; null likewise.
+        p_equivalent_adjusted: The same, adjusted (Holm) for the number of tests.
+        p_different: Probability of a difference at least this far beyond the margin if it were the
+            margin (two-sided); null likewise.
+        p_different_adjusted: The same, adjusted (Holm) for the number of tests.
+        spread: Standard deviation of the difference of two single observations; null likewise.
+        needed: Observations of each with which means that do not differ would be called equivalent
+            in 80 % of cases, with this spread and so many tests; null likewise.
+        verdict: `equivalent` and `different` where the adjusted p is below 0.05.
+    """
+
+    margin: float
+    ci90: float | None
+    p_equivalent: float | None
+    p_equivalent_adjusted: float | None = None
+    p_different: float | None
+    p_different_adjusted: float | None = None
+    spread: float | None
+    needed: int | None = None
+    verdict: EquivalenceVerdict = "too few to tell"
+
+
+def equivalence_test(
+    first: Sequence[float], second: Sequence[float], margin: float
+) -> EquivalenceTest | None:
+    """Test whether two means differ by less than a margin, and whether by more.
+
+    With d the difference, s its standard error and v Welch's degrees of freedom, two one-sided
+    tests (TOST) compare (d + margin)/s and (d - margin)/s with Student's t of v. The means are
+    equivalent if both say that the difference is inside. Beyond the margin it is if |d| - margin is
+    too large for chance, on either side.
+
+    Args:
+        first: Observations; NaN (not measured) is left out.
+        second: The same of the other.
+        margin: The largest difference that does not matter, above 0.
+
+    Returns:
+        The test, without p where a sample has fewer than two observations or neither varies; its
+        verdict is for `judged` to say. None where a sample has none.
+
+    Source: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987); the three
+    verdicts as in Goeman, Solari, Stijnen, Statistics in Medicine 29 (2010).
+    """
+    samples = compare_samples(first, second)
+    if samples is None:
+        return None
+    change = welch(first, second, TOST_CONFIDENCE)
+    inside = beyond = spread = None
+    if change is not None and change.error is not None:
+        spread = math.sqrt(sum(np.nanvar(values, ddof=1) for values in (first, second)))
+        distance = (abs(change.difference) - margin) / change.error.size
+        inside = float(special.stdtr(change.error.freedom, distance))
+        beyond = min(1.0, 2 * float(special.stdtr(change.error.freedom, -distance)))
+    return EquivalenceTest(
+        **vars(samples),
+        margin=margin,
+        ci90=None if change is None else change.half_width,
+        p_equivalent=inside,
+        p_different=beyond,
+        spread=spread,
+    )
+
+
+Judged = TypeVar("Judged", bound=EquivalenceTest)
+
+
+def judged(tests: Sequence[Judged]) -> list[Judged]:
+    """The tests with their verdicts, adjusted by Holm's method for how many can be tested.
+
+    The probability that any of them is called equivalent and is not is 5 % at most, and likewise
+    that any is called different and is not.
+    """
+    known = [each for each in tests if each.p_equivalent is not None]
+    inside = iter(holm([each.p_equivalent or 0.0 for each in known]))
+    beyond = iter(holm([each.p_different or 0.0 for each in known]))
+    return [
+        each
+        if each.spread is None
+        else each.model_copy(
+            update=_verdict(next(inside), next(beyond))
+            | {"needed": _needed(each.spread, each.margin, len(known))}
+        )
+        for each in adjusted(tests)
+    ]
+
+
+def _verdict(inside: float, beyond: float) -> dict[str, float | str]:
+    verdict: EquivalenceVerdict = "too few to tell"
+    if inside < SIGNIFICANCE:
+        verdict = "equivalent"
+    elif beyond < SIGNIFICANCE:
+        verdict = "different"
+    return {"p_equivalent_adjusted": inside, "p_different_adjusted": beyond, "verdict": verdict}
+
+
+def _needed(spread: float, margin: float, tests: int) -> int:
+    """Observations of each, by the normal distribution; Holm's first step is the strictest."""
+    quantile = float(special.ndtri(1 - SIGNIFICANCE / tests) + special.ndtri((1 + POWER) / 2))
+    return max(2, math.ceil((quantile * spread / margin) ** 2))
 
 
 class StraightLine(NamedTuple):

@@ -12,6 +12,7 @@ from nashbed.controlplane.contract.model import ContractModel, Number
 from . import MODELS
 from .competition import Competition
 from .crossing import CrossingAnswer, ShowAsked, ask_all, crossing_of, show_nothing
+from .mishra2022 import DESYNCHRONISED, SYNCHRONISED
 from .prediction import Model, Prediction
 
 NEAR_FLOWS = 3
@@ -80,6 +81,24 @@ class Accuracy(ContractModel):
     reason: str
 
 
+class BandAccuracy(ContractModel):
+    """How far measured shares are from the band between Mishra's two bounds.
+
+    The authors publish the band as their prediction: a share inside it is no error.
+
+    Attributes:
+        answered: Mixes that have a band.
+        outside: Median distance to the band, 0 inside it, as part of the throughput of all flows.
+        width: Median distance between the bounds, likewise.
+        holds: Share of the mixes that are inside.
+    """
+
+    answered: int
+    outside: float
+    width: float
+    holds: float
+
+
 class BufferAccuracy(ContractModel):
     """The errors of every model at one buffer.
 
@@ -87,11 +106,13 @@ class BufferAccuracy(ContractModel):
         buffer_bdp: The buffer in BDP; null: all buffers together.
         mixes: Measured mixes.
         models: The error of each model.
+        band: That of Mishra's two bounds taken as a band; null: one was not asked, or refused all.
     """
 
     buffer_bdp: Number | None
     mixes: int
     models: tuple[Accuracy, ...]
+    band: BandAccuracy | None
 
     @property
     def nearest(self) -> Accuracy | None:
@@ -138,7 +159,31 @@ class _AnsweredMix:
 def _at_buffer(buffer: float | None, held: Sequence[_AnsweredMix]) -> BufferAccuracy:
     models = held[0].answers
     errors = tuple(_accuracy(name, held) for name in models)
-    return BufferAccuracy(buffer_bdp=buffer, mixes=len(held), models=errors)
+    return BufferAccuracy(
+        buffer_bdp=buffer, mixes=len(held), models=errors, band=_band_accuracy(held)
+    )
+
+
+def _band_accuracy(held: Sequence[_AnsweredMix]) -> BandAccuracy | None:
+    bounds = [model.name for model in (SYNCHRONISED, DESYNCHRONISED)]
+    if any(name not in held[0].answers for name in bounds):
+        return None
+    answers = [[each.answers[name].share for name in bounds] for each in held]
+    known = [
+        (min(first, second), max(first, second), each.mix.share)
+        for each, (first, second) in zip(held, answers, strict=True)
+        if first is not None and second is not None
+    ]
+    if not known:
+        return None
+    low, high, share = np.array(known, dtype=float).T
+    outside = np.maximum(0.0, np.maximum(low - share, share - high))
+    return BandAccuracy(
+        answered=len(known),
+        outside=float(np.median(outside)),
+        width=float(np.median(high - low)),
+        holds=float(np.mean(outside == 0)),
+    )
 
 
 def _accuracy(model: str, held: Sequence[_AnsweredMix]) -> Accuracy:

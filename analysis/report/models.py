@@ -120,9 +120,21 @@ def _nearest_share(row: BufferAccuracy) -> list[str]:
         f"the median, and in nine of ten mixes at most {100 * nearest.p90_abs:.1f}"
     )
     if not rest:
-        return [f"{text}."]
+        return [f"{text}.", *_outside_band(row)]
     others = "; ".join(f"{MODELS[e.model].title} {100 * (e.median_abs or 0):.1f}" for e in rest)
-    return [f"{text}. Median errors of the others: {others}."]
+    return [f"{text}. Median errors of the others: {others}.", *_outside_band(row)]
+
+
+def _outside_band(row: BufferAccuracy) -> list[str]:
+    """What Mishra's two bounds say together: their authors predict a share between them."""
+    band = row.band
+    if band is None:
+        return []
+    return [
+        f"Mishra's two bounds are a band of {100 * band.width:.1f} points (median); "
+        f"{100 * band.holds:.0f} % of {band.answered} mixes are inside, and the median distance to "
+        f"it is {100 * band.outside:.1f} points."
+    ]
 
 
 def _nearest_equilibrium(off: dict[str, EquilibriumAccuracy]) -> list[str]:

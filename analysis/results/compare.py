@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from nashbed.controlplane.contract.course import start_label
@@ -173,43 +174,95 @@ def compare_runs(
         RunError: A directory is not a readable run, there is no such setting, nothing is in
             both, or what is in both has neither repetitions nor mixed flows.
     """
-    runs = measure_run(first), measure_run(second)
-    if against is not None and setting is None:
-        raise RunError("--against needs --setting: say which setting to compare with it")
-    pairs = list(_pairs(runs, setting, against))
+    both = paired_runs(first, second, setting, against)
+    pairs = both.mixes()
     names = str(first), str(second)
     if not pairs:
         raise RunError(f"{names[0]} and {names[1]} have no setting and mix in common")
     known = [p for p in pairs if min(len(c.trials) for c in p[0]) >= 2]
-    shares = tuple(s for p in pairs for s in compare_shares(*p, _common(runs)))
+    shares = tuple(s for p in pairs for s in compare_shares(*p, both.strategies))
     if not known and not shares:
         raise RunError(
             f"{names[0]} and {names[1]}: no mix has two valid trials in both, so a difference "
             "cannot be distinguished from chance; set `trials: 2` or more in the scenario and run "
             "again"
         )
-    compared = [each for cells, mix in known for each in _compared(runs, cells, mix)]
+    compared = [each for cells, mix in known for each in _compared(both, cells, mix)]
     return RunComparison(
-        first=runs[0].run.manifest.run,
-        second=runs[1].run.manifest.run,
+        first=both.runs[0].run.manifest.run,
+        second=both.runs[1].run.manifest.run,
         comparisons=tuple(adjusted(compared)),
         share_summary=tuple(summarise_shares(shares)),
         shares=shares,
         left_out=tuple(f"{c[0].setting.label}: {mix}" for c, mix in pairs if (c, mix) not in known),
-        unlike=() if against is not None else tuple(_unlike(runs, _settings(runs, setting, None))),
+        unlike=both.unlike(),
     )
 
 
-def _pairs(
-    runs: tuple[RunMeasures, RunMeasures], setting: str | None, against: str | None
-) -> Iterator[tuple[tuple[Cell, Cell], str]]:
-    """Every mix that both runs have, with its name."""
-    for one, other in _settings(runs, setting, against):
-        there = {_mix(runs[1], cell): cell for cell in runs[1].cells(other)}
-        for cell in runs[0].cells(one):
-            mix = _mix(runs[0], cell)
+@dataclass(frozen=True)
+class PairedRuns:
+    """Two runs, and which of their settings are held against each other.
+
+    Attributes:
+        runs: Both.
+        settings: A setting of the first run, and the one of the second.
+        setting: The one setting of the first run that was asked for; None: all.
+        against: The setting of the second run that was asked for, alike or not; None: the alike.
+    """
+
+    runs: tuple[RunMeasures, RunMeasures]
+    settings: tuple[tuple[Setting, Setting], ...]
+    setting: str | None
+    against: str | None
+
+    @property
+    def strategies(self) -> list[str]:
+        """The strategies that both runs have, in the order of the first run."""
+        return [s for s in self.runs[0].strategies if s in self.runs[1].strategies]
+
+    def mixes(self) -> list[tuple[tuple[Cell, Cell], str]]:
+        """Every mix that both runs have, with its name."""
+        return [found for pair in self.settings for found in self._mixes_of(*pair)]
+
+    def _mixes_of(self, one: Setting, other: Setting) -> Iterator[tuple[tuple[Cell, Cell], str]]:
+        there = {mix_text(self.runs[1], cell): cell for cell in self.runs[1].cells(other)}
+        for cell in self.runs[0].cells(one):
+            mix = mix_text(self.runs[0], cell)
             if mix in there:
                 yield (cell, there[mix]), mix
+
+    def compared(self, index: int) -> tuple[Setting, ...]:
+        """The settings of a run that are to be compared, whether the other has the like or not.
+
+        Args:
+            index: 0 for the first run, 1 for the second.
+        """
+        if self.setting is None:
+            return self.runs[index].run.settings
+        return tuple(pair[index] for pair in self.settings)
+
+    def unlike(self) -> tuple[str, ...]:
+        """Settings that both were asked for and applied differently, in words."""
+        return () if self.against is not None else tuple(_unlike(self.runs, self.settings))
+
+
+def paired_runs(first: Path, second: Path, setting: str | None, against: str | None) -> PairedRuns:
+    """Read two runs, and find which of their settings are alike.
+
+    Args:
+        first: A run directory.
+        second: Another one, or the same.
+        setting: Only this setting of the first run.
+        against: The setting of the second run to hold it against (None: the one that is alike).
+            Needs `setting`.
+
+    Raises:
+        RunError: A directory is not a readable run, or there is no such setting.
+    """
+    runs = measure_run(first), measure_run(second)
+    if against is not None and setting is None:
+        raise RunError("--against needs --setting: say which setting to compare with it")
+    return PairedRuns(runs, tuple(_settings(runs, setting, against)), setting, against)
 
 
 def _settings(
@@ -232,7 +285,7 @@ def _alike(runs: tuple[RunMeasures, RunMeasures], one: Setting) -> Setting | Non
 
 
 def _unlike(
-    runs: tuple[RunMeasures, RunMeasures], pairs: list[tuple[Setting, Setting]]
+    runs: tuple[RunMeasures, RunMeasures], pairs: Sequence[tuple[Setting, Setting]]
 ) -> Iterator[str]:
     for pair in pairs:
         if _applied(runs[0], pair[0]) != _applied(runs[1], pair[1]):
@@ -266,20 +319,19 @@ def _conditions(run: RunMeasures, setting: Setting) -> object:
     return setting.base_rtt_ns, setting.random_loss_ppb, kernel, start
 
 
-def _mix(run: RunMeasures, cell: Cell) -> str:
+def mix_text(run: RunMeasures, cell: Cell) -> str:
+    """A mix in words.
+
+    Args:
+        run: Its run.
+        cell: The mix.
+    """
     return state_text(cell.state, run.strategies, run.group_names)
 
 
-def _common(runs: tuple[RunMeasures, RunMeasures]) -> list[str]:
-    """The strategies that both runs have."""
-    return [s for s in runs[0].strategies if s in runs[1].strategies]
-
-
-def _compared(
-    runs: tuple[RunMeasures, RunMeasures], cells: tuple[Cell, Cell], mix: str
-) -> Iterator[Comparison]:
+def _compared(both: PairedRuns, cells: tuple[Cell, Cell], mix: str) -> Iterator[Comparison]:
     """Every metric that both cells have more than once."""
-    of_flows = [(metric, strategy) for metric in FLOW_METRICS for strategy in _common(runs)]
+    of_flows = [(metric, strategy) for metric in FLOW_METRICS for strategy in both.strategies]
     for metric, strategy in [*of_flows, *((metric, None) for metric in TRIAL_METRICS)]:
         values = [[t.value(metric, strategy) for t in cell.trials] for cell in cells]
         samples = compare_samples(values[0], values[1])

@@ -16,7 +16,8 @@ from ..contract.errors import ConfigError
 LOG_VARIABLE = "NASHBED_LOG"
 """Environment variable with the level of the log on standard error."""
 EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
-20 an acceptance bound was missed or a repeated trial differs, 130 stopped by Ctrl-C."""
+20 an acceptance bound was missed, a repeated trial differs or runs are not equivalent, 130 stopped
+by Ctrl-C."""
 root = typer.Typer(
     name="nashbed",
     help=f"Congestion controls compete at a P4 bottleneck; who gets what, and where it settles.\n\n"

@@ -17,7 +17,7 @@ from .options import AsJson, answer, new_app, quantity
 
 if TYPE_CHECKING:
     from nashbed.analysis.models import Competition
-    from nashbed.analysis.models.accuracy import Accuracy
+    from nashbed.analysis.models.accuracy import Accuracy, BandAccuracy
     from nashbed.analysis.models.answers import (
         ErrorsAnswer,
         MixAnswer,
@@ -236,12 +236,17 @@ def errors_text(answers: ErrorsAnswer) -> str:
     for i in shown:
         title = answers.models[i].title.replace(", ", ",\n")
         table.add_column(title, justify="right", no_wrap=True)
+    if answers.buffers[-1].band is not None:
+        table.add_column("Mishra, outside\nband (width; holds)", justify="right", no_wrap=True)
     for row in answers.buffers:
         last = row.buffer_bdp is None
         label = "all" if last else f"{row.buffer_bdp:g}"
         if last:
             table.add_section()
-        table.add_row(label, str(row.mixes), *(_error(row.models[i]) for i in shown))
+        errors = [_error(row.models[i]) for i in shown]
+        if answers.buffers[-1].band is not None:
+            errors.append(_outside_band(row.band))
+        table.add_row(label, str(row.mixes), *errors)
     text = as_text(table, WIDE) + _refusals(answers)
     for why, count in answers.left_out.items():
         text += f"{counted(count, 'mix')} left out: {why}\n"
@@ -346,6 +351,13 @@ def _error(each: Accuracy) -> str:
         return "refused"
     off = round(100 * each.median, 1) + 0.0  # never -0.0
     return f"{100 * each.median_abs:.1f} ({off:+.1f})"
+
+
+def _outside_band(band: BandAccuracy | None) -> str:
+    if band is None:
+        return "refused"
+    width, holds = f"{100 * band.width:.1f}", f"{100 * band.holds:.0f} %"
+    return f"{100 * band.outside:.1f} ({width}; {holds})"
 
 
 def _bbr_each(prediction: PredictionAnswer) -> str:

@@ -14,11 +14,11 @@ import typer
 
 from ..contract.errors import ConfigError, HostError
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
-from ..contract.units import Buffer, Duration, Rate, Size
+from ..contract.units import Buffer, Duration, Rate, Share, Size
 from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
 from ..store.staging import scratch_folder
 
-Q = TypeVar("Q", Rate, Duration, Buffer, Size)
+Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
 
 ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (configs/scenarios/...).")]
 OptionalTestbed = Annotated[

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 from rich.table import Table
 
-from ..contract.errors import EXIT_OK
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import ContractModel, JsonAnswer
-from ..contract.units import counted
+from ..contract.units import Share, counted
 from ..store.errors import RunError
 from .console import as_text
-from .options import AsJson, RunFolder, answer, new_app
+from .equivalence_text import equivalence_text
+from .options import AsJson, RunFolder, answer, new_app, quantity
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ UNTESTED = (
     "no mix has two valid trials in both, so a difference cannot be distinguished from chance; "
     "set `trials: 2` or more in the scenario and run again\n"
 )
+COMPARE_EXAMPLES = """Examples:
+
+nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a
+
+nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a --equivalence 2%"""
 UNVARIED = "no spread"
 """Stands for p where neither run varies."""
 Row = TypeVar("Row", "Comparison", "ShareComparison")
@@ -109,9 +115,7 @@ def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
     return EXIT_OK
 
 
-@app.command(
-    epilog="Example: nashbed compare results/20260101T120000Z-a results/20260102T120000Z-a"
-)
+@app.command(epilog=COMPARE_EXAMPLES)
 def compare(
     first: RunFolder,
     second: RunFolder,
@@ -122,6 +126,10 @@ def compare(
         str | None,
         typer.Option("--against", help="Compare it with this setting of the second run."),
     ] = None,
+    equivalence: Annotated[
+        str | None,
+        typer.Option("--equivalence", help="Test whether shares differ by less than this: 2%."),
+    ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Every row of tables of more than {MOST_ROWS}.")
     ] = False,
@@ -131,13 +139,39 @@ def compare(
 
     Shares of the throughput come first: a summary for each setting, then those of both runs side
     by side. What repeated mixes have in both is tested.
+
+    With --equivalence the question is the opposite one: whether the runs measure the same. At every
+    mix of several congestion controls two one-sided tests at 95 % say whether a share differs by
+    less than the margin; exit code 20 if that is not shown of each.
     """
+    if equivalence is not None:
+        return _equivalence(first, second, equivalence, (setting, against), as_json)
     from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
 
     comparison = compare_runs(first, second, setting, against)
     text = "" if as_json else comparison_text(comparison, everything)
     answer(comparison, as_json, text)
     return EXIT_OK
+
+
+def _equivalence(
+    first: Path,
+    second: Path,
+    margin: str,
+    settings: tuple[str | None, str | None],
+    as_json: bool,
+) -> int:
+    """Test two runs for equivalence within a margin; returns the exit code."""
+    from nashbed.analysis.results.equivalence import (  # noqa: PLC0415 - slow to import
+        equivalence_of_runs,
+    )
+
+    most = quantity(Share, "--equivalence", margin).fraction
+    if not 0 < most < 1:
+        raise ConfigError(f"--equivalence: {margin}; write more than 0% and less than 100%")
+    found = equivalence_of_runs(first, second, most, *settings)
+    answer(found, as_json, "" if as_json else equivalence_text(found))
+    return EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
 
 
 @app.command(epilog="Example: nashbed export results/20260101T120000Z-quickstart --format parquet")

@@ -84,3 +84,48 @@ def test_the_linter_sees_every_module() -> None:
     known = {str(path) for folder in folders for path in (ROOT / folder).rglob("*.py")}
     unseen = known - set(shown.splitlines())
     assert {Path(path).name for path in unseen} <= {"bfruntime_pb2.py"}, unseen
+
+
+FAKE = """#!/bin/sh
+echo "$@" >> calls
+case $1 in
+run) mkdir -p "$6/20260101T120000Z-equivalence-$(basename $2 .yaml)" ;;
+compare) exit "$VERDICT" ;;
+esac
+"""
+"""A nashbed that notes what it is asked for, and makes the folder of a run."""
+
+
+@pytest.mark.parametrize("verdict", [0, 20])
+def test_the_equivalence_matrix_runs_on_both_testbeds(folder: Path, verdict: int) -> None:
+    fake = folder / "nashbed"
+    fake.write_text(FAKE)
+    fake.chmod(0o755)
+    done = subprocess.run(
+        [
+            "make", "-o", "setup", "-o", "virtual", "equivalence", f"BIN={folder}",
+            "SECOND=lab/mine.yaml",
+        ],
+        cwd=folder,
+        env={**os.environ, "VERDICT": str(verdict)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )  # fmt: skip
+    calls = (folder / "calls").read_text().splitlines()
+    runs = "results/equivalence"
+    assert calls == [
+        line
+        for part in ("ten-flows", "fifty-flows")
+        for scenario, made in [
+            (f"configs/scenarios/equivalence/{part}.yaml", f"20260101T120000Z-equivalence-{part}")
+        ]
+        for line in (
+            f"run {scenario} --testbed virtual --out {runs}/virtual",
+            f"run {scenario} --testbed lab/mine.yaml --out {runs}/mine",
+            f"compare {runs}/virtual/{made} {runs}/mine/{made} --equivalence 2%",
+        )
+    ]
+    # A matrix that does not pass fails, but only after all of it has been compared.
+    assert (done.returncode == 0) == (verdict == 0)

@@ -44,6 +44,25 @@ def test_by_hand() -> None:
     assert accuracy_by_buffer([]) == []
 
 
+def test_a_band_is_right_inside() -> None:
+    # At 3 BDP and 10 flows the bounds are 0.5 and, with 4 and 3 CUBIC flows, 0.636873 and 0.625672
+    # (test_band): inside, 0.1 above the upper and 0.05 below the lower one.
+    def mix(bdp, bbr, share):
+        return MeasuredMix(cubic_against(100e6, 0.04, bdp * 500_000, 10 - bbr, bbr), share, bdp)
+
+    mixes = [mix(3, 6, 0.6), mix(3, 6, 0.736873), mix(3, 7, 0.45), mix(0.5, 5, 0.9)]
+    bounds = [MODELS[f"mishra-{name}"] for name in ("synchronised", "desynchronised")]
+    shallow, deep, every = (row.band for row in accuracy_by_buffer(mixes, bounds))
+    assert shallow is None
+    assert deep is not None
+    assert deep == every
+    assert (deep.answered, deep.holds) == (3, pytest.approx(1 / 3))
+    assert deep.outside == pytest.approx(0.05)
+    assert deep.width == pytest.approx(0.136873, abs=1e-6)
+    # One bound alone is no band.
+    assert accuracy_by_buffer(mixes, bounds[:1])[-1].band is None
+
+
 def test_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mixes.csv"
     rows = ["0,10,0,96,ok", "4,6,40,60,ok", "5,5,90,90,INVALID_total_gt_1.05C", "10,0,96,0,ok"]
@@ -132,6 +151,14 @@ def test_the_published_mixes() -> None:
     for buffer in (5, 10, 20, 30, 40, 50):
         for name in ("ware", "mishra-synchronised", "mishra-desynchronised"):
             assert 0 < median[buffer, name] < 0.3
+    # Outside the band, they are less far away than from either of its edges.
+    bands = {row.buffer_bdp: row.band for row in rows}
+    assert bands[0.5] is None
+    assert bands[None].answered == 2051
+    assert bands[None].holds == pytest.approx(0.363, abs=0.001)
+    assert [round(100 * bands[b].outside, 1) for b in (5, 10, 20, 30, 40, 50)] == [
+        3.5, 2.1, 1.1, 4.4, 7.6, 8.5,
+    ]  # fmt: skip
 
 
 def test_a_run(tmp_path: Path) -> None:

@@ -51,13 +51,16 @@ def test_errors_by_buffer(found: ModelErrors) -> None:
 
 
 def test_the_nearest_model_is_named(found: ModelErrors) -> None:
-    first, second = shown(found)["sentences"]
+    first, band, second = shown(found)["sentences"]
     errors = {e.model: e.median_abs for e in found.buffers[-1].models if e.median_abs is not None}
     nearest = min(errors, key=lambda name: errors[name])
     assert f'Closest to the 6 measured mixes is "{MODELS[nearest].title}": its error' in first
     for name in set(errors) - {nearest}:
         assert f"{MODELS[name].title} {100 * errors[name]:.1f}" in first
     assert "Closest to the measured equilibria is" in second
+    # The three mixes at 3 BDP are on the lower bound.
+    assert "Mishra's two bounds are a band of" in band
+    assert "% of 6 mixes are inside" in band
 
 
 def test_equilibria_beside_the_measured_ones(found: ModelErrors) -> None:
@@ -95,4 +98,4 @@ def test_one_mix_has_no_equilibrium() -> None:
     measures = made({**BUFFERS, "sweep": {"mixes": [2]}}, as_the_bound_says)
     context = shown(models_of(measures))
     assert context["equilibria"] == []
-    assert len(context["sentences"]) == 1
+    assert len(context["sentences"]) == 2  # no equilibrium: shares, and the band

@@ -79,7 +79,7 @@ def test_every_reproduction_has_a_short_and_a_full_form_with_bounds(path: Path) 
     assert {path.with_name(f"{stem}.yaml"), path.with_name(f"{stem}-short.yaml")} <= set(SCENARIOS)
     scenario = load_scenario(path).model
     # Of what nobody published there is nothing to be met.
-    assert scenario.acceptance or path.parent.name in {"controls", "hosts"}
+    assert scenario.acceptance or path.parent.name in {"controls", "equivalence", "hosts"}
     assert scenario.name == f"{path.parent.name}-{path.stem}"
 
 
