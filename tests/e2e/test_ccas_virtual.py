@@ -51,7 +51,7 @@ def starts_of(samples: Samples, mode: int) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("cca", "down", "up"), [("bbr2", 0.75, 2.0), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
+    ("cca", "down", "up"), [("bbr2", 0.91, 2.25), ("bbr3", 0.9, 2.25)], ids=["bbr2", "bbr3"]
 )
 def test_bbr_probes_by_its_gains_and_every_five_seconds(
     nashbed: Nashbed, cca: str, down: float, up: float
