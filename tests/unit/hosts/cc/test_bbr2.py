@@ -109,7 +109,8 @@ def mean_mbps_of_mix(of_ten: int) -> tuple[float, float]:
     """BBRv2's and CUBIC's throughput per flow, the mean of three seeds: starts decide much."""
     mix = ["bbr2"] * of_ten + ["cubic"] * (10 - of_ten)
     runs = [simulate(SimPath(100, 40), mix, seconds=200, seed=seed) for seed in (1, 2, 3)]
-    return fmean(run.mean_mbps("bbr2") for run in runs), fmean(run.mean_mbps("cubic") for run in runs)
+    bbr2, cubic = (fmean(run.mean_mbps(cca) for run in runs) for cca in ("bbr2", "cubic"))
+    return bbr2, cubic
 
 
 def test_more_cubic_flows_remain_at_its_equilibrium() -> None:
