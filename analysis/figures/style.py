@@ -26,12 +26,14 @@ _KNOWN = {
     "bbr3": "#CC79A7",
     "copa": "#117733",
     "copa_default": "#5FAF3F",
+    "copa_mvfst": "#0A2A12",
     "vivace": "#332288",
+    "vivace_kernel": "#7850F0",
     "vegas": "#56B4E9",
     "dctcp": "#E69F00",
 }
 _SPARE = ("#E69F00", "#56B4E9", "#8C6D31", "#666666", "#AA4499", "#44AA99")
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h", "*")
 
 STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",

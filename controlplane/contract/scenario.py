@@ -622,7 +622,7 @@ class Scenario(ContractModel):
     hosts: Hosts = Hosts()
     start: StartSpec = "together"
     start_jitter: Duration = Duration(100_000_000)
-    strategies: Annotated[tuple[Strategy, ...], Field(min_length=2, max_length=8)]
+    strategies: Annotated[tuple[Strategy, ...], Field(min_length=2, max_length=12)]
     duration: SettledDuration | Duration
     warmup: Duration
     window: WindowSpec = "after_warmup"

@@ -3,28 +3,34 @@
  *
  * N. Cardwell, Y. Cheng, S. Hassas Yeganeh, I. Swett, V. Jacobson: "BBR Congestion Control",
  * draft-cardwell-iccrg-bbr-congestion-control-02, March 2022; where it is silent, and for the gains,
- * Google's implementation (github:google/bbr, branch v2alpha). Written from these; no code is theirs.
- * Sources of the constants and deviations: README.md here.
+ * Google's implementation (github:google/bbr, branch v2alpha) in its last form, which the kernel of the
+ * L4S team carries (github:L4STeam/linux). Written from these; no code is theirs. Sources of the
+ * constants, deviations, and what the v2alpha of 2019 to 2021 had: README.md here.
  */
 #include "cc.h"
 
 #define BBR_STARTUP_PACING 739 /* 2/ln 2 = 2.885 */
 #define BBR_STARTUP_CWND 739
 #define BBR_DRAIN_PACING 88 /* its inverse */
-#define BBR_DOWN_PACING 192 /* 0.75 */
-#define BBR_UP_CWND 512	    /* 2 */
+#ifndef BBR_DOWN_PACING
+#define BBR_DOWN_PACING 232 /* 0.91 */
+#endif
+#ifndef BBR_UP_CWND
+#define BBR_UP_CWND 576 /* 2.25 */
+#endif
 #define BBR_FULL_LOSS_COUNT 8
+#define BBR_SAVES_UP_ACKS false /* while inflight_hi does not bind */
 
 #include "bbr/full_pipe.h"
 #include "bbr/path.h"
 #include "bbr/phases.h"
 
-/* Once a round, by the best bandwidth so far, and in Startup only. */
+/* At each acknowledgement, by its own sample, in Startup only. */
 CC_INLINE void
 bbr_check_full(struct bbr *b, const struct rate_sample *rs, const struct bbr_sample *s)
 {
-	if (!b->full_reached && b->round_start && !rs->is_app_limited)
-		bbr_check_full_bw(b, bbr_max_bw(b));
+	if (!b->full_reached && !rs->is_app_limited)
+		bbr_check_full_bw(b, s->bw);
 }
 
 /* One RTT, and a quarter of a BDP queued. */

@@ -13,6 +13,7 @@
 #define BBR_DOWN_PACING 230    /* 0.90 */
 #define BBR_UP_CWND 576	       /* 2.25 */
 #define BBR_FULL_LOSS_COUNT 6
+#define BBR_SAVES_UP_ACKS true
 #define BBR_DRAIN_ROUNDS 3
 
 #include "bbr/full_pipe.h"

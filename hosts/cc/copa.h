@@ -9,7 +9,8 @@
  * and empty it together every five round trips. Where the queue has not been nearly empty for so
  * long, somebody else fills it: delta then moves as the window of TCP does (competitive mode).
  *
- * The file that includes this defines COPA_COMPETES: false keeps to the default mode.
+ * The file that includes this defines COPA_COMPETES: false keeps to the default mode; and COPA_MVFST:
+ * true is what mvfst runs where the paper says something else.
  */
 #include "cc.h"
 #include "cc_min.h"
@@ -24,7 +25,8 @@
 #define EMPTY_US(srtt) ((srtt)*20 / 3)	 /* section 2.2: five round trips at least */
 #define NEARLY_EMPTY 10			 /* section 2.2: below a tenth of RTT_max - RTT_min */
 
-#define PACKETS_DEFAULT 2 /* 1/delta in default mode: delta = 0.5 (section 2) */
+/* 1/delta in default mode: delta = 0.5 (section 2); mvfst: 0.05. */
+#define PACKETS_DEFAULT (COPA_MVFST ? 20 : 2)
 #define PACKETS_MOST 4096
 #define SAME_DIRECTION 3 /* round trips until velocity doubles (section 2.1) */
 /* More than 30 % of 20 segments or more lost: the window is cut to 70 % (genericCC). */
@@ -52,6 +54,7 @@ struct copa {
 	u32 velocity;
 	u32 same;	 /* rounds in a row that went as the one before */
 	u32 packets;	 /* 1/delta */
+	u32 latest_us;	 /* the latest RTT */
 	u32 acked, lost; /* since losses were judged last */
 	bool up, slow_start, competitive, lost_in_round, measured;
 };
@@ -71,12 +74,13 @@ standing_us(const struct copa *copa)
 	return max(cc_min_get(&copa->standing), 1u);
 }
 
+/* How long the queue is: by the standing RTT, in mvfst by the latest one. */
 CC_INLINE u32
 queue_us(const struct copa *copa)
 {
-	u32 standing = standing_us(copa), least = min_rtt_us(copa);
+	u32 rtt = COPA_MVFST ? copa->latest_us : standing_us(copa), least = min_rtt_us(copa);
 
-	return standing - min(least, standing);
+	return rtt - min(least, rtt);
 }
 
 CC_INLINE void
@@ -96,6 +100,7 @@ measure(struct copa *copa, const struct tcp_sock *tp, u32 rtt)
 
 	if (!copa->measured)
 		measure_first(copa, now, rtt);
+	copa->latest_us = rtt;
 	cc_min_add(&copa->min_rtt, now, MIN_RTT_US, rtt);
 	cc_min_add(&copa->standing, now, STANDING_US(srtt), rtt);
 	cc_min_add(&copa->max_rtt, now, RTT_MAX_US(srtt), ~rtt);
@@ -195,12 +200,13 @@ turn_at_once(struct copa *copa, const struct tcp_sock *tp, bool up)
 	begin_round(copa, tp);
 }
 
-/* What the delay tells now is of the window a round trip ago, which was half of it. */
+/* What the delay tells now is of the window a round trip ago, which was half of it; mvfst keeps all. */
 CC_INLINE void
 leave_slow_start(struct copa *copa, const struct tcp_sock *tp)
 {
 	copa->slow_start = false;
-	copa->window = min(copa->window, copa->window_at_round_start);
+	if (!COPA_MVFST)
+		copa->window = min(copa->window, copa->window_at_round_start);
 	turn_at_once(copa, tp, false);
 }
 
@@ -250,18 +256,20 @@ apply(struct sock *sk, struct copa *copa)
 	struct tcp_sock *tp = cc_tcp(sk);
 	u64 bytes = copa->window * tp->mss_cache / WINDOW_UNIT;
 	u64 rate = cc_div(bytes * USEC_PER_SEC, standing_us(copa));
+	u64 paced = COPA_MVFST ? cc_div(bytes * USEC_PER_SEC, max(tp->srtt_us >> 3, 1u)) : rate;
 
 	bound_window(copa, tp);
 	cc_set_cwnd(sk, (u32)(copa->window / WINDOW_UNIT));
-	cc_set_rate(sk, PACING_GAIN * rate);
+	cc_set_rate(sk, PACING_GAIN * paced);
 	tell(copa, rate);
 }
 
+/* mvfst looks at no losses. */
 CC_INLINE void
 count(struct copa *copa, const struct rate_sample *rs)
 {
 	copa->acked += rs->acked_sacked;
-	if (rs->losses <= 0)
+	if (COPA_MVFST || rs->losses <= 0)
 		return;
 	copa->lost += (u32)rs->losses;
 	copa->lost_in_round = true;
@@ -305,14 +313,16 @@ CC_MAIN(copa_main, sk, rs)
 			choose_velocity(copa);
 		begin_round(copa, tp);
 	}
-	if (copa->slow_start && rs->losses > 0)
+	if (!COPA_MVFST && copa->slow_start && rs->losses > 0)
 		leave_slow_start(copa, tp);
 	if (rs->acked_sacked > 0 && (rs->rtt_us > 0 || copa->slow_start))
 		move_window(copa, tp, rs->acked_sacked);
 	apply(sk, copa);
 }
 
-/* A timeout: from the beginning, as TCP does (RFC 5681); the paper says nothing of it. */
+/* A timeout: from the beginning, as TCP does (RFC 5681); the paper says nothing of it, and mvfst goes on
+ * from the least window in the mode it is in.
+ */
 CC_OP(void, copa_set_state, struct sock *sk, u8 state)
 {
 	struct copa *copa = cc_state(sk);
@@ -320,7 +330,7 @@ CC_OP(void, copa_set_state, struct sock *sk, u8 state)
 	if (!copa || state != TCP_CA_Loss)
 		return;
 	copa->window = LEAST_WINDOW * WINDOW_UNIT;
-	copa->slow_start = true;
+	copa->slow_start = copa->slow_start || !COPA_MVFST;
 }
 
 CC_OP(u32, copa_ssthresh, struct sock *sk)

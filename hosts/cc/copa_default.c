@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* Copa that stays in its default mode, as mvfst deploys it: it never competes for the queue. */
+/* The paper's Copa in its default mode alone, delta = 0.5: it never competes for the queue. */
 #define COPA_COMPETES false
+#define COPA_MVFST false
 #include "copa.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /* The long-term bound of what may be in flight, inflight_hi: probing lowers it to where losses began,
- * and raises it where there were none.
+ * and raises it where there were none. The version says whether acknowledgements count towards a
+ * higher one while it does not bind (BBR_SAVES_UP_ACKS).
  */
 #ifndef NASHBED_CC_BBR_LONG_TERM_H
 #define NASHBED_CC_BBR_LONG_TERM_H
@@ -25,26 +26,10 @@ bbr_handle_too_high(struct sock *sk, struct bbr *b, bool app_limited, u32 inflig
 	bbr_start_down(b, cc_tcp(sk));
 }
 
-/* How much was in flight when the losses passed the limit, within the burst that was lost: the least
- * prefix with (lost before + prefix) >= limit x (in flight before + prefix).
- */
-CC_INLINE u32
-bbr_inflight_at_loss(const struct bbr_sample *s)
-{
-	u32 burst = s->newly_lost;
-	u32 before = s->inflight > burst ? s->inflight - burst : 0;
-	u32 lost = s->lost > burst ? s->lost - burst : 0;
-	u64 budget = cc_div((u64)before * BBR_LOSS_PERCENT + 99, 100);
-	u64 prefix;
-
-	if (lost >= budget)
-		return before;
-	prefix = cc_div((budget - lost) * 100, 100 - BBR_LOSS_PERCENT);
-	return before + min_t(u32, prefix, burst);
-}
-
 /* Segments were marked lost. The kernel does not say which: by the rules of RACK they were sent shortly
- * before the newest one acknowledged, whose row of the history stands for theirs.
+ * before the newest one acknowledged, whose row of the history stands for theirs. Google's kernels
+ * judge them one by one as they are marked: the one that exceeds the limit is one of what was in
+ * flight with it, so that this is what they take for the volume that was too much, to a segment.
  */
 CC_INLINE void
 bbr_note_losses(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
@@ -56,7 +41,7 @@ bbr_note_losses(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
 		b->loss_round_end = cc_tcp(sk)->delivered;
 	b->loss_in_round = true;
 	if (b->probe_samples && bbr_too_lossy(s))
-		bbr_handle_too_high(sk, b, rs->is_app_limited, bbr_inflight_at_loss(s));
+		bbr_handle_too_high(sk, b, rs->is_app_limited, s->inflight);
 }
 
 /* inflight_hi binds and nothing is lost: let it grow. */
@@ -65,8 +50,11 @@ bbr_probe_upward(struct bbr *b, const struct tcp_sock *tp, u32 acked)
 {
 	u32 delta, count = max_t(u32, b->up_count, 1);
 
-	if (!cc_is_cwnd_limited(tp) || tp->snd_cwnd < b->inflight_hi)
+	if (!cc_is_cwnd_limited(tp) || tp->snd_cwnd < b->inflight_hi) {
+		if (!BBR_SAVES_UP_ACKS)
+			b->up_acked = 0;
 		return;
+	}
 	b->up_acked += acked;
 	delta = b->up_acked / count;
 	b->up_acked -= delta * count;

@@ -68,6 +68,8 @@ bbr_update_signals(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
 	b->loss_round_start = false;
 	if (!s->bw || !rs->acked_sacked)
 		return;
+	/* Those that ended UP, too: bbr_start_down has forgotten them. */
+	b->loss_in_round |= s->newly_lost > 0;
 	b->bw_latest = max(b->bw_latest, s->bw);
 	b->inflight_latest = max_t(u32, b->inflight_latest, rs->delivered);
 	if (!cc_before(rs->prior_delivered, b->loss_round_end)) {

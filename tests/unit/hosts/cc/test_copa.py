@@ -24,6 +24,7 @@ GAIN_UNIT = 256
 PATH = SimPath(mbps=50, rtt_ms=40)
 RTT_MS = 40
 BOTH = pytest.mark.parametrize("cca", ["copa", "copa_default"])
+ALL = pytest.mark.parametrize("cca", ["copa", "copa_default", "copa_mvfst"])
 
 
 @cache
@@ -37,7 +38,7 @@ def velocity(sample: SimSample) -> float:
     return sample.cwnd_gain / GAIN_UNIT
 
 
-@BOTH
+@ALL
 @pytest.mark.parametrize("rtt_ms", [5, 40, 100])
 @pytest.mark.parametrize("mbps", [10, 50, 200])
 def test_one_flow_fills_the_link(cca: str, mbps: float, rtt_ms: float) -> None:
@@ -146,3 +147,31 @@ def test_a_queue_too_short_for_all_does_not_make_them_lose_without_end() -> None
     run = simulate(SimPath(50, 5), ["copa_default"] * 10, seconds=30)
     assert sum(flow.lost for flow in run.flows) < sum(flow.sent for flow in run.flows) / 2
     assert min(flow.mbps for flow in run.flows) > 0.5
+
+
+@pytest.mark.parametrize("flows", [1, 5, 9])
+def test_mvfst_is_above_cubic_at_every_mix(flows: int) -> None:
+    """With delta = 0.05, 20 packets of each flow wait, ten times as many as with 0.5."""
+    ccas = ["copa_mvfst"] * flows + ["cubic"] * (10 - flows)
+    run = simulate(SimPath(100, 40), ccas, seconds=60, warmup_s=20)
+    assert run.mean_mbps("copa_mvfst") > 1.2 * run.mean_mbps("cubic")
+
+
+def test_mvfst_keeps_about_20_packets_in_the_queue() -> None:
+    run = simulate(SimPath(50, 100), ["copa_mvfst"], seconds=60, warmup_s=20)
+    assert run.mean_queue_bytes / FRAME_BYTES == pytest.approx(20, rel=0.25)
+
+
+def test_mvfst_never_competes_and_does_not_heed_losses() -> None:
+    path = SimPath(50, 40, loss_ppm=10_000)
+    run = simulate(path, ["copa_mvfst"], seconds=30, warmup_s=5, sample_ms=40)
+    assert {one.mode for one in run.of_flow(0, after_s=5)} == {DEFAULT}
+    assert run.utilisation > 0.98
+
+
+def test_mvfst_forgets_the_least_rtt_where_20_packets_are_a_bdp() -> None:
+    """The queue is not empty once in 10 s, and its delay then counts from what was left in it."""
+    run = simulate(SimPath(50, 5), ["copa_mvfst"], seconds=60, sample_ms=100)
+    least = [one.min_rtt_us for one in run.of_flow(0)]
+    assert min(least) < 1.1 * 5000
+    assert least[-1] > 1.5 * 5000
