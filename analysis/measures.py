@@ -123,6 +123,12 @@ class Cell:
         return estimate(values, possible=metric_named(metric).possible)
 
     @property
+    def settled(self) -> bool:
+        """Whether every repetition is known to have settled: a short trial's drift is no proof."""
+        steady = [trial.trial.record.steadiness for trial in self.trials]
+        return bool(steady) and all(each is not None and each.settled for each in steady)
+
+    @property
     def unsettled(self) -> int:
         """How many repetitions had not settled at their end."""
         return sum(trial.settled is False for trial in self.trials)

@@ -89,16 +89,16 @@ def start_label(start: StartSpec) -> str:
 
 
 def start_text(start: StartSpec) -> str:
-    """A start in words, e.g. `bbr 5s first`."""
+    """A start in words, e.g. `bbr, then cubic 5s later`."""
     if isinstance(start, str):
-        return f"started {'by iperf3' if start == 'iperf3' else start}"
+        return "from a start by iperf3" if start == "iperf3" else "from a common start"
     if isinstance(start, StaggeredStart):
         return f"starts {start.staggered} apart"
     if isinstance(start, OrderedStart):
         return f"{', then '.join(start.order)} {start.gap} later"
     if isinstance(start, OffsetStart):
         late = ", ".join(f"{name} {offset} late" for name, offset in start.offsets.items())
-        return late or "started together"
+        return late or start_text("together")
     return f"starts within {start.random}"
 
 
