@@ -250,14 +250,17 @@ class Equilibrium(ContractModel):
 
     Attributes:
         search: `exhaustive` runs every mix of the sweep. `adaptive` chooses mixes as results
-            arrive until the equilibria are found; `trials` is then the most repetitions of a
-            mix whose verdict is unclear.
+            arrive until an equilibrium is found and its interval is closed on both sides;
+            `trials` is then the most repetitions of a mix whose verdict is unclear.
+        budget: The most mixes of a setting that an adaptive search measures; left out: as many as
+            it takes.
         utility: What a flow maximises: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
             `{function: module:function}`.
         epsilon: Gain, as a share of the fair share, that is too small to switch for.
     """
 
     search: Literal["exhaustive", "adaptive"] = "exhaustive"
+    budget: Annotated[int, Field(strict=True, ge=3)] | None = None
     utility: UtilitySpec = "throughput"
     epsilon: Share = Share(100_000_000)
 
@@ -681,6 +684,11 @@ def _check_search(scenario: Scenario) -> None:
         raise ValueError(
             "sweep.mixes: an adaptive search chooses the mixes; write `mixes: all`, or "
             "equilibrium.search: exhaustive"
+        )
+    if scenario.equilibrium.search == "exhaustive" and scenario.equilibrium.budget is not None:
+        raise ValueError(
+            "equilibrium.budget: an exhaustive search runs every mix of the sweep; remove it, or "
+            "write search: adaptive"
         )
 
 

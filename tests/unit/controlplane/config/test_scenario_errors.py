@@ -215,6 +215,12 @@ def message(text: str) -> str:
             "steady; remove `window: whole`, or write a fixed duration",
         ),
         (
+            "duration: 400ms",
+            "duration: 400ms\nequilibrium: {budget: 9}",
+            "s.yaml:8: equilibrium.budget: an exhaustive search runs every mix of the sweep; "
+            "remove it, or write search: adaptive",
+        ),
+        (
             "bottleneck: {rate: 100mbit, buffer: 2bdp}",
             "bottleneck: 3",
             "s.yaml:3: bottleneck: 3 is not allowed here; write keys and values",
