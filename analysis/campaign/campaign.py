@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..nash.certainty import Noise, noise_of_games, unclear
+from ..nash.crossing_interval import ends_of_leads
+from ..nash.deciding import places_about
 from ..nash.game import Payoffs
 from ..nash.search import AdaptiveSearch, SearchResult
 from ..state import State
@@ -54,12 +56,14 @@ class Rules:
         lanes: Trials side by side.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
         budget: Most mixes of a setting; None: as many as it takes.
+        least: Fewest repetitions of the mixes that decide: two, where opposite starts must agree.
     """
 
     repetitions: int
     lanes: int
     epsilon: float
     budget: int | None = None
+    least: int = 1
 
 
 @dataclass
@@ -215,7 +219,17 @@ class Campaign:
         least = INTERVAL_MIXES - (self._rules.repetitions > 1)
         places = mixes_about(length, here, known, least - len(leads))
         places = places or flanks(length, here, known, leads)
-        return [game.at(p) for p in places[: self._left(game)]]
+        asked = [game.at(p) for p in places[: self._left(game)]]
+        return asked or [game.at(p) for p in self._once(game)]
+
+    def _once(self, game: Game) -> list[int]:
+        """Places about the interval that have not been repeated as often as deciding mixes are."""
+        if self._rules.least == 1:
+            return []
+        ends, measured = ends_of_leads(game.leads, game.sizes[0]), sorted(game.leads)
+        deciding = {p for i in ends.intervals for p in places_about(i, measured)}
+        most = min(self._rules.least, self._rules.repetitions)
+        return sorted(p for p in deciding if game.tried[game.at(p)] < most)
 
     def _left(self, game: Game) -> int | None:
         """Mixes of a game that the budget leaves; None: any number."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
+from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.plan import ExpectedSearch
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
@@ -47,7 +48,8 @@ def campaign_of(
         start: Where a search starts; of a game that the models speak of.
     """
     spec = scenario.equilibrium
-    rules = Rules(scenario.trials, at_once, spec.epsilon.fraction, spec.budget)
+    least = 2 if isinstance(scenario.duration, SettledDuration) else 1
+    rules = Rules(scenario.trials, at_once, spec.epsilon.fraction, spec.budget, least)
     return Campaign([_game(scenario, setting, start) for setting in settings], rules)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nashbed.controlplane.contract.course import start_text
+from nashbed.controlplane.contract.course import SettledDuration, start_text
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 
@@ -44,20 +44,29 @@ def condition_of(scenario: Scenario, setting: Setting) -> str:
     """What an equilibrium of trials that had not settled holds for.
 
     Args:
-        scenario: Says how long they last at most, which is how long such a trial does.
+        scenario: Says how long they last.
         setting: Its start counts, where starts are swept.
     """
     start = scenario.start if setting.start is None else setting.start
-    return f"at {scenario.longest.seconds:g} s, {start_text(start)}"
+    length = f"{scenario.longest.seconds:g} s"
+    if isinstance(scenario.duration, SettledDuration):
+        length = f"up to {length}"
+    return f"at {length}, {start_text(start)}"
 
 
 def _about_ends(mixed: Sequence[State], ends: LeadEnds) -> set[State]:
     """The mixes within the intervals of a line, and the nearest ones about them."""
     by_place = {state[0][1]: state for state in mixed}
-    return {by_place[p] for i in ends.intervals for p in _about(i, sorted(by_place))}
+    return {by_place[p] for i in ends.intervals for p in places_about(i, sorted(by_place))}
 
 
-def _about(interval: CrossingInterval, places: Sequence[int]) -> list[int]:
+def places_about(interval: CrossingInterval, places: Sequence[int]) -> list[int]:
+    """The measured places of a line within an interval, and the nearest about it.
+
+    Args:
+        interval: The interval.
+        places: Flows of the second strategy of the measured mixes with both, increasing.
+    """
     low = max((p for p in places if p <= interval.low), default=0)
     high = min((p for p in places if p >= interval.high), default=places[-1])
     return [p for p in places if low <= p <= high]

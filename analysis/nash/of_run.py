@@ -313,7 +313,7 @@ def _of_setting(
     verdicts = tuple(judge_all(table, epsilon))
     states = _unclear(table, verdicts, noise, epsilon)
     mixed = [c for c in measures.cells(setting) if sum(n > 0 for n in strategy_totals(c.state)) > 1]
-    settled = {cell.state for cell in mixed if cell.settled}
+    settled = {cell.state for cell in mixed if measures.is_settled(cell)}
     condition = condition_of(measures.run.scenario, setting)
     ends = lead_ends(table)
     pairs = equilibria_of_pairs(table, settled.__contains__, condition)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from ..config import parse_scenario
 from ..contract.benchmark import Benchmark
@@ -147,5 +148,5 @@ def _time_trial(site: BenchSite, case: Case) -> Timed:
         return Timed(virtual_s, wall_s, lab.session.peak_memory_bytes)
 
 
-def _no_search(*_: object) -> Sequence[int]:
+def _no_search(*_: object) -> NoReturn:
     raise InternalError("a trial to be timed is planned, not searched for")

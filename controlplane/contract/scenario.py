@@ -594,7 +594,7 @@ class Scenario(ContractModel):
             relative to this one: `./mycc.c` is `mycc` from there on. A mix counts the flows of the
             second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
-            sending), or `{until: settled, at_least: 60s, at_most: 900s}`.
+            sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.
         window: What is measured: `after_warmup`, or `whole`. A trial that runs until it is settled
             is measured while it was found steady.
@@ -723,6 +723,11 @@ def _check_start(scenario: Scenario, start: StartSpec) -> None:
         _check_iperf3(scenario)
     elif isinstance(start, OrderedStart | OffsetStart):
         _check_start_names(scenario, start)
+    elif start != "together" and isinstance(scenario.duration, SettledDuration):
+        raise ValueError(
+            "start: a trial that is to settle starts the other way round every other time; write "
+            "together, an order or offsets"
+        )
     for i, group in enumerate(scenario.flows):
         _check_latest_start(scenario, start, i, group)
 

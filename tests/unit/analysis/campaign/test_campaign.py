@@ -12,6 +12,8 @@ from nashbed.analysis.campaign.of_scenario import fluid_start
 from nashbed.analysis.campaign.speculation import bracket, fill
 from nashbed.analysis.fits.published_panels import MIXES, hints_of, payoff_table
 from nashbed.analysis.models.mix_files import read_mixes
+from nashbed.analysis.nash.crossing_interval import ends_of_leads
+from nashbed.analysis.nash.deciding import places_about
 from nashbed.analysis.nash.equilibria import judge_all
 from tests.support.search import none_exists
 
@@ -135,6 +137,19 @@ def test_a_budget_ends_the_search_and_the_flanks() -> None:
         assert len(own.samples) <= budget
     found = campaign.result(0)
     assert found.measured == 9
+
+
+def test_deciding_mixes_run_from_both_starts_where_these_must_agree() -> None:
+    noisy = linear(25.5, 50, noise=0.01)
+    other = game(hints=[((25, 25),)])
+    campaign = Campaign([game(), other], Rules(3, lanes=2, epsilon=0.0, least=2))
+    run(campaign, [noisy, linear(25.5, 50, noise=0.01, seed=2)])
+    for own in campaign.games:
+        ends = ends_of_leads(own.leads, 50)
+        (interval,) = ends.intervals
+        about = places_about(interval, sorted(own.leads))
+        assert about
+        assert all(len(own.leads[p]) >= 2 for p in about)
 
 
 def test_width_saves_rounds() -> None:

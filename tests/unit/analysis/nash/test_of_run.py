@@ -13,7 +13,7 @@ from nashbed.analysis.nash.crossing_interval import CrossingInterval
 from nashbed.analysis.nash.of_run import SettingEquilibria, equilibria_of_measures
 from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.cli.results import equilibria_text
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, StrategyDrift
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from tests.unit.analysis.made_measures import PerFlow, made, with_repetition
 
@@ -119,6 +119,38 @@ def test_without_an_interval_the_equilibrium_and_its_neighbours_decide() -> None
         .summary()
         .startswith("at 120 s, from a start by iperf3: 4 cubic + 6 bbr; ")
     )
+
+
+SETTLES: dict[str, Any] = {**TEN, "duration": {"until": "settled"}, "start": "together"}
+
+
+def ended_with(measures: RunMeasures, bbr: tuple[float, float]) -> RunMeasures:
+    """The same, but BBR's mean in each repetition's trials is this, of a thousand bytes."""
+
+    def known(trial: TrialMeasures) -> TrialMeasures:
+        record = trial.trial.record
+        assert record.steadiness is not None
+        share = bbr[record.repetition]
+        drifts = tuple(
+            StrategyDrift(group=0, strategy=s, drift=0, error=0, steady=True, mean_bytes=mean)
+            for s, mean in (("cubic", 1000 - share), ("bbr", share))
+        )
+        steadiness = record.steadiness.model_copy(update={"drifts": drifts})
+        record = record.model_copy(update={"steadiness": steadiness})
+        return replace(trial, trial=SealedTrial(trial.trial.path, record))
+
+    return replace(measures, trials=tuple(map(known, measures.trials)))
+
+
+def test_trials_that_settle_must_agree_from_opposite_starts() -> None:
+    measures = repeated(6.35, 6.25, SETTLES)
+    agreed = only(ended_with(measures, (500, 510)))
+    assert (agreed.condition, agreed.not_settled) == ("", ())
+    differing = only(ended_with(measures, (480, 520)))
+    assert differing.condition == "at up to 1800 s, from a common start"
+    assert differing.not_settled == (((5, 5),), ((4, 6),), ((3, 7),))[::-1]
+    one = made({**SETTLES, "trials": 1}, ending(6.3))
+    assert only(ended_with(one, (500, 500))).condition == differing.condition
 
 
 def test_a_lead_may_end_where_nothing_was_measured() -> None:

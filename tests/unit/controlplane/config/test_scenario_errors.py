@@ -198,6 +198,12 @@ def message(text: str) -> str:
             "another start",
         ),
         (
+            "duration: 400ms\nwarmup: 100ms",
+            "start: {staggered: 20ms}\nduration: {until: settled}\nwarmup: 20s",
+            "s.yaml:7: start: a trial that is to settle starts the other way round every other "
+            "time; write together, an order or offsets",
+        ),
+        (
             "duration: 400ms",
             "duration: {until: settled, at_least: 2s, at_most: 1s}",
             "s.yaml:7: duration.at_least: 2s is longer than at_most (1s); swap them",
