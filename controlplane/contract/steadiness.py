@@ -251,12 +251,16 @@ def _time_constants(cycles: int) -> FloatArray:
 
 
 def _inflation(residual: FloatArray) -> float:
-    """By how much cycles that are like the one before make a standard error larger."""
+    """By how much cycles that are like the one before make a standard error larger.
+
+    Cycles that alternate make it smaller, as far as that is no chance: within twice 1/sqrt(n).
+    """
     total = float((residual**2).sum())
     if total == 0.0:
         return 1.0
-    like = float((residual[1:] * residual[:-1]).sum()) / total + 1 / len(residual)
-    like = min(max(like, 0.0), 0.8)
+    count = len(residual)
+    like = float((residual[1:] * residual[:-1]).sum()) / total + 1 / count
+    like = min(like + 2 / np.sqrt(count), 0.0) if like < 0 else min(like, 0.8)
     return float(np.sqrt((1 + like) / (1 - like)))
 
 

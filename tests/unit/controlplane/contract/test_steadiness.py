@@ -79,6 +79,16 @@ def test_noise_makes_the_trial_longer_and_does_not_forbid_its_end() -> None:
     assert all(steady[-20:])
 
 
+def test_cycles_that_alternate_are_less_noise_than_they_seem() -> None:
+    wave = [1000 + 120 * (-1) ** cycle for cycle in range(60)]
+    chance = list(np.random.default_rng(1).permutation(wave))
+    found = [judge_steadiness({BBR: values}, RULES).drifts[0] for values in (wave, chance)]
+    assert found[0].remaining is not None
+    assert found[1].remaining is not None
+    assert found[0].remaining < found[1].remaining / 2
+    assert [drift.steady for drift in found] == [True, False]
+
+
 def test_a_bound_is_at_most_twice_as_large_for_noise() -> None:
     assert RULES.bound(0.0) == RULES.bound(0.015) == 0.03
     assert RULES.bound(0.02) == 0.04
