@@ -8,7 +8,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
+from nashbed.controlplane.contract.course import SettledDuration
 from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.steadiness import starts_agree
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.finished_run import DamagedTrial, FinishedRun, open_run
@@ -192,6 +194,21 @@ class RunMeasures:
             measured.setdefault(trial.state, []).append(trial)
         ordered = sorted(measured, key=_mix_order)
         return [Cell(setting, state, tuple(measured[state])) for state in ordered]
+
+    def is_settled(self, cell: Cell) -> bool:
+        """Whether every repetition of a mix is known to have settled.
+
+        A short trial's drift is no proof. Where trials run until they are settled, those from
+        opposite starts must agree as well.
+        """
+        found = [(t.trial.record.repetition, t.trial.record.steadiness) for t in cell.trials]
+        steady = [(number, each) for number, each in found if each is not None and each.settled]
+        if not found or len(steady) < len(found):
+            return False
+        duration = self.run.scenario.duration
+        if not isinstance(duration, SettledDuration):
+            return True
+        return starts_agree(steady, duration.within.fraction)
 
     def _of(self, setting: Setting) -> list[TrialMeasures]:
         return self._trials_by_setting.get(setting.label, [])

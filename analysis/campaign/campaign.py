@@ -3,8 +3,9 @@
 Each setting is a game with a search of its own. Lanes that the searches leave idle cut their
 brackets finer (see `speculation`); when a search has found an equilibrium, the mixes that decide
 it are repeated until they are clear or as often as the scenario allows (see `nash.certainty`).
-Repetitions move means, so a search may go on from there. A setting that is done hints at those
-neighbours of which no model has said where they settle.
+Repetitions move means, so a search may go on from there. At last mixes beside the equilibrium are
+measured until its interval is closed on both sides, as far as there are any (see `flanks`). A
+setting that is done hints at those neighbours of which no model has said where they settle.
 
 Everything follows from the results: a campaign that receives those of a stopped run goes on where
 it was.
@@ -17,21 +18,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..nash.certainty import Noise, noise_of_games, unclear
+from ..nash.crossing_interval import ends_of_leads
+from ..nash.deciding import places_about
 from ..nash.game import Payoffs
 from ..nash.search import AdaptiveSearch, SearchResult
 from ..state import State
+from .flanks import INTERVAL_MIXES, flanks, mixes_about
 from .speculation import bracket, fill
 
 NARROW = 5
 """Flows: a bracket whose inside one round may measure."""
-INTERVAL_MIXES = 6
-"""Mixes with flows of both that a line has at least when it is done: with fewer the equilibrium has
-no interval, or one that says nothing (`nash.crossing_interval`). Where mixes are repeated one less
-does, for repetitions tell the noise."""
-ASIDE, REACH, LEAST_REACH = 0.1, 0.15, 3
-"""They are about this part of the line from the equilibrium, at most that or so many flows."""
 
 
 class TrialRequest(NamedTuple):
@@ -56,11 +55,15 @@ class Rules:
         repetitions: Most repetitions of a mix.
         lanes: Trials side by side.
         epsilon: Gain that is too small to switch for, as a share of the fair share.
+        budget: Most mixes of a setting; None: as many as it takes.
+        least: Fewest repetitions of the mixes that decide: two, where opposite starts must agree.
     """
 
     repetitions: int
     lanes: int
     epsilon: float
+    budget: int | None = None
+    least: int = 1
 
 
 @dataclass
@@ -90,9 +93,9 @@ class Game:
         """One group and two strategies: positions from 0 to N."""
         return len(self.sizes) == 1 and self.strategies == 2
 
-    def search(self) -> AdaptiveSearch:
-        """A search that knows every result so far."""
-        search = AdaptiveSearch(self.sizes, self.strategies, hints=self.hints)
+    def search(self, budget: int | None = None) -> AdaptiveSearch:
+        """A search that knows every result so far, and measures at most so many mixes."""
+        search = AdaptiveSearch(self.sizes, self.strategies, self.hints, budget)
         for state in self.tried:
             values = self.samples.get(state)
             search.tell(state, np.mean(values, axis=0) if values else None)
@@ -105,6 +108,15 @@ class Game:
             return None
         first, second = np.mean(values, axis=0)[0]
         return float(second - first)
+
+    @property
+    def leads(self) -> dict[int, NDArray[np.float64]]:
+        """Position of a line with flows of both -> the second strategy's lead in each trial."""
+        return {
+            state[0][1]: np.array([payoffs[0, 1] - payoffs[0, 0] for payoffs in values])
+            for state, values in self.samples.items()
+            if min(state[0]) > 0
+        }
 
     def at(self, position: int) -> State:
         """The state of a position of a line."""
@@ -161,21 +173,21 @@ class Campaign:
 
     def result(self, game: int) -> SearchResult:
         """What is known of a setting."""
-        search = self.games[game].search()
+        search = self.games[game].search(self._rules.budget)
         search.ask()
         return search.result()
 
     def _ask_game(self, index: int, width: int, noise: Noise) -> list[TrialRequest]:
         game = self.games[index]
-        search = game.search()
+        search = game.search(self._rules.budget)
         states = search.ask()
         if states:
-            states = _with_more(game, states, width)
+            states = _with_more(game, states, width)[: self._left(game)]
             states += self._early_repeats(game, width - len(states))
         else:
             found = search.result()
             states = self._repeats(game, found, noise)
-            states = states or mixes_for_interval(game, found.equilibria, self._least)
+            states = states or self._for_interval(game, found)
         if not states:
             self._finish(index, search.result())
         requests = [TrialRequest(index, state, game.tried.get(state, 0)) for state in states]
@@ -198,10 +210,31 @@ class Campaign:
     def _may_repeat(self, game: Game, state: State) -> bool:
         return game.tried[state] < self._rules.repetitions
 
-    @property
-    def _least(self) -> int:
-        """Mixes with flows of both that an interval takes."""
-        return INTERVAL_MIXES - (self._rules.repetitions > 1)
+    def _for_interval(self, game: Game, result: SearchResult) -> list[State]:
+        """Mixes beside the equilibrium of a line, so that its interval is closed on both sides."""
+        if not game.is_line or not result.equilibria:
+            return []
+        length, here = game.sizes[0], result.equilibria[0][0][1]
+        known, leads = {state[0][1] for state in game.tried}, game.leads
+        least = INTERVAL_MIXES - (self._rules.repetitions > 1)
+        places = mixes_about(length, here, known, least - len(leads))
+        places = places or flanks(length, here, known, leads)
+        asked = [game.at(p) for p in places[: self._left(game)]]
+        return asked or [game.at(p) for p in self._once(game)]
+
+    def _once(self, game: Game) -> list[int]:
+        """Places about the interval that have not been repeated as often as deciding mixes are."""
+        if self._rules.least == 1:
+            return []
+        ends, measured = ends_of_leads(game.leads, game.sizes[0]), sorted(game.leads)
+        deciding = {p for i in ends.intervals for p in places_about(i, measured)}
+        most = min(self._rules.least, self._rules.repetitions)
+        return sorted(p for p in deciding if game.tried[game.at(p)] < most)
+
+    def _left(self, game: Game) -> int | None:
+        """Mixes of a game that the budget leaves; None: any number."""
+        budget = self._rules.budget
+        return None if budget is None else max(0, budget - len(game.tried))
 
     def _repeats(self, game: Game, result: SearchResult, noise: Noise) -> list[State]:
         """Mixes that decide an equilibrium and are not clear yet, while repetitions are left."""
@@ -221,27 +254,6 @@ class Campaign:
         """Say where a setting beside a game has settled, if nothing better is known of it."""
         if not game.hints and game.sizes == tuple(sum(counts) for counts in state):
             game.hints.append(state)
-
-
-def mixes_for_interval(game: Game, equilibria: Sequence[State], least: int) -> list[State]:
-    """Mixes beside the equilibrium of a line, so that there is an interval about it.
-
-    A search with a good start needs no more than the three mixes that decide.
-
-    Args:
-        game: The game.
-        equilibria: Those that were found.
-        least: Mixes with flows of both that there are to be.
-    """
-    if not game.is_line or not equilibria:
-        return []
-    length, here = game.sizes[0], equilibria[0][0][1]
-    known = {state[0][1] for state in game.tried}
-    have = sum(0 < state[0][1] < length for state in game.samples)
-    reach = max(LEAST_REACH, round(REACH * length))
-    free = [p for p in range(here - reach, here + reach + 1) if 0 < p < length and p not in known]
-    free.sort(key=lambda p: (abs(abs(p - here) - ASIDE * length), abs(p - here)))
-    return [game.at(p) for p in free[: max(0, least - have)]]
 
 
 def _with_more(game: Game, states: list[State], width: int) -> list[State]:

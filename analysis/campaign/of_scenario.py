@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
+from nashbed.controlplane.contract.course import SettledDuration
+from nashbed.controlplane.contract.plan import ExpectedSearch
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 
@@ -45,7 +47,9 @@ def campaign_of(
         at_once: Trials side by side.
         start: Where a search starts; of a game that the models speak of.
     """
-    rules = Rules(scenario.trials, at_once, scenario.equilibrium.epsilon.fraction)
+    spec = scenario.equilibrium
+    least = 2 if isinstance(scenario.duration, SettledDuration) else 1
+    rules = Rules(scenario.trials, at_once, spec.epsilon.fraction, spec.budget, least)
     return Campaign([_game(scenario, setting, start) for setting in settings], rules)
 
 
@@ -69,8 +73,10 @@ def _hints(scenario: Scenario, setting: Setting, start: Start) -> list[State]:
     return [] if at is None else [((flows - round(at), round(at)),)]
 
 
-def expected_rounds(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> list[int]:
-    """Trials of each round, of the middle one of five plays by the number of trials.
+def expected_search(
+    scenario: Scenario, settings: Sequence[Setting], at_once: int
+) -> ExpectedSearch:
+    """What the middle one of five plays takes, by the number of trials.
 
     The made-up games have an equilibrium near the model's, or at a random place where no model
     speaks of them, noise, and utilities that fall as more flows run the same strategy; real ones
@@ -83,10 +89,10 @@ def expected_rounds(scenario: Scenario, settings: Sequence[Setting], at_once: in
     """
     campaign = quick_campaign(scenario, settings, at_once)
     plays = [_play(deepcopy(campaign), seed) for seed in range(PLAYS)]
-    return sorted(plays, key=sum)[PLAYS // 2]
+    return sorted(plays, key=lambda play: sum(play.rounds))[PLAYS // 2]
 
 
-def _play(campaign: Campaign, seed: int) -> list[int]:
+def _play(campaign: Campaign, seed: int) -> ExpectedSearch:
     rng = np.random.default_rng(seed)
     oracles = [_oracle(game, rng) for game in campaign.games]
     rounds = []
@@ -94,7 +100,8 @@ def _play(campaign: Campaign, seed: int) -> list[int]:
         rounds.append(len(requests))
         for request in requests:
             campaign.tell(request, oracles[request.game](request.state))
-    return rounds
+    mixes = sum(len(game.tried) for game in campaign.games)
+    return ExpectedSearch(tuple(rounds), mixes / len(campaign.games))
 
 
 def _oracle(game: Game, rng: np.random.Generator) -> Oracle:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -163,7 +163,7 @@ def _run_sketches(
         "equilibrium_by_length",
         "",
         "",
-        "Where the mix settles, by the length of the trials and the order of the starts",
+        "Equilibrium by the length of the trials and the order of the starts",
         f"Number of flows that run {measures.strategies[0]} at the equilibrium (where the other's "
         "lead ends), by throughput from the warm-up to the given length; every long trial contains "
         "the shorter ones. A trial that ended because it was steady counts as if it had continued "
@@ -210,6 +210,7 @@ def _line_sketches(
 ) -> Iterator[_Sketch]:
     axis = "the buffer" if line.axis == "buffer" else "random loss"
     kind, name = f"throughput_by_{line.axis}", line.label
+    found = [equilibria[setting.label] for setting in line.settings]
     for state in _line_mixes(measures, line):
         yield _Sketch(
             kind,
@@ -235,11 +236,12 @@ def _line_sketches(
         "equilibria_by_buffer",
         "",
         name,
-        f"Where the mix settles, by buffer, {line.title}",
+        f"Equilibrium by buffer, {line.title}",
         "Bars with caps: where the lead per flow ends (crosses zero), with its 95 % interval. "
         "Beside them each equilibrium of the measured means and, as small circles, the equilibria "
         "of each repetition alone. Thick: mixes in which no flow gains more than the scenario's "
         "epsilon."
+        + _condition(found)
         + _if_modelled(
             measures,
             line.settings[0],
@@ -255,7 +257,7 @@ def _line_sketches(
         f"Equilibrium of each against {measures.strategies[0]}, by buffer, {line.title}",
         f"Flows running {measures.strategies[0]} at the equilibrium with each other congestion "
         "control, two at a time, with 95 % intervals. Several points at one buffer are several "
-        "equilibria; the line goes through their mean.",
+        "equilibria; the line goes through their mean." + _condition(found),
         lambda: draw_pair_equilibria(measures, line, equilibria),
     )
     yield _Sketch(
@@ -263,8 +265,21 @@ def _line_sketches(
         "",
         name,
         f"Every mix at every buffer, {line.title}",
-        _panel_caption(measures) + _if_modelled(measures, line.settings[0], MODELS_SAY),
+        _panel_caption(measures)
+        + _condition(found)
+        + _if_modelled(measures, line.settings[0], MODELS_SAY),
         lambda: draw_panel_by_mix(measures, line, equilibria),
+    )
+
+
+def _condition(equilibria: Iterable[SettingEquilibria]) -> str:
+    """What those equilibria hold for whose mixes had not settled; empty: all had."""
+    conditions = dict.fromkeys(each.condition for each in equilibria if each.condition)
+    if not conditions:
+        return ""
+    return (
+        " Equilibria whose deciding mixes are not known to have settled hold for such trials: "
+        f"{'; '.join(conditions)}."
     )
 
 
@@ -343,7 +358,7 @@ def _pair_sketches(
         "Share of the flows that run the congestion control of the row, at the equilibrium of "
         "mixes with that of the column; small: its 95 % interval. 100 %: every flow switches to "
         "it; 'or': several equilibria. Right: the mean over the opponents. A high share means that "
-        "a congestion control would be adopted, not that it is fair.",
+        "a congestion control would be adopted, not that it is fair." + _condition([equilibria]),
         lambda: draw_tournament(equilibria.pairs),
     )
 
@@ -359,7 +374,9 @@ def _by_mix_sketches(
         label,
         "",
         "Per-flow throughput by mix",
-        _throughput_caption(measures) + _if_modelled(measures, setting, MODELS_SAY),
+        _throughput_caption(measures)
+        + _condition([equilibria])
+        + _if_modelled(measures, setting, MODELS_SAY),
         lambda: draw_throughput_by_mix(measures, setting, equilibria, series),
     )
     yield _Sketch(

@@ -1,4 +1,4 @@
-"""Where the mix settles: by buffer, with models beside it, and by the length of the trials."""
+"""The equilibrium: by buffer, with models beside it, and by the length of the trials."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def draw_equilibria_by_buffer(
     _draw_intervals(ax, points, measures)
     _draw_each_trial(ax, points, measures)
     _draw_references(ax, measures, line, axis)
-    mark_unsettled(ax, [x for x, each in points if each.unsettled])
+    mark_unsettled(ax, [x for x, each in points if each.not_settled])
     _draw_models(ax, measures, line, axis)
     total = sum(measures.group_sizes)
     first = measures.strategies[0]

@@ -7,14 +7,15 @@ with several seeds. A trial of length T stands for its second half, in whole Pro
 with `duration: {until: settled}`. The mix is settled from T on if at T and at every longer length
 the throughput of each kind of flows, by each of the starts, is within `WITHIN` of its mean over
 the second half of all of the longest courses. Differences that may be chance do not count. That
-mean must itself be steady by the rule of such a trial: the halves of the second half agree, and so
-do the starts. While it is not, or while T is more than half of them, courses are made longer.
+mean must itself be steady: the halves of the second half agree, and so do the starts. While it is
+not, or while T is more than half of them, courses are made longer.
 
-This is the rule of a trial (contract.steadiness), held against many courses instead of the past of
-one. On one course it stops when that looks steady, which the noise of a few flows keeps it from
-for long after shares have stopped to drift. At 100 Mbit/s, 40 ms, 0.5 BDP and 10 of 50 flows BBR,
-where 120 s give the share of an hour within 1 %, it stopped nine courses of a prototype after 215
-to 1,239 s, and at 50 BDP, where 120 s give a third to a half of it, after 1,300 s to never. By the
+A trial (contract.steadiness) is judged by its own course, to which exponentials are fitted, and by
+one more from the opposite start; here many courses are at hand. An earlier rule of trials compared
+halves of one course alone, which the noise of a few flows kept from its end for long after shares
+had stopped to drift. At 100 Mbit/s, 40 ms, 0.5 BDP and 10 of 50 flows BBR, where 120 s give the
+share of an hour within 1 %, it stopped nine courses of a prototype after 215 to 1,239 s, and at 50
+BDP, where 120 s give a third to a half of it, after 1,300 s to never. By the
 definition here, four groups of seeds say 41 s each and 360 to 460 s. And courses from opposite
 starts agree only where both have settled, while a slow drift looks steady to a course by itself.
 """

@@ -34,7 +34,7 @@ class LeadEndAnswer(ContractModel):
 
 
 class IntervalAnswer(LeadEndAnswer):
-    """Where the mix settles.
+    """Where the lead of the second strategy ends, with the mixes that are equilibria there.
 
     Attributes:
         strategy: The second strategy, whose flows are counted.
@@ -49,8 +49,12 @@ class HeadlineAnswer(ContractModel):
     """The headline as data.
 
     Attributes:
-        intervals: Where the mix settles.
+        intervals: Where the lead ends.
         confidence: Level of the intervals.
+        settled: Whether the mixes that decide are known to have settled in every trial. If not, the
+            equilibrium and its interval are those of trials of this length and start alone.
+        condition: That length and start, in words; null: the shares had settled.
+        not_settled: The deciding mixes that are not known to have settled.
         without_interval: Why there is no interval; empty where there is one.
         notes: What is not certain, each in a few words.
         unclear: Mixes whose further repetition could change the verdict.
@@ -59,6 +63,9 @@ class HeadlineAnswer(ContractModel):
 
     intervals: tuple[IntervalAnswer, ...]
     confidence: float
+    settled: bool
+    condition: str | None
+    not_settled: tuple[MixCounts, ...]
     without_interval: str
     notes: tuple[str, ...]
     unclear: tuple[MixCounts, ...]
@@ -91,7 +98,9 @@ class PairAnswer(ContractModel):
     Attributes:
         first: One strategy.
         second: The other.
-        summary: Where their mix settles, in words.
+        summary: The equilibrium in words.
+        settled: Whether the mixes that decide are known to have settled in every trial.
+        condition: Length and start of the trials, in words, if they are not; else null.
         equilibria_flows_of_second: Flows of the second one at each equilibrium.
         shares_of_first: Share of the flows that run the first one at each.
         intervals: Where the second one's lead ends.
@@ -100,6 +109,8 @@ class PairAnswer(ContractModel):
     first: str
     second: str
     summary: str
+    settled: bool
+    condition: str | None
     equilibria_flows_of_second: tuple[int, ...]
     shares_of_first: tuple[float, ...]
     intervals: tuple[LeadEndAnswer, ...]
@@ -246,6 +257,8 @@ def pair_answer(pair: PairEquilibria) -> PairAnswer:
         first=pair.first,
         second=pair.second,
         summary=pair.text(),
+        settled=not pair.not_settled,
+        condition=pair.condition or None,
         equilibria_flows_of_second=pair.equilibria,
         shares_of_first=tuple(pair.shares_of_first),
         intervals=tuple(
@@ -259,6 +272,9 @@ def _headline(found: SettingEquilibria) -> HeadlineAnswer:
     return HeadlineAnswer(
         intervals=tuple(_interval(found, each) for each in ends.intervals) if ends else (),
         confidence=CONFIDENCE,
+        settled=not found.not_settled,
+        condition=found.condition or None,
+        not_settled=tuple(_counts(found, state) for state in found.not_settled),
         without_interval=ends.problem if ends else "several groups, or not two strategies",
         notes=tuple(found.notes()),
         unclear=tuple(_counts(found, state) for state in found.unclear),

@@ -45,7 +45,7 @@ LEAST_MIXES = 4
 LEAST_FREEDOM = 0.5
 """Degrees of freedom below which the noise at a place counts as not known."""
 PLACES_PER_FLOW, MOST_PLACES = 20, 1000
-"""How densely places are judged."""
+"""How densely places are judged, unless said otherwise."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,15 @@ def lead_ends(table: PayoffTable) -> LeadEnds | None:
     return ends_of_leads(leads, n)
 
 
-def ends_of_leads(leads: Mapping[int, FloatArray], flows: int) -> LeadEnds:
+def ends_of_leads(
+    leads: Mapping[int, FloatArray], flows: int, places_per_flow: int = PLACES_PER_FLOW
+) -> LeadEnds:
     """The same from leads.
 
     Args:
         leads: Flows of the second strategy (1 to N - 1) -> the lead in each trial of the mix.
         flows: Flows N.
+        places_per_flow: How densely places are judged.
     """
     trials = sum(map(len, leads.values()))
     needed = min(LEAST_MIXES, flows - 1)
@@ -175,24 +178,27 @@ def ends_of_leads(leads: Mapping[int, FloatArray], flows: int) -> LeadEnds:
         return LeadEnds((), len(leads), trials, several)
     x = np.concatenate([np.full(len(v), k, dtype=float) for k, v in sorted(leads.items())])
     y = np.concatenate([np.asarray(v) * k * (flows - k) / flows for k, v in sorted(leads.items())])
-    fit = fit_lead(x, y, flows)
+    fit = fit_lead(x, y, flows, places_per_flow)
     if not np.isfinite(fit.half_width).any():
         return LeadEnds((), len(leads), trials, "without repetitions there is no interval")
     return LeadEnds(tuple(_intervals(fit)), len(leads), trials, fit=fit)
 
 
-def fit_lead(mix: FloatArray, excess: FloatArray, flows: int) -> FittedLead:
+def fit_lead(
+    mix: FloatArray, excess: FloatArray, flows: int, places_per_flow: int = PLACES_PER_FLOW
+) -> FittedLead:
     """Local parabolas through the excess of the second strategy over its fair share.
 
     Args:
         mix: Flows of the second strategy of each trial, shape (T,).
         excess: Lead times k (N - k)/N of each trial, shape (T,).
         flows: Flows N.
+        places_per_flow: How densely places are judged.
     """
     mixes, index, trials = np.unique(mix, return_inverse=True, return_counts=True)
     mean = np.bincount(index, excess) / trials
     within = np.bincount(index, (excess - mean[index]) ** 2)
-    places = np.linspace(mixes[0], mixes[-1], _place_count(mixes))
+    places = np.linspace(mixes[0], mixes[-1], _place_count(mixes, places_per_flow))
     offset = (mixes[None, :] - places[:, None]) / _widths(mixes, places, flows)[:, None]
     near = np.clip(1 - np.abs(offset) ** 3, 0, None) ** 3
     basis = offset[:, :, None] ** np.arange(min(2, len(mixes) - 1) + 1)
@@ -208,9 +214,9 @@ def fit_lead(mix: FloatArray, excess: FloatArray, flows: int) -> FittedLead:
     return FittedLead(flows, places, rows @ mean, error, freedom)
 
 
-def _place_count(mixes: FloatArray) -> int:
+def _place_count(mixes: FloatArray, per_flow: int) -> int:
     """How many places are judged between the outermost mixes."""
-    return int(min(MOST_PLACES, round((mixes[-1] - mixes[0]) * PLACES_PER_FLOW))) + 1
+    return int(min(MOST_PLACES, round((mixes[-1] - mixes[0]) * per_flow))) + 1
 
 
 Spread = tuple[FloatArray, FloatArray]

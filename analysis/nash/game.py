@@ -152,11 +152,21 @@ def pair_table(table: PayoffTable, first: int, second: int) -> PayoffTable:
     (size,) = table.sizes
     samples: dict[State, Payoffs] = {}
     for state, values in table.samples.items():
-        counts = (state[0][first], state[0][second])
-        if sum(counts) == size:
-            samples[(counts,)] = values[:, :, pair]
+        own = pair_state(state, (first, second))
+        if sum(own[0]) == size:
+            samples[own] = values[:, :, pair]
     names = (table.strategies[first], table.strategies[second])
     return PayoffTable(names, table.groups, table.sizes, samples, table.fair_share, table.unit)
+
+
+def pair_state(state: State, pair: tuple[int, int]) -> State:
+    """The flows of a pair of strategies alone, of a state of one group.
+
+    Args:
+        state: The state.
+        pair: The two, as indices.
+    """
+    return ((state[0][pair[0]], state[0][pair[1]]),)
 
 
 def two_strategy_table(

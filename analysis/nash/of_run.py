@@ -17,6 +17,7 @@ from ..state import State, state_text, strategy_totals
 from ..testbeds import compare_testbeds
 from .certainty import Noise, noise_of_games, resampled_share, unclear
 from .crossing_interval import LeadEnds, lead_ends
+from .deciding import condition_of, not_settled
 from .equilibria import Verdict, judge_all
 from .game import Payoffs, PayoffTable
 from .headline import NO_EQUILIBRIUM, Headline, headline_of
@@ -68,6 +69,9 @@ class SettingEquilibria:
         exhausted: Repetitions after which these are still not clear; 0: clear, or not all done.
         pairs: Of a scenario of pairs: the game of each pair that was measured.
         disagreement: Which testbeds measured different things here, in words; empty: none.
+        not_settled: Mixes that decide where the equilibrium is, and are not known to have settled
+            in every trial.
+        condition: Length and start of the trials, where there are any such mixes; else empty.
     """
 
     setting: Setting
@@ -91,6 +95,8 @@ class SettingEquilibria:
     unsettled: int = 0
     pairs: tuple[PairEquilibria, ...] = ()
     disagreement: str = ""
+    not_settled: tuple[State, ...] = ()
+    condition: str = ""
 
     @property
     def equilibria(self) -> list[Verdict]:
@@ -135,12 +141,22 @@ class SettingEquilibria:
         return None if self.ends is None else self.ends.probability.get(state[0][1])
 
     def headline(self) -> Headline:
-        """Where the mix settles with its interval, and what is not certain."""
-        if self.table.pairs:
-            return Headline(pairs_text(self.pairs) or "undecided", notes=tuple(self.notes()))
+        """The equilibrium with its interval and its condition, and what is not certain."""
+        if self.table.pairs:  # each says its condition, but in a ranking
+            condition = "" if self.lists_pairs else self.condition
+            text = pairs_text(self.pairs) or "undecided"
+            return Headline(text, notes=tuple(self.notes()), condition=condition)
         states = [self.text(v.state) for v in self.equilibria]
         otherwise = "undecided" if self.undecided else NO_EQUILIBRIUM
-        return headline_of(states, self.strategies, self.flows, self.ends, self.notes(), otherwise)
+        return headline_of(
+            states,
+            self.strategies,
+            self.flows,
+            self.ends,
+            self.notes(),
+            otherwise,
+            self.condition,
+        )
 
     def summary(self) -> str:
         """The headline in one line."""
@@ -297,6 +313,15 @@ def _of_setting(
     verdicts = tuple(judge_all(table, epsilon))
     states = _unclear(table, verdicts, noise, epsilon)
     mixed = [c for c in measures.cells(setting) if sum(n > 0 for n in strategy_totals(c.state)) > 1]
+    settled = {cell.state for cell in mixed if measures.is_settled(cell)}
+    condition = condition_of(measures.run.scenario, setting)
+    ends = lead_ends(table)
+    pairs = equilibria_of_pairs(table, settled.__contains__, condition)
+    unsettled = (
+        tuple(sorted({state for pair in pairs for state in pair.not_settled}))
+        if table.pairs
+        else not_settled(table, verdicts, ends, settled.__contains__)
+    )
     return SettingEquilibria(
         trials=sum(len(cell.trials) for cell in mixed),
         unsettled=sum(cell.unsettled for cell in mixed),
@@ -313,11 +338,13 @@ def _of_setting(
         epsilon_resampled=resampled_share(table, epsilon),
         state_count=table.state_count,
         missing_count=table.state_count - len(table.samples),
-        ends=lead_ends(table),
+        ends=ends,
         by_trial=by_trial,
         unclear=states,
         exhausted=_exhausted(table, states, measures.run.scenario.trials),
-        pairs=equilibria_of_pairs(table),
+        pairs=pairs,
+        not_settled=unsettled,
+        condition=condition if unsettled else "",
     )
 
 

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from ..state import State
 from .crossing_interval import LeadEnds, lead_ends
+from .deciding import Settled, not_settled
 from .equilibria import judge_all
-from .game import PayoffTable, pair_table
+from .game import PayoffTable, pair_state, pair_table
 from .headline import Headline, headline_of
 
 LISTED_PAIRS = 8
@@ -29,6 +31,9 @@ class PairEquilibria:
         flows: Flows N of the group.
         equilibria: Flows of the second at each equilibrium of the measured means.
         ends: Where the second's lead ends; None if there is a single flow.
+        not_settled: Mixes, as states of all strategies, that decide and are not known to have
+            settled in every trial.
+        condition: Length and start of the trials, where there are any such mixes; else empty.
     """
 
     first: str
@@ -36,6 +41,8 @@ class PairEquilibria:
     flows: int
     equilibria: tuple[int, ...]
     ends: LeadEnds | None
+    not_settled: tuple[State, ...] = ()
+    condition: str = ""
 
     @property
     def shares_of_first(self) -> list[float]:
@@ -63,35 +70,49 @@ class PairEquilibria:
         return sum(shares) / len(shares) if shares else None
 
     def headline(self) -> Headline:
-        """Where the mix settles, with its interval."""
+        """The equilibrium, with its interval and its condition."""
         named = (self.first, self.second)
         states = [_state_text(named, self.flows, k) for k in self.equilibria]
-        return headline_of(states, named, self.flows, self.ends)
+        return headline_of(states, named, self.flows, self.ends, condition=self.condition)
 
     def text(self) -> str:
         """In words, e.g. `4.1 cubic + 5.9 bbr (95 %: 5.2 to 6.4 bbr)`."""
         return self.headline().line()
 
 
-def equilibria_of_pairs(table: PayoffTable, epsilon: float = 0.0) -> tuple[PairEquilibria, ...]:
+def equilibria_of_pairs(
+    table: PayoffTable, settled: Settled, condition: str
+) -> tuple[PairEquilibria, ...]:
     """The games of all pairs that were measured; none of a scenario that is not of pairs.
 
     Args:
         table: What was measured.
-        epsilon: Gain that is too small to switch for, as a share of the fair share.
+        settled: Says whether a mix has settled.
+        condition: What an equilibrium holds for whose mixes have not.
     """
-    return tuple(_measured_pairs(table, epsilon)) if table.pairs else ()
+    return tuple(_measured_pairs(table, settled, condition)) if table.pairs else ()
 
 
-def _measured_pairs(table: PayoffTable, epsilon: float) -> Iterator[PairEquilibria]:
+def _measured_pairs(
+    table: PayoffTable, settled: Settled, condition: str
+) -> Iterator[PairEquilibria]:
     (flows,) = table.sizes
     for first, second in combinations(range(len(table.strategies)), 2):
         game = pair_table(table, first, second)
         if any(min(state[0]) > 0 for state in game.samples):
-            verdicts = judge_all(game, epsilon)
-            settled = tuple(v.state[0][1] for v in verdicts if v.equilibrium == "yes")
-            names = table.strategies[first], table.strategies[second]
-            yield PairEquilibria(*names, flows, settled, lead_ends(game))
+            whole = {pair_state(state, (first, second)): state for state in table.samples}
+            verdicts, ends = judge_all(game), lead_ends(game)
+            known = {state for state in game.samples if settled(whole[state])}
+            open_mixes = not_settled(game, verdicts, ends, known.__contains__)
+            yield PairEquilibria(
+                table.strategies[first],
+                table.strategies[second],
+                flows,
+                tuple(v.state[0][1] for v in verdicts if v.equilibrium == "yes"),
+                ends,
+                tuple(whole[state] for state in open_mixes),
+                condition if open_mixes else "",
+            )
 
 
 def mean_share(pairs: Sequence[PairEquilibria], strategy: str) -> float | None:

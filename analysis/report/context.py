@@ -121,13 +121,13 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
 
 
 def _headline(findings: Findings, equilibria: SettingEquilibria) -> JsonObject:
-    """Where the mix of a setting settles, and a sentence for each thing to know of that."""
+    """The equilibrium of a setting, and a sentence for each thing to know of that."""
     headline = equilibria.headline()
     pairs = [pair.headline() for pair in equilibria.pairs] if equilibria.lists_pairs else []
     return {
         "setting": _setting_name(findings.summary.measures, equilibria.setting),
-        "mix": headline.mix,
-        "pairs": [(pair.mix, " ".join(pair.facts())) for pair in pairs],
+        "mix": headline.claim,
+        "pairs": [(pair.claim, " ".join(pair.facts())) for pair in pairs],
         "facts": [
             *headline.facts(),
             *_near(equilibria),
@@ -288,7 +288,7 @@ def _setting(
 
 
 def _lead(equilibria: SettingEquilibria) -> str:
-    """Where the mix settles, in a line; of pairs nothing, for they are in the headline."""
+    """The equilibrium in a line; of pairs nothing, for they are in the headline."""
     headline = equilibria.headline()
     return "" if equilibria.table.pairs else replace(headline, notes=()).line()
 

@@ -99,8 +99,9 @@ def _settling(measures: RunMeasures) -> list[str]:
     if moving:
         sentences.append(
             f"{moving} of {len(measures.trials)} valid trials had not settled (~): at their end "
-            "the throughput of a congestion control still drifted, by more than 3 % of itself, or "
-            "15 % in trials of less than 82 s. Their means depend on the window. Longer trials "
+            "the throughput of a congestion control still drifted, or could not be told from one "
+            "that drifts by more than 3 % of itself (15 % between the halves of the window in "
+            "trials of less than 82 s). Their means depend on the window. Longer trials "
             "would help; `duration: {until: settled}` ends each trial as soon as it has settled."
         )
     return [*sentences, *_too_short(measures)]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from ..config import parse_scenario
 from ..contract.benchmark import Benchmark
@@ -189,5 +190,5 @@ def _time_flows(session: Session, generators: Generators, samples: Path | None) 
     )
 
 
-def _no_search(*_: object) -> Sequence[int]:
+def _no_search(*_: object) -> NoReturn:
     raise InternalError("a trial to be timed is planned, not searched for")

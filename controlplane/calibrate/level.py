@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from ..config import Loaded, parse_scenario
 from ..contract.certificate import CoreShares, Lateness, LevelAttempt, RoundTripError
@@ -264,7 +265,7 @@ def together_s(records: Sequence[TrialRecord]) -> float:
     return max(0, end - begin) / 1e9
 
 
-def _all_of_them(*_: object) -> Sequence[int]:
+def _all_of_them(*_: object) -> NoReturn:
     raise InternalError("lanes are counted by an exhaustive plan")
 
 

@@ -197,6 +197,10 @@ def plan_table(plan: Plan) -> str:
     takes = duration_text(plan.estimated_seconds)
     disk = f"{plan.estimated_disk_bytes / 1e9:.2f} GB"
     tail = f"{plan.flows_per_trial} flows and {Duration(plan.trial_ns)} each, at most "
+    if plan.expected_mixes is not None:
+        tail = (
+            f"about {plan.expected_mixes:.1f} mixes a setting until its interval is closed; {tail}"
+        )
     tail += f"{plan.lanes} at once: about {takes}, up to {disk} of disk"
     if plan.memory_short:
         tail += f"\n{plan.memory_short}"

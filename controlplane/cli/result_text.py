@@ -35,7 +35,7 @@ def result_text(results: RunResults) -> str:
         text += "! trials with a mark: the report says what a reader should know of them\n"
     if results.summary.seeks_equilibria and results.summary.equilibria:
         lines = [line for each in results.summary.equilibria for line in headline_lines(each)]
-        text += "where the mix settles\n" + "".join(f"  {line}\n" for line in lines)
+        text += "equilibrium\n" + "".join(f"  {line}\n" for line in lines)
     text += "".join(f"{bound_line(bound)}\n" for bound in results.acceptance)
     if results.summary.testbeds is not None:
         text += f"{results.summary.testbeds.sentence()}\n"
@@ -47,12 +47,12 @@ def result_text(results: RunResults) -> str:
 
 
 def headline_lines(setting: SettingEquilibria) -> list[str]:
-    """Where the mix of a setting settles, and beneath it a line for each further fact."""
+    """The equilibrium of a setting, and beneath it a line for each further fact."""
     headline = setting.headline()
     if setting.lists_pairs:
         places = [f"  {pair.text()}" for pair in setting.pairs]
         return [f"{setting.setting.label}:", *places, *(f"  {fact}" for fact in headline.facts())]
-    return [f"{setting.setting.label}: {headline.mix}", *(f"  {f}" for f in headline.facts())]
+    return [f"{setting.setting.label}: {headline.claim}", *(f"  {f}" for f in headline.facts())]
 
 
 def left_out_text(damaged: Sequence[DamagedTrial]) -> str:

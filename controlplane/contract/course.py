@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -17,7 +18,7 @@ of the phase itself (bbr_min_rtt_win_sec and bbr_probe_rtt_mode_ms of Linux's tc
 
 
 LEAST_SETTLED_CYCLES = 15
-"""Seven in which it cannot be told yet whether shares are steady, and eight in which they are."""
+"""Fewest cycles of a trial that is to settle: twelve of them are fitted and six are measured."""
 
 
 class StaggeredStart(ContractModel):
@@ -67,6 +68,10 @@ WIDE_JITTER_NS = 10 * 10**9
 """All of a ProbeRTT cycle: flows that start within it do not probe together for good."""
 
 
+AHEAD_NS = 5 * 10**9
+"""How much earlier one strategy starts than the next in trials that are to settle."""
+
+
 StartSpec = (
     Literal["together", "iperf3"] | StaggeredStart | OrderedStart | OffsetStart | RandomStart
 )
@@ -89,16 +94,16 @@ def start_label(start: StartSpec) -> str:
 
 
 def start_text(start: StartSpec) -> str:
-    """A start in words, e.g. `bbr 5s first`."""
+    """A start in words, e.g. `bbr, then cubic 5s later`."""
     if isinstance(start, str):
-        return f"started {'by iperf3' if start == 'iperf3' else start}"
+        return "from a start by iperf3" if start == "iperf3" else "from a common start"
     if isinstance(start, StaggeredStart):
         return f"starts {start.staggered} apart"
     if isinstance(start, OrderedStart):
         return f"{', then '.join(start.order)} {start.gap} later"
     if isinstance(start, OffsetStart):
         late = ", ".join(f"{name} {offset} late" for name, offset in start.offsets.items())
-        return late or "started together"
+        return late or start_text("together")
     return f"starts within {start.random}"
 
 
@@ -117,6 +122,34 @@ def planned_start_ns(start: StartSpec, strategy: str, index: int) -> int:
     if isinstance(start, OffsetStart) and strategy in start.offsets:
         return start.offsets[strategy].ns
     return 0
+
+
+def settling_start(
+    start: StartSpec, strategies: Sequence[StrategyName], repetition: int
+) -> StartSpec:
+    """How a repetition of a trial that is to settle starts: every other one the other way round.
+
+    Shares that do not depend on the start any more are the same from both. As the other way round
+    is with a wide jitter (see `most_jitter_ns`), those that start later start so much later.
+
+    Args:
+        start: The scenario's; `together`: in the order of the strategies, 5 s apart.
+        strategies: Names of the strategies.
+        repetition: Of the trial.
+    """
+    if start == "together":
+        start = OrderedStart(order=tuple(strategies), gap=Duration(AHEAD_NS))
+    if repetition % 2 == 0:
+        return start
+    if isinstance(start, OrderedStart):
+        gap = Duration(start.gap.ns + WIDE_JITTER_NS)
+        return OrderedStart(order=start.order[::-1], gap=gap)
+    if isinstance(start, OffsetStart):
+        latest = max((offset.ns for offset in start.offsets.values()), default=0)
+        before = {s: start.offsets[s].ns if s in start.offsets else 0 for s in strategies}
+        later = {s: latest - ns for s, ns in before.items() if ns < latest}
+        return OffsetStart(offsets={s: Duration(ns + WIDE_JITTER_NS) for s, ns in later.items()})
+    return start
 
 
 def most_jitter_ns(start: StartSpec, jitter: Duration, settles: bool, repetition: int) -> int:
@@ -141,21 +174,22 @@ def most_jitter_ns(start: StartSpec, jitter: Duration, settles: bool, repetition
 class SettledDuration(ContractModel):
     """A trial that ends when every strategy's share is steady.
 
-    What is looked at is the second half of the trial so far, in whole ProbeRTT cycles: its first
-    half against its second one, for every strategy relative to its own throughput. The trial ends
-    when that has been steady at every cycle of the second half of the trial.
+    What counts is the mean over the second half of the trial so far, in whole ProbeRTT cycles, for
+    every strategy relative to its own throughput. The trial ends when exponentials fitted to its
+    course say with 95 % confidence that this will not change any more, at three cycles in a row.
+    Repetitions start the other way round in turn; a mix has settled when both agree.
 
     Attributes:
         until: `settled`.
         at_least: The shortest trial.
         at_most: The longest; a trial that is not settled by then says so.
-        within: Difference of both halves that counts as steady. Up to twice as much does where it
-            is within twice its standard error.
+        within: Remaining change that counts as none. Up to twice as much does where its standard
+            error is as large as half of that.
     """
 
     until: Literal["settled"]
     at_least: Duration = Duration(60_000_000_000)
-    at_most: Duration = Duration(900_000_000_000)
+    at_most: Duration = Duration(1_800_000_000_000)
     within: Share = Share(30_000_000)
 
     @model_validator(mode="after")

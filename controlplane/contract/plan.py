@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import model_validator
@@ -60,6 +62,19 @@ class PlannedTrial(ContractModel):
         return f"{self.key}-a{attempt}"
 
 
+@dataclass(frozen=True)
+class ExpectedSearch:
+    """What an adaptive search is expected to take.
+
+    Attributes:
+        rounds: Trials of each round.
+        mixes: Mixes of a setting, the mean over the settings.
+    """
+
+    rounds: Sequence[int]
+    mixes: float
+
+
 class Plan(ContractModel):
     """Every trial of a run, in the order in which they are started.
 
@@ -71,6 +86,8 @@ class Plan(ContractModel):
         trials: The trials.
         search: Whether all of them are run, or those that the search chooses.
         expected_trials: How many will be run; an estimate with an adaptive search.
+        expected_mixes: Mixes of a setting that an adaptive search is expected to take, intervals
+            included; null: every mix is run.
         flows_per_trial: Flows of each trial.
         trial_ns: Length of one trial.
         lanes: Trials that run side by side.
@@ -88,6 +105,7 @@ class Plan(ContractModel):
     trials: tuple[PlannedTrial, ...]
     search: Literal["exhaustive", "adaptive"] = "exhaustive"
     expected_trials: int
+    expected_mixes: float | None = None
     flows_per_trial: int
     trial_ns: int
     lanes: int

@@ -254,14 +254,17 @@ class Equilibrium(ContractModel):
 
     Attributes:
         search: `exhaustive` runs every mix of the sweep. `adaptive` chooses mixes as results
-            arrive until the equilibria are found; `trials` is then the most repetitions of a
-            mix whose verdict is unclear.
+            arrive until an equilibrium is found and its interval is closed on both sides;
+            `trials` is then the most repetitions of a mix whose verdict is unclear.
+        budget: The most mixes of a setting that an adaptive search measures; left out: as many as
+            it takes.
         utility: What a flow maximises: `throughput`, `{delay_cost: 100kbit}` (for each ms), or
             `{function: module:function}`.
         epsilon: Gain, as a share of the fair share, that is too small to switch for.
     """
 
     search: Literal["exhaustive", "adaptive"] = "exhaustive"
+    budget: Annotated[int, Field(strict=True, ge=3)] | None = None
     utility: UtilitySpec = "throughput"
     epsilon: Share = Share(100_000_000)
 
@@ -596,7 +599,7 @@ class Scenario(ContractModel):
             relative to this one: `./mycc.c` is `mycc` from there on. A mix counts the flows of the
             second one.
         duration: Length of a trial from the common start (with `iperf3`: of each process's
-            sending), or `{until: settled, at_least: 60s, at_most: 900s}`.
+            sending), or `{until: settled, at_least: 60s, at_most: 1800s}`.
         warmup: Time at the beginning of a trial that is not measured.
         window: What is measured: `after_warmup`, or `whole`. A trial that runs until it is settled
             is measured while it was found steady.
@@ -687,6 +690,11 @@ def _check_search(scenario: Scenario) -> None:
             "sweep.mixes: an adaptive search chooses the mixes; write `mixes: all`, or "
             "equilibrium.search: exhaustive"
         )
+    if scenario.equilibrium.search == "exhaustive" and scenario.equilibrium.budget is not None:
+        raise ValueError(
+            "equilibrium.budget: an exhaustive search runs every mix of the sweep; remove it, or "
+            "write search: adaptive"
+        )
 
 
 def _check_names(scenario: Scenario) -> None:
@@ -720,6 +728,11 @@ def _check_start(scenario: Scenario, start: StartSpec) -> None:
         _check_iperf3(scenario)
     elif isinstance(start, OrderedStart | OffsetStart):
         _check_start_names(scenario, start)
+    elif start != "together" and isinstance(scenario.duration, SettledDuration):
+        raise ValueError(
+            "start: a trial that is to settle starts the other way round every other time; write "
+            "together, an order or offsets"
+        )
     for i, group in enumerate(scenario.flows):
         _check_latest_start(scenario, start, i, group)
 

@@ -219,7 +219,11 @@ class StrategyDrift(ContractModel):
         strategy: The strategy.
         drift: Mean of the second half less that of the first one, relative to the mean of both.
         error: Standard error of the drift, from ProbeRTT cycle to ProbeRTT cycle.
-        steady: Whether it counts as none.
+        steady: Whether what remains counts as none.
+        mean_bytes: Mean payload of a cycle; None in records of earlier versions.
+        remaining: How far the mean may still be from where the course ends, relative to it, by
+            fitted exponentials with 95 % confidence; None: too short to tell, starved, or of an
+            earlier version.
     """
 
     group: int
@@ -227,6 +231,8 @@ class StrategyDrift(ContractModel):
     drift: float
     error: float
     steady: bool
+    mean_bytes: float | None = None
+    remaining: float | None = None
 
 
 class Steadiness(ContractModel):

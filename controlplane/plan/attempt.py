@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ..contract.course import PROBE_RTT_CYCLE_NS, SettledDuration, most_jitter_ns, planned_start_ns
+from ..contract.course import (
+    PROBE_RTT_CYCLE_NS,
+    SettledDuration,
+    most_jitter_ns,
+    planned_start_ns,
+    settling_start,
+)
 from ..contract.model import JsonObject
 from ..contract.plan import PlannedTrial
 from ..contract.scenario import BinnedPostcards, FlowGroup, SampledPostcards, Scenario
@@ -135,10 +141,14 @@ def make_attempt(
 ) -> Attempt:
     """Decide an attempt: its seed is the scenario's, hashed with the trial id.
 
-    Its scenario is the one that it is asked for, with the start of its setting.
+    Its scenario is the one that it is asked for, with the start of its setting and, if it is to
+    settle, of its repetition.
     """
     if trial.setting.start is not None:
         scenario = scenario.model_copy(update={"start": trial.setting.start})
+    if isinstance(scenario.duration, SettledDuration):
+        start = settling_start(scenario.start, scenario.strategies, trial.repetition)
+        scenario = scenario.model_copy(update={"start": start})
     seed = derive(scenario.seed, trial.attempt_id(number))
     flows = trial_flows(scenario, trial, seed, lane)
     return Attempt(scenario, trial, number, lane, folder, seed, flows)

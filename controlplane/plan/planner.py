@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..contract.errors import ConfigError, TargetError
-from ..contract.plan import Plan, PlannedTrial
+from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
@@ -31,9 +31,9 @@ from .sweep import mix_label, scenario_mixes, scenario_settings
 Resolve = Callable[[BottleneckProgram], Applied]
 """Says what the target would really do."""
 
-ExpectedRounds = Callable[[Scenario, Sequence[Setting], int], Sequence[int]]
-"""Says how many trials each round of an adaptive search is expected to take, from the scenario,
-its settings and the number of trials at once."""
+Expect = Callable[[Scenario, Sequence[Setting], int], ExpectedSearch]
+"""Says what an adaptive search is expected to take, from the scenario, its settings and the number
+of trials at once."""
 
 
 def make_plan(
@@ -41,7 +41,7 @@ def make_plan(
     testbed: Testbed,
     capabilities: Capabilities,
     resolve: Resolve | None = None,
-    expected_rounds: ExpectedRounds | None = None,
+    expect: Expect | None = None,
     highest_rate: Rate | None = None,
     memory_bytes: int = UNLIMITED,
 ) -> Plan:
@@ -52,7 +52,7 @@ def make_plan(
         testbed: Where to run it.
         capabilities: What the testbed's target can do.
         resolve: Says what it would really do; None: that is not looked at.
-        expected_rounds: Says what an adaptive search will take; None: every mix is counted.
+        expect: Says what an adaptive search will take; None: every mix is counted.
         highest_rate: Of a trial that runs alone; None: the testbed's capacity.
         memory_bytes: What guests may take together, where each trial has a machine of its own.
 
@@ -73,18 +73,19 @@ def make_plan(
     takes = trial_time(capabilities.virtual_time, trial_ns, scenario.total_flows)
     seconds = estimate_seconds(trials, takes, lanes, available)
     disk = sum(trial_table_bytes(scenario, t.setting) for t in trials)
-    number = len(trials)
-    if scenario.equilibrium.search == "adaptive" and expected_rounds is not None:
+    number, mixes = len(trials), None
+    if scenario.equilibrium.search == "adaptive" and expect is not None:
         at_once = trials_at_once(trials, lanes, available)
-        rounds = expected_rounds(scenario, [setting for setting, _ in settings], at_once)
-        number = min(sum(rounds), len(trials))
-        seconds = sum(-(-n // at_once) for n in rounds) * mean_seconds(trials, takes)
+        search = expect(scenario, [setting for setting, _ in settings], at_once)
+        number, mixes = min(sum(search.rounds), len(trials)), search.mixes
+        seconds = sum(-(-n // at_once) for n in search.rounds) * mean_seconds(trials, takes)
         disk = disk * number // len(trials)
     return Plan(
         scenario=scenario.name,
         trials=tuple(trials),
         search=scenario.equilibrium.search,
         expected_trials=number,
+        expected_mixes=mixes,
         flows_per_trial=scenario.total_flows,
         trial_ns=trial_ns,
         lanes=lanes,

@@ -13,7 +13,7 @@ from ..contract.testbed import MIB, Testbed
 from ..machine.guest.memory import MemoryRoom, memory_room
 from ..machine.kernels.cache import find_kernel
 from ..plan.estimates import UNLIMITED, guest_takes_bytes
-from ..plan.planner import ExpectedRounds, make_plan
+from ..plan.planner import Expect, make_plan
 from ..targets.registry import capabilities_of, preview, resolve
 from .cca import ccas_of, require_strategies
 from .standing import EACH_SEAT, standing, with_capacity, with_seats
@@ -22,7 +22,7 @@ from .standing import EACH_SEAT, standing, with_capacity, with_seats
 def plan_run(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
-    expected_rounds: ExpectedRounds,
+    expect: Expect,
     seats: int | None = None,
 ) -> Plan:
     """Plan a run, refusing what cannot be done; touches nothing.
@@ -30,18 +30,18 @@ def plan_run(
     Args:
         scenario: What to run.
         testbed: Where.
-        expected_rounds: Says what an adaptive search will take.
+        expect: Says what an adaptive search will take.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
     ccas = ccas_of(scenario, testbed)
-    return plan_with(scenario, testbed, ccas, expected_rounds, seats)
+    return plan_with(scenario, testbed, ccas, expect, seats)
 
 
 def plan_with(
     scenario: Loaded[Scenario],
     testbed: Loaded[Testbed],
     ccas: Sequence[CcaFile],
-    expected_rounds: ExpectedRounds | None = None,
+    expect: Expect | None = None,
     seats: int | None = None,
 ) -> Plan:
     """As `plan_run`, with CCAs that are known already.
@@ -50,7 +50,7 @@ def plan_with(
         scenario: What to run.
         testbed: Where.
         ccas: Those of its CCAs that come from a file.
-        expected_rounds: Says what an adaptive search will take; None: every mix is counted.
+        expect: Says what an adaptive search will take; None: every mix is counted.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
     require_strategies(scenario, testbed.model, ccas)
@@ -68,7 +68,7 @@ def plan_with(
         bed,
         capabilities_of(bed),
         partial(resolve, bed),
-        expected_rounds,
+        expect,
         highest_rate,
         UNLIMITED if room is None else room.free_bytes,
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..contract.plan import Plan, PlannedTrial
+from ..contract.plan import ExpectedSearch, Plan, PlannedTrial
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..contract.trial import Setting
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from nashbed.analysis.campaign.campaign import Campaign
 
 
-def expect(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> Sequence[int]:
-    """Trials of each round that an adaptive search is expected to take."""
-    from nashbed.analysis.campaign.of_scenario import expected_rounds  # noqa: PLC0415 - slow to import
+def expect(scenario: Scenario, settings: Sequence[Setting], at_once: int) -> ExpectedSearch:
+    """What an adaptive search is expected to take."""
+    from nashbed.analysis.campaign.of_scenario import expected_search  # noqa: PLC0415 - slow to import
 
-    return expected_rounds(scenario, settings, at_once)
+    return expected_search(scenario, settings, at_once)
 
 
 def make_chooser(path: Path, scenario: Scenario, testbed: Testbed, plan: Plan) -> CampaignChooser:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SerializeAsAny
 
-from ..contract.course import SettledDuration
+from ..contract.course import OffsetStart, OrderedStart, SettledDuration
 from ..contract.model import ContractModel, JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 BUDGET_S = 8.0
 """No mix is begun after so many seconds; one takes 0.1 to 2, from shallow to deep buffers."""
+BOTH_STARTS = 2
+"""Repetitions that hold both starts of a trial that is to settle."""
+ONE_START = (
+    "a mix has settled when trials from opposite starts agree: write `trials: 2`, or its "
+    "equilibrium holds for one start"
+)
 ROUND_S = 60
 """Durations that are proposed are multiples of it."""
 
@@ -77,7 +83,7 @@ class TrialLengths:
         if self.problem:
             return f"how long trials must be: {self.problem}"
         if not self.too_short:
-            return ""
+            return self._one_start
         looked = len(self.found)
         some = (
             f" ({looked} of {self.settings} settings looked at)" if looked < self.settings else ""
@@ -90,10 +96,16 @@ class TrialLengths:
         return "\n".join([*lines, f"  {self.advice}"])
 
     @property
+    def _one_start(self) -> str:
+        """What a trial that is to settle lacks without a second repetition; empty: nothing."""
+        settles = isinstance(self.scenario.duration, SettledDuration)
+        return ONE_START if settles and self.scenario.trials < BOTH_STARTS else ""
+
+    @property
     def advice(self) -> str | None:
         """What to write so that all settings are measured once settled; None: no need."""
         if not self.too_short:
-            return None
+            return self._one_start or None
         after = [each.after_s for each in self.too_short if isfinite(each.after_s)]
         beyond = [each.setting.label for each in self.too_short if not isfinite(each.after_s)]
         parts = [f"for settled shares write {self._written(max(after))}"] if after else []
@@ -106,13 +118,17 @@ class TrialLengths:
         settled = SettledDuration(until="settled")
         most = Duration(int(max(settled.at_most.seconds, 2 * whole_s)) * NS_PER_S)
         until = f"`duration: {{until: settled, at_most: {most}}}`"
+        if self.scenario.trials < BOTH_STARTS:
+            until += f" and `trials: {BOTH_STARTS}` (from opposite starts)"
         if isinstance(self.scenario.duration, SettledDuration):
             return until
         whole, half = (Duration(int(s * NS_PER_S)) for s in (whole_s, whole_s / 2))
         fixed = f"`duration: {whole}` and `warmup: {half}`"
         if self.scenario.window == "whole":
             fixed += ", without `window: whole`"
-        return fixed if self.scenario.start == "iperf3" else f"{until}, or {fixed}"
+        start = self.scenario.start
+        reversible = start == "together" or isinstance(start, OrderedStart | OffsetStart)
+        return f"{until}, or {fixed}" if reversible else fixed
 
 
 def trial_lengths(scenario: Scenario, plan: Plan, show: ShowStep) -> TrialLengths:

@@ -26,7 +26,7 @@ class RunAnswer(JsonAnswer):
         run_dir: The run directory.
         exit_code: The exit code of the command.
         rows: One for each setting and mix.
-        headlines: Label of a setting -> where its mix settles.
+        headlines: Label of a setting -> its equilibrium in words.
         acceptance: The verdict on each acceptance bound.
         failed_attempts: Attempts that their host or guest ended.
         testbeds: How testbeds of one run agree; null: it had one.
@@ -70,7 +70,7 @@ class RunResults:
 
     @property
     def headlines(self) -> dict[str, str]:
-        """Label of a setting -> where its mix settles; empty if the run cannot say."""
+        """Label of a setting -> its equilibrium in words; empty if the run cannot say."""
         if not self.summary.seeks_equilibria:
             return {}
         return {each.setting.label: each.summary() for each in self.summary.equilibria}

@@ -11,7 +11,7 @@ import numpy as np
 from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.controlplane.contract.manifest import Manifest
 from nashbed.controlplane.contract.scenario import Scenario
-from nashbed.controlplane.contract.trial import GroupMix, Setting, TrialRecord
+from nashbed.controlplane.contract.trial import GroupMix, Setting, Steadiness, TrialRecord
 from nashbed.controlplane.plan.sweep import scenario_mixes, scenario_settings
 from nashbed.controlplane.store.finished_run import FinishedRun
 from nashbed.controlplane.store.sealed_trial import SealedTrial
@@ -33,7 +33,8 @@ def made(
 ):  # fmt: skip
     """Measures of a scenario (keys over BASE), every setting and mix.
 
-    There is a trial for each of `factors`, which multiplies its throughputs.
+    There is a trial for each of `factors`, which multiplies its throughputs. Trials are settled,
+    but where `totals` has a drift: then they are too short to tell.
     """
     scenario = Scenario.model_validate({**BASE, **raw})
     trials = [
@@ -71,10 +72,12 @@ def _trial(
     number, factor = repetition
     rates = factor * np.array([per_flow(setting, s, second) for _, s in flows])
     mixed = "_".join("x".join(str(g.counts[s]) for s in scenario.strategies[1:]) for g in mix)
+    end_ns = scenario.longest.ns
     record = TrialRecord.model_construct(
         id=f"{setting.label}-k{mixed}-r{number}-a0", setting=setting, mix=mix, repetition=number,
-        attempt=0, valid=True, steadiness=None, duration_ns=scenario.longest.ns,
-        window_ns=(scenario.warmup.ns, scenario.longest.ns),
+        attempt=0, valid=True, duration_ns=end_ns, window_ns=(scenario.warmup.ns, end_ns),
+        steadiness=None if "throughput_drift" in totals
+        else Steadiness(settled=True, window_ns=(end_ns // 2, end_ns), drifts=()),
     )  # fmt: skip
     return TrialMeasures(
         trial=SealedTrial(Path("nowhere"), record),

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from nashbed.analysis.measures import RunMeasures, TrialMeasures
 from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.nash.crossing_interval import CrossingInterval
 from nashbed.analysis.nash.of_run import SettingEquilibria, equilibria_of_measures
 from nashbed.analysis.results.summary import summary_rows
 from nashbed.controlplane.cli.results import equilibria_text
-from nashbed.controlplane.contract.trial import Setting
+from nashbed.controlplane.contract.trial import Setting, StrategyDrift
+from nashbed.controlplane.store.sealed_trial import SealedTrial
 from tests.unit.analysis.made_measures import PerFlow, made, with_repetition
 
 TEN: dict[str, Any] = {"flows": [{"name": "main", "count": 10, "base_rtt": "40ms"}], "trials": 2}
@@ -51,6 +53,104 @@ def test_the_headline_is_an_interval() -> None:
     counts = [mix["main"]["bbr"] for mix in said["mixes"]]
     assert counts[0] <= 6 <= counts[1]
     assert plain["headline"]["confidence"] == 0.95
+
+
+IPERF3: dict[str, Any] = {**TEN, "duration": "120s", "start": "iperf3"}
+
+
+def unsettled_at(measures: RunMeasures, *places: int) -> RunMeasures:
+    """The same, but trials with so many BBR flows had not settled."""
+
+    def moving(trial: TrialMeasures) -> TrialMeasures:
+        if trial.state[0][1] not in places:
+            return trial
+        record = trial.trial.record
+        assert record.steadiness is not None
+        steadiness = record.steadiness.model_copy(update={"settled": False})
+        record = record.model_copy(update={"steadiness": steadiness})
+        return replace(trial, trial=SealedTrial(trial.trial.path, record))
+
+    return replace(measures, trials=tuple(map(moving, measures.trials)))
+
+
+def test_an_equilibrium_whose_mixes_had_not_settled_is_that_of_its_length_and_start() -> None:
+    measures = repeated(6.35, 6.25, IPERF3)
+    settled = only(measures)
+    assert settled.ends is not None
+    (interval,) = settled.ends.intervals
+    assert 5 < interval.low < 6 < interval.high < 7  # 5 and 7 are the nearest mixes about it
+    assert (settled.condition, settled.not_settled) == ("", ())
+    for place in (5, 7):
+        assert only(unsettled_at(measures, place)).not_settled == (((10 - place, place),),)
+    found = only(unsettled_at(measures, 6))
+    assert found.not_settled == (((4, 6),),)
+    assert found.condition == "at 120 s, from a start by iperf3"
+    assert found.summary().startswith(f"{found.condition}: 3.7 cubic + 6.3 bbr (6 to ")
+    assert "95 %" not in found.summary()
+    assert found.headline().facts()[0].startswith("95 % interval of trials of this length and ")
+    text = equilibria_text(found)
+    assert f"b2bdp: {found.condition}: 3.7 cubic + 6.3 bbr\n" in text
+    assert "settles" not in text
+    said, plain = (equilibria_answer(each).headline for each in (found, settled))
+    assert (said.settled, said.condition) == (False, found.condition)
+    assert said.not_settled == ({"main": {"cubic": 4, "bbr": 6}},)
+    assert (plain.settled, plain.condition, plain.not_settled) == (True, None, ())
+
+
+def test_mixes_that_do_not_decide_need_not_have_settled() -> None:
+    found = only(unsettled_at(repeated(6.35, 6.25, IPERF3), 1, 2, 3, 4, 8, 9))
+    assert (found.condition, found.not_settled) == ("", ())
+    assert found.summary().startswith("3.7 cubic + 6.3 bbr (95 %: ")
+
+
+def test_trials_that_are_too_short_to_tell_are_not_settled() -> None:
+    short = only(made({**TEN, "trials": 1}, ending(6.3), {"throughput_drift": 0.0}))
+    assert short.unsettled == 0
+    assert short.summary().startswith("at 60 s, from a common start: ")
+
+
+def test_without_an_interval_the_equilibrium_and_its_neighbours_decide() -> None:
+    few = made({**IPERF3, "trials": 1, "sweep": {"mixes": [5, 6, 7]}}, ending(6.3))
+    assert only(few).condition == ""
+    for place in (5, 6, 7):
+        assert only(unsettled_at(few, place)).not_settled == (((10 - place, place),),)
+    assert (
+        only(unsettled_at(few, 6))
+        .summary()
+        .startswith("at 120 s, from a start by iperf3: 4 cubic + 6 bbr; ")
+    )
+
+
+SETTLES: dict[str, Any] = {**TEN, "duration": {"until": "settled"}, "start": "together"}
+
+
+def ended_with(measures: RunMeasures, bbr: tuple[float, float]) -> RunMeasures:
+    """The same, but BBR's mean in each repetition's trials is this, of a thousand bytes."""
+
+    def known(trial: TrialMeasures) -> TrialMeasures:
+        record = trial.trial.record
+        assert record.steadiness is not None
+        share = bbr[record.repetition]
+        drifts = tuple(
+            StrategyDrift(group=0, strategy=s, drift=0, error=0, steady=True, mean_bytes=mean)
+            for s, mean in (("cubic", 1000 - share), ("bbr", share))
+        )
+        steadiness = record.steadiness.model_copy(update={"drifts": drifts})
+        record = record.model_copy(update={"steadiness": steadiness})
+        return replace(trial, trial=SealedTrial(trial.trial.path, record))
+
+    return replace(measures, trials=tuple(map(known, measures.trials)))
+
+
+def test_trials_that_settle_must_agree_from_opposite_starts() -> None:
+    measures = repeated(6.35, 6.25, SETTLES)
+    agreed = only(ended_with(measures, (500, 510)))
+    assert (agreed.condition, agreed.not_settled) == ("", ())
+    differing = only(ended_with(measures, (480, 520)))
+    assert differing.condition == "at up to 1800 s, from a common start"
+    assert differing.not_settled == (((5, 5),), ((4, 6),), ((3, 7),))[::-1]
+    one = made({**SETTLES, "trials": 1}, ending(6.3))
+    assert only(ended_with(one, (500, 500))).condition == differing.condition
 
 
 def test_a_lead_may_end_where_nothing_was_measured() -> None:

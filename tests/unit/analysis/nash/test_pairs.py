@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from nashbed.analysis.nash.answer import pair_answer
 from nashbed.analysis.nash.equilibria import judge_all
 from nashbed.analysis.nash.game import PayoffTable, pair_table
 from nashbed.analysis.nash.pairs import equilibria_of_pairs, mean_share, pairs_text
@@ -41,7 +42,7 @@ def table() -> PayoffTable:
 
 
 def test_every_pair_is_a_game_of_its_own() -> None:
-    pairs = equilibria_of_pairs(table())
+    pairs = equilibria_of_pairs(table(), settled=lambda state: True, condition="at 9 s")
     assert [(p.first, p.second) for p in pairs] == list(combinations(NAMES, 2))
     inner, never, always = pairs
     assert inner.share_of_first == pytest.approx(0.4)
@@ -51,6 +52,17 @@ def test_every_pair_is_a_game_of_its_own() -> None:
     assert never.shares_of_first == [1.0]
     assert always.shares_of_first == [0.0]
     assert always.text() == "10 copa (95 %: no other mix)"
+
+
+def test_a_pair_says_its_condition_by_itself() -> None:
+    moving = state_of(0, 1, 6)
+    pairs = equilibria_of_pairs(table(), lambda state: state != moving, "at 9 s")
+    inner, never, always = pairs
+    assert (inner.not_settled, inner.condition) == ((moving,), "at 9 s")
+    assert inner.text().startswith("at 9 s: 4 cubic + 6 bbr")
+    assert (never.condition, always.condition) == ("", "")
+    assert (pair_answer(inner).settled, pair_answer(inner).condition) == (False, "at 9 s")
+    assert (pair_answer(never).settled, pair_answer(never).condition) == (True, None)
 
 
 def test_the_game_of_a_pair_is_that_of_two_strategies() -> None:
@@ -74,7 +86,7 @@ def test_nobody_leaves_for_a_third_strategy() -> None:
 
 
 def test_ranking() -> None:
-    pairs = equilibria_of_pairs(table())
+    pairs = equilibria_of_pairs(table(), lambda state: True, "")
     assert mean_share(pairs, "cubic") == pytest.approx((0.4 + 1.0) / 2)
     assert mean_share(pairs, "bbr") == pytest.approx((0.6 + 0.0) / 2)
     assert mean_share(pairs, "copa") == pytest.approx((0.0 + 1.0) / 2)
@@ -85,4 +97,4 @@ def test_ranking() -> None:
 
 
 def test_two_strategies_are_no_pairs() -> None:
-    assert equilibria_of_pairs(pair_table(table(), 0, 1)) == ()
+    assert equilibria_of_pairs(pair_table(table(), 0, 1), lambda state: True, "") == ()

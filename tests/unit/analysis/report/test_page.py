@@ -41,12 +41,13 @@ def test_the_mix_stands_alone_and_every_fact_in_a_line_of_its_own(
     assert found.unsettled
     (card,) = page.of_class("card")
     (mix,) = page.of_class("card-main")
-    assert mix.lines == [headline.mix]
-    assert "95 %" not in headline.mix
+    assert mix.lines == [headline.claim]
+    assert headline.claim == f"at 2 s, from a common start: {headline.mix}"
+    assert "95 %" not in headline.claim
     setting, shown_mix, *facts = card.lines
     assert setting.startswith("10 Mbit/s, base RTT 40 ms, buffer 2 BDP")
-    assert shown_mix == headline.mix
-    assert facts[0] == f"95 % interval: {headline.interval}."
+    assert shown_mix == headline.claim
+    assert facts[0] == f"95 % interval of trials of this length and start: {headline.interval}."
     assert f"{found.unsettled} of {found.trials} trials had not settled (~)." in facts
     assert any(fact.startswith("By each repetition alone: ") for fact in facts)
     assert all(FACT.fullmatch(fact) for fact in facts), facts

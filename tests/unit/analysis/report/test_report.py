@@ -184,7 +184,7 @@ def test_report_is_whole_and_self_contained(reported: Path) -> None:
     assert len(summary["rows"]) == 5
     assert [row["mixes"] for row in summary["models"]["buffers"]] == [3, 3]
     for text in (
-        "Where the mix settles",
+        "Equilibrium",
         "Models against measurement",
         "5 of 5 sealed trials",
         "conservation",

@@ -198,6 +198,12 @@ def message(text: str) -> str:
             "another start",
         ),
         (
+            "duration: 400ms\nwarmup: 100ms",
+            "start: {staggered: 20ms}\nduration: {until: settled}\nwarmup: 20s",
+            "s.yaml:7: start: a trial that is to settle starts the other way round every other "
+            "time; write together, an order or offsets",
+        ),
+        (
             "duration: 400ms",
             "duration: {until: settled, at_least: 2s, at_most: 1s}",
             "s.yaml:7: duration.at_least: 2s is longer than at_most (1s); swap them",
@@ -213,6 +219,12 @@ def message(text: str) -> str:
             "window: whole\nduration: {until: settled}",
             "s.yaml:7: window: a trial that runs until it is settled is measured where it was "
             "steady; remove `window: whole`, or write a fixed duration",
+        ),
+        (
+            "duration: 400ms",
+            "duration: 400ms\nequilibrium: {budget: 9}",
+            "s.yaml:8: equilibrium.budget: an exhaustive search runs every mix of the sweep; "
+            "remove it, or write search: adaptive",
         ),
         (
             "bottleneck: {rate: 100mbit, buffer: 2bdp}",

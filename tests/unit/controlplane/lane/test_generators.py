@@ -29,14 +29,14 @@ def test_steady_flows_end_it_after_the_least_time(testbed: Testbed) -> None:
     assert cycle_ns == 10_210_000_000
     assert watched.cycles_left == 19
     ended = [watched.take(report(k, cycle_ns, (100, 200, 50))) for k in range(1, 19)]
-    # It has been steady for half of fifteen cycles, but only the eighteenth ends beyond 180 s.
+    # It is steady and long enough after fifteen cycles, but only the eighteenth ends beyond 180 s.
     assert ended == [False] * 17 + [True]
     assert watched.steadiness is not None
     assert watched.steadiness.window_ns == (10 * cycle_ns, 18 * cycle_ns)
     assert watched.cycles_left == 1
 
 
-def test_one_cycle_that_drifts_counts_until_it_is_half_of_the_trial_ago(testbed: Testbed) -> None:
+def test_a_surge_makes_the_trial_longer(testbed: Testbed) -> None:
     watched, cycle_ns = settling(testbed, "{until: settled, at_least: 60s, at_most: 900s}")
     ended, total = [], [0, 0, 0]
     for k in range(1, 61):
@@ -44,8 +44,9 @@ def test_one_cycle_that_drifts_counts_until_it_is_half_of_the_trial_ago(testbed:
         total = [total[0] + 100, total[1] + 100, total[2] + 50 + surge]
         ended.append(watched.take(SinkProgress(t_ns=k * cycle_ns, bytes=tuple(total))))
     first = ended.index(True) + 1
-    # The surge is in the second half of the second half from cycle 12 on, and out of it by 24.
-    assert 24 <= first <= 48
+    # Without it the trial would end after fifteen cycles. It is in the first quarter, which is not
+    # fitted, from cycle 48 on.
+    assert 15 < first <= 50
 
 
 def test_flows_that_change_places_do_not_end_it(testbed: Testbed) -> None:

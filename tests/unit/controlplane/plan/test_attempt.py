@@ -22,7 +22,7 @@ from nashbed.controlplane.plan.attempt import (
 from nashbed.controlplane.targets.virtual import virtual_capabilities
 from tests.unit.controlplane.conftest import plan_of, scenario_with
 
-MS = 10**6
+MS, S = 10**6, 10**9
 
 
 def test_the_machine_of_a_lane_has_a_seed_and_a_kernel(testbed: Testbed) -> None:
@@ -91,13 +91,30 @@ def test_random_starts_are_within_their_span_and_differ(testbed: Testbed) -> Non
     assert found == starts("start: {random: 90ms}", testbed)
 
 
-def test_every_other_settled_repetition_starts_spread_out(testbed: Testbed) -> None:
+@pytest.mark.parametrize(
+    ("line", "even", "later"),
+    [
+        ("start: together", [0, 0, 5], [15, 15, 0]),
+        ("start: {order: [bbr, cubic], gap: 3s}", [3, 3, 0], [0, 0, 13]),
+        ("start: {offsets: {bbr: 7s}}", [0, 0, 7], [17, 17, 0]),
+        ("start: {offsets: {cubic: 7s, bbr: 2s}}", [7, 7, 2], [0, 0, 15]),
+    ],
+)
+def test_every_other_settled_repetition_starts_the_other_way_round(
+    line: str, even: list[int], later: list[int], testbed: Testbed
+) -> None:
     settled = scenario_with(
-        "duration: 400ms\nwarmup: 100ms", "duration: {until: settled}\nwarmup: 20s"
+        "duration: 400ms\nwarmup: 100ms\nstart_jitter: 50ms",
+        f"duration: {{until: settled}}\nwarmup: 20s\n{line}\nstart_jitter: 50ms",
     )
-    near = [f.start_ns for f in attempt(settled, testbed, 0).flows]
-    far = [f.start_ns for f in attempt(settled, testbed, 1).flows]
-    assert max(near) <= settled.start_jitter.ns < max(far) <= WIDE_JITTER_NS
+    first = [f.start_ns for f in attempt(settled, testbed, 0).flows]
+    second = [f.start_ns for f in attempt(settled, testbed, 1).flows]
+    for at, planned in zip(first, even, strict=True):
+        assert 0 <= at - planned * S <= settled.start_jitter.ns
+    for at, planned in zip(second, later, strict=True):
+        assert 0 <= at - planned * S <= WIDE_JITTER_NS
+    # The jitter is wide, and yet the order is the other one.
+    assert (min(first[:2]) < first[2]) == (max(second[:2]) > second[2])
 
 
 def test_a_process_is_a_strategy_of_a_group() -> None:

@@ -41,7 +41,8 @@ def test_a_line_for_each_setting_and_what_to_write(scenario: Scenario, testbed: 
         "(200 to 700 s)",
         "  b1, 1 of 3 flows BBR: 0.10 to 0.20 by 120 s, 0.40 once settled, after about 580 s "
         "(200 to 700 s)",
-        "  for settled shares write `duration: {until: settled, at_most: 1200s}`, or "
+        "  for settled shares write `duration: {until: settled, at_most: 1800s}` and `trials: 2` "
+        "(from opposite starts), or "
         "`duration: 600s` and `warmup: 300s`",
     ]
 
@@ -69,7 +70,20 @@ def test_a_trial_that_may_not_settle_in_time(testbed: Testbed) -> None:
         "duration: 400ms", "duration: {until: settled, at_least: 60s, at_most: 200s}"
     )
     advice = lengths(scenario, testbed, 583).advice
-    assert advice == "for settled shares write `duration: {until: settled, at_most: 1200s}`"
+    assert advice == (
+        "for settled shares write `duration: {until: settled, at_most: 1800s}` and `trials: 2` "
+        "(from opposite starts)"
+    )
+
+
+def test_a_single_repetition_has_one_start(testbed: Testbed) -> None:
+    scenario = scenario_with(
+        "duration: 400ms",
+        "trials: 1\nduration: {until: settled, at_least: 60s, at_most: 200s}",
+    )
+    assert "write `trials: 2`" in lengths(scenario, testbed).text
+    assert lengths(scenario, testbed).advice == lengths(scenario, testbed).text
+    assert "`trials: 2` (from opposite starts)" in lengths(scenario, testbed, 583).text
 
 
 def test_nothing_where_trials_are_long_enough(scenario: Scenario, testbed: Testbed) -> None:

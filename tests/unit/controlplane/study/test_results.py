@@ -83,7 +83,7 @@ def test_the_text_for_a_person(results: RunResults, run_dir: Path) -> None:
     told = setting.headline()
     assert told.facts()
     facts = "".join(f"    {fact}\n" for fact in told.facts())
-    assert f"where the mix settles\n  b2bdp: {told.mix}\n{facts}" in text
+    assert f"equilibrium\n  b2bdp: {told.claim}\n{facts}" in text
     assert text.endswith(f"report: {results.report}\nrun directory: {run_dir}\n")
 
 
