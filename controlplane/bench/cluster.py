@@ -282,5 +282,5 @@ def _unpacking(folder: Path, seconds: int, outcome: TrialOutcome) -> Benchmark:
         unit="ms",
         values=tuple(taken),
         sense="at most",
-        detail="a parcel checked twice and unpacked by the client, not yet flushed to disk",
+        detail="a parcel checked and unpacked by the client, not yet flushed to disk",
     )

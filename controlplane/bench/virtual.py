@@ -63,11 +63,11 @@ class Case:
 
 CASES = (
     Case("50mbit", 10, 60),
-    Case("100mbit", 10, 60, wanted=15.0),
-    Case("100mbit", 50, 30),
+    Case("100mbit", 10, 60, wanted=30.0),
+    Case("100mbit", 50, 30, wanted=22.0),
     Case("100mbit", 100, 30),
     Case("500mbit", 10, 15),
-    Case("1gbit", 10, 10, wanted=1.0),
+    Case("1gbit", 10, 10, wanted=4.0),
 )
 
 

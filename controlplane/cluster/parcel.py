@@ -196,7 +196,8 @@ def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
     """Make a trial's folder from its parcel: all of it, or nothing. Not yet flushed to the disk.
 
     Args:
-        parcel: What came. Nothing of it is believed before it was checked.
+        parcel: What came; `from_bytes` has held it against its digest, and nothing that it names
+            is believed before it was checked.
         folder: Where to; nothing is there yet.
         shared: The run's part of the shared folder, as it is seen here.
 
@@ -205,7 +206,6 @@ def unpack(parcel: Parcel, folder: Path, shared: Path | None = None) -> None:
         ParcelError: It is damaged, would write elsewhere than in the folder, or a file in the
             shared folder is not seen here as it was written.
     """
-    parcel.check()
     with _clear_errors(parcel, folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with whole_folder(folder, replace=False) as made:

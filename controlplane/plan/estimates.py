@@ -34,14 +34,15 @@ GUEST_WINDOW_COPIES = 4
 kernel's own overhead; measured: 0.6 (85 MB in flight) to 4.2 (15 MB)."""
 REAL_OVERHEAD_S = 3.0
 """Wall-clock seconds of a trial besides its duration: connecting, draining, converting."""
-# In virtual time, on one core (`nashbed bench virtual`, 10 to 100 flows, 50 Mbit/s to 1 Gbit/s).
+# In virtual time, on one core: twice what `nashbed bench virtual` measured (10 to 100 flows, 50 Mbit/s
+# to 1 Gbit/s) on a quiet machine, for others have taken two to three times as long.
 BOOT_S = 0.8
 """Starting and ending the guest and its processes, converting and sealing."""
-IDLE_S = 0.04
+IDLE_S = 0.004
 """Computing time of each virtual second, whatever happens in it."""
-PACKET_S = 8.5e-6
+PACKET_S = 4e-6
 """Computing time of each packet through the bottleneck, with its ACK and its postcard."""
-FLOW_S = 1.1e-3
+FLOW_S = 2.2e-4
 """Computing time of each flow in each virtual second: its timers, and sampling its state."""
 TrialTime = Callable[[Setting], float]
 """Wall-clock seconds of a trial at a setting."""
