@@ -261,6 +261,15 @@ def test_one_mix_is_undecided_and_said_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_mixes_that_decide_no_equilibrium_say_so(tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", {**SCENARIO, "sweep": {"mixes": [2]}, "duration": "2s"})
+    (setting,) = writer.settings()
+    writer.add(setting, (2,))
+    text = text_of(build_report(writer.finish(), PAGE))
+    assert "The measured mixes decide no equilibrium" in text
+
+
+@pytest.mark.slow
 def test_a_single_flow_alone(tmp_path: Path) -> None:
     flows = [{"name": "main", "count": 1, "base_rtt": "40ms"}]
     run = write_run(tmp_path / "run", flows=flows, duration="2s")
