@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import select
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
@@ -19,8 +21,10 @@ from ..machine.process.managed import Process
 Key = TypeVar("Key")
 
 PERF = "perf"
+EVENT = ("--event", "cpu-clock")
 SAMPLES_PER_S = 997
 """No divisor of the kernel's ticks."""
+ANSWER_S = 30.0
 REPORT_S = 120.0
 MOST_SYMBOLS = 30
 FIELD = "\t"
@@ -64,6 +68,39 @@ class Profile(ContractModel):
     symbols: tuple[HotSymbol, ...]
 
 
+class _Orders:
+    """Orders to a running perf, which acknowledges each: it samples, or it has stopped.
+
+    Args:
+        path: Where the samples go; its FIFOs are beside it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._fifos = path.with_suffix(".orders"), path.with_suffix(".answers")
+        for fifo in self._fifos:
+            os.mkfifo(fifo)
+        self._orders, self._answers = (os.open(fifo, os.O_RDWR) for fifo in self._fifos)
+
+    @property
+    def option(self) -> str:
+        """The option of perf that has it listen."""
+        return f"--control=fifo:{self._fifos[0]},{self._fifos[1]}"
+
+    def give(self, order: str) -> None:
+        """Give an order; raises HostError where it is not acknowledged in time."""
+        os.write(self._orders, f"{order}\n".encode())
+        ready, _, _ = select.select([self._answers], [], [], ANSWER_S)
+        if not ready:
+            raise HostError(f"perf does not {order} within {ANSWER_S:g} s")
+        os.read(self._answers, 64)
+
+    def close(self) -> None:
+        """Remove the FIFOs."""
+        for descriptor, fifo in zip((self._orders, self._answers), self._fifos, strict=True):
+            os.close(descriptor)
+            fifo.unlink()
+
+
 @contextlib.contextmanager
 def recorded(pid: int, path: Path) -> Iterator[None]:
     """Sample a process and its descendants, present and future ones, meanwhile.
@@ -71,21 +108,29 @@ def recorded(pid: int, path: Path) -> Iterator[None]:
     Args:
         pid: The process.
         path: Where the samples go.
+
+    Raises:
+        HostError: perf does not begin, or does not end.
     """
-    processes = psutil.Process(pid)
-    pids = [processes.pid, *(each.pid for each in processes.children(recursive=True))]
-    recording = Process(
-        PERF,
-        [
-            *(PERF, "record", "--event", "cpu-clock", "--freq", str(SAMPLES_PER_S)),
-            *("--output", str(path), "--pid", ",".join(map(str, pids))),
-        ],
-        log_path=path.with_suffix(".log"),
-    )
-    try:
-        yield
-    finally:
-        recording.stop()
+    process = psutil.Process(pid)
+    pids = [process.pid, *(each.pid for each in process.children(recursive=True))]
+    with contextlib.closing(_Orders(path)) as orders:
+        recording = Process(
+            PERF,
+            [
+                *(PERF, "record", *EVENT, "--freq", str(SAMPLES_PER_S)),
+                *("--output", str(path), "--no-buildid", "--no-buildid-cache"),
+                *("--delay=-1", orders.option, "--pid", ",".join(map(str, pids))),
+            ],
+            log_path=path.with_suffix(".log"),
+        )
+        try:
+            orders.give("enable")
+            yield
+            orders.give("stop")
+            recording.wait_exit(ANSWER_S)
+        finally:
+            recording.stop()
 
 
 def read_profile(path: Path) -> Profile:
@@ -110,7 +155,7 @@ def read_profile(path: Path) -> Profile:
 def require_perf() -> None:
     """Raise PrerequisiteError, with the remedy, where perf cannot sample a process."""
     try:
-        run([PERF, "record", "--event", "cpu-clock", "--output", "/dev/null", "--", "true"])
+        run([PERF, "record", "--no-buildid-cache", "--output", "/dev/null", *EVENT, "--", "true"])
     except HostError as error:
         raise PrerequisiteError(
             f"no profile without perf: {error}; Debian has it in the package linux-perf, and "

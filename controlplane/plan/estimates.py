@@ -34,8 +34,8 @@ GUEST_WINDOW_COPIES = 4
 kernel's own overhead; measured: 0.6 (85 MB in flight) to 4.2 (15 MB)."""
 REAL_OVERHEAD_S = 3.0
 """Wall-clock seconds of a trial besides its duration: connecting, draining, converting."""
-# In virtual time, on one core: twice what `nashbed bench virtual` measured (10 to 100 flows, 50 Mbit/s
-# to 1 Gbit/s) on a quiet machine, for others have taken two to three times as long.
+# In virtual time, on one core: twice what `nashbed bench virtual` measured (10 to 100 flows,
+# 50 Mbit/s to 1 Gbit/s) on a quiet machine, for others have taken two to three times as long.
 BOOT_S = 0.8
 """Starting and ending the guest and its processes, converting and sealing."""
 IDLE_S = 0.004
