@@ -80,7 +80,10 @@ class RunningDataPlane:
         content = content | {"control_socket": str(socket_path), "ports": self._site.ports()}
         config.write_text(json.dumps(content, indent=1) + "\n")
         self._process = self._launch(config)
-        self._client = ControlClient(socket_path)
+        try:
+            self._client = ControlClient(socket_path)
+        except TargetError as error:
+            raise self._process.failure(f"failed: {error.message}") from error
         return self.ask(Hello, "hello")
 
     def set_lane(self, lane: LaneProgram) -> Applied:

@@ -85,7 +85,7 @@ def test_guests_killed_at_random_change_no_table(
     found = failures(run_dir)
     # A kill may also come when a guest has given all that it was asked for.
     assert KILLS // 2 <= len(found) <= killed == KILLS
-    assert all(each["repeated"] and "SIGKILL" in each["reason"] for each in found)
+    assert [each for each in found if not each["repeated"] or "SIGKILL" not in each["reason"]] == []
     assert f"{len(found)} attempts were ended by the host or the guest" in out
     assert err.count("it is tried again") == len(found)
     assert found[-1]["reason"] in (run_dir / "report" / "index.html").read_text()

@@ -95,11 +95,17 @@ class GuestConnection:
         kernel: The guest's kernel, a process on this machine.
         socket: The guest's control socket.
         patience: How long answers are waited for.
+
+    Raises:
+        NashbedError: The guest has ended, or does not take the connection.
     """
 
     def __init__(self, kernel: ManagedProcess, socket: Path, patience: Patience) -> None:
         self._kernel = kernel
-        self._client = ControlClient(socket, patience, peer="guest")
+        try:
+            self._client = ControlClient(socket, patience, peer="guest")
+        except TargetError as error:
+            raise self._given_up(error) from error
         self._listeners: dict[int, TakeEvent] = {}
         self._now_ns = 0
 

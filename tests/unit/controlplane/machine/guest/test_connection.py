@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError, Interrupted, TargetError
+from nashbed.controlplane.machine.guest import session as session_module
 from nashbed.controlplane.machine.guest.connection import GuestConnection
 from nashbed.controlplane.machine.guest.session import GuestSession
 from nashbed.controlplane.machine.process.clock import poll
@@ -202,6 +206,20 @@ def test_a_crash_in_mid_wait_quotes_the_panic(
     process.stop()
     with pytest.raises(TargetError, match="ended in mid-trial"):
         session.require_targets()
+
+
+def test_a_guest_that_dies_before_it_is_connected_to_says_so(
+    make_session: MakeSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill_first(kernel: ManagedProcess, socket: Path, patience: Any) -> GuestConnection:
+        os.kill(kernel.pid, signal.SIGKILL)
+        kernel.wait_exit(10.0)
+        return GuestConnection(kernel, socket, patience)
+
+    session = make_session()
+    monkeypatch.setattr(session_module, "GuestConnection", kill_first)
+    with pytest.raises(TargetError, match=r"cannot connect to the guest.*\(killed by SIGKILL\)"):
+        guests.boot(session)
 
 
 def test_a_guest_that_is_ended_takes_its_processes_along(
