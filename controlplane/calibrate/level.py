@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
+
 from ..config import Loaded, parse_scenario
 from ..contract.certificate import CoreShares, Lateness, LevelAttempt, RoundTripError
 from ..contract.errors import ConfigError, HostError, InternalError, TargetError
@@ -29,6 +31,8 @@ from ..run.runner import execute
 from ..run.this_machine import ThisMachine
 from ..run.work import Chooser
 from ..store.errors import DiskFullError
+from ..store.run_directory import RunDirectory
+from ..store.sealed_trial import SealedTrial
 from ..store.staging import scratch_folder
 
 RATE = Rate(50_000_000)
@@ -61,7 +65,8 @@ class Lanes:
         rate: Its bottleneck's rate.
         buffer: Its buffer.
         base_rtt: Its flows' base RTT.
-        flows: Its flows; half of them run BBR, the others CUBIC.
+        flows: Its flows: a lone one runs CUBIC, the others BBR. No other mix's shares say as much
+            of what a machine does to its flows.
         seconds: How long it is measured.
         more: Further lines of the scenario; tests widen bounds by them.
     """
@@ -94,7 +99,7 @@ class Lanes:
             jitter_ms=min(100, warmup_ms),
             lanes=lanes,
             seed=seed,
-            bbr=self.flows // 2,
+            bbr=self.flows - 1,
             more=self.more,
         )
         return parse_scenario(text, "capacity")
@@ -183,7 +188,23 @@ class LevelRunner:
                 raise
             except (HostError, TargetError) as error:  # more than this machine can do
                 early = error.message
-            return self._summed_up(run.directory.sealed(), lanes, early, watch.cores)
+            made = self._summed_up(run.directory.sealed(), lanes, early, watch.cores)
+            return made.model_copy(update={"lone_shares": lone_shares(run.directory)})
+
+    def shares(self, trials: int) -> tuple[float, ...]:
+        """What the lone flow gets in trials of this lane, as many at once as the testbed runs.
+
+        Args:
+            trials: How many.
+
+        Raises:
+            NashbedError: Stopped by the person, or the testbed cannot run them.
+        """
+        scenario, plan = self.plan(trials)
+        with scratch_folder("capacity") as folder:
+            run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
+            execute(run, lambda _: None, ThisMachine(self.make_session, self.find_artefact))
+            return lone_shares(run.directory)
 
     def _summed_up(
         self,
@@ -256,6 +277,30 @@ def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError | None
         mean_ns=max(each.error_mean_ns for each in lanes),
         max_ns=max(each.error_max_ns for each in lanes),
     )
+
+
+def lone_shares(directory: RunDirectory) -> tuple[float, ...]:
+    """What the lone CUBIC flow of each sealed lane got of its throughput after the warm-up, 0 to 1.
+
+    Args:
+        directory: The run of the lanes.
+    """
+    return tuple(
+        share
+        for record in directory.sealed()
+        for share in [_lone_share(SealedTrial(directory.trials / record.id, record))]
+        if share is not None
+    )
+
+
+def _lone_share(trial: SealedTrial) -> float | None:
+    goodput = trial.arrays("goodput", ("t_ns", "flow", "bytes"))
+    flows = trial.arrays("flows", ("flow", "cc"))
+    begin_ns, end_ns = trial.record.window_ns
+    inside = (goodput["t_ns"] > begin_ns) & (goodput["t_ns"] <= end_ns)
+    lone = inside & np.isin(goodput["flow"], flows["flow"][flows["cc"] == "cubic"])
+    total = float(goodput["bytes"][inside].sum())
+    return float(goodput["bytes"][lone].sum()) / total if total else None
 
 
 def together_s(records: Sequence[TrialRecord]) -> float:

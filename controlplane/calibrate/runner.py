@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..config import Loaded
-from ..contract.certificate import CalibrationCheck, Certificate
+from ..contract.certificate import CalibrationCheck, Certificate, LoneShare
 from ..contract.errors import NashbedError
 from ..contract.testbed import Capacity, Testbed
 from ..contract.units import Rate
@@ -28,8 +28,9 @@ from ..run.standing import read_certificate
 from ..store.documents import write_document
 from ..targets import artefact_of, capabilities_of, resolve
 from .calibration import Settings, calibrate, plan_measurements
-from .capacity import Capacities, LaneCount, measure_lanes
+from .capacity import Capacities, LaneCount, measure_lanes, virtual_share
 from .dpdk_loads import MakeLoad
+from .level import Lanes
 from .load import Load
 from .rig import CalibrationRig, Lane
 
@@ -89,6 +90,7 @@ def execute(
     make_session: MakeSession = local_session,
     find_artefact: Callable[[str], Path] = artefact,
     count_lanes: CountLanes = measure_lanes,
+    without_load: Callable[[Lanes], LoneShare | None] = virtual_share,
 ) -> Certificate:
     """Calibrate and write the certificate; the machine is given back whatever happens.
 
@@ -98,6 +100,7 @@ def execute(
         make_session: Makes the session; tests give one without a real machine.
         find_artefact: Finds the compiled P4 program.
         count_lanes: Measures the capacity.
+        without_load: Says what the lone flow gets in virtual time.
 
     Raises:
         NashbedError: The machine or the target failed. No certificate is written.
@@ -110,7 +113,8 @@ def execute(
         if what.capacities is not None and certificate.passed:
             count = count_lanes(what.testbed, what.capacities, _say)
             capacity = with_margin(count, what.testbed.model)
-            certificate = certificate.model_copy(update={"capacity": capacity})
+            shares = count.shares(without_load(what.capacities.lanes))
+            certificate = certificate.model_copy(update={"capacity": capacity, "shares": shares})
         write_certificate(what.out, certificate)
         return certificate
     except BaseException as error:

@@ -13,9 +13,10 @@ from ..calibrate.calibration import make_settings
 from ..calibrate.capacity import PANEL_LANES, Capacities
 from ..calibrate.dpdk_loads import choose_load
 from ..calibrate.level import why_not
+from ..calibrate.lone_share import in_percent
 from ..calibrate.runner import Calibration, check, execute
 from ..config import load_testbed
-from ..contract.certificate import Certificate
+from ..contract.certificate import Certificate, ProbedShares
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import ContractModel
 from ..contract.testbed import Testbed
@@ -79,7 +80,8 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
     ] = None,
     capacity: Annotated[
         bool,
-        typer.Option(help="Measure the total rate at which every gate passes (10 min more)."),
+        typer.Option(help="Measure the total rate at which every gate passes "
+            "and shares are those of two lanes (15 min more)."),
     ] = True,
     wait: Wait = False,
     as_json: AsJson = False,
@@ -138,7 +140,21 @@ def certificate_text(certificate: Certificate, place: Path) -> str:
     if certificate.capacity is not None:
         carried = certificate.capacity
         text += f"capacity: {carried.rate} at once, {carried.lanes} lanes, every gate passing\n"
+    if certificate.shares is not None:
+        text += _shares_text(certificate.shares)
     return text + f"{verdict}; certificate: {place}\n"
+
+
+def _shares_text(shares: ProbedShares) -> str:
+    """What load does to them, and where that is not what virtual time says."""
+    measured = {"two lanes": shares.few, "most lanes": shares.most, "virtual time": shares.virtual}
+    told = ", ".join(
+        f"{in_percent(share)} ({where})" for where, share in measured.items() if share is not None
+    )
+    text = f"a lone CUBIC flow among BBR flows gets {told}\n"
+    if shares.virtual and abs(shares.few.mean - shares.virtual.mean) > shares.margin:
+        text += "without load it does not get what virtual time says: see hosts/README.md\n"
+    return text
 
 
 def _base_rtts(texts: list[str]) -> tuple[Duration, ...]:

@@ -62,18 +62,50 @@ class RoundTripError(ContractModel):
     max_ns: int
 
 
+class LoneShare(ContractModel):
+    """What the lone CUBIC flow among BBR flows gets of a lane's throughput: the sensitive probe.
+
+    Attributes:
+        mean: Its share, 0 to 1, mean of all lanes.
+        ci95: Half the width of its 95 % interval; null with one lane.
+        lanes: How many.
+    """
+
+    mean: float
+    ci95: float | None
+    lanes: int
+
+
+class ProbedShares(ContractModel):
+    """What load does to shares on a testbed.
+
+    Attributes:
+        margin: The largest difference from `few` with which a number of lanes passes.
+        few: With two lanes side by side.
+        most: With the largest number of lanes that passed; null: none did.
+        virtual: In virtual time, which has no load; null: no guest's kernel is built here.
+    """
+
+    margin: float
+    few: LoneShare
+    most: LoneShare | None = None
+    virtual: LoneShare | None = None
+
+
 class LevelAttempt(ContractModel):
     """One attempt at a number of lanes side by side.
 
     Attributes:
         lanes: Number of lanes.
         rate_bps: Sum of their rates.
-        passed: Whether every gate of every lane passed.
+        passed: Whether every gate of every lane passed, and the lone flow's share is that of a
+            few lanes.
         valid_lanes: Lanes whose gates all passed.
         failed: Gate -> lanes that failed it.
         reason: The first failure, or what ended the attempt early; empty when it passed.
         lateness: Of all lanes; null where no lane finished.
         round_trip_error: Of all lanes; null where no lane finished, or of an earlier version.
+        lone_shares: What the lone CUBIC flow got in each lane, 0 to 1.
         together_s: Seconds during which all lanes were sending.
         cores: How each core spent that time.
     """
@@ -86,6 +118,7 @@ class LevelAttempt(ContractModel):
     reason: str = ""
     lateness: Lateness | None = None
     round_trip_error: RoundTripError | None = None
+    lone_shares: tuple[float, ...] = ()
     together_s: float = 0.0
     cores: tuple[CoreShares, ...] = ()
 
@@ -140,7 +173,9 @@ class Certificate(ContractModel):
         kernel: Kernel release and version.
         cpu: CPU model and number of cores.
         host: More facts about the machine.
-        capacity: What the testbed can carry with all gates passing; null: not measured.
+        capacity: What the testbed can carry with all gates passing and shares unchanged; null: not
+            measured.
+        shares: What load did to shares meanwhile; null likewise.
     """
 
     format: Literal[1] = CERTIFICATE_FORMAT
@@ -159,6 +194,7 @@ class Certificate(ContractModel):
     cpu: str
     host: JsonObject
     capacity: Capacity | None = None
+    shares: ProbedShares | None = None
 
 
 class Standing(ContractModel):

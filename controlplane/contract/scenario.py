@@ -29,6 +29,7 @@ from .units import NS_PER_S, PACKET_BYTES, Buffer, Duration, Rate, Share, Size, 
 
 MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
+MOST_JITTER_NS = 10**8
 """Flows of one trial: their TCP source ports are 10000 + i."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
@@ -145,11 +146,16 @@ class Hosts(ContractModel):
         read_interval: The receivers' program reads only so often, which thins ACKs: the kernel
             acknowledges once what waited, where it can no longer offer the same window. 0: it
             reads soon enough for one ACK for every second segment.
+        jitter: Each host takes up to so long to process what it sends at one instant, uniformly at
+            random, in order. Without it virtual time is exact, and flows may stay in phase with
+            the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend one to
+            two service times of the bottleneck); a busy machine has it anyway.
     """
 
     wmem_max: Size | None = None
     rmem_max: Size | None = None
     read_interval: Duration = Duration(0)
+    jitter: Duration = Duration(0)
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
@@ -157,6 +163,8 @@ class Hosts(ContractModel):
             raise ValueError(
                 f"read_interval: {self.read_interval} is out of range; write 0s or 0.1ms to 1s"
             )
+        if self.jitter.ns > MOST_JITTER_NS:
+            raise ValueError(f"jitter: {self.jitter} is out of range; write 0s to 100ms")
         for key in ("wmem_max", "rmem_max"):
             size: Size | None = getattr(self, key)
             if size is not None and not 2**17 <= size.bytes < 2**31:

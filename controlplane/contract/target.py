@@ -168,13 +168,18 @@ class GroupDelay:
         forward_ns: Delay from senders to receivers, before the queue.
         reverse_ns: Delay from receivers to senders.
         loss_ppb: Random loss on the forward path in parts per billion.
-        seed: Seed of the random loss.
+        seed: Seed of all that is random.
+        jitter_ns: Each host takes up to so much to process a frame.
+        receivers_wait: The receivers read at intervals, so that what they take to answer is the
+            scenario's; else it is the machine's, and the data plane gives it back.
     """
 
     forward_ns: int
     reverse_ns: int
     loss_ppb: int
     seed: int
+    jitter_ns: int = 0
+    receivers_wait: bool = False
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,8 @@ def group_delays(scenario: Scenario, trial: PlannedTrial, seed: int) -> tuple[Gr
             reverse_ns=rtt - rtt // 2,
             loss_ppb=group.random_loss.ppb if swept is None else swept,
             seed=derive(seed, "loss", index),
+            jitter_ns=scenario.hosts.jitter.ns,
+            receivers_wait=scenario.hosts.read_interval.ns > 0,
         )
         for index, (rtt, group) in enumerate(
             zip(trial.setting.base_rtt_ns, scenario.flows, strict=True)

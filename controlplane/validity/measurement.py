@@ -53,7 +53,7 @@ class Evidence:
         """The evidence before any file was read."""
         scenario, flows = attempt.scenario, len(attempt.flows)
         postcards = PostcardEvidence.empty(
-            [flow.base_rtt_ns for flow in attempt.flows],
+            [flow.base_rtt_ns + 2 * scenario.hosts.jitter.ns for flow in attempt.flows],
             LinkBusy(
                 applied.rate_bps,
                 applied.overhead_bytes,

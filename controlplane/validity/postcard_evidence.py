@@ -276,7 +276,7 @@ class PostcardEvidence:
         """The evidence before any postcard was read.
 
         Args:
-            round_trips_ns: Base RTT of each flow.
+            round_trips_ns: Base RTT of each flow, and what its hosts may take by the scenario.
             link: The link at the applied rate, with the target's tolerance.
             depth: The queue, with the target's tolerance.
         """

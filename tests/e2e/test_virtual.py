@@ -64,6 +64,17 @@ def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
     assert few["acks"] / few["segments"] < 0.9 * usual["acks"] / usual["segments"]
 
 
+def test_hosts_take_time_at_random_and_the_same_again(nashbed: Nashbed) -> None:
+    run_dir = run(nashbed, "hosts: {jitter: 2ms}\n", duration="6s", warmup="2s")
+    samples = table(run_dir, only_valid(run_dir)["id"], "flow_samples")
+    min_rtt_us = samples["min_rtt_us"][samples["min_rtt_us"] < 2**32 - 1]
+    # Either host takes up to 2 ms: no round trip is without it, and the shortest has little of it.
+    assert 20_000 < min_rtt_us.min() < 22_000
+    assert min_rtt_us.max() < 24_000 + 40
+    answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))
+    assert answer["ok"] is True
+
+
 def test_a_repeat_is_equal_and_another_seed_is_not(nashbed: Nashbed) -> None:
     run_dir = run(nashbed, mixes="[0, 1, 2]")
     answer = json.loads(nashbed.call("verify", str(run_dir), "--all", "--json"))

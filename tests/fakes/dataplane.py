@@ -139,12 +139,24 @@ class FakeDataPlane:
         return {"applied": applied}
 
     def do_delay(self, request: dict[str, Any]) -> dict[str, Any]:
-        exactly(request, "lane", "group", "forward_ns", "reverse_ns", "loss_ppb", "seed")
+        exactly(
+            request,
+            "lane",
+            "group",
+            "forward_ns",
+            "reverse_ns",
+            "loss_ppb",
+            "seed",
+            "jitter_ns",
+            "receivers_wait",
+        )
         self.lane(request)
         whole(request["group"], 0, 15, "group")
         whole(request["forward_ns"], 0, 60 * 10**9, "forward_ns")
         whole(request["reverse_ns"], 0, 60 * 10**9, "reverse_ns")
         whole(request["loss_ppb"], 0, 10**9, "loss_ppb")
+        need(isinstance(request["receivers_wait"], bool), "receivers_wait")
+        whole(request["jitter_ns"], 0, 60 * 10**9, "jitter_ns")
         whole(request["seed"], 0, 2**63 - 1, "seed")
         return {}
 

@@ -38,7 +38,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "heap_next_source": (c_uint32, [c_void_p]),
     "delay_new": (c_void_p, [c_uint32]),
     "delay_delete": (None, [c_void_p]),
-    "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint32, c_uint64]),
+    "delay_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint64]),
     "delay_clear": (None, [c_void_p, c_uint32]),
     "delay_put": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint64]),
     "delay_get": (c_int, [c_void_p, c_uint64, c_void_p]),
@@ -67,7 +67,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "round_trips_delete": (None, [c_void_p]),
     "round_trips_sent": (None, [c_void_p, *[c_uint32] * 4]),
     "round_trips_departed": (None, [c_void_p, *[c_uint32] * 3, c_uint64, c_uint64]),
-    "round_trips_cause": (None, [c_void_p, *[c_uint32] * 4, c_uint64, c_void_p]),
+    "round_trips_cause": (None, [c_void_p, *[c_uint32] * 5, c_uint64, c_void_p]),
     "disturbance_new": (c_void_p, [c_uint64]),
     "disturbance_delete": (None, [c_void_p]),
     "disturbance_note": (None, [c_void_p, c_uint32, c_uint64, c_uint64]),
@@ -168,9 +168,11 @@ class DelayLine(Owned):
 
     kind = "delay"
 
-    def configure(self, path: int, delay_ns: int, loss_ppb: int = 0, seed: int = 0) -> int:
+    def configure(
+        self, path: int, delay_ns: int, loss_ppb: int = 0, seed: int = 0, jitter_ns: int = 0
+    ) -> int:
         """0 or a negative errno."""
-        return int(self.call("configure", path, delay_ns, loss_ppb, seed))
+        return int(self.call("configure", path, delay_ns, jitter_ns, loss_ppb, seed))
 
     def clear(self, path: int) -> None:
         """Forget a path."""
@@ -220,12 +222,27 @@ class RoundTrips(Owned):
         """Data left, scheduled at one time and really at another."""
         self.call("departed", connection, end % 2**32, size, scheduled, departed)
 
-    def cause(self, connection: int, number: int, arrival: int, block: int | None = None) -> Cause:
-        """What caused an acknowledgement, with the end of its first SACK block."""
+    def cause(
+        self,
+        connection: int,
+        number: int,
+        arrival: int,
+        block: int | None = None,
+        waits: bool = False,
+    ) -> Cause:
+        """What caused an acknowledgement, with the end of its first SACK block.
+
+        Args:
+            connection: Whose it is.
+            number: What it acknowledges.
+            arrival: When it arrived.
+            block: The end of its first SACK block.
+            waits: Whether the receiver reads at intervals.
+        """
         out = (c_uint64 * 3)()
         edge = (block or 0) % 2**32
         number %= 2**32
-        self.call("cause", connection, number, block is not None, edge, arrival, out)
+        self.call("cause", connection, number, block is not None, edge, waits, arrival, out)
         return Cause(out[0], out[2] if out[1] else None)
 
 

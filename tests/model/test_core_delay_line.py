@@ -35,6 +35,11 @@ class Path:
     delay_ns: int | None = None
     loss_ppb: int = 0
     random: SplitMix64 = field(default_factory=lambda: SplitMix64(0))
+    jitter_ns: int = 0
+    jitter: SplitMix64 = field(default_factory=lambda: SplitMix64(0))
+    instant_ns: int | None = None
+    extra_ns: int = 0
+    last_due_ns: int = 0
     generation: int = 0
     lost: int = 0
     waiting: int = 0
@@ -47,9 +52,13 @@ class Model:
         self.paths = [Path() for _ in range(PATHS)]
         self.queues: dict[int, list[Waiting]] = defaultdict(list)
 
-    def configure(self, path: int, delay_ns: int, loss_ppb: int, seed: int) -> None:
+    def configure(
+        self, path: int, delay_ns: int, loss_ppb: int, seed: int, jitter_ns: int = 0
+    ) -> None:
         p = self.paths[path]
         p.delay_ns, p.loss_ppb, p.random = delay_ns, loss_ppb, SplitMix64(seed)
+        p.jitter_ns, p.jitter = jitter_ns, SplitMix64(~seed % 2**64)
+        p.instant_ns, p.last_due_ns = None, 0
 
     def clear(self, path: int) -> None:
         self.paths[path] = Path(generation=self.paths[path].generation + 1)
@@ -60,12 +69,23 @@ class Model:
             p.lost += 1
             return False
         delay_ns = p.delay_ns or 0
-        due_ns = now_ns + delay_ns - less_ns
+        due_ns = self.processed(p, now_ns, now_ns + delay_ns - less_ns)
         queue = self.queues[delay_ns]
         queue.append(Waiting(packet, due_ns, path, p.generation))
         queue.sort(key=lambda waiting: waiting.due_ns)
         p.waiting += 1
         return True
+
+    @staticmethod
+    def processed(p: Path, now_ns: int, due_ns: int) -> int:
+        """What comes at one instant takes equally long, and nothing overtakes within a path."""
+        if not p.jitter_ns:
+            return due_ns
+        if now_ns != p.instant_ns:
+            p.extra_ns = p.jitter.next() % p.jitter_ns
+        p.instant_ns = now_ns
+        p.last_due_ns = max(p.last_due_ns, due_ns + p.extra_ns)
+        return p.last_due_ns
 
     def next_ns(self) -> int:
         return min((queue[0].due_ns for queue in self.queues.values() if queue), default=NEVER)
@@ -103,6 +123,7 @@ ACTIONS = st.one_of(
         st.sampled_from([0, 1, 10, 50]),
         st.sampled_from([0, 0, BILLION // 2, BILLION]),
         st.integers(0, 2**64 - 1),
+        st.sampled_from([0, 0, 1, 8, 100]),
     ),
     st.tuples(st.just("clear"), PATH),
 )
@@ -182,6 +203,22 @@ def test_the_rate_of_loss(loss_ppb: int) -> None:
     # Five standard deviations of a binomial count.
     assert abs(lost - n * share) < 5 * (n * share * (1 - share)) ** 0.5
     assert line.lost(0) == lost
+
+
+def test_what_comes_at_one_instant_stays_together_and_in_order() -> None:
+    line = DelayLine(1)
+    line.configure(0, 1000, seed=3, jitter_ns=500)
+    sent = [(packet, packet // 4 * 100) for packet in range(400)]
+    for packet, arrival_ns in sent:
+        line.put(0, packet, arrival_ns)
+    out = [line.get(10**6) for _ in sent]
+    assert [each.packet for each in out if each] == [packet for packet, _ in sent]
+    extra = [
+        each.due_ns - arrival - 1000 for each, (_, arrival) in zip(out, sent, strict=True) if each
+    ]
+    assert all(0 <= each < 500 for each in extra)
+    assert all(len(set(extra[i : i + 4])) == 1 for i in range(0, 400, 4))
+    assert len(set(extra)) > 50
 
 
 def test_arguments_out_of_range_are_refused() -> None:

@@ -65,23 +65,27 @@ leave_fifo(struct delay_line *line, struct delay_path *path)
 }
 
 int
-delay_line_configure(struct delay_line *line, uint32_t path_id, uint64_t delay_ns,
-		     uint32_t loss_ppb, uint64_t seed)
+delay_line_configure(struct delay_line *line, uint32_t path_id,
+		     const struct delay_settings *settings)
 {
 	struct delay_path *path;
 	int fifo;
 
-	if (path_id >= line->n_paths || loss_ppb > LOSS_CERTAIN_PPB)
+	if (path_id >= line->n_paths || settings->loss_ppb > LOSS_CERTAIN_PPB)
 		return -EINVAL;
 	path = &line->paths[path_id];
-	fifo = find_fifo(line, path->direction, delay_ns);
+	fifo = find_fifo(line, path->direction, settings->delay_ns);
 	if (fifo < 0)
 		return fifo;
 	line->fifos[fifo].users++;
 	leave_fifo(line, path);
 	path->fifo = (uint32_t)fifo;
-	path->loss_ppb = loss_ppb;
-	path->loss_state = seed;
+	path->loss_ppb = settings->loss_ppb;
+	path->loss_state = settings->seed;
+	path->jitter_ns = settings->jitter_ns;
+	path->jitter_state = ~settings->seed;
+	path->instant_ns = EVENT_NEVER;
+	path->last_due_ns = 0;
 	return 0;
 }
 
@@ -93,6 +97,7 @@ delay_line_clear(struct delay_line *line, uint32_t path_id)
 	leave_fifo(line, path);
 	path->generation++;
 	path->loss_ppb = 0;
+	path->jitter_ns = 0;
 	path->lost_packets = 0;
 	path->waiting_packets = 0;
 }
@@ -117,6 +122,22 @@ is_lost(struct delay_path *path)
 {
 	return path->loss_ppb > 0 &&
 	       prng_next(&path->loss_state) % LOSS_CERTAIN_PPB < path->loss_ppb;
+}
+
+/* Packets that come at one instant are one to a host (TSO), and what it does with one it does before
+ * the next.
+ */
+static uint64_t
+processed_ns(struct delay_path *path, uint64_t arrival_ns, uint64_t due_ns)
+{
+	if (path->jitter_ns == 0)
+		return due_ns;
+	if (arrival_ns != path->instant_ns)
+		path->extra_ns = prng_next(&path->jitter_state) % path->jitter_ns;
+	path->instant_ns = arrival_ns;
+	if (due_ns + path->extra_ns > path->last_due_ns)
+		path->last_due_ns = due_ns + path->extra_ns;
+	return path->last_due_ns;
 }
 
 /* Let the last packet of a queue overtake those that are due later. */
@@ -151,7 +172,7 @@ delay_line_put(struct delay_line *line, uint32_t path_id, void *handle, uint64_t
 		return DELAY_LOST;
 	*slot = (struct delayed){
 		.handle = handle,
-		.due_ns = arrival_ns + fifo->delay_ns - less_ns,
+		.due_ns = processed_ns(path, arrival_ns, arrival_ns + fifo->delay_ns - less_ns),
 		.path = path_id,
 		.generation = path->generation,
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* The delay line: base RTT per flow group, half on the way out and half on the
- * way back, and random loss on the way out. Time is an argument.
+ * way back, random loss on the way out, and what hosts take to process a frame. Time is an argument.
  *
  * A path is one direction of one group of one lane. Packets of one direction and equal
  * delay come out nearly in the order in which they go in, so their paths share a queue that is
@@ -18,12 +18,25 @@
 #define DELAY_LINE_FIFOS 512u
 #define LOSS_CERTAIN_PPB UINT32_C(1000000000)
 
+/* What a path does to its packets. */
+struct delay_settings {
+	uint64_t delay_ns;
+	uint64_t jitter_ns; /* each packet takes up to as long more, at random, in order */
+	uint32_t loss_ppb;
+	uint64_t seed; /* of the sequences of loss and jitter */
+};
+
 struct delay_path {
 	uint32_t direction;  /* paths of different directions share no queue */
 	uint32_t fifo;	     /* DELAY_NONE: not configured, no delay */
 	uint32_t generation; /* packets of an older one are discarded */
 	uint32_t loss_ppb;
 	uint64_t loss_state;
+	uint64_t jitter_ns;
+	uint64_t jitter_state;
+	uint64_t instant_ns; /* when the last packet came; EVENT_NEVER: none did */
+	uint64_t extra_ns;   /* what it took more */
+	uint64_t last_due_ns;
 	uint64_t lost_packets;
 	uint64_t waiting_packets;
 };
@@ -58,12 +71,11 @@ enum delay_verdict {
 int delay_line_init(struct delay_line *line, uint32_t n_paths);
 void delay_line_free(struct delay_line *line);
 
-/* Set a path's delay and loss; the seed starts its loss sequence. 0, -EINVAL
- * for a path or loss out of range, -ENOSPC when over 512 different delays are
- * in use, those of the two directions counted apart.
+/* Set what a path does; its sequences begin anew. 0, -EINVAL for a path or loss out of range,
+ * -ENOSPC when over 512 different delays are in use, those of the two directions counted apart.
  */
-int delay_line_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns,
-			 uint32_t loss_ppb, uint64_t seed);
+int delay_line_configure(struct delay_line *line, uint32_t path,
+			 const struct delay_settings *settings);
 
 /* Back to no delay and no loss; what waits is discarded as it comes out. */
 void delay_line_clear(struct delay_line *line, uint32_t path);

@@ -199,6 +199,20 @@ lateness_of(const struct round_trip_connection *last, const struct round_trip_ac
 	return last->departed_ns <= arrival_ns ? last->late_ns : 0;
 }
 
+/* What it took the receiver, where it had no reason to wait. */
+static void
+find_response(const struct round_trip_connection *last, const struct round_trip_ack *ack,
+	      const struct round_trip_departure *cause, uint64_t arrival_ns,
+	      struct round_trip_cause *found)
+{
+	if (cause == NULL || !is_prompt(last, ack, cause))
+		return;
+	found->has_response = true;
+	found->response_ns = arrival_ns - cause->departed_ns;
+	if (last->has_sent && !ack->receiver_waits)
+		found->late_ns += found->response_ns;
+}
+
 static void
 remember(struct round_trip_connection *c, const struct round_trip_ack *ack, uint64_t on_time_ns)
 {
@@ -218,22 +232,20 @@ round_trips_cause(struct round_trips *r, const struct round_trip_ack *ack, uint6
 	struct round_trip_connection *last;
 	struct round_trip_departure *cause;
 	struct round_trip_cause found = {0};
-	uint64_t late_ns, on_time_ns;
+	uint64_t on_time_ns;
 
 	if (ack->connection == 0)
 		return found;
 	last = connection_at(r, ack->connection);
 	cause = find_cause(r, ack, arrival_ns);
-	late_ns = lateness_of(last, ack, cause, arrival_ns);
-	on_time_ns = arrival_ns > late_ns ? arrival_ns - late_ns : 0;
+	found.late_ns = lateness_of(last, ack, cause, arrival_ns);
+	find_response(last, ack, cause, arrival_ns, &found);
+	on_time_ns = arrival_ns > found.late_ns ? arrival_ns - found.late_ns : 0;
 	if (on_time_ns < last->on_time_ns)
 		on_time_ns = last->on_time_ns;
 	found.late_ns = arrival_ns - on_time_ns;
-	if (cause != NULL) {
-		found.has_response = is_prompt(last, ack, cause);
-		found.response_ns = arrival_ns - cause->departed_ns;
+	if (cause != NULL)
 		cause->key = 0;
-	}
 	remember(last, ack, on_time_ns);
 	return found;
 }

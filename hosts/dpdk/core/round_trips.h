@@ -4,7 +4,9 @@
  * A receiver's acknowledgement names the data that came last: by its first SACK block where data
  * is missing (RFC 2018, section 4: that block has the segment that triggered it), else by its
  * number. With this, lateness on the way out can be given back on the way back, and the time
- * that the receiver took is known.
+ * that the receiver took is known. On a clock that is given back, too: it is what the machine lacked for
+ * the receiver's host, and acknowledgements that a busy core sends in bunches make a queue's
+ * arrivals bunched, which costs a lone CUBIC flow a sixth of its share.
  *
  * An entry is used once, and may be overwritten by one that falls into the same place. Where the cause
  * is not found, or a hole was filled, the frame of the connection that left last stands for it.
@@ -35,11 +37,13 @@ struct round_trip_ack {
 	uint32_t number;
 	bool has_block;	    /* SACK */
 	uint32_t block_end; /* of the first one */
+	bool receiver_waits; /* its program reads at intervals: what it takes is the scenario's */
 };
 
 /* What caused it. */
 struct round_trip_cause {
-	uint64_t late_ns; /* how late it left, as far as that may be given back */
+	/* How late it left, and what the receiver took, as far as that may be given back. */
+	uint64_t late_ns;
 	/* From when it really left until its acknowledgement arrived; known only where the
 	 * receiver had no reason to wait for another frame, and the connection neither repairs a
 	 * loss nor has fewer than ROUND_TRIPS_LEAST_FLIGHT packets in flight.
@@ -64,7 +68,7 @@ void round_trips_free(struct round_trips *r);
 void round_trips_expect(const struct round_trips *r, const struct round_trip_data *data);
 
 /* This data has come from its sender, and may yet be dropped. Told on a clock only: in virtual time
- * no host is ever late, and every acknowledgement counts.
+ * no host is ever late, every acknowledgement counts, and no response is given back.
  */
 void round_trips_sent(struct round_trips *r, const struct round_trip_data *data);
 

@@ -65,10 +65,23 @@ delays_configure(struct delays *d, const struct group_delay *delay)
 {
 	uint32_t out = path_of_group(d, true, delay->lane, delay->group);
 	uint32_t back = path_of_group(d, false, delay->lane, delay->group);
-	int error = delay_line_configure(&d->line, out, delay->forward_ns, delay->loss_ppb,
-					 delay->seed);
+	struct delay_settings there = {
+		.delay_ns = delay->forward_ns,
+		.jitter_ns = delay->jitter_ns,
+		.loss_ppb = delay->loss_ppb,
+		.seed = delay->seed,
+	};
+	/* The receivers' host has a sequence of its own. */
+	struct delay_settings again = {
+		.delay_ns = delay->reverse_ns,
+		.jitter_ns = delay->jitter_ns,
+		.seed = ~delay->seed,
+	};
+	int error = delay_line_configure(&d->line, out, &there);
 
-	return error ? error : delay_line_configure(&d->line, back, delay->reverse_ns, 0, 0);
+	if (d->hold_ups != NULL)
+		hold_ups_configure_lane(d->hold_ups, delay->lane, delay->receivers_wait);
+	return error ? error : delay_line_configure(&d->line, back, &again);
 }
 
 void

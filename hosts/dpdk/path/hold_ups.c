@@ -123,7 +123,10 @@ hold_ups_init(struct hold_ups *h, uint32_t n_lanes, bool gives_back, uint64_t ep
 {
 	*h = (struct hold_ups){.n_lanes = n_lanes, .gives_back = gives_back};
 	h->lanes = calloc(n_lanes, sizeof(*h->lanes));
-	if (h->lanes == NULL || round_trips_init(&h->round_trips) < 0) {
+	h->receivers_wait = calloc(n_lanes, sizeof(*h->receivers_wait));
+	if (h->lanes == NULL || h->receivers_wait == NULL ||
+	    round_trips_init(&h->round_trips) < 0) {
+		free(h->receivers_wait);
 		free(h->lanes);
 		return -ENOMEM;
 	}
@@ -137,9 +140,16 @@ hold_ups_free(struct hold_ups *h)
 {
 	for (uint32_t lane = 0; lane < h->n_lanes; lane++)
 		disturbance_clear(&h->lanes[lane]);
+	free(h->receivers_wait);
 	free(h->lanes);
 	round_trips_free(&h->round_trips);
 	*h = (struct hold_ups){0};
+}
+
+void
+hold_ups_configure_lane(struct hold_ups *h, uint32_t lane, bool receivers_wait)
+{
+	h->receivers_wait[lane] = receivers_wait;
 }
 
 void
@@ -198,6 +208,7 @@ hold_ups_give_back(struct hold_ups *h, const struct rte_mbuf *mbuf, uint32_t lan
 		return 0;
 	ack = carried_ack(rte_pktmbuf_mtod(mbuf, const uint8_t *), rte_pktmbuf_data_len(mbuf),
 			  h->n_lanes);
+	ack.receiver_waits = h->receivers_wait[lane];
 	cause = round_trips_cause(&h->round_trips, &ack, arrival_ns);
 	if (cause.has_response)
 		disturbance_answered(&h->lanes[lane], arrival_ns, cause.response_ns);

@@ -2,8 +2,8 @@
 /* What the machine adds to round trips: frames that leave late, and receivers that answer late.
  *
  * Where the data plane is the bottleneck, a frame's departure is scheduled whenever it really
- * leaves, so what was late on the way out is given back on the way back: as far as the delay there
- * reaches, senders see exact round trips. Beside a switch nothing is given back, for a
+ * leaves, so what was late on the way out is given back on the way back, with what the receivers'
+ * host took to answer: as far as the delay there reaches, senders see exact round trips. Beside a switch nothing is given back, for a
  * late frame may lose its lateness in the switch's queue; and what a receiver took to answer
  * cannot be told from that queue.
  */
@@ -23,6 +23,7 @@
 struct hold_ups {
 	struct round_trips round_trips;
 	struct disturbance *lanes;
+	bool *receivers_wait; /* of each lane */
 	uint32_t n_lanes;
 	bool gives_back;
 };
@@ -30,6 +31,9 @@ struct hold_ups {
 /* 0 or -ENOMEM. */
 int hold_ups_init(struct hold_ups *h, uint32_t n_lanes, bool gives_back, uint64_t epoch_ns);
 void hold_ups_free(struct hold_ups *h);
+
+/* Whether a lane's receivers read at intervals, so that what they take to answer is the scenario's. */
+void hold_ups_configure_lane(struct hold_ups *h, uint32_t lane, bool receivers_wait);
 
 /* Forget what was recorded of a lane. */
 void hold_ups_clear_lane(struct hold_ups *h, uint32_t lane);

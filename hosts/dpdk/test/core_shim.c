@@ -73,10 +73,17 @@ shim_delay_delete(struct delay_line *line)
 }
 
 int
-shim_delay_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns, uint32_t loss_ppb,
-		     uint64_t seed)
+shim_delay_configure(struct delay_line *line, uint32_t path, uint64_t delay_ns, uint64_t jitter_ns,
+		     uint32_t loss_ppb, uint64_t seed)
 {
-	return delay_line_configure(line, path, delay_ns, loss_ppb, seed);
+	struct delay_settings settings = {
+		.delay_ns = delay_ns,
+		.jitter_ns = jitter_ns,
+		.loss_ppb = loss_ppb,
+		.seed = seed,
+	};
+
+	return delay_line_configure(line, path, &settings);
 }
 
 void
@@ -327,12 +334,14 @@ shim_round_trips_departed(struct round_trips *r, uint32_t connection, uint32_t e
 /* late_ns, whether there is a response, and it, in out; without a block block_end is ignored. */
 void
 shim_round_trips_cause(struct round_trips *r, uint32_t connection, uint32_t number,
-		       uint32_t has_block, uint32_t block_end, uint64_t arrival_ns, uint64_t out[3])
+		       uint32_t has_block, uint32_t block_end, uint32_t receiver_waits,
+		       uint64_t arrival_ns, uint64_t out[3])
 {
 	const struct round_trip_ack ack = {.connection = connection,
 					   .number = number,
 					   .has_block = has_block != 0,
-					   .block_end = block_end};
+					   .block_end = block_end,
+					   .receiver_waits = receiver_waits != 0};
 	struct round_trip_cause cause = round_trips_cause(r, &ack, arrival_ns);
 
 	out[0] = cause.late_ns;

@@ -16,8 +16,9 @@ from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount
 from nashbed.controlplane.calibrate.dpdk_loads import choose_load
 from nashbed.controlplane.calibrate.drop_point import STOPPED_BPS, burst_steps
 from nashbed.controlplane.calibrate.runner import Calibration, execute
+from nashbed.controlplane.cli.calibrate import certificate_text
 from nashbed.controlplane.config import Loaded, parse_testbed
-from nashbed.controlplane.contract.certificate import Certificate
+from nashbed.controlplane.contract.certificate import Certificate, LoneShare
 from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.contract.target import Limit
 from nashbed.controlplane.contract.testbed import Testbed
@@ -101,13 +102,20 @@ def test_the_capacity_goes_into_the_certificate(
         bed, settings, tmp_path / "c.json", tmp_path / "work", choose_load("own", bed.model),
         Capacities(),
     )  # fmt: skip
+    few = LoneShare(mean=0.16, ci95=0.002, lanes=8)
     certificate = execute(
         what,
         lambda *_: None,
         lambda _: PathSession(world_of(Faults(), bed)),
         lambda _: Path("fake"),
-        lambda testbed, what, tell: LaneCount(23, 23 * 50_000_000, ()),
+        lambda testbed, what, tell: LaneCount(23, 23 * 50_000_000, (), few),
+        lambda lanes: LoneShare(mean=0.2, ci95=0.001, lanes=12),
     )
+    assert certificate.shares is not None
+    assert certificate.shares.few == few
+    text = certificate_text(certificate, tmp_path / "c.json")
+    assert "gets 16.0 +- 0.2 % (two lanes), 20.0 +- 0.1 % (virtual time)" in text
+    assert "without load it does not get what virtual time says" in text
     assert certificate.capacity is not None
     assert certificate.capacity.rate.bps == 1_100_000_000
     assert Certificate.model_validate_json((tmp_path / "c.json").read_text()) == certificate

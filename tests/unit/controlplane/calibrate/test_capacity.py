@@ -14,10 +14,17 @@ from nashbed.controlplane.bench.lanes import bench_lanes
 from nashbed.controlplane.calibrate import capacity as measure_module
 from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount, Search, measure_lanes
 from nashbed.controlplane.calibrate.level import Lanes, measuring_bed, why_not
+from nashbed.controlplane.calibrate.lone_share import in_percent, judged, lone_share
 from nashbed.controlplane.cli import bench as bench_commands
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.config import parse_testbed
-from nashbed.controlplane.contract.certificate import Lateness, LevelAttempt, RoundTripError, Stalls
+from nashbed.controlplane.contract.certificate import (
+    Lateness,
+    LevelAttempt,
+    LoneShare,
+    RoundTripError,
+    Stalls,
+)
 from nashbed.controlplane.contract.errors import ConfigError, HostError, Interrupted
 from nashbed.controlplane.contract.target import Capabilities
 from nashbed.controlplane.contract.units import Rate
@@ -119,9 +126,12 @@ def test_lanes_are_trials_of_ordinary_runs() -> None:
     """The testbed of the tests states 250 Mbit/s: that bounds runs, not this."""
     found, told = count_lanes(Capacities(SHORT, start=5, most=6), lanes=8)
     assert (found.lanes, found.rate_bps) == (6, 300 * MBIT)
-    assert [level.lanes for level in found.levels] == [2, 5, 6, 6]
+    assert [level.lanes for level in found.levels] == [2, 2, 2, 2, 5, 6, 6]
     assert all(level.passed and level.valid_lanes == level.lanes for level in found.levels)
-    assert len(told) == 4
+    assert len(told) == 7
+    assert found.few is not None
+    assert found.few.lanes == 8
+    assert "the lone CUBIC flow gets 50.0 +- 0.0 %" in told[-1]
     assert "6 lanes, 300 Mbit/s; every gate passed; p99.9 lateness 20 us; round trips " in told[-1]
     assert "round trips 0.0 us too long on average, 0.0005 ms at most" in told[-1]
     most = found.passed_at(6)
@@ -138,7 +148,10 @@ def test_gates_that_fail_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_DATAPLANE", "held_up")
     found, told = count_lanes(Capacities(SHORT, start=1, attempts=1))
     assert found.lanes == 0
-    assert [level.failed for level in found.levels] == [{"round_trips": 2}, {"round_trips": 1}]
+    assert [level.failed for level in found.levels] == [{"round_trips": 2}] * 4 + [
+        {"round_trips": 1}
+    ]
+    assert found.few is None
     assert found.levels[0].reason.startswith("round_trips: round trips 6 ms too long")
     assert "failed (round_trips of 2)" in told[0]
 
@@ -148,6 +161,38 @@ def test_a_machine_that_can_run_nothing_says_why(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("FAKE_FLOWS", "no_connect")
     with pytest.raises(HostError, match=r"no lane finished: .*connection timed out"):
         count_lanes(Capacities(SHORT, start=1, attempts=1))
+
+
+def probed(lanes: int, share: float, passed: bool = True) -> LevelAttempt:
+    shares = tuple(share + 0.01 * (i % 2) for i in range(lanes))
+    return LevelAttempt(lanes=lanes, rate_bps=lanes * 50 * MBIT, passed=passed, lone_shares=shares)
+
+
+def test_a_level_that_changes_the_lone_flows_share_fails() -> None:
+    few = lone_share([0.15, 0.16, 0.17])
+    assert few is not None
+    assert (few.mean, few.lanes) == (pytest.approx(0.16), 3)
+    assert few.ci95 == pytest.approx(4.303 * 0.01 / 3**0.5, rel=1e-3)
+    assert judged(probed(12, 0.136), few).passed
+    assert judged(probed(12, 0.174), few).passed
+    changed = judged(probed(12, 0.12), few)
+    assert not changed.passed
+    assert changed.failed == {"lone_share": 12}
+    assert "gets 12.5 +- 0.3 % of the throughput, 16.0 +- 2.5 % with few lanes" in changed.reason
+    assert judged(probed(12, 0.12), None).passed
+    assert judged(probed(12, 0.12, passed=False), few).failed == {}
+    assert lone_share([]) is None
+    assert in_percent(LoneShare(mean=0.5, ci95=None, lanes=1)) == "50.0 %"
+
+
+def test_what_load_does_to_shares() -> None:
+    few = lone_share([0.16, 0.17])
+    count = LaneCount(12, 600 * MBIT, (probed(12, 0.15), probed(16, 0.1, passed=False)), few)
+    shares = count.shares(few)
+    assert shares is not None
+    assert (shares.few, shares.virtual, shares.margin) == (few, few, 0.02)
+    assert shares.most == lone_share([0.15, 0.16] * 6)
+    assert LaneCount(12, 600 * MBIT, ()).shares() is None
 
 
 def test_ctrl_c_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,11 @@ def message(text: str) -> str:
         ),
         (
             "title: A small one",
+            "title: A small one\nhosts: {jitter: 0.2s}",
+            "s.yaml:3: hosts.jitter: 200ms is out of range; write 0s to 100ms",
+        ),
+        (
+            "title: A small one",
             "title: A small one\nhosts: {read_interval: 2s}",
             "s.yaml:3: hosts.read_interval: 2s is out of range; write 0s or 0.1ms to 1s",
         ),

@@ -26,7 +26,6 @@ TESTBEDS = sorted((CONFIGS / "testbeds").glob("*.yaml"))
 NEEDS_LARGE = {
     "scenarios/cao2019/grid.yaml",
     "scenarios/cao2019/shares.yaml",
-    "scenarios/srivastava2023/experiment2-500mbit-short.yaml",
     "scenarios/srivastava2023/experiment2-500mbit.yaml",
     "scenarios/srivastava2023/panel-500mbit-short.yaml",
     "scenarios/srivastava2023/panel-500mbit-unlimited-short.yaml",

@@ -55,7 +55,13 @@ def test_flows_are_numbered_over_groups_and_strategies(
 def test_the_base_rtt_is_split_over_both_directions(scenario: Scenario, testbed: Testbed) -> None:
     (delay,) = group_delays(scenario, plan_of(scenario, testbed).trials[0], seed=1)
     assert (delay.forward_ns, delay.reverse_ns) == (5_000_000, 5_000_000)
-    assert delay.loss_ppb == 0
+    assert (delay.loss_ppb, delay.jitter_ns, delay.receivers_wait) == (0, 0, False)
+
+
+def test_the_data_plane_is_told_of_the_hosts(testbed: Testbed) -> None:
+    slow = scenario_with("title: ", "hosts: {jitter: 0.5ms, read_interval: 5ms}\ntitle: ")
+    (delay,) = group_delays(slow, plan_of(slow, testbed).trials[0], seed=1)
+    assert (delay.jitter_ns, delay.receivers_wait) == (500_000, True)
 
 
 def attempt(scenario: Scenario, testbed: Testbed, repetition: int = 0) -> Attempt:

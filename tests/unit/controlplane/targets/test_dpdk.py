@@ -50,7 +50,7 @@ def lane_program(flows: int = 3) -> LaneProgram:
     return LaneProgram(
         lane=2,
         bottleneck=BottleneckProgram(rate_bps=10**8, limit=limit, overhead_bytes=24),
-        delays=(GroupDelay(1, 2, 3, 4), GroupDelay(5, 6, 0, 8)),
+        delays=(GroupDelay(1, 2, 3, 4), GroupDelay(5, 6, 0, 8, 9)),
         flows=tuple(
             FlowEntry(flow=10 + i, src="10.64.2.1", dst="10.65.2.1", sport=10000 + i, dport=5001)
             for i in range(flows)
@@ -72,7 +72,7 @@ def test_program_returns_what_was_applied(host: FakeHost, target: DpdkTarget) ->
     assert ops == ["hello", "program", "delay", "delay", "flows"]
     assert host.process.requests[3] == {
         "op": "delay", "lane": 2, "group": 1, "forward_ns": 5, "reverse_ns": 6,
-        "loss_ppb": 0, "seed": 8,
+        "loss_ppb": 0, "seed": 8, "jitter_ns": 9, "receivers_wait": False,
     }  # fmt: skip
 
 
