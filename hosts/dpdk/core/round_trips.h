@@ -4,9 +4,8 @@
  * A receiver's acknowledgement names the data that came last: by its first SACK block where data
  * is missing (RFC 2018, section 4: that block has the segment that triggered it), else by its
  * number. With this, lateness on the way out can be given back on the way back, and the time
- * that the receiver took is known. On a clock that is given back, too: it is what the machine lacked for
- * the receiver's host, and acknowledgements that a busy core sends in bunches make a queue's
- * arrivals bunched, which costs a lone CUBIC flow a sixth of its share.
+ * that the receiver took is known. On a clock that is given back, too: a busy core sends
+ * acknowledgements late and in bunches, and whatever they trigger comes to the queue in bunches.
  *
  * An entry is used once, and may be overwritten by one that falls into the same place. Where the cause
  * is not found, or a hole was filled, the frame of the connection that left last stands for it.
@@ -35,8 +34,8 @@ struct round_trip_data {
 struct round_trip_ack {
 	uint32_t connection; /* 0: none */
 	uint32_t number;
-	bool has_block;	    /* SACK */
-	uint32_t block_end; /* of the first one */
+	bool has_block;	     /* SACK */
+	uint32_t block_end;  /* of the first one */
 	bool receiver_waits; /* its program reads at intervals: what it takes is the scenario's */
 };
 

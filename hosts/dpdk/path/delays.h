@@ -28,8 +28,8 @@ struct group_delay {
 	uint32_t group;
 	uint64_t forward_ns;
 	uint64_t reverse_ns;
-	uint64_t jitter_ns; /* what either host takes to process a frame: up to so much */
-	uint32_t loss_ppb; /* on the way out */
+	uint64_t jitter_ns;  /* what either host takes to process a frame: up to so much */
+	uint32_t loss_ppb;   /* on the way out */
 	bool receivers_wait; /* they read at intervals */
 	uint64_t seed;
 };
