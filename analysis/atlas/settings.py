@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
 from nashbed.controlplane.contract.course import start_label
 from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.units import NS_PER_S, PACKET_BYTES
-from nashbed.controlplane.store.errors import damaged
 from nashbed.controlplane.store.finished_run import open_run
 
+from ..models.equilibrium_files import PublishedEquilibrium, read_published
 from ..nash.of_run import SettingEquilibria, equilibria_of_run
 from .plane import IPERF3, MapAxis, MapPlane
 
@@ -19,8 +18,6 @@ PUBLISHED = "Srivastava et al. 2023"
 PUBLISHED_S = 120.0
 SAME = 0.05
 """Relative difference up to which two values of a quantity count as the same."""
-COLUMNS = ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp", "n_flows", "n_cubic_at_NE_all")
-REMEDY = "give a file with the columns of srivastava2023/published/fabric_equilibria.csv"
 
 
 class KnownSetting(ContractModel):
@@ -90,40 +87,21 @@ def published_settings(path: Path) -> list[KnownSetting]:
     Raises:
         RunError: The file is missing, has other columns, or a cell is no number.
     """
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise damaged(path, f"cannot be read ({error})", REMEDY) from error
-    missing = set(COLUMNS) - set(rows[0] if rows else ())
-    if missing:
-        raise damaged(path, f"has no column {', '.join(sorted(missing))}", REMEDY)
-    settings = []
-    for line, row in enumerate(rows, 2):
-        try:
-            settings.append(_published(row))
-        except (ValueError, IndexError, ZeroDivisionError) as error:
-            raise damaged(path, f"line {line}: {error}", REMEDY) from error
-    return settings
+    return [_published(each) for each in read_published(path)]
 
 
-def _published(row: dict[str, str]) -> KnownSetting:
-    cubic = sorted(int(each) for each in row["n_cubic_at_NE_all"].split())
-    flows = int(row["n_flows"])
-    middle = (cubic[0] + cubic[-1]) / 2
-    rate, rtt = float(row["bandwidth_mbps"]) * 1e6, float(row["base_rtt_ms"]) / 1e3
-    size = float(row["buffer_bdp"])
-    share = 1 - middle / flows
+def _published(found: PublishedEquilibrium) -> KnownSetting:
+    middle = (found.cubic[0] + found.cubic[-1]) / 2
     return KnownSetting(
         source=PUBLISHED,
         published=True,
-        rate_bps=rate,
-        base_rtt_s=rtt,
-        buffer_bdp=size,
-        flows=flows,
+        rate_bps=found.key.rate_mbps * 1e6,
+        base_rtt_s=found.key.base_rtt_ms / 1e3,
+        buffer_bdp=found.key.buffer_bdp,
+        flows=found.key.flows,
         duration_s=PUBLISHED_S,
         start=IPERF3,
-        share=share,
+        share=1 - middle / found.key.flows,
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from ..nash.crossing_interval import REACH, FloatArray, ends_of_leads
+from ..nash.crossing_interval import REACH, FloatArray, ends_of_leads, open_ends
 
 INTERVAL_MIXES = 6
 """Mixes with flows of both that a line has at least when it is done: with fewer the equilibrium has
@@ -64,10 +64,7 @@ def open_sides(leads: Mapping[int, FloatArray], length: int) -> tuple[bool, bool
         length: Flows N.
     """
     sure = [i for i in ends_of_leads(leads, length, places_per_flow=1).intervals if i.sure]
-    if not sure:
-        return True, True
-    first, last = sure[0], sure[-1]
-    return first.low == 0 < first.high, last.low < length == last.high
+    return open_ends(sure, length)
 
 
 def _flank(side: Iterable[int], here: int, known: set[int]) -> list[int]:

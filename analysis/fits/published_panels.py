@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from ..models.equilibrium_files import read_published
 from ..models.expected import Mixes
 from ..models.measured import mixes_of_file
 from ..models.mix_files import PanelKey, PublishedMixes
@@ -70,15 +70,4 @@ def first_crossing(panel: PublishedMixes) -> int | None:
 
 def published_equilibria() -> dict[PanelKey, tuple[set[int], int | None]]:
     """Setting -> CUBIC flows at every equilibrium, and at the first crossing."""
-    with EQUILIBRIA.open(newline="") as file:
-        return dict(map(_equilibria_row, csv.DictReader(file)))
-
-
-def _equilibria_row(row: dict[str, str]) -> tuple[PanelKey, tuple[set[int], int | None]]:
-    rate, rtt, buffer = (
-        float(row[name]) for name in ("bandwidth_mbps", "base_rtt_ms", "buffer_bdp")
-    )
-    key = PanelKey(rate, rtt, buffer, int(row["n_flows"]))
-    crossing = row["n_cubic_at_first_crossing"]
-    states = {int(n) for n in row["n_cubic_at_NE_all"].split()}
-    return key, (states, int(crossing) if crossing else None)
+    return {each.key: (set(each.cubic), each.first_crossing) for each in read_published(EQUILIBRIA)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -157,7 +157,7 @@ def read_rows(path: Path) -> list[MixRow]:
         RunError: The file is missing, has other columns, or a cell is no number.
     """
     rows = []
-    for line, cells in enumerate(_cells(path), 2):
+    for line, cells in enumerate(csv_cells(path, NEEDED, REMEDY), 2):
         try:
             rows.append(_read_row(cells))
         except ValueError as error:
@@ -191,15 +191,25 @@ def _course(cells: Mapping[str, str]) -> RowCourse | None:
     return RowCourse(cubic, second, spread, begin, float(window) if window else None, connecting)
 
 
-def _cells(path: Path) -> list[dict[str, str]]:
+def csv_cells(path: Path, columns: Collection[str], remedy: str) -> list[dict[str, str]]:
+    """The cells of a CSV file by column, row by row.
+
+    Args:
+        path: The file.
+        columns: Columns that it must have.
+        remedy: What to do where it is another file.
+
+    Raises:
+        RunError: The file is missing, or has other columns.
+    """
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError) as error:
-        raise damaged(path, f"cannot be read ({error})", REMEDY) from error
-    missing = NEEDED - set(rows[0] if rows else ())
+        raise damaged(path, f"cannot be read ({error})", remedy) from error
+    missing = set(columns) - set(rows[0] if rows else ())
     if missing:
-        raise damaged(path, f"has no column {', '.join(sorted(missing))}", REMEDY)
+        raise damaged(path, f"has no column {', '.join(sorted(missing))}", remedy)
     return rows
 
 

@@ -23,7 +23,7 @@ mixes: `python -m nashbed.analysis.fits.crossing_trials`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -260,6 +260,19 @@ def mixes_between(low: float, high: float, flows: int) -> tuple[int, int]:
     edges = [_place_of_edge(e, flows) for e in range(flows)]
     first, last = (int(np.searchsorted(edges, place, side="left")) for place in (low, high))
     return (flows if low >= flows else first), (flows if high >= flows else last)
+
+
+def open_ends(intervals: Sequence[CrossingInterval], flows: int) -> tuple[bool, bool]:
+    """Whether it is not sure that B leads before the ends of a lead, and not that it trails behind.
+
+    Args:
+        intervals: Where the lead surely ends; none: nothing is sure.
+        flows: Flows N.
+    """
+    if not intervals:
+        return True, True
+    first, last = intervals[0], intervals[-1]
+    return first.low == 0 < first.high, last.low < flows == last.high
 
 
 def _place_of_edge(edge: int, flows: int) -> float:

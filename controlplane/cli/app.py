@@ -86,6 +86,11 @@ COMMANDS = (
         "results",
         "Write the measured mixes of runs as a table for `nashbed model --against`.",
     ),
+    LazyCommand(
+        "equilibria",
+        "equilibria",
+        "Write the equilibria of runs as a table, and hold them against published ones.",
+    ),
     LazyCommand("rtt", "captures", "Draw the RTT over time from captures, by TCP time stamps."),
     LazyCommand("timestamps", "captures", "Show the hardware time stamps of a capture."),
     LazyCommand("kernel", "kernel", "Build the kernel for virtual time, or list those there are."),

@@ -15,10 +15,9 @@ from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.host import facts
-from ..machine.paths import CONFIGS
 from ..machine.process.clock import utc_now
 from .console import duration_text, step_display
-from .options import AsJson, answer, new_app, quantity
+from .options import PUBLISHED_EQUILIBRIA, AsJson, answer, new_app, quantity
 
 if TYPE_CHECKING:
     from nashbed.analysis.atlas.compute import EquilibriumMap
@@ -38,7 +37,6 @@ nashbed atlas --x rate=10..1000mbit:60 --y rtt=5..100ms:linear:30 --buffer 2bdp 
 Ranges are `quantity=low..high`, of buffer (bdp), bdp-per-flow (pkt; it sets the rate), rate, rtt,
 flows; behind a colon log (usual) or linear, and how many values."""
 
-PUBLISHED = CONFIGS / "scenarios" / "srivastava2023" / "published" / "fabric_equilibria.csv"
 COLUMNS, ROWS = 40, 25
 NONE = "none"
 
@@ -192,7 +190,7 @@ def _measured(plane: MapPlane, runs: list[Path]) -> list[PlacedSetting]:
         run_settings,
     )
 
-    known = published_settings(PUBLISHED)
+    known = published_settings(PUBLISHED_EQUILIBRIA)
     for run_dir in runs:
         known += run_settings(run_dir)
     return place_settings(plane, known)

@@ -16,6 +16,7 @@ from ..contract.errors import ConfigError, HostError
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
 from ..contract.units import Buffer, Duration, Rate, Share, Size
 from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from ..store.errors import RunError
 from ..store.staging import scratch_folder
 
 Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
@@ -34,6 +35,9 @@ TestbedName = Annotated[
 ]
 RunFolder = Annotated[Path, typer.Argument(help="Run directory (results/...).")]
 Results = Annotated[Path, typer.Option("--out", help="Folder that run directories go into.")]
+PUBLISHED_EQUILIBRIA = (
+    CONFIGS / "scenarios" / "srivastava2023" / "published" / "fabric_equilibria.csv"
+)
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON on standard output.")]
 
 
@@ -57,6 +61,22 @@ def answer(
     else:
         plain = data.model_dump(mode="json") if isinstance(data, ContractModel) else data
     sys.stdout.write((json.dumps(plain, indent=1) if as_json else text.rstrip("\n")) + "\n")
+
+
+def write_table(path: Path, text: str) -> None:
+    """Write a table into the file that was asked for, in place of what was there.
+
+    Args:
+        path: The file.
+        text: The table.
+
+    Raises:
+        RunError: The file cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 def quantity(kind: type[Q], option: str, text: str) -> Q:

@@ -16,7 +16,7 @@ from ..contract.units import Share, counted
 from ..store.errors import RunError
 from .console import as_text
 from .equivalence_text import equivalence_text
-from .options import AsJson, RunFolder, answer, new_app, quantity
+from .options import AsJson, RunFolder, answer, new_app, quantity, write_table
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -393,10 +393,7 @@ def mixes(
         raise RunError(
             f"{runs[0]}: no mix of cubic and another congestion control ({why or 'it is empty'})"
         )
-    try:
-        out.write_text(table.text(), encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
+    write_table(out, table.text())
     lines = [f"{out}: {len(table.rows)} rows"]
     lines += [
         f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()
