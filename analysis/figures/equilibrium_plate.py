@@ -114,7 +114,7 @@ def _draw_panel(
         ax.plot(*zip(*points, strict=True), linestyle="none", marker="x", markersize=5,
                 markeredgewidth=1.4, color=INK, label=PUBLISHED, zorder=6)  # fmt: skip
     else:
-        ax.text(0.97, 0.05, PREDICTION, transform=ax.transAxes, ha="right", va="bottom",
+        ax.text(0.03, 0.95, PREDICTION, transform=ax.transAxes, ha="left", va="top",
                 fontsize=8, fontstyle="italic", color=MUTED)  # fmt: skip
     runs = sum(kind == "measured" for kind, _ in looks)
     for origin, number in looks.items():
