@@ -63,7 +63,7 @@ def draw_throughput_by_kernel(
     kernels = [s for s in settings if sum(bool(c.trials) for c in measures.cells(s)) > 1]
     if len(kernels) < 2:
         return None
-    figure = Figure(figsize=(WIDE, 3.4), layout="constrained")
+    figure = Figure(figsize=(WIDE, 3.6), layout="constrained")
     axes = list(figure.subplots(1, 3, width_ratios=(5, 5, 3)))
     for ax, strategy in zip(axes, reversed(measures.strategies), strict=False):
         _draw_strategy(ax, measures, kernels, strategy)
@@ -72,7 +72,7 @@ def draw_throughput_by_kernel(
                     linewidth=1.0, label=series.label, zorder=3)  # fmt: skip
     axes[0].set_ylabel("Mbit/s per flow")
     _draw_equilibria(axes[2], measures, kernels, equilibria)
-    shared_legend(figure, axes, columns=3)
+    shared_legend(figure, axes, columns=2)
     return figure
 
 
@@ -94,6 +94,8 @@ def _draw_strategy(
             label=f"kernel {setting.kernel} ({trials_text([e.n for _, e in known])} per mix)",
             **LIGHT,
         )
+    cells = [c for setting in kernels for c in measures.cells(setting)]
+    mark_unsettled(ax, [place_of_mix(c.state) for c in cells if c.unsettled])
     fair = shown(measures.fair_share(kernels[0]), "bit/s")
     ax.axhline(fair, color=INK, linestyle=(0, (5, 3)), linewidth=1.0,
                label="fair share of the rate", zorder=2)  # fmt: skip
@@ -121,10 +123,9 @@ def _draw_equilibria(
         draw_ends_of_lead(ax, [(index, equilibria[setting.label])], _colour(index, len(kernels)),
                           marker=MARKERS[index % len(MARKERS)], **LIGHT)  # fmt: skip
     total = sum(measures.group_sizes)
-    ax.set_title("where the lead ends")
     ax.set_xticks(range(len(kernels)), [s.kernel for s in kernels])
     ax.set(xlabel="kernel", xlim=(-0.6, len(kernels) - 0.4), ylim=(0, total),
-           ylabel=f"{measures.strategies[0]} flows, of {total}")  # fmt: skip
+           ylabel=f"{measures.strategies[0]} flows where\nthe lead ends, of {total}")  # fmt: skip
 
 
 def draw_equilibria_by_kernel(

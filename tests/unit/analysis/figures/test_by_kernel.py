@@ -121,12 +121,23 @@ def test_throughput_of_each_kernel_by_mix() -> None:
     assert half_widths(cubic, new) == pytest.approx([4.303 * 0.12 / 3**0.5] * 10, rel=1e-3)
     x_old, _ = points(lines_of(cubic)[old])
     assert all(a < b < a + 0.5 for a, b in zip(x_old, x_new, strict=True))
+    assert not bbr.texts  # every trial had settled
+    assert ends.get_ylabel() == "cubic flows where\nthe lead ends, of 10"
     assert points(lines_of(cubic)["published"]) == ([1, 5], [8, 9])
     assert "published" not in lines_of(bbr)
     assert [t.get_text() for t in ends.get_xticklabels()] == ["5.10", "7.3"]
     places = [points(c.lines[0]) for c in ends.containers]
     # A CUBIC flow of 7.3 leads in every mix: only CUBIC flows are left.
     assert [(x, pytest.approx(y, abs=0.1)) for x, y in places] == [([0], [4.5]), ([1], [10])]
+
+
+def test_mixes_that_had_not_settled_are_marked() -> None:
+    figure = throughput_figure(
+        made({**TEN, "sweep": KERNELS}, settles, totals={"throughput_drift": 0.5})
+    )
+    assert figure is not None
+    marks = [(t.get_position()[0], t.get_text()) for t in figure.axes[0].texts]
+    assert marks == [(k, "~") for k in range(11)]
 
 
 @pytest.mark.parametrize(
