@@ -17,10 +17,19 @@ from ..measures import RunMeasures, TrialMeasures
 from ..models.measured import question_of_mix, questions_of_setting
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
-from ..results.sweep import SweepLine, lines, mixed_states
+from ..results.sweep import (
+    SweepLine,
+    lines,
+    lines_by_kernel,
+    mixed_states,
+    settings_by_kernel,
+    without_kernel,
+)
 from ..state import State, state_text, strategy_totals
+from ..text import buffer_text
 from .against_setting import draw_alone_along, draw_mix_along
 from .alone import draw_decision_tree, draw_heat_map, gain_of_setting, retransmits_of
+from .by_kernel import draw_equilibria_by_kernel, draw_throughput_by_kernel
 from .by_mix import draw_delay_by_mix, draw_panel_by_mix, draw_throughput_by_mix
 from .correlation import draw_model_assumptions, draw_share_against_share, draw_synchronisation
 from .delay_over_time import draw_rtt_alone, draw_rtt_over_time, draw_tap_delay
@@ -159,6 +168,7 @@ def _run_sketches(
 ) -> Iterator[_Sketch]:
     for line in lines(measures.run.settings):
         yield from _line_sketches(measures, line, equilibria)
+    yield from _kernel_sketches(measures, equilibria)
     yield _Sketch(
         "equilibrium_by_length",
         "",
@@ -305,6 +315,42 @@ def _if_modelled(
     if state is None:
         return text if questions_of_setting(measures, setting) is not None else ""
     return text if question_of_mix(measures, setting, state) is not None else ""
+
+
+def _kernel_sketches(
+    measures: RunMeasures, equilibria: Mapping[str, SettingEquilibria]
+) -> Iterator[_Sketch]:
+    """What is drawn where the guests' kernel was swept."""
+    for kernels in lines_by_kernel(measures.run.settings):
+        shared = SweepLine(kernels[0].axis, tuple(map(without_kernel, kernels[0].settings)))
+        yield _Sketch(
+            "equilibria_by_kernel",
+            "",
+            shared.label,
+            f"Equilibrium by buffer and kernel, {shared.title}",
+            "Where the lead per flow ends (crosses zero) with the hosts of each kernel, with its "
+            "95 % interval. Kernels stand beside each other at each buffer."
+            + _condition(equilibria[s.label] for line in kernels for s in line.settings),
+            partial(draw_equilibria_by_kernel, measures, kernels, equilibria),
+        )
+    if len(measures.run.settings) > MAX_SETTINGS:
+        return
+    for settings in settings_by_kernel(measures.run.settings):
+        shared = SweepLine("buffer", (without_kernel(settings[0]),))
+        buffer = buffer_text(settings[0], measures.applied_buffer(settings[0]))
+        yield _Sketch(
+            "throughput_by_kernel",
+            "",
+            settings[0].label.removeprefix(f"v{settings[0].kernel}-"),
+            f"Per-flow throughput by mix and kernel, {shared.title}, buffer {buffer}",
+            "Left and middle: goodput of one flow, averaged over the flows of a congestion "
+            "control, with the hosts of each kernel. Kernels stand beside each other at each mix. "
+            "Bars: 95 % interval (Student t) over repetitions, if there are any. Right: where the "
+            "lead per flow ends (crosses zero), with its 95 % interval."
+            + _condition(equilibria[s.label] for s in settings),
+            partial(draw_throughput_by_kernel, measures, settings, equilibria,
+                    references(measures, settings[0])),
+        )  # fmt: skip
 
 
 def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:

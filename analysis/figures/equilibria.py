@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -67,7 +68,7 @@ def draw_equilibria_by_buffer(
     _draw_equilibria(ax, points, measures)
     _draw_intervals(ax, points, measures)
     _draw_each_trial(ax, points, measures)
-    _draw_references(ax, measures, line, axis)
+    draw_published_equilibria(ax, measures, line, axis)
     mark_unsettled(ax, [x for x, each in points if each.not_settled])
     _draw_models(ax, measures, line, axis)
     total = sum(measures.group_sizes)
@@ -97,7 +98,7 @@ def _draw_equilibria(
     n = trials_text([len(c.trials) for c in cells])
     if not exact:
         return
-    ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4, transform=_beside(ax, 1),
+    ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4, transform=beside(ax, 1),
             color=colour_of(first, measures.strategies),
             marker=marker_of(first, measures.strategies),
             label=f"equilibrium of the means ({n} per mix)")  # fmt: skip
@@ -112,18 +113,31 @@ def _intervals(equilibria: SettingEquilibria) -> list[CrossingInterval]:
 def _draw_intervals(
     ax: Axes, points: list[tuple[float, SettingEquilibria]], measures: RunMeasures
 ) -> None:
-    """Where the lead ends, in flows of the first strategy."""
-    first, total = measures.strategies[0], sum(measures.group_sizes)
-    found = [(x, i) for x, each in points for i in _intervals(each)]
+    first = measures.strategies[0]
+    draw_ends_of_lead(ax, points, colour=colour_of(first, measures.strategies), marker="_",
+                      capsize=3.5, elinewidth=1.3, markersize=9, zorder=5,
+                      label="where the lead ends, 95 %")  # fmt: skip
+
+
+def draw_ends_of_lead(
+    ax: Axes, points: Sequence[tuple[float, SettingEquilibria]], colour: str, **look: Any
+) -> None:
+    """Draw where the second strategy's lead ends, in flows of the first, with 95 % intervals.
+
+    Args:
+        ax: Where.
+        points: Equilibria and their places on the x axis; those without an interval are left out.
+        colour: The colour of the marks and the intervals.
+        look: Further arguments of matplotlib's `errorbar`.
+    """
+    found = [(x, each.flows, i) for x, each in points for i in _intervals(each)]
     if not found:
         return
-    middle = [total - ((i.low + i.high) / 2 if i.at is None else i.at) for _, i in found]
-    below = [m - (total - i.high) for m, (_, i) in zip(middle, found, strict=True)]
-    above = [(total - i.low) - m for m, (_, i) in zip(middle, found, strict=True)]
-    ax.errorbar([x for x, _ in found], middle, yerr=np.maximum([below, above], 0),
-                color=colour_of(first, measures.strategies), linestyle="none", marker="_",
-                capsize=3.5, elinewidth=1.3, markersize=9, zorder=5,
-                label="where the lead ends, 95 %")  # fmt: skip
+    middle = [n - ((i.low + i.high) / 2 if i.at is None else i.at) for _, n, i in found]
+    below = [m - (n - i.high) for m, (_, n, i) in zip(middle, found, strict=True)]
+    above = [(n - i.low) - m for m, (_, n, i) in zip(middle, found, strict=True)]
+    ax.errorbar([x for x, _, _ in found], middle, yerr=np.maximum([below, above], 0),
+                color=colour, linestyle="none", **look)  # fmt: skip
 
 
 def _draw_each_trial(
@@ -138,13 +152,13 @@ def _draw_each_trial(
     ]
     if found:
         ax.plot(*zip(*found, strict=True), linestyle="none", marker="o", markersize=3.5,
-                transform=_beside(ax, 2),
+                transform=beside(ax, 2),
                 markerfacecolor="none", markeredgewidth=0.7, alpha=0.7, zorder=3,
                 color=colour_of(measures.strategies[0], measures.strategies),
                 label="equilibrium of one repetition")  # fmt: skip
 
 
-def _beside(ax: Axes, steps: int) -> Transform:
+def beside(ax: Axes, steps: float) -> Transform:
     """Some points to the right of where the data are, so that marks do not hide each other."""
     figure = ax.figure
     return ax.transData + ScaledTranslation(steps * STEP_POINTS / 72, 0, figure.dpi_scale_trans)
@@ -191,7 +205,15 @@ def _draw_band(ax: Axes, asked: list[tuple[float, Questions]], total: int) -> No
                         label="Mishra 2022, synchronised to de-synchronised")  # fmt: skip
 
 
-def _draw_references(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
+def draw_published_equilibria(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:
+    """Draw the scenario's published equilibria of a line's settings.
+
+    Args:
+        ax: Where.
+        measures: The run's measures.
+        line: Settings that differ in their buffer.
+        axis: Unit of the places on the line.
+    """
     for series in measures.run.scenario.reference:
         about = any(matches(series, s) for s in line.settings)
         if series.axis == axis and series.quantity == "equilibrium" and about:

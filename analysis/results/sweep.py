@@ -66,6 +66,37 @@ def lines(settings: Sequence[Setting]) -> list[SweepLine]:
     return result
 
 
+def settings_by_kernel(settings: Sequence[Setting]) -> list[tuple[Setting, ...]]:
+    """Groups of at least two settings that differ in their guest kernel alone, in the run's order.
+
+    Args:
+        settings: The run's settings.
+    """
+    groups: dict[object, list[Setting]] = {}
+    for setting in settings:
+        key = _rest(without_kernel(setting), "buffer"), setting.buffer_bytes
+        groups.setdefault(key, []).append(setting)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def lines_by_kernel(settings: Sequence[Setting]) -> list[tuple[SweepLine, ...]]:
+    """Groups of at least two lines that differ in their guest kernel alone, in the run's order.
+
+    Args:
+        settings: The run's settings.
+    """
+    groups: dict[object, list[SweepLine]] = {}
+    for line in lines(settings):
+        key = _rest(without_kernel(line.settings[0]), line.axis)
+        groups.setdefault(key, []).append(line)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def without_kernel(setting: Setting) -> Setting:
+    """What settings that differ in their guest kernel alone share."""
+    return setting.model_copy(update={"kernel": ""})
+
+
 def _place(setting: Setting, axis: Axis) -> int:
     return setting.buffer_bytes if axis == "buffer" else setting.random_loss_ppb or 0
 

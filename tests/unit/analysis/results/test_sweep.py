@@ -8,7 +8,12 @@ from nashbed.analysis.metrics.mixes import goodput_gain
 from nashbed.analysis.models import MODELS
 from nashbed.analysis.models.measured import question_of_mix
 from nashbed.analysis.results.decision_tree import FEATURES, NEITHER, decide, fit
-from nashbed.analysis.results.sweep import lines, place_of
+from nashbed.analysis.results.sweep import (
+    lines,
+    lines_by_kernel,
+    place_of,
+    settings_by_kernel,
+)
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
 
@@ -47,6 +52,25 @@ def test_lines() -> None:
     assert (new.title, len(new.settings)) == ("100 Mbit/s, 40 ms, kernel 6.12", 4)
     two = made({"sweep": {"buffer": ["1bdp", "2bdp"], "mixes": [1]}}, by_buffer)
     assert lines(two.run.settings) == []
+
+
+def test_kernels_beside_each_other() -> None:
+    sweep = {"buffer": ["1bdp", "2bdp", "10bdp"], "rate": ["50mbit", "100mbit"], "mixes": [1]}
+    kernels = made({"sweep": {**sweep, "kernel": ["5.10", "6.1", "7.3"]}}, by_buffer).run.settings
+    groups = lines_by_kernel(kernels)
+    assert [[line.settings[0].kernel for line in group] for group in groups] == [
+        ["5.10", "6.1", "7.3"]
+    ] * 2
+    assert [{s.rate_bps for line in group for s in line.settings} for group in groups] == [
+        {50_000_000}, {100_000_000},
+    ]  # fmt: skip
+    found = settings_by_kernel(kernels)
+    assert len(found) == 6
+    assert {tuple(s.kernel for s in group) for group in found} == {("5.10", "6.1", "7.3")}
+    assert all(len({(s.rate_bps, s.buffer_bytes) for s in group}) == 1 for group in found)
+    alone = made({"sweep": {**sweep, "kernel": ["6.1"]}}, by_buffer).run.settings
+    assert lines_by_kernel(alone) == []
+    assert settings_by_kernel(alone) == []
 
 
 def test_models_answer_where_they_hold() -> None:

@@ -15,6 +15,7 @@ from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.plan.planner import make_plan
 from nashbed.controlplane.targets.dpdk import dpdk_capabilities
+from nashbed.controlplane.targets.virtual import virtual_capabilities
 
 ROOT = Path(__file__).resolve().parents[4]
 CONFIGS = ROOT / "configs"
@@ -33,6 +34,12 @@ NEEDS_LARGE = {
     "scenarios/srivastava2023/panel-500mbit.yaml",
 }
 
+NEEDS_VIRTUAL = {
+    f"scenarios/kernels/{form}.yaml"
+    for form in ("deep-panel", "deep-panel-short", "experiment1", "experiment1-short")
+}
+"""What sweeps the hosts' kernel, which a testbed of this machine's own kernel cannot."""
+
 
 def name(path: Path) -> str:
     return str(path.relative_to(CONFIGS))
@@ -40,13 +47,18 @@ def name(path: Path) -> str:
 
 def plan_on(path: Path, testbed_name: str) -> Plan:
     testbed = load_testbed(CONFIGS / "testbeds" / f"{testbed_name}.yaml").model
-    return make_plan(load_scenario(path).model, testbed, dpdk_capabilities(testbed.dataplane))
+    capabilities = (
+        virtual_capabilities()
+        if testbed.target == "virtual"
+        else dpdk_capabilities(testbed.dataplane)
+    )
+    return make_plan(load_scenario(path).model, testbed, capabilities)
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
 def test_every_scenario_can_be_planned_on_its_testbed(path: Path) -> None:
-    large = name(path) in NEEDS_LARGE
-    plan = plan_on(path, "large" if large else "embedded")
+    other = {**dict.fromkeys(NEEDS_LARGE, "large"), **dict.fromkeys(NEEDS_VIRTUAL, "virtual")}
+    plan = plan_on(path, other.get(name(path), "embedded"))
     assert len({trial.key for trial in plan.trials}) == len(plan.trials) > 0
 
 
@@ -55,6 +67,13 @@ def test_what_needs_the_large_testbed_says_so(file: str) -> None:
     with pytest.raises(ConfigError, match=r"more than testbed 'embedded'|the testbed has room"):
         plan_on(CONFIGS / file, "embedded")
     assert "configs/testbeds/large.yaml" in " ".join((CONFIGS / file).read_text().split("\n# "))
+
+
+@pytest.mark.parametrize("file", sorted(NEEDS_VIRTUAL))
+def test_what_needs_virtual_time_says_so(file: str) -> None:
+    with pytest.raises(ConfigError, match="use a testbed of target virtual"):
+        plan_on(CONFIGS / file, "embedded")
+    assert "configs/testbeds/virtual.yaml" in " ".join((CONFIGS / file).read_text().split("\n# "))
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=name)
