@@ -170,12 +170,18 @@ class Table:
 
 
 class Info:
-    """The tables of one or more bf-rt.json files."""
+    """The tables of one or more bf-rt.json files.
+
+    Attributes:
+        schema_versions: The versions of their form.
+    """
 
     def __init__(self, *texts: bytes | str) -> None:
         self._tables: dict[str, Table] = {}
-        for text in texts:
-            for described in _described(text):
+        files = [_parsed(text) for text in texts]
+        self.schema_versions = tuple(sorted({version for version, _ in files}))
+        for _, tables in files:
+            for described in tables:
                 table = _table(described)
                 self._tables[table.name] = table
 
@@ -200,12 +206,13 @@ def _ends_with(full: str, name: str) -> bool:
     return full == name or full.endswith(f".{name}")
 
 
-def _described(text: bytes | str) -> list[JsonObject]:
+def _parsed(text: bytes | str) -> tuple[str, list[JsonObject]]:
+    """The version of a file's form, and its tables."""
     try:
-        tables = json.loads(text)["tables"]
-    except (ValueError, KeyError, TypeError) as error:
+        described = json.loads(text)
+        return str(described.get("schema_version", "unknown")), list(described["tables"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TargetError("BfRt: a description of tables (bf-rt.json) cannot be read") from error
-    return list(tables)
 
 
 def _table(described: JsonObject) -> Table:
