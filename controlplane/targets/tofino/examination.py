@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -57,7 +58,7 @@ def _findings(settings: SwitchTofino, ours: Info, client: BfRtClient) -> Iterato
     yield _look("chip", "see switch.chip in the testbed file", lambda: _chip(chip, client))
     for role, port in _ports(settings).items():
         remedy = f"see switch.ports.{role}, the cable, speed and FEC (`ucli: pm show`)"
-        yield _look(f"port {role}", remedy, lambda port=port: _port(port, chip, client))
+        yield _look(f"port {role}", remedy, partial(_port, port, chip, client))
     if program.ok and tables.ok:
         yield _look("write and undo", IN_USE, lambda: _write_and_undo(client))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.targets.tofino.client import BfRtClient
 from nashbed.controlplane.targets.tofino.examination import LAST_LANE, examine_switch
 from tests.fakes.bfrt import FakeBfRt
-from tests.support.tofino import CHIPS, PORTS, artefact, settings
+from tests.support.tofino import PORTS, artefact, settings
 
 NAMES = ["server", "program", "tables", "chip", "port senders", "port receivers",
          "port telemetry", "write and undo"]  # fmt: skip
@@ -30,13 +29,6 @@ ports:
   receivers: {{driver: kernel, host_iface: enp4s0}}
 capacity: {{rate: 250mbit, lanes: 1}}
 """
-
-
-@pytest.fixture(params=CHIPS)
-def server(request: pytest.FixtureRequest) -> Iterator[FakeBfRt]:
-    fake = FakeBfRt(request.param, artefact(request.param).read_bytes()).start()
-    yield fake
-    fake.stop()
 
 
 def examined(server: FakeBfRt, chip: str = "") -> dict[str, tuple[bool, str]]:

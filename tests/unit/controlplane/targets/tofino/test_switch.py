@@ -20,13 +20,6 @@ PIPE = 1
 FLOWS = tuple(FlowEntry(f, "10.64.0.1", "10.65.0.1", 20000 + f, 5201) for f in range(10, 13))
 
 
-@pytest.fixture(params=CHIPS)
-def server(request: pytest.FixtureRequest) -> Iterator[FakeBfRt]:
-    fake = FakeBfRt(request.param, artefact(request.param).read_bytes()).start()
-    yield fake
-    fake.stop()
-
-
 @pytest.fixture
 def switch(server: FakeBfRt) -> Iterator[TofinoSwitch]:
     made = connected(server)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
@@ -15,25 +14,10 @@ from nashbed.controlplane.targets.tofino.client import BfRtClient, RefusedError
 from nashbed.controlplane.targets.tofino.info import Change, Entry, Query
 from nashbed.controlplane.targets.tofino.undo import UndoLog, restoring
 from tests.fakes.bfrt import FakeBfRt, Stored, zeros
-from tests.support.tofino import CHIPS, artefact, settings
+from tests.support.tofino import settings
 
 LIMITS = "BottleneckEgress.limits"
 SESSION = {"$sid": 1}
-
-
-@pytest.fixture(params=CHIPS)
-def server(request: pytest.FixtureRequest) -> Iterator[FakeBfRt]:
-    fake = FakeBfRt(request.param, artefact(request.param).read_bytes()).start()
-    yield fake
-    fake.stop()
-
-
-@pytest.fixture
-def client(server: FakeBfRt) -> Iterator[BfRtClient]:
-    made = BfRtClient(server.address, 0, server.p4_name, timeout_s=5.0)
-    made.open()
-    yield made
-    made.close()
 
 
 def limit(lane: int, cells: int = 100, verb: Any = "set") -> Change:
