@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
 DATAPLANE = BUILD / "hosts" / "dpdk" / "nashbed-dataplane"
 
-LIVE = {"conformance", "dataplane", "e2e", "flows", "probe"}
+LIVE = {"conformance", "dataplane", "e2e", "flows", "probe", "tofino_model"}
 """Folders with live tests; `make test` looks for them nowhere else."""
 
 settings.register_profile("nashbed", deadline=None)

@@ -13,9 +13,10 @@ from typing import Annotated
 
 import typer
 
+from .. import targets
 from ..config import available_ccas, load_testbed
 from ..contract.cca import read_cca
-from ..contract.errors import EXIT_HOST, EXIT_OK, HostError, NashbedError
+from ..contract.errors import EXIT_HOST, EXIT_OK, EXIT_TARGET, HostError, NashbedError
 from ..contract.model import JsonAnswer
 from ..machine.cca import checks as cca_checks
 from ..machine.cca.loader import try_loading
@@ -39,12 +40,13 @@ from ..machine.paths import (
     P4SRC,
     PROBE,
     VIRTUAL_LIBRARY,
+    artefact,
     built,
     spec,
 )
 from ..store.staging import remove_stale
 from ..targets.bmv2.runtime import load_bindings
-from .options import AsJson, answer, new_app
+from .options import AsJson, answer, find_testbed, new_app
 
 AF_XDP = 44
 OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")
@@ -113,15 +115,31 @@ def doctor(
     clean: Annotated[
         bool, typer.Option("--clean", help="Remove what killed runs left behind.")
     ] = False,
+    testbed: Annotated[
+        str | None,
+        typer.Option(
+            "--testbed",
+            help="Ask this testbed's switch instead: program, tables, ports, a write and its undo.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Show what is installed, what is skipped, and how to get it."""
     removed = clean_up() if clean else []
-    checks = examine()
+    checks = switch_checks(testbed) if testbed else examine()
     ready = all(check.ok or not check.needed for check in checks)
     said = DoctorAnswer(ok=ready, checks=tuple(checks), removed=tuple(removed))
     answer(said, as_json, doctor_text(checks, removed))
-    return EXIT_OK if ready else EXIT_HOST
+    if ready:
+        return EXIT_OK
+    return EXIT_TARGET if testbed else EXIT_HOST
+
+
+def switch_checks(testbed: str) -> list[DoctorCheck]:
+    """Ask a testbed's switch; a run needs all of it."""
+    bed = load_testbed(find_testbed(testbed)).model
+    findings = targets.examine(bed, artefact(targets.artefact_of(bed)))
+    return [DoctorCheck(f.name, f.ok, f.detail, True, f.remedy) for f in findings]
 
 
 def clean_up() -> list[str]:
@@ -284,21 +302,21 @@ def _namespaces() -> set[str]:
 
 def p4_checks() -> list[DoctorCheck]:
     """Whether P4 programs can be compiled, and bmv2 used."""
-    return [*(compiler(name, artefact) for name, artefact in COMPILERS.items()), simple_switch()]
+    return [*(compiler(name, output) for name, output in COMPILERS.items()), simple_switch()]
 
 
-def compiler(program: str, artefact: str) -> DoctorCheck:
+def compiler(program: str, output: str) -> DoctorCheck:
     """A compiler, and whether it is the one that made the committed artefact."""
     tool = find_tool(program)
     if tool is None:
-        remedy = f"`make p4` cannot recompile p4src/{artefact}, which is committed; p4c: {P4C}"
+        remedy = f"`make p4` cannot recompile p4src/{output}, which is committed; p4c: {P4C}"
         return DoctorCheck(program, False, "not found", False, remedy)
     detail = f"{tool.path}, release {tool.release or 'unknown'} ({tool.commit or 'no commit'})"
-    made_by = compiled_by(P4SRC / artefact)
+    made_by = compiled_by(P4SRC / output)
     if tool.commit and tool.commit == made_by:
         return DoctorCheck(program, True, detail, False, "")
     remedy = (
-        f"p4src/{artefact} was compiled by another release ({made_by or 'unknown'}): `make p4` "
+        f"p4src/{output} was compiled by another release ({made_by or 'unknown'}): `make p4` "
         "may change it, and the test that recompiles it is skipped"
     )
     return DoctorCheck(program, False, detail, False, remedy)

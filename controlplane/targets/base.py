@@ -25,6 +25,23 @@ from ..contract.model import JsonObject
 from ..contract.target import Applied, Capabilities, LaneProgram, TelemetryPlan
 
 
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked for at a switch.
+
+    Attributes:
+        name: What.
+        ok: Whether it is as a run needs it.
+        detail: What was found.
+        remedy: What to do where it is not.
+    """
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str
+
+
 class TelemetryStream(ABC):
     """Postcards on their way to a file."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..contract.errors import ConfigError
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
-from .base import Target, TargetHost
+from .base import Finding, Target, TargetHost
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class TargetKind:
         make: Makes it; nothing is touched before its `load`.
         artefact: Its compiled program, below p4src: a file, or a folder.
         preview: What it would be set to, as lines: for all lanes, and for one of a setting.
+        examine: Asks its switch, which is left as it was found; None: it has none that stands.
     """
 
     capabilities: Callable[[Testbed], Capabilities]
@@ -28,6 +30,7 @@ class TargetKind:
     make: Callable[[TargetHost, Testbed], Target]
     artefact: Callable[[Testbed], str]
     preview: Callable[[Testbed, BottleneckProgram | None], Sequence[str]] = lambda *_: ()
+    examine: Callable[[Testbed, Path], Sequence[Finding]] | None = None
 
 
 def _dpdk() -> TargetKind:
@@ -86,6 +89,9 @@ def _tofino() -> TargetKind:
         preview=lambda testbed, program: (
             tofino.preview_setting(testbed, program) if program else tofino.preview_session(testbed)
         ),
+        examine=lambda testbed, artefact: tofino.examine_switch(
+            tofino.tofino_section(testbed), artefact
+        ),
     )
 
 
@@ -116,6 +122,21 @@ def preview(testbed: Testbed, program: BottleneckProgram | None = None) -> Seque
         program: A setting's intent; None: what all lanes share.
     """
     return _kind(testbed).preview(testbed, program)
+
+
+def examine(testbed: Testbed, artefact: Path) -> Sequence[Finding]:
+    """Ask a testbed's switch whether a run could use it; it is left as it was found.
+
+    Raises:
+        ConfigError: The testbed's target has no switch that stands between runs.
+    """
+    look = _kind(testbed).examine
+    if look is None:
+        raise ConfigError(
+            f"testbed {testbed.name!r}: target {testbed.target} has no switch to ask; `nashbed "
+            "doctor` without --testbed looks at this machine"
+        )
+    return look(testbed, artefact)
 
 
 def make_target(host: TargetHost, testbed: Testbed) -> Target:

@@ -179,11 +179,8 @@ class Trial:
 
     def _postcards(self) -> NDArray[Any]:
         frames = self._frames(TELEMETRY)
-        assert all(frame[12:14] == POSTCARD_TYPE for frame in frames)
         assert {len(frame) for frame in frames} <= {60}
-        size = POSTCARD.itemsize
-        raw = b"".join(frame[ETHERNET_BYTES : ETHERNET_BYTES + size] for frame in frames)
-        return np.frombuffer(raw, dtype=POSTCARD)
+        return postcards_in(frames)
 
     def _departed(self) -> int:
         return int(np.count_nonzero(self._postcards()["kind"] == 0))
@@ -206,6 +203,14 @@ class Trial:
             found = [len(frames) for frames in self._wire.received]
             assert time.monotonic() < deadline, f"{problem}: {self._sent} sent, received {found}"
             time.sleep(0.001)
+
+
+def postcards_in(frames: list[bytes]) -> NDArray[Any]:
+    """The postcards that a switch outside our data plane has sent, each in a frame."""
+    assert all(frame[12:14] == POSTCARD_TYPE for frame in frames)
+    size = POSTCARD.itemsize
+    raw = b"".join(frame[ETHERNET_BYTES : ETHERNET_BYTES + size] for frame in frames)
+    return np.frombuffer(raw, dtype=POSTCARD)
 
 
 def lane_program(flows: list[FlowKey], bottleneck: Bottleneck) -> LaneProgram:

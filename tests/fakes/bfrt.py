@@ -1,7 +1,8 @@
 """A BfRt gRPC server in this process that checks every request as a switch would.
 
 It knows the chip's fixed tables and the compiled program's, by their descriptions; it
-rounds as the hardware does, refuses what the driver refuses, and keeps what it was told.
+rounds as the hardware does, refuses what the driver refuses, and keeps what it was told:
+bfrt_driver.py says table by table what that is, with the places in the driver's source.
 Tests can set counters, let it refuse or err, take its clock's packets away, or end it.
 """
 
@@ -17,18 +18,29 @@ from typing import Any
 
 import grpc
 from nashbed.controlplane.targets.tofino import bfruntime_pb2 as pb
+from tests.fakes.bfrt_driver import operations
 from tests.fakes.bfrt_tables import fixed_tables
 
 SERVICE = "bfrt_proto.BfRuntime"
 ALL_PIPES = 0xFFFF
 PIPES = 2
-CELLS = {"tofino1": (80, 266_240), "tofino2": (176, 393_216)}
+CELLS = {"tofino1": (80, 280 * 1024), "tofino2": (176, 384 * 1024)}
 CLOCK_HZ = {"tofino1": 1_220_000_000, "tofino2": 1_000_000_000}
 MANTISSA_BITS = {"tofino1": 10, "tofino2": 12}
 BURST_BITS = {"tofino1": 4, "tofino2": 8}
 PORT_QUEUES = {"tofino1": (4, 8), "tofino2": (8, 16)}
 """Ports of a port group, and queues of a port."""
 GENERATOR_PORT = {"tofino1": 68, "tofino2": 6}
+APP = "pktgen.app_cfg"
+UNCONFIGURED_BYTES = {"tofino1": 65532, "tofino2": 0}
+"""Length with which the driver reads a generator's application that nobody has configured."""
+SHORTEST_GENERATED = {"tofino1": 11, "tofino2": 59}
+SESSIONS = {"tofino1": 1016, "tofino2": 256}
+SESSION_QUEUES = {"tofino1": 32, "tofino2": 128}
+NO_CONFIGURATION = {"app_enable", "batch_count_cfg", "packets_per_batch_cfg", "batch_counter",
+                    "pkt_counter", "trigger_counter"}  # fmt: skip
+"""Fields of an application that leave the others alone."""
+ZEROS: dict[str, Any] = {"bool": False, "string": ""}
 WHOLE_BITS = {"uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 
 
@@ -41,7 +53,11 @@ class RefusedError(Exception):
 
 
 def invalid(message: str) -> RefusedError:
-    return RefusedError(grpc.StatusCode.INVALID_ARGUMENT, message)
+    return RefusedError(grpc.StatusCode.INVALID_ARGUMENT, f"{message} Invalid arguments")
+
+
+def not_found(message: str) -> RefusedError:
+    return RefusedError(grpc.StatusCode.NOT_FOUND, f"{message} Object not found")
 
 
 @dataclass
@@ -87,6 +103,7 @@ class FakeBfRt:
         described += json.loads(program)["tables"] if program else []
         self.tables = {table["id"]: table for table in described}
         self.entries: dict[tuple[str, tuple[Any, ...], int], Stored] = {}
+        self.read_before: dict[tuple[str, tuple[Any, ...], int], dict[str, Any]] = {}
         self.done: list[Done] = []
         self.bound: set[int] = set()
         self.subscribed: set[int] = set()
@@ -124,6 +141,14 @@ class FakeBfRt:
         place = (table, tuple(sorted(key.items())), pipe)
         self.entries.setdefault(place, Stored()).data.update(data)
 
+    def _described(self, name: str) -> dict[str, Any]:
+        return next(table for table in self.tables.values() if table["name"] == name)
+
+    def _at(self, table: str, **key: Any) -> Stored:
+        found = self.entry(table, **key)
+        assert found is not None
+        return found
+
     def put_flow(self, name: str, flow: int, packets: int, size: int) -> None:
         """Count packets and bytes of a flow: in the first pipe, as P4 does."""
         register, counter = self.named(f"{name}_bytes"), self.named(f"{name}_packets")
@@ -151,13 +176,12 @@ class FakeBfRt:
                 data["mirror_drop_enable"] = False
             self.put(f"{self.prefix}.tm.pipe.cfg", data, pipe)
         self.put(f"{self.prefix}.tm.pool.cfg", {"size_cells": 90_000}, pool="IG_APP_POOL_0")
-        numbers = ("timer_nanosec", "pkt_len", "pkt_buffer_offset", "pipe_local_source_port",
-                   "batch_count_cfg", "packets_per_batch_cfg", "ibg", "ipg")  # fmt: skip
-        data = dict.fromkeys(numbers, 0) | {"app_enable": False, "increment_source_port": False}
-        self.put(f"{self.prefix}.pktgen.app_cfg", data, app_id=0)
-        self.entries[
-            (f"{self.prefix}.pktgen.app_cfg", (("app_id", 0),), ALL_PIPES)
-        ].action = "trigger_timer_one_shot"
+        sku = {"sku": "BFN-T10-032D", "num_pipes": PIPES, "num_stages": 12}
+        self.put(f"{self.prefix}.dev.device_configuration", sku)
+        app = self._described(f"{self.prefix}.{APP}")
+        data = zeros(app, "trigger_timer_one_shot")
+        self.put(app["name"], data | {"pkt_len": UNCONFIGURED_BYTES[self.chip]}, app_id=0)
+        self._at(app["name"], app_id=0).action = "trigger_timer_one_shot"
         for pipe in range(PIPES):
             port = pipe * 128 + GENERATOR_PORT[self.chip]
             self.put(f"{self.prefix}.pktgen.port_cfg", {"pktgen_enable": False}, dev_port=port)
@@ -212,17 +236,12 @@ class FakeBfRt:
 
     def _stream(self, requests: Iterator[pb.StreamMessageRequest], context: Any) -> Any:
         first = next(requests)
-        status = pb.Status()
         if first.client_id in self.subscribed:
-            status = pb.Status(code=6, message=f"client {first.client_id} is subscribed already")
-        elif first.subscribe.device_id != self.device:
-            status = pb.Status(code=3, message=f"no device {first.subscribe.device_id}")
-        else:
-            self.subscribed.add(first.client_id)
-            context.add_callback(lambda: self._gone(first.client_id))
-        yield pb.StreamMessageResponse(subscribe=pb.Subscribe(status=status))
-        if status.code:
-            return
+            same = "Can't have two clients with the same client id Invalid arguments"
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, same)
+        self.subscribed.add(first.client_id)
+        context.add_callback(lambda: self._gone(first.client_id))
+        yield pb.StreamMessageResponse(subscribe=pb.Subscribe(status=pb.Status()))
         yield from (pb.StreamMessageResponse() for _ in requests)
 
     def _gone(self, client: int) -> None:
@@ -241,18 +260,25 @@ class FakeBfRt:
     def _set(self, request: Any, context: Any) -> pb.SetForwardingPipelineConfigResponse:
         self._check_client(request.client_id, request.device_id, context)
         names = [config.p4_name for config in request.config]
-        if request.action != 0 or names != [self.p4_name] or self.program is None:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"cannot bind to {names}")
-        if self.bound:
-            context.abort(grpc.StatusCode.ALREADY_EXISTS, "the program has a client already")
+        if request.action != 0 or len(names) != 1:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "Exactly one config message required.")
+        if names != [self.p4_name] or self.program is None:
+            problem = f"Failed to find BfRtInfo for program {names[0]} Object not found"
+            context.abort(grpc.StatusCode.NOT_FOUND, problem)
+        for owner in self.bound:
+            problem = (
+                f"Client ID {request.client_id} trying to bind but Client ID {owner} already owns "
+                "this P4 Already exists"
+            )
+            context.abort(grpc.StatusCode.ALREADY_EXISTS, problem)
         self.bound.add(request.client_id)
         return pb.SetForwardingPipelineConfigResponse()
 
     def _check_client(self, client: int, device: int, context: Any) -> None:
         if client not in self.subscribed:
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"client {client} is unknown")
-        if device != self.device:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"no device {device}")
+        if device != self.device:  # the driver throws, and gRPC catches it
+            context.abort(grpc.StatusCode.UNKNOWN, "Unexpected error in RPC handling")
 
     def _check_request(self, request: Any, context: Any) -> None:
         self._check_client(request.client_id, request.target.device_id, context)
@@ -263,21 +289,21 @@ class FakeBfRt:
 
     def _write(self, request: pb.WriteRequest, context: Any) -> pb.WriteResponse:
         self._check_request(request, context)
-        self._answer([self._attempt(self._update, update) for update in request.updates], context)
+        results = [self._attempt(self._update, update) for update in request.updates]
+        self._answer("Write", results, context)
         return pb.WriteResponse()
 
     def _read(self, request: pb.ReadRequest, context: Any) -> Iterator[pb.ReadResponse]:
         self._check_request(request, context)
         self.before_read()
-        found: list[pb.Entity] = []
+        found: list[pb.Entity | None] = []
         results = [
             self._attempt(lambda e: found.append(self._found(e)), entity)
             for entity in request.entities
         ]
-        # As a switch does it: what was found first, in more than one message.
-        for first in range(0, len(found), 100):
-            yield pb.ReadResponse(entities=found[first : first + 100])
-        self._answer(results, context)
+        entities = [entity for entity in found if entity is not None]
+        yield pb.ReadResponse(entities=entities)  # also when something was not found
+        self._answer("Read", results, context)
 
     def _attempt(self, function: Callable[[Any], Any], argument: Any) -> pb.Error:
         try:
@@ -286,11 +312,13 @@ class FakeBfRt:
             return pb.Error(canonical_code=error.code, message=str(error))
         return pb.Error()
 
-    def _answer(self, results: list[pb.Error], context: Any) -> None:
-        if not any(result.canonical_code for result in results):
+    def _answer(self, verb: str, results: list[pb.Error], context: Any) -> None:
+        """The details end with the last update that was refused."""
+        refused = [number for number, result in enumerate(results) if result.canonical_code]
+        if not refused:
             return
-        status = pb.Status(code=grpc.StatusCode.UNKNOWN.value[0])
-        for result in results:
+        status = pb.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=f"{verb} Error Status")
+        for result in results[: refused[-1] + 1]:
             status.details.add().Pack(result)
         context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
         context.abort(grpc.StatusCode.UNKNOWN, "")
@@ -298,60 +326,136 @@ class FakeBfRt:
     # -- entries --------------------------------------------------------------------
 
     def _update(self, update: pb.Update) -> None:
-        verb = pb.Update.Type.Name(update.type)
         entry = update.entity.table_entry
         table = self._table(entry)
+        verb = operation(pb.Update.Type.Name(update.type), entry)
         message = self.refuse(verb, table["name"])
         if message is not None:
             raise invalid(message)
+        self._check_operation(table, verb)
         pipe = entry.entry_tgt.pipe_id
         self._check_pipe(table, entry)
-        if verb == "DELETE" and not entry.key.fields and not entry.is_default_entry:
+        if verb == "CLEAR":
             self._clear(table)
             return
         key = self._key(table, entry)
         place = (table["name"], tuple(sorted(key.items())), pipe)
         if verb == "DELETE":
-            if self.entries.pop(place, None) is None:
-                raise RefusedError(grpc.StatusCode.NOT_FOUND, "no such entry")
+            self._delete(place)
             self.done.append(Done(verb, table["name"], key, "", {}, pipe))
             return
         action, data = self._data(table, entry.data)
-        self._check_state(verb, place, table)
+        self._check_state(verb, place)
         self._accept(place, action, data)
         self.done.append(Done(verb, table["name"], key, action, data, pipe))
 
+    def _check_operation(self, table: dict[str, Any], verb: str) -> None:
+        can = operations(table, self.prefix)
+        if verb not in can.names:
+            problem = f"Table {verb} failed table:{table['name']} Operation not supported"
+            raise RefusedError(grpc.StatusCode.UNIMPLEMENTED, f"{problem} ({can.source})")
+
     def _clear(self, table: dict[str, Any]) -> None:
         if table["name"].startswith((self.prefix, "$")):
-            raise RefusedError(grpc.StatusCode.UNIMPLEMENTED, f"{table['name']} cannot be cleared")
+            raise NotImplementedError(f"the fake clears no {table['name']}: who does?")
         for place in [place for place in self.entries if place[0] == table["name"]]:
             del self.entries[place]
 
-    def _check_state(self, verb: str, place: Any, table: dict[str, Any]) -> None:
-        exists = place in self.entries or "$REGISTER_INDEX" in dict(place[1])
-        exists = exists or "$COUNTER_INDEX" in dict(place[1])
-        if verb == "INSERT" and exists:
-            raise RefusedError(grpc.StatusCode.ALREADY_EXISTS, "the entry exists")
-        if verb == "MODIFY" and not exists:
-            raise RefusedError(grpc.StatusCode.NOT_FOUND, f"no such entry in {table['name']}")
-        if verb != "MODIFY" and table["name"].startswith(self.prefix):
-            raise RefusedError(grpc.StatusCode.UNIMPLEMENTED, f"{table['name']} has fixed entries")
-        if verb not in ("INSERT", "MODIFY", "INSERT_OR_MODIFY"):
-            raise invalid(f"update type {verb}")
+    def _delete(self, place: Any) -> None:
+        name = place[0]
+        if self.entries.pop(place, None) is None and name != "$PORT":
+            problem = f"Table Entry delete failed table:{name}"
+            raise invalid(problem) if name == "$mirror.cfg" else not_found(problem)
+
+    def _check_state(self, verb: str, place: Any) -> None:
+        name, key = place[0], dict(place[1])
+        exists = place in self.entries or {"$REGISTER_INDEX", "$COUNTER_INDEX"} & set(key)
+        if verb == "INSERT" and exists and name == "$mirror.cfg":
+            raise invalid(f"Table Add failed table:{name}")
+        if verb == "INSERT" and exists and name != "$PORT":
+            problem = f"Table Add failed table:{name} Already exists"
+            raise RefusedError(grpc.StatusCode.ALREADY_EXISTS, problem)
+        if verb not in ("MODIFY", "SET_DEFAULT") or exists:
+            return
+        problem = f"Table Entry modify failed table:{name}"
+        if ".tm.queue." in name:  # no port has the queue
+            raise RefusedError(grpc.StatusCode.UNAVAILABLE, f"{problem} Not ready")
+        raise not_found(problem) if not name.startswith((self.prefix, "$")) else invalid(problem)
 
     def _accept(self, place: Any, action: str, data: dict[str, Any]) -> None:
-        name = place[0]
-        if name.endswith("tm.queue.sched_shaping"):
-            data = self._shaped(data)
-        elif name.endswith("tm.queue.buffer"):
-            data = self._limited(place, data)
+        name = place[0].removeprefix(f"{self.prefix}.")
+        stored = self.entries.get(place, Stored())
+        if name == "$PORT":
+            self._port_set(place, data)
+        elif name == "$mirror.cfg":
+            data = self._session(place, action, data)
+        elif name == APP:
+            action, data = self._application(stored, action, data)
+        elif name == "tm.queue.sched_shaping":
+            data = self._shaped(stored.data | data)
+        elif name == "tm.queue.buffer":
+            data = _limited(action, data)
+        elif name == "tm.pipe.cfg":
+            self._check_deflection(place[2], data)
+        elif name in ("tm.pool.cfg", "tm.port.dpg"):
+            self._check_cells(data)
+        elif "$REGISTER_INDEX" in dict(place[1]):
+            data = zeros(self._described(place[0])) | data
         stored = self.entries.setdefault(place, Stored())
-        if name == "$mirror.cfg" and data.get("$max_pkt_len", 4) % 4:
-            raise invalid("$max_pkt_len is no multiple of 4")
         stored.action = action or stored.action
         stored.data.update(data)
-        if name == "$PORT":
-            self._port_added(dict(place[1])["$DEV_PORT"])
+
+    def _port_set(self, place: Any, data: dict[str, Any]) -> None:
+        if place in self.entries:
+            return
+        if not {"$SPEED", "$FEC"} <= set(data):
+            raise invalid("Table Add failed table:$PORT")
+        self._port_added(dict(place[1])["$DEV_PORT"])
+
+    def _session(self, place: Any, action: str, data: dict[str, Any]) -> dict[str, Any]:
+        """A mirror session: what is left out is 0."""
+        session = zeros(self._described("$mirror.cfg"), action) | {"$packet_color": "GREEN"} | data
+        session["$direction"] = data.get("$direction", "NONE")
+        sid, port = dict(place[1])["$sid"], session["$ucast_egress_port"]
+        if sid >= SESSIONS[self.chip]:
+            raise not_found("Table Add failed table:$mirror.cfg")
+        lost = session["$session_enable"] and session["$direction"] == "NONE"
+        absent = session["$ucast_egress_port_valid"] and port >> 7 >= PIPES
+        if not action or lost or absent:
+            raise invalid("Table Add failed table:$mirror.cfg")
+        if session["$egress_port_queue"] >= SESSION_QUEUES[self.chip]:
+            raise invalid("Table Add failed table:$mirror.cfg")
+        if self.chip == "tofino2":
+            session["$max_pkt_len"] &= 0xFFFC
+        return session
+
+    def _application(
+        self, stored: Stored, action: str, data: dict[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
+        """A generator's application: a configuration is all of it."""
+        if not set(data) - NO_CONFIGURATION:
+            return stored.action, {n: v for n, v in data.items() if n == "app_enable"}
+        if stored.data["app_enable"] and stored.action != action:
+            problem = f"Table Entry modify failed table:{self.prefix}.{APP} In use"
+            raise RefusedError(grpc.StatusCode.UNAVAILABLE, problem)
+        all_of_it = zeros(self._described(f"{self.prefix}.{APP}"), action)
+        config = all_of_it | {"app_enable": stored.data["app_enable"]} | data
+        too_short = config["pkt_len"] < SHORTEST_GENERATED[self.chip]
+        if too_short or config["pkt_buffer_offset"] % 16 or config["pipe_local_source_port"] > 127:
+            raise invalid(f"Table Entry modify failed table:{self.prefix}.{APP}")
+        stored.data.clear()
+        return action, config
+
+    def _check_deflection(self, pipe: int, data: dict[str, Any]) -> None:
+        """A queue is named in full, and is of a port of that pipe."""
+        ids = [data.get(f"mirror_drop_pg_{part}") for part in ("id", "queue")]
+        if (ids[0] is None) != (ids[1] is None) or pipe >= PIPES:
+            raise invalid(f"Table Default entry set failed table:{self.prefix}.tm.pipe.cfg")
+
+    def _check_cells(self, data: dict[str, Any]) -> None:
+        _, total = CELLS[self.chip]
+        if max(data.get("size_cells", 0), data.get("pool_max_cells", 0)) > total:
+            raise invalid("Table Entry modify failed: more cells than the buffer has")
 
     def _shaped(self, data: dict[str, Any]) -> dict[str, Any]:
         """As the hardware has it: the nearest mantissa and exponent; read in whole kbit/s."""
@@ -374,42 +478,50 @@ class FakeBfRt:
         )
         return data | {"max_rate": int(rate / 1000), "max_burst_size": burst}
 
-    def _limited(self, place: Any, data: dict[str, Any]) -> dict[str, Any]:
-        _, total = CELLS[self.chip]
-        others = sum(
-            stored.data["guaranteed_cells"]
-            for other, stored in self.entries.items()
-            if other[0] == place[0] and other != place
-        )
-        if others + data["guaranteed_cells"] > total:
-            raise invalid("more cells are guaranteed than the buffer has")
-        return data | {"hysteresis_cells": data["hysteresis_cells"] // 8 * 8}
-
-    def _found(self, entity: pb.Entity) -> pb.Entity:
+    def _found(self, entity: pb.Entity) -> pb.Entity | None:
         entry = entity.table_entry
         table = self._table(entry)
         message = self.refuse("READ", table["name"])
         if message is not None:
             raise invalid(message)
+        if entry.is_default_entry and "READ_DEFAULT" not in operations(table, self.prefix).names:
+            return None
+        if not entry.is_default_entry:
+            self._check_operation(table, "READ")
         self._check_pipe(table, entry)
+        if table["name"].endswith("pktgen.port_cfg") and entry.table_flags.from_hw:
+            problem = f"Entry not found in table:{table['name']} Operation not supported"
+            raise RefusedError(grpc.StatusCode.UNIMPLEMENTED, problem)
         key, pipe = self._key(table, entry), entry.entry_tgt.pipe_id
         place = (table["name"], tuple(sorted(key.items())), pipe)
-        if table["name"].endswith("BottleneckIngress.clock"):
-            stored = Stored(data=self._clock(table))
-        elif {"$COUNTER_INDEX", "$REGISTER_INDEX"} & set(key):
-            zeros = {f["singleton"]["name"]: 0 for f in table["data"]}
-            known = self.entries.get(place, Stored()).data
-            stored = Stored(data=zeros | known)
-        elif place not in self.entries:
-            raise RefusedError(grpc.StatusCode.NOT_FOUND, "no such entry")
-        else:
-            stored = self.entries[place]
-        if table["name"] == "$PORT":
-            stored = Stored(data=stored.data | {"$PORT_UP": self.link_up})
+        stored = self._stored(table, place, entry.table_flags.from_hw)
         found = pb.TableEntry(table_id=entry.table_id, entry_tgt=entry.entry_tgt)
         found.key.CopyFrom(entry.key)
         found.data.CopyFrom(self._encoded(table, stored))
         return pb.Entity(table_entry=found)
+
+    def _stored(self, table: dict[str, Any], place: Any, from_hw: bool) -> Stored:
+        """An entry as it is read."""
+        name, key = place[0], dict(place[1])
+        if {"$COUNTER_INDEX", "$REGISTER_INDEX"} & set(key):
+            return Stored(data=self._counted(table, place, from_hw))
+        if place not in self.entries:
+            raise not_found(f"Entry not found in table:{name}")
+        stored = self.entries[place]
+        if name == "$PORT":
+            return Stored(data=stored.data | {"$PORT_UP": self.link_up})
+        if name.endswith("tm.queue.buffer"):
+            return Stored("shared_pool", stored.data)
+        return stored
+
+    def _counted(self, table: dict[str, Any], place: Any, from_hw: bool) -> dict[str, Any]:
+        """A counter or register: of the chip, or what the driver has read of it before."""
+        if not from_hw:
+            return self.read_before.get(place, zeros(table))
+        known = self.entries.get(place, Stored()).data
+        now = self._clock(table) if place[0].endswith("Ingress.clock") else zeros(table) | known
+        self.read_before[place] = now
+        return now
 
     def _clock(self, table: dict[str, Any]) -> dict[str, Any]:
         """The time of the generator's last packet: in its pipe, if everything for it is set."""
@@ -500,6 +612,33 @@ class FakeBfRt:
             if inner["name"] in stored.data:
                 _add_value(found, inner, stored.data[inner["name"]])
         return found
+
+
+def operation(verb: str, entry: pb.TableEntry) -> str:
+    """What the server asks of a table: the default entry apart, and a deletion of all."""
+    if entry.is_default_entry:
+        return {"MODIFY": "SET_DEFAULT", "DELETE": "RESET_DEFAULT"}.get(verb, verb)
+    if verb == "DELETE" and not entry.HasField("key"):
+        return "CLEAR"
+    return verb
+
+
+def zeros(table: dict[str, Any], action: str = "") -> dict[str, Any]:
+    """Every data field of a table, of an action or of none, as the driver clears it."""
+    described = list(table["data"])
+    described += [
+        f for a in table.get("action_specs", []) if a["name"] == action for f in a["data"]
+    ]
+    inner = [field.get("singleton", field) for field in described]
+    return {field["name"]: ZEROS.get(field["type"]["type"], 0) for field in inner}
+
+
+def _limited(action: str, data: dict[str, Any]) -> dict[str, Any]:
+    """A queue's limit: of no pool is a pool of which it may have nothing."""
+    pool = {"pool_max_cells": 0} if action == "buffer_only" else {}
+    if "hysteresis_cells" in data:
+        data = data | {"hysteresis_cells": data["hysteresis_cells"] // 8 * 8}
+    return data | pool
 
 
 def _no_counts() -> dict[str, int]:

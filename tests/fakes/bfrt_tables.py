@@ -14,6 +14,16 @@ SPEEDS = ("1G", "10G", "25G", "40G", "50G", "100G", "200G", "400G")
 POOLS = ("EG_APP_POOL_0", "EG_APP_POOL_1", "EG_APP_POOL_2", "EG_APP_POOL_3")
 INGRESS_POOLS = ("IG_APP_POOL_0", "IG_APP_POOL_1", "IG_APP_POOL_2", "IG_APP_POOL_3")
 BAF = ("1.5%", "3%", "6%", "11%", "20%", "33%", "50%", "66%", "80%", "DISABLE")
+COALESCING = ("internal_header_length", "timeout_usec", "extract_len")
+SESSION_FLAGS = ("$session_priority", "$hash_cfg_flag", "$hash_cfg_flag_p", "$icos_cfg_flag",
+                 "$dod_cfg_flag", "$c2c_cfg_flag", "$mc_cfg_flag", "$epipe_cfg_flag")  # fmt: skip
+SESSION = {
+    "$ucast_egress_port": U32, "$ucast_egress_port_valid": BOOL, "$egress_port_queue": U32,
+    "$ingress_cos": U32, "$packet_color": TEXT, "$level1_mcast_hash": U32,
+    "$level2_mcast_hash": U32, "$mcast_grp_a": U16, "$mcast_grp_a_valid": BOOL,
+    "$mcast_grp_b": U16, "$mcast_grp_b_valid": BOOL, "$mcast_l1_xid": U16, "$mcast_l2_xid": U16,
+    "$mcast_rid": U16, "$icos_for_copy_to_cpu": U32, "$copy_to_cpu": BOOL, "$max_pkt_len": U16,
+}  # fmt: skip
 QUEUE = {"pg_id": U8, "pg_queue": U8}
 PORT = {"dev_port": U32}
 
@@ -39,20 +49,21 @@ def _port() -> dict[str, Any]:
 
 
 def _mirror(chip: str) -> dict[str, Any]:
-    names = {
-        "tofino1": {"$session_enable": 5, "$direction": 6, "$ucast_egress_port": 7,
-                    "$ucast_egress_port_valid": 8, "$egress_port_queue": 9, "$max_pkt_len": 23},
-        "tofino2": {"$session_enable": 6, "$direction": 15, "$ucast_egress_port": 16,
-                    "$ucast_egress_port_valid": 17, "$egress_port_queue": 18, "$max_pkt_len": 32},
-    }[chip]  # fmt: skip
-    kinds = {"$session_enable": BOOL, "$ucast_egress_port_valid": BOOL, "$max_pkt_len": U16}
-    data = [
-        _data(number, name, TEXT, ("INGRESS", "EGRESS", "BOTH"))
-        if name == "$direction"
-        else _data(number, name, kinds.get(name, U32))
-        for name, number in names.items()
+    coalescing = [
+        _data(1, "$internal_header", 128),
+        *(_data(n, f"${name}", U32) for n, name in enumerate(COALESCING, 2)),
     ]
-    actions = [_action(1, "$coalescing", []), _action(2, "$normal", [])]
+    flags = SESSION_FLAGS if chip == "tofino2" else ()
+    if chip == "tofino2":
+        coalescing.append(_data(5, "$session_coal_mode", BOOL))
+    first = len(coalescing) + 1
+    fields: list[tuple[str, Any]] = [("$session_enable", BOOL), *((f, BOOL) for f in flags)]
+    data = [_data(n, name, kind) for n, (name, kind) in enumerate(fields, first)]
+    data.append(_data(first + len(data), "$direction", TEXT, ("INGRESS", "EGRESS", "BOTH")))
+    for name, kind in SESSION.items():
+        choices = ("GREEN", "YELLOW", "RED") if kind == TEXT else ()
+        data.append(_data(first + len(data), name, kind, choices))
+    actions = [_action(1, "$coalescing", coalescing), _action(2, "$normal", [])]
     return _table(4278452225, "$mirror.cfg", {"$sid": U16}, data, actions)
 
 
@@ -112,12 +123,18 @@ def _others(chip: str) -> list[dict[str, Any]]:
         _data(2, "cell_size_bytes", U32, read_only=True),
         _data(3, "total_cells", U32, read_only=True),
     ]
+    sku = [
+        _data(1, "sku", TEXT, read_only=True),
+        _data(2, "num_pipes", U32, read_only=True),
+        _data(3, "num_stages", U32, read_only=True),
+    ]
     return [
         _table(4278517776, "tm.port.cfg", PORT, port),
         _table(4278517781, "tm.port.dpg", PORT, admission),
         _table(4278517762, "tm.pool.cfg", {"pool": TEXT}, [_data(1, "size_cells", U32)]),
         _table(4278517840, "tm.pipe.cfg", {}, pipe),
         _table(4278517889, "tm.cfg", {}, device),
+        _table(4278583297, "dev.device_configuration", {}, sku),
         *_generator(chip),
     ]
 
@@ -132,9 +149,15 @@ def _generator(chip: str) -> list[dict[str, Any]]:
         _data(16, "increment_source_port", BOOL),
         _data(17, "batch_count_cfg", short),
         _data(18, "packets_per_batch_cfg", short),
-        _data(19, "ibg", U32),
-        _data(21, "ipg", U32),
+        *(_data(n, f, U32) for n, f in enumerate(("ibg", "ibg_jitter", "ipg", "ipg_jitter"), 19)),
+        *(_data(n, f"{f}_counter", U64) for n, f in enumerate(("batch", "pkt", "trigger"), 23)),
     ]
+    if chip == "tofino2":
+        data += [
+            _data(26, "offset_len_from_recir_pkt_enable", BOOL),
+            _data(27, "source_port_wrap_max", 8),
+            _data(28, "assigned_chnl_id", 8),
+        ]
     timer = [_data(1, "timer_nanosec", U32)]
     actions = [
         _action(1, "trigger_timer_one_shot", timer),

@@ -153,22 +153,27 @@ class SwitchBed:
 
 
 class Wire:
-    """PTF's data plane at the test's ends of the three ports."""
+    """PTF's data plane at the test's ends of the three ports.
 
-    def __init__(self, namespace: str) -> None:
+    Args:
+        namespace: Where the ends are; empty: in this one.
+        ends: The interfaces of senders, receivers and telemetry.
+    """
+
+    def __init__(self, namespace: str, ends: Sequence[str] = ("tst0", "tst1", "tst2")) -> None:
         from ptf.dataplane import DataPlane
 
         self.received: list[list[tuple[float, bytes]]] = [[], [], []]
 
         def make() -> DataPlane:
             plane = DataPlane({"platform": "eth", "qlen": 10**6})
-            for port in (SENDERS, RECEIVERS, TELEMETRY):
-                plane.port_add(f"tst{port}", DEVICE, port)
+            for port, end in enumerate(ends):
+                plane.port_add(end, DEVICE, port)
                 sock = plane.ports[(DEVICE, port)].socket
                 sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BUFFER_BYTES)
             return plane
 
-        self._plane = inside(namespace, make)
+        self._plane = inside(namespace, make) if namespace else make()
 
     def send(self, port: int, frame: bytes) -> None:
         """Put a frame on a wire towards the switch."""

@@ -1,11 +1,11 @@
-"""BfRt over gRPC: a subscribed and bound client by names, and changes that are taken back."""
+"""BfRt over gRPC: a subscribed and bound client by names."""
 
 from __future__ import annotations
 
 import queue
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import grpc
 from grpc.experimental import ChannelOptions
@@ -21,7 +21,6 @@ _SERVICE = "/bfrt_proto.BfRuntime/"
 _VERBS = {
     "add": pb.Update.INSERT,
     "modify": pb.Update.MODIFY,
-    "set": pb.Update.INSERT_OR_MODIFY,
     "delete": pb.Update.DELETE,
     "clear": pb.Update.DELETE,
 }
@@ -33,11 +32,25 @@ _OPTIONS = (
     # moment (grpcio 1.85: that thread was gone).
     (ChannelOptions.SingleThreadedUnaryStream, 1),
 )
+Item = TypeVar("Item", Change, Query)
 NOT_FOUND = grpc.StatusCode.NOT_FOUND.value[0]
 
 
 class MissingEntryError(TargetError):
     """An entry that was asked for is not there."""
+
+
+class RefusedError(TargetError):
+    """The switch refuses changes.
+
+    Attributes:
+        not_made: Those that were refused, and those that were therefore not sent. The server goes
+            on after one that it refuses, so any of the others has been made.
+    """
+
+    def __init__(self, message: str, not_made: Sequence[Change]) -> None:
+        super().__init__(message)
+        self.not_made = tuple(not_made)
 
 
 class BfRtClient:
@@ -82,22 +95,25 @@ class BfRtClient:
         self._bind()
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Make changes, in their order.
+        """Add, modify, delete and clear, in this order; `set` is for an UndoLog to resolve.
 
         Raises:
-            TargetError: The switch refuses one; the line names it.
+            RefusedError: The switch refuses one; the line names it.
+            TargetError: It does not answer.
         """
-        for first in range(0, len(changes), BATCH):
-            batch = changes[first : first + BATCH]
-            updates = [self._update(change) for change in batch]
-            request = pb.WriteRequest(
-                target=self._target(batch[0].pipe),
-                client_id=self._client_id,
-                updates=updates,
-                p4_name=self._program,
-            )
-            with self._lock:
-                self._unary("Write", request, pb.WriteResponse, batch)
+        requests = [self._write_request(batch) for batch in batches(changes)]
+        for number, request in enumerate(requests):
+            try:
+                with self._lock:
+                    self._call("Write", request, pb.WriteResponse)
+            except grpc.RpcError as error:
+                at_once = changes[number * BATCH : (number + 1) * BATCH]
+                refused = _refused(error, at_once)
+                if not refused:
+                    raise self._error(f"Write: {_reason(error)}") from error
+                line = self._line(f"{refused[0]}: {_reason(error)}")
+                unsent = changes[(number + 1) * BATCH :]
+                raise RefusedError(line, [*refused, *unsent]) from error
 
     def read(self, queries: Sequence[Query]) -> list[JsonObject]:
         """Read entries; one dictionary of data fields each, in their order.
@@ -106,11 +122,8 @@ class BfRtClient:
             MissingEntryError: One is not there.
             TargetError: The switch refuses, or answers something else than was asked.
         """
-        rows: list[JsonObject] = []
-        for first in range(0, len(queries), BATCH):
-            batch = queries[first : first + BATCH]
-            rows += [entry.data for entry in self._read_batch(batch)]
-        return rows
+        found = (entry for batch in batches(queries) for entry in self._read_batch(batch))
+        return [entry.data for entry in found]
 
     def entry(self, query: Query) -> Entry:
         """Read one entry with its action; see `read`."""
@@ -134,7 +147,7 @@ class BfRtClient:
             p4_name=self._program,
         )
         with self._lock:
-            answered = self._streamed(request)
+            answered = self._streamed(request, batch)
         if len(answered) != len(batch):
             raise self._error(f"read {batch[0].table}: {len(answered)} answers to {len(batch)}")
         return [
@@ -175,7 +188,8 @@ class BfRtClient:
         except queue.Empty as error:
             raise self._error("subscribing: no answer") from error
         if isinstance(answer, grpc.RpcError):
-            raise self._error(f"subscribing: {_reason(answer)}") from answer
+            problem = f"subscribing: {_reason(answer)}; does another run use the switch?"
+            raise self._error(problem) from answer
         if isinstance(answer, Exception) or answer.subscribe.status.code:
             words = "" if isinstance(answer, Exception) else answer.subscribe.status.message
             raise self._error(f"subscribing: refused ({words or 'no reason given'})")
@@ -204,6 +218,14 @@ class BfRtClient:
         )
         self._unary("SetForwardingPipelineConfig", request, pb.SetForwardingPipelineConfigResponse)
 
+    def _write_request(self, batch: Sequence[Change]) -> pb.WriteRequest:
+        return pb.WriteRequest(
+            target=self._target(batch[0].pipe),
+            client_id=self._client_id,
+            updates=[self._update(change) for change in batch],
+            p4_name=self._program,
+        )
+
     def _update(self, change: Change) -> pb.Update:
         table = self.info.table(change.table)
         if change.verb == "clear":  # a deletion that names no entry
@@ -231,19 +253,21 @@ class BfRtClient:
     def _target(self, pipe: int) -> pb.TargetDevice:
         return pb.TargetDevice(device_id=self._device, pipe_id=pipe)
 
-    def _unary(self, name: str, request: Any, answer: Any, batch: Sequence[Change] = ()) -> Any:
+    def _unary(self, name: str, request: Any, answer: Any) -> Any:
+        try:
+            return self._call(name, request, answer)
+        except grpc.RpcError as error:
+            raise self._error(f"{name}: {_reason(error)}") from error
+
+    def _call(self, name: str, request: Any, answer: Any) -> Any:
         call = self._channel.unary_unary(
             _SERVICE + name,
             request_serializer=type(request).SerializeToString,
             response_deserializer=answer.FromString,
         )
-        try:
-            return call(request, timeout=self._timeout_s)
-        except grpc.RpcError as error:
-            what = _refused_change(error, batch)
-            raise self._error(f"{what or name}: {_reason(error)}") from error
+        return call(request, timeout=self._timeout_s)
 
-    def _streamed(self, request: pb.ReadRequest) -> list[pb.TableEntry]:
+    def _streamed(self, request: pb.ReadRequest, batch: Sequence[Query]) -> list[pb.TableEntry]:
         call = self._channel.unary_stream(
             f"{_SERVICE}Read",
             request_serializer=pb.ReadRequest.SerializeToString,
@@ -253,7 +277,9 @@ class BfRtClient:
             answers = list(call(request, timeout=self._timeout_s))
         except grpc.RpcError as error:
             kind = MissingEntryError if _code(error) == NOT_FOUND else TargetError
-            raise kind(self._line(f"Read: {_reason(error)}")) from error
+            refused = _refused(error, batch)
+            what = f"Read {refused[0].table}" if refused else "Read"
+            raise kind(self._line(f"{what}: {_reason(error)}")) from error
         return [entity.table_entry for answer in answers for entity in answer.entities]
 
     def _error(self, problem: str) -> TargetError:
@@ -263,11 +289,21 @@ class BfRtClient:
         return f"switch at {self._address}: {problem}"
 
 
+def batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Parts of a sequence that one request takes."""
+    return (items[first : first + BATCH] for first in range(0, len(items), BATCH))
+
+
 def _follow(stream: Iterator[pb.StreamMessageResponse], answers: Any) -> None:
-    """Take what the server says on the stream until it ends; only the first is waited for."""
+    """Take what the server says on the stream until it ends; only its answer is waited for.
+
+    It tells every client when a program is loaded anew. Of ports, idle entries and learning it
+    tells those who have asked for it, which we have not.
+    """
     try:
         for answer in stream:
-            answers.put(answer)
+            if answer.HasField("subscribe"):
+                answers.put(answer)
         answers.put(ConnectionError("the stream ended"))
     except grpc.RpcError as error:
         answers.put(error)
@@ -281,12 +317,16 @@ def _details(error: grpc.RpcError) -> list[pb.Error]:
     return [pb.Error.FromString(detail.value) for detail in status.details]
 
 
-def _refused_change(error: grpc.RpcError, batch: Sequence[Change]) -> str:
+def _refused(error: grpc.RpcError, batch: Sequence[Item]) -> list[Item]:
+    """What of a request the server has refused; nothing: it says nothing of single items.
+
+    It tells about each in turn, and stops after the last one that it has refused.
+    """
     details = _details(error)
-    if len(details) != len(batch):
-        return str(batch[0]) if len(batch) == 1 else ""
-    refused = (str(c) for c, d in zip(batch, details, strict=True) if d.canonical_code)
-    return next(refused, "")
+    if len(details) > len(batch):
+        return []
+    told = zip(batch, details, strict=False)
+    return [item for item, detail in told if detail.canonical_code]
 
 
 def _code(error: grpc.RpcError) -> int:
@@ -305,63 +345,3 @@ def _reason(error: grpc.RpcError) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:300]
-
-
-class UndoLog:
-    """Makes changes and remembers how to take each back.
-
-    Args:
-        client: An open client.
-    """
-
-    def __init__(self, client: BfRtClient) -> None:
-        self._client = client
-        self._undo: dict[tuple[str, str, int], Change] = {}
-
-    def apply(self, changes: Sequence[Change]) -> None:
-        """Make changes; what an entry was before our first change of it is remembered."""
-        for change in changes:
-            if change.verb != "clear" and _place(change) not in self._undo:
-                self._undo[_place(change)] = self._inverse(change)
-        self._client.write(changes)
-
-    def take_back(self, changes: Sequence[Change]) -> None:
-        """Take back only these."""
-        undone = [self._undo.pop(_place(c)) for c in changes if _place(c) in self._undo]
-        self._client.write(undone[::-1])
-
-    def undo(self) -> None:
-        """Take everything back, the last first; one that fails does not keep the others.
-
-        Raises:
-            TargetError: Something could not be taken back; the line names the first.
-        """
-        failed: list[TargetError] = []
-        for change in reversed(self._undo.values()):
-            try:
-                self._client.write([change])
-            except TargetError as error:
-                failed.append(error)
-        self._undo.clear()
-        if failed:
-            raise TargetError(f"{failed[0].message} (while leaving the switch as it was found)")
-
-    def _inverse(self, change: Change) -> Change:
-        """The change that brings the entry back as it is now.
-
-        What is modified is the chip's and was there before; what is added is ours.
-        """
-        if change.verb != "modify":
-            return Change("delete", change.table, change.key, pipe=change.pipe)
-        query = Query(change.table, change.key, change.pipe, from_hardware=False)
-        entry = self._client.entry(query)
-        table = self._client.info.table(change.table)
-        known = table.written_fields(entry.action)
-        same = entry.action == change.action
-        names = [n for n in entry.data if n in known and (n in change.data or not same)]
-        data = {name: entry.data[name] for name in names}
-        return Change("modify", change.table, change.key, data, entry.action, change.pipe)
-
-
-def _place(change: Change) -> tuple[str, str, int]:
-    return change.table, repr(sorted(change.key.items())), change.pipe

@@ -53,6 +53,12 @@ class Field:
         raw = value.encode() if isinstance(value, str) else self.stream(value)
         return pb.KeyField(field_id=self.id, exact=pb.KeyField.Exact(value=raw))
 
+    def takes(self, value: Any) -> bool:
+        """Whether a value that was read can be written."""
+        if self.read_only or self.repeated or isinstance(value, list):
+            return False
+        return not self.choices or value in self.choices
+
     def data(self, value: Value) -> pb.DataField:
         """A value as a data field."""
         if self.kind == "bool" and isinstance(value, bool):
@@ -134,16 +140,25 @@ class Table:
         names = {f.id: f.name for f in (*self.data.values(), *own.values())}
         values: JsonObject = {}
         for each in data.fields:
+            if each.WhichOneof("value") is None:  # a field without a value, or of a kind unknown
+                continue
             name = names.get(each.field_id)
             if name is None:
                 raise TargetError(f"{self.name}: answer has unknown data field {each.field_id}")
             values[name] = _joined(values.get(name), _value(each))
         return Entry(next(iter(chosen), ""), values)
 
-    def written_fields(self, action: str) -> set[str]:
-        """Names of the data fields of an action, or of none, that can be written."""
-        known = self.data | self._action(action).fields
-        return {name for name, f in known.items() if not (f.read_only or f.repeated)}
+    def writable(self, entry: Entry) -> dict[str, Value]:
+        """What of an entry that was read can be written as it is.
+
+        A direction of a mirror session that has none is read as NONE, which is no choice.
+        """
+        known = self.data | self._action(entry.action).fields
+        return {
+            name: value
+            for name, value in entry.data.items()
+            if name in known and known[name].takes(value)
+        }
 
     def _action(self, name: str) -> Action:
         if not name:
@@ -155,12 +170,18 @@ class Table:
 
 
 class Info:
-    """The tables of one or more bf-rt.json files."""
+    """The tables of one or more bf-rt.json files.
+
+    Attributes:
+        schema_versions: The versions of their form.
+    """
 
     def __init__(self, *texts: bytes | str) -> None:
         self._tables: dict[str, Table] = {}
-        for text in texts:
-            for described in _described(text):
+        files = [_parsed(text) for text in texts]
+        self.schema_versions = tuple(sorted({version for version, _ in files}))
+        for _, tables in files:
+            for described in tables:
                 table = _table(described)
                 self._tables[table.name] = table
 
@@ -185,12 +206,13 @@ def _ends_with(full: str, name: str) -> bool:
     return full == name or full.endswith(f".{name}")
 
 
-def _described(text: bytes | str) -> list[JsonObject]:
+def _parsed(text: bytes | str) -> tuple[str, list[JsonObject]]:
+    """The version of a file's form, and its tables."""
     try:
-        tables = json.loads(text)["tables"]
-    except (ValueError, KeyError, TypeError) as error:
+        described = json.loads(text)
+        return str(described.get("schema_version", "unknown")), list(described["tables"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TargetError("BfRt: a description of tables (bf-rt.json) cannot be read") from error
-    return list(tables)
 
 
 def _table(described: JsonObject) -> Table:
@@ -253,8 +275,8 @@ class Change:
     """One change.
 
     Attributes:
-        verb: `add` a new entry, `modify` one that is there, `set` either way, `delete`; `clear`
-            deletes all entries of the table and has no key.
+        verb: `add` a new entry, `modify` one that is there, `set` whichever of the two it takes,
+            `delete`; `clear` deletes all entries of the table and has no key.
         table: Its table; the P4 pipeline's name may be left out.
         key: Key field -> value.
         data: Data field -> value.

@@ -10,6 +10,7 @@ from ...contract.target import FlowEntry
 from ...contract.testbed import SwitchPort, SwitchTofino
 from .capabilities import CHIPS, Chip, Shaper, pipe_of
 from .info import Change, Value
+from .undo import ENABLED, GENERATOR_TABLE, MIRROR_TABLE
 
 _TOFINO = PROGRAMS["tofino"]
 MIRROR_SESSION = _TOFINO.constants["MIRROR_SESSION"]
@@ -87,7 +88,7 @@ def mirror_session(settings: SwitchTofino) -> Change:
         "$egress_port_queue": TELEMETRY_QUEUE,
         "$max_pkt_len": MIRROR_BYTES,
     }
-    return Change("set", "$mirror.cfg", {"$sid": MIRROR_SESSION}, data, "$normal")
+    return Change("set", MIRROR_TABLE, {"$sid": MIRROR_SESSION}, data, "$normal")
 
 
 def deflection(chip: Chip, queue: QueueAddress) -> Change:
@@ -115,12 +116,14 @@ def admission(settings: SwitchTofino, chip: Chip) -> list[Change]:
 
 
 def ticks(settings: SwitchTofino, chip: Chip) -> list[Change]:
-    """A packet every millisecond, by which the chip's clock is read."""
+    """A packet every millisecond, by which the chip's clock is read.
+
+    An application keeps its trigger while it is enabled; so it is disabled first.
+    """
     app: dict[str, Value] = {"app_id": GENERATOR_APP}
     port: dict[str, Value] = {"dev_port": generator_port(settings, chip)}
     data: dict[str, Value] = {
         "timer_nanosec": TICK_NS,
-        "app_enable": False,
         "pkt_len": TICK_BYTES,
         "pkt_buffer_offset": 0,
         "pipe_local_source_port": chip.generator_port,
@@ -130,11 +133,12 @@ def ticks(settings: SwitchTofino, chip: Chip) -> list[Change]:
         "ibg": 0,
         "ipg": 0,
     }
-    table, action = chip.table("pktgen.app_cfg"), "trigger_timer_periodic"
+    table, action = chip.table(GENERATOR_TABLE), "trigger_timer_periodic"
     return [
         Change("modify", chip.table("pktgen.port_cfg"), port, {"pktgen_enable": True}),
+        Change("modify", table, app, {ENABLED: False}, action),
         Change("modify", table, app, data, action),
-        Change("modify", table, app, {"app_enable": True}, action),
+        Change("modify", table, app, {ENABLED: True}, action),
     ]
 
 

@@ -15,11 +15,12 @@ from ...contract.testbed import SwitchPort, SwitchTofino
 from ..base import Switch, SwitchRegisters
 from . import capabilities, programming, registers
 from .capabilities import CHIPS, Shaper, full_packet_cells, pipe_of
-from .client import BfRtClient, MissingEntryError, UndoLog
+from .client import BfRtClient, MissingEntryError
 from .info import Info, Query
 from .programming import QueueAddress
 from .registers import whole
 from .times import READINGS, ClockReading, add_serialisation, epoch_ns, switch_ns
+from .undo import UndoLog
 
 PORT_UP_S = 30.0
 POLL_S = 0.2
@@ -194,6 +195,11 @@ class TofinoSwitch(Switch):
                 f"switch at {self._settings.grpc}: port {port.port} is up with "
                 f"{entry.get('$SPEED')}, the testbed says {speed}; remove the port or change one"
             )
+        if entry.get("$PORT_ENABLE") is False:
+            raise TargetError(
+                f"switch at {self._settings.grpc}: port {port.port} is there but disabled; enable "
+                "or remove it"
+            )
 
     def _queue(self, port: int, queue: int) -> QueueAddress:
         """Where the traffic manager has a queue of a port, as the switch reports."""
@@ -235,6 +241,11 @@ class TofinoSwitch(Switch):
         )
         if enabled.get("max_rate_enable") is not True or limit.get("tail_drop_enable") is not True:
             raise TargetError(f"switch at {self._settings.grpc}: shaping or tail drop is off")
+        # Whatever a queue's mode is, the driver reads it as shared_pool; then this tells.
+        if limit.get("pool_max_cells"):
+            raise TargetError(
+                f"switch at {self._settings.grpc}: the queue shares a pool, so its limit is none"
+            )
         kbits = whole(rate, "max_rate")
         cells = whole(limit, "guaranteed_cells")
         applied = capabilities.applied(self._settings, self._chip, shaper, cells)

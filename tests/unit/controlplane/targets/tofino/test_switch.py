@@ -20,13 +20,6 @@ PIPE = 1
 FLOWS = tuple(FlowEntry(f, "10.64.0.1", "10.65.0.1", 20000 + f, 5201) for f in range(10, 13))
 
 
-@pytest.fixture(params=CHIPS)
-def server(request: pytest.FixtureRequest) -> Iterator[FakeBfRt]:
-    fake = FakeBfRt(request.param, artefact(request.param).read_bytes()).start()
-    yield fake
-    fake.stop()
-
-
 @pytest.fixture
 def switch(server: FakeBfRt) -> Iterator[TofinoSwitch]:
     made = connected(server)
@@ -250,6 +243,24 @@ def test_a_port_that_is_up_already_stays(server: FakeBfRt) -> None:
     assert server.entry("$PORT", **{"$DEV_PORT": RECEIVERS}) is not None
 
 
+def test_a_port_that_is_disabled_is_told_at_once(server: FakeBfRt, switch: TofinoSwitch) -> None:
+    there = {"$SPEED": "BF_SPEED_25G", "$PORT_ENABLE": False}
+    server.put("$PORT", there, **{"$DEV_PORT": RECEIVERS})
+    with pytest.raises(TargetError, match=f"port {RECEIVERS} is there but disabled"):
+        loaded(server, switch)
+
+
+def test_a_queue_that_shares_a_pool_has_no_limit(server: FakeBfRt, switch: TofinoSwitch) -> None:
+    """The driver reads shared_pool in either case; what the queue may take of it tells."""
+    loaded(server, switch)
+    table = f"{server.prefix}.tm.queue.buffer"
+    cells = {"pool_max_cells": 100}
+    key = server.queue_key(RECEIVERS, 1)
+    server.before_read = lambda: server.put(table, cells, PIPE, **key)
+    with pytest.raises(TargetError, match="the queue shares a pool, so its limit is none"):
+        switch.program(lane_program())
+
+
 def test_a_port_at_another_speed_is_not_touched(server: FakeBfRt, switch: TofinoSwitch) -> None:
     server.put("$PORT", {"$SPEED": "BF_SPEED_10G"}, **{"$DEV_PORT": RECEIVERS})
     server._port_added(RECEIVERS)
@@ -317,10 +328,17 @@ def test_another_chip(server: FakeBfRt, switch: TofinoSwitch) -> None:
 
 def test_a_refused_change_is_named(server: FakeBfRt, switch: TofinoSwitch) -> None:
     name = f"{server.prefix}.tm.queue.sched_shaping"
-    server.refuse = lambda verb, table: "TM is asleep" if table == name else None
+    asleep = "MODIFY"
+    server.refuse = lambda verb, table: "TM is asleep" if (verb, table) == (asleep, name) else None
     loaded(server, switch)
     with pytest.raises(TargetError) as error:
         switch.program(lane_program())
+    assert f"modify {name} on pipe 1 [" in one_line(error)
+    assert "TM is asleep" in one_line(error)
+    asleep = "READ"
+    with pytest.raises(TargetError) as error:
+        switch.program(lane_program(lane=1))
+    assert f"Read {name}: " in one_line(error)
     assert "TM is asleep" in one_line(error)
 
 
@@ -347,13 +365,14 @@ def test_a_second_client_is_refused(server: FakeBfRt, switch: TofinoSwitch) -> N
     second = connected(server)
     with pytest.raises(TargetError) as error:
         second.load(artefact(server.chip))
-    assert "subscribed already" in one_line(error)
+    assert "two clients with the same client id" in one_line(error)
+    assert "does another run use the switch?" in one_line(error)
     second.close()
 
 
 def test_another_device_is_refused(server: FakeBfRt) -> None:
     switch = connected(server, device=3)
-    with pytest.raises(TargetError, match="no device 3"):
+    with pytest.raises(TargetError, match="GetForwardingPipelineConfig: Unexpected error"):
         loaded(server, switch)
     switch.close()
 
