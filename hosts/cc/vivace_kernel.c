@@ -210,7 +210,9 @@ is_first_better(const struct interval *pair)
 	return pair[0].utility > pair[1].utility;
 }
 
-/* Where both pairs say the same it moves, from the better rate of the second one. */
+/* Where both pairs say the same it moves, from the better rate of the second one. The module sends the
+ * first interval of a move at the old rate, and takes what that gave for the utility of the new one.
+ */
 CC_INLINE void
 decide(struct sock *sk, struct vivace *vivace)
 {
@@ -229,11 +231,11 @@ decide(struct sock *sk, struct vivace *vivace)
 		return;
 	}
 	better = other ? &vivace->intervals[2] : &vivace->intervals[3];
-	vivace->last_rate = better->rate;
-	vivace->rate = better->rate;
 	vivace->intervals[0].utility = better->utility;
 	vivace->moving = true;
-	plan_move(vivace);
+	plan_move(vivace); /* still at the old rate */
+	vivace->last_rate = better->rate;
+	vivace->rate = better->rate;
 }
 
 /* Utility's change over the rate's, in 1/GRADIENT_UNIT; 0 where the rates are too alike to tell. */

@@ -26,10 +26,27 @@ bbr_handle_too_high(struct sock *sk, struct bbr *b, bool app_limited, u32 inflig
 	bbr_start_down(b, cc_tcp(sk));
 }
 
+/* How much was in flight when the losses passed the limit, within the burst that was lost: the least
+ * prefix with (lost before + prefix) >= limit x (in flight before + prefix).
+ */
+CC_INLINE u32
+bbr_inflight_at_loss(const struct bbr_sample *s)
+{
+	u32 burst = s->newly_lost;
+	u32 before = s->inflight > burst ? s->inflight - burst : 0;
+	u32 lost = s->lost > burst ? s->lost - burst : 0;
+	u64 budget = cc_div((u64)before * BBR_LOSS_PERCENT + 99, 100);
+	u64 prefix;
+
+	if (lost >= budget)
+		return before;
+	prefix = cc_div((budget - lost) * 100, 100 - BBR_LOSS_PERCENT);
+	return before + min_t(u32, prefix, burst);
+}
+
 /* Segments were marked lost. The kernel does not say which: by the rules of RACK they were sent shortly
- * before the newest one acknowledged, whose row of the history stands for theirs. Google's kernels
- * judge them one by one as they are marked: the one that exceeds the limit is one of what was in
- * flight with it, so that this is what they take for the volume that was too much, to a segment.
+ * before the newest one acknowledged, whose row of the history stands for theirs, less what was sent
+ * after the one that exceeded the limit.
  */
 CC_INLINE void
 bbr_note_losses(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
@@ -41,7 +58,7 @@ bbr_note_losses(struct sock *sk, struct bbr *b, const struct rate_sample *rs,
 		b->loss_round_end = cc_tcp(sk)->delivered;
 	b->loss_in_round = true;
 	if (b->probe_samples && bbr_too_lossy(s))
-		bbr_handle_too_high(sk, b, rs->is_app_limited, s->inflight);
+		bbr_handle_too_high(sk, b, rs->is_app_limited, bbr_inflight_at_loss(s));
 }
 
 /* inflight_hi binds and nothing is lost: let it grow. */

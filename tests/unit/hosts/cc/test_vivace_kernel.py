@@ -64,6 +64,13 @@ def test_a_step_is_a_fiftieth_of_the_rate_at_least_and_bounded() -> None:
         assert 0.0219 <= (after - before) / before <= 0.31
 
 
+def test_the_first_interval_of_a_move_is_still_sent_at_the_old_rate() -> None:
+    """The module sets that interval's rate before it takes the better one."""
+    starts = [b for a, b in pairwise(record()) if b.mode == MOVING != a.mode]
+    ratios = {round(one.pacing_bps / 8 / one.bw, 3) for one in starts}
+    assert ratios == {round(1 / 1.05, 3), round(1 / 0.95, 3)}
+
+
 def test_moves_go_on_upwards_only() -> None:
     """The module compares a step's direction with one that it never sets."""
     for a, b in pairwise(record()):
@@ -75,7 +82,7 @@ def test_it_takes_more_from_cubic_than_the_papers_does() -> None:
     """The authors' module took 32 and 93 % with 1 and 5 of 10 (100 Mbit/s, 40 ms, 2 BDP)."""
     for flows, least in ((1, 0.25), (5, 0.88)):
         ccas = ["vivace_kernel"] * flows + ["cubic"] * (10 - flows)
-        run = simulate(SimPath(100, 40), ccas, seconds=60, warmup_s=20)
+        run = simulate(SimPath(100, 40), ccas, seconds=120, warmup_s=20)
         assert flows * run.mean_mbps("vivace_kernel") > least * 100
 
 
