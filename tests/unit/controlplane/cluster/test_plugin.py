@@ -213,16 +213,18 @@ class Mortal:
         self.client.close()
 
 
-def worker_of(bed: Bed) -> Any:
-    (worker,) = bed.cluster.workers.values()
-    return worker
-
-
 def wait_for(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def worker_of(bed: Bed) -> Any:
+    """The only one; the cluster lists it after the scheduler knows it."""
+    wait_for(lambda: len(bed.cluster.workers) == 1)
+    (worker,) = bed.cluster.workers.values()
+    return worker
 
 
 @pytest.fixture
