@@ -11,7 +11,7 @@ from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.targets.tofino.client import BfRtClient
 from nashbed.controlplane.targets.tofino.examination import LAST_LANE, examine_switch
 from tests.fakes.bfrt import FakeBfRt
-from tests.support.tofino import artefact, settings, bed_text
+from tests.support.tofino import artefact, bed_text, settings
 
 NAMES = ["server", "program", "tables", "chip", "port senders", "port receivers",
          "port telemetry", "write and undo"]  # fmt: skip
