@@ -80,7 +80,7 @@ say-virtual:
 .PHONY: test
 test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
-	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live" || status=$$?; \
+	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and not pnr" || status=$$?; \
 	$(BIN)/pytest $(SLOWEST) -m live $(LIVE) || status=$$?; \
 	exit $$status
 
@@ -100,7 +100,7 @@ coverage: setup virtual coverage-build ## what no test enters, Python and C: bui
 	@rm -rf $(COVERAGE)/python
 	@mkdir -p $(COVERAGE)/python
 	@find $(COVERAGE) -name '*.gcda' -delete
-	-$(COVERED) $(PARALLEL) -m "not live"
+	-$(COVERED) $(PARALLEL) -m "not live and not pnr"
 	-$(COVERED) -m live
 	@$(MAKE) --no-print-directory coverage-report
 
@@ -128,7 +128,7 @@ check-types:
 
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and not pnr"
 
 .PHONY: check-style
 check-style:
@@ -261,8 +261,21 @@ cc: venv build ## commit the eBPF objects: congestion controls, arrival stamps (
 
 .PHONY: rtl
 rtl: venv ## simulate the FPGA cores, and count their cells (iverilog, yosys)
-	$(BIN)/pytest -q tests/rtl
+	$(BIN)/pytest -q -m "not pnr" tests/rtl
 	$(PYTHON) hosts/fpga/synthesise.py --width 64
+
+# Not in `make test`: minutes, and a wheel of 200 MB that nothing else needs.
+.PHONY: place-tools
+place-tools: venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r hosts/fpga/requirements.txt
+
+.PHONY: test-pnr
+test-pnr: place-tools ## place and route the FPGA cores, and compare with the README's table (yosys)
+	$(BIN)/pytest -q -m pnr tests/rtl
+
+.PHONY: place
+place: place-tools ## place and route the FPGA cores, and write the README's table
+	$(BIN)/python hosts/fpga/place.py --write
 
 .PHONY: proto
 proto: venv ## generate the BfRt client's messages from its .proto file

@@ -6,7 +6,7 @@
  * one byte of zeros and C is the CRC of the bytes from state zero. Zeros in front of the bytes
  * do not change C, so a last beat of k bytes is shifted to the end of the beat and one circuit
  * for C serves every length. Only A^BYTES is in the loop from beat to beat; A^k of the last
- * beat is put together of powers of two, two of them per stage.
+ * beat is put together of powers of two, one per stage.
  */
 
 `resetall
@@ -32,13 +32,13 @@ module ethernet_fcs #(
     input  wire                    valid,
     input  wire                    last,
 
-    // For a last beat, 2 + (COUNT_WIDTH + 1) / 2 enabled cycles later. The first byte on the
-    // wire in the low bits
+    // For a last beat, 3 + COUNT_WIDTH enabled cycles later. The first byte on the wire in the
+    // low bits
     output wire [31:0]             fcs
 );
 
 localparam BYTES = DATA_WIDTH / 8;
-localparam STAGES = (COUNT_WIDTH + 1) / 2;
+localparam STAGES = COUNT_WIDTH;
 localparam [31:0] POLYNOMIAL = 32'hedb88320;
 
 initial begin
@@ -95,7 +95,13 @@ reg [COUNT_WIDTH-1:0] count_reg = {COUNT_WIDTH{1'b0}};
 reg valid_reg = 1'b0;
 reg last_reg = 1'b0;
 
-// Second stage: the state of the frame before the beat that is in the pipeline behind it
+// Second stage: the CRC of the beat alone
+reg [31:0] beat_crc_reg = 32'd0;
+reg [COUNT_WIDTH-1:0] beat_count_reg = {COUNT_WIDTH{1'b0}};
+reg beat_valid_reg = 1'b0;
+reg beat_last_reg = 1'b0;
+
+// Third stage: the state of the frame before the beat that is in the pipeline behind it
 reg [31:0] state_reg = 32'hffffffff;
 
 wire [31:0] crc;
@@ -120,31 +126,37 @@ always @(posedge clk) begin
         valid_reg <= valid;
         last_reg <= last;
 
-        if (valid_reg) begin
-            state_reg <= last_reg ? 32'hffffffff : advanced ^ crc;
+        beat_crc_reg <= crc;
+        beat_count_reg <= count_reg;
+        beat_valid_reg <= valid_reg;
+        beat_last_reg <= last_reg;
+
+        if (beat_valid_reg) begin
+            state_reg <= beat_last_reg ? 32'hffffffff : advanced ^ beat_crc_reg;
         end
     end
 
     if (rst) begin
         valid_reg <= 1'b0;
+        beat_valid_reg <= 1'b0;
         state_reg <= 32'hffffffff;
     end
 end
 
-// The last beat goes on by itself: its state advanced by two powers of two per stage
+// The last beat goes on by itself: its state advanced by a power of two per stage
 wire [31:0] stage_state[0:STAGES];
 wire [31:0] stage_crc[0:STAGES];
-wire [2*STAGES-1:0] stage_count[0:STAGES];
+wire [STAGES-1:0] stage_count[0:STAGES];
 
 reg [31:0] first_state_reg = 32'd0;
 reg [31:0] first_crc_reg = 32'd0;
-reg [2*STAGES-1:0] first_count_reg = {2*STAGES{1'b0}};
+reg [STAGES-1:0] first_count_reg = {STAGES{1'b0}};
 
 always @(posedge clk) begin
     if (enable) begin
         first_state_reg <= state_reg;
-        first_crc_reg <= crc;
-        first_count_reg <= count_reg;
+        first_crc_reg <= beat_crc_reg;
+        first_count_reg <= beat_count_reg;
     end
 end
 
@@ -155,24 +167,19 @@ assign stage_count[0] = first_count_reg;
 generate
 
 for (n = 0; n < STAGES; n = n + 1) begin : powers
-    wire [31:0] once, twice, between, after;
+    wire [31:0] advanced;
     reg [31:0] state_pipe_reg = 32'd0;
     reg [31:0] crc_pipe_reg = 32'd0;
-    reg [2*STAGES-1:0] count_pipe_reg = {2*STAGES{1'b0}};
+    reg [STAGES-1:0] count_pipe_reg = {STAGES{1'b0}};
 
     for (i = 0; i < 32; i = i + 1) begin : bits
-        localparam [31:0] ONCE_MASK = advance_mask(1 << (2 * n), i);
-        localparam [31:0] TWICE_MASK = advance_mask(2 << (2 * n), i);
-        assign once[i] = ^(stage_state[n] & ONCE_MASK);
-        assign twice[i] = ^(between & TWICE_MASK);
+        localparam [31:0] POWER_MASK = advance_mask(1 << n, i);
+        assign advanced[i] = ^(stage_state[n] & POWER_MASK);
     end
-
-    assign between = stage_count[n][2*n] ? once : stage_state[n];
-    assign after = stage_count[n][2*n+1] ? twice : between;
 
     always @(posedge clk) begin
         if (enable) begin
-            state_pipe_reg <= after;
+            state_pipe_reg <= stage_count[n][n] ? advanced : stage_state[n];
             crc_pipe_reg <= stage_crc[n];
             count_pipe_reg <= stage_count[n];
         end

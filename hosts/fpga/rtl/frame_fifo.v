@@ -3,6 +3,10 @@
  * A FIFO of beats. Full, it either holds the sender back, or (behind a MAC, which cannot wait)
  * drops the whole frame that does not fit and says so once, in the cycle of its last beat.
  * To be able to take a frame back, a dropping FIFO hands out whole frames only.
+ *
+ * Whether it is full is a register, which hears one cycle late of what was read: a beat may be
+ * refused (or a frame dropped) in the cycle in which the last one but DEPTH leaves. A register
+ * stands behind the memory, whose own output is late in the cycle.
  */
 
 `resetall
@@ -52,16 +56,26 @@ reg [ADDRESS_WIDTH:0] commit_reg = 0, commit_next;
 reg [ADDRESS_WIDTH:0] read_reg = 0, read_next;
 reg dropping_reg = 1'b0, dropping_next;
 reg dropped_reg = 1'b0, dropped_next;
+reg full_reg = 1'b0, full_next;
+// As the memory gives it, and behind that the output
+reg [WIDTH:0] fetched_reg = 0;
+reg fetched_valid_reg = 1'b0, fetched_valid_next;
 reg [WIDTH:0] out_reg = 0;
 reg out_valid_reg = 1'b0, out_valid_next;
 
-wire [ADDRESS_WIDTH:0] level = write_reg - read_reg;
-wire full = level == DEPTH;
+wire [ADDRESS_WIDTH:0] plus = write_reg + 1'b1;
+// DEPTH ahead of what is read, if `write_reg` becomes this: equal but for the highest bit
+wire [ADDRESS_WIDTH:0] ahead = read_reg ^ (1 << ADDRESS_WIDTH);
+wire full_if_plus = plus == ahead;
+wire full_if_commit = commit_reg == ahead;
+wire full_if_same = write_reg == ahead;
+
 wire empty = read_reg == commit_reg;
-wire fetch = !empty && (!out_valid_reg || out_ready);
+wire advance = !out_valid_reg || out_ready;
+wire fetch = !empty && (!fetched_valid_reg || advance);
 reg write;
 
-assign in_ready = DROP_WHEN_FULL ? 1'b1 : !full;
+assign in_ready = DROP_WHEN_FULL ? 1'b1 : !full_reg;
 assign {out_last, out_beat} = out_reg;
 assign out_valid = out_valid_reg;
 assign dropped = dropped_reg;
@@ -69,20 +83,23 @@ assign dropped = dropped_reg;
 always @* begin
     write = 1'b0;
     write_next = write_reg;
+    full_next = full_if_same;
     commit_next = commit_reg;
     dropping_next = dropping_reg;
     dropped_next = 1'b0;
 
     if (in_valid && in_ready) begin
-        if (full || dropping_reg) begin
+        if (full_reg || dropping_reg) begin
             write_next = commit_reg;
+            full_next = full_if_commit;
             dropping_next = !in_last;
             dropped_next = in_last;
         end else begin
             write = 1'b1;
-            write_next = write_reg + 1'b1;
+            write_next = plus;
+            full_next = full_if_plus;
             if (in_last || !DROP_WHEN_FULL) begin
-                commit_next = write_next;
+                commit_next = plus;
             end
         end
     end
@@ -90,7 +107,8 @@ end
 
 always @* begin
     read_next = fetch ? read_reg + 1'b1 : read_reg;
-    out_valid_next = fetch || (out_valid_reg && !out_ready);
+    fetched_valid_next = fetch || (fetched_valid_reg && !advance);
+    out_valid_next = advance ? fetched_valid_reg : 1'b1;
 end
 
 always @(posedge clk) begin
@@ -99,7 +117,11 @@ always @(posedge clk) begin
     end
 
     if (fetch) begin
-        out_reg <= memory[read_reg[ADDRESS_WIDTH-1:0]];
+        fetched_reg <= memory[read_reg[ADDRESS_WIDTH-1:0]];
+    end
+
+    if (advance) begin
+        out_reg <= fetched_reg;
     end
 
     write_reg <= write_next;
@@ -107,6 +129,8 @@ always @(posedge clk) begin
     read_reg <= read_next;
     dropping_reg <= dropping_next;
     dropped_reg <= dropped_next;
+    full_reg <= full_next;
+    fetched_valid_reg <= fetched_valid_next;
     out_valid_reg <= out_valid_next;
 
     if (rst) begin
@@ -115,6 +139,8 @@ always @(posedge clk) begin
         read_reg <= 0;
         dropping_reg <= 1'b0;
         dropped_reg <= 1'b0;
+        full_reg <= 1'b0;
+        fetched_valid_reg <= 1'b0;
         out_valid_reg <= 1'b0;
     end
 end

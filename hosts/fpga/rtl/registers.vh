@@ -18,6 +18,11 @@
 // Steer: writing PERIOD_NS makes both the period
 `define REG_PERIOD_FNS  16'h0030  // 2^-32 ns
 `define REG_PERIOD_NS   16'h0034
+// What the pipelines take, in cycles of the clock:
+//   transit 8: a first beat from its stamp to where it leaves, where nothing waits
+//   step 8: a step or a new period from the write to the first time that shows it
+//   stamp 8: a stamp is the clock's time in the cycle so many before the first beat was taken
+`define REG_LATENCY     16'h0038  // read: 0 8, transit 8, step 8, stamp 8
 // Counters: of port p at PORTS + p * PORT_STRIDE
 `define REG_PORTS       16'h0100
 `define PORT_STRIDE     16'h0010
@@ -27,4 +32,4 @@
 `define PORT_RUNTS      16'h000c
 
 `define TYPE_WORD       32'h4e425453
-`define VERSION_WORD    32'h00010000
+`define VERSION_WORD    32'h00010001

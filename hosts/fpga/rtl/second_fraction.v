@@ -23,26 +23,58 @@ module second_fraction
     // 2^-16 ns
     input  wire [15:0]  fns,
 
-    // Two enabled cycles later; 2^-40 s
+    // Six enabled cycles later; 2^-40 s
     output wire [39:0]  fraction
 );
 
-localparam [60:0] RECIPROCAL = 61'h112e0be826d694b3;
+// Four digits of 16 bits, as the factors of a chip's multipliers are 18 bits wide
+localparam [63:0] RECIPROCAL = 64'h112e0be826d694b3;
 localparam SHIFT = 66;
+// Where the last sum is cut in two, so that no carry is longer than the others
+localparam CUT = 72;
 
-// Two partial products in the first stage, their sum in the second
-reg [83:0] low_reg = 84'd0, high_reg = 84'd0;
-reg [106:0] product_reg = 107'd0;
+reg [47:0] x_reg = 48'd0;
 
-wire [45:0] x = {ns, fns};
+// Products of digits; three rows, one for each digit of x, of four
+reg [31:0] product_reg[0:11];
+// A row's sum
+reg [79:0] row_reg[0:2];
+// The rows of the two low digits of x, then all three below the cut, then above it
+reg [95:0] low_sum_reg = 96'd0;
+reg [79:0] high_row_reg = 80'd0;
+reg [CUT:0] below_reg = {CUT+1{1'b0}};
+reg [106:CUT] low_above_reg = 0, high_above_reg = 0;
+reg [39:0] fraction_reg = 40'd0;
 
-assign fraction = product_reg[SHIFT +: 40];
+wire [106:CUT] above = low_above_reg + high_above_reg + {{106-CUT{1'b0}}, below_reg[CUT]};
+wire [106:0] low_wide = {11'd0, low_sum_reg};
+wire [111:0] high_wide = {high_row_reg, 32'd0};
+
+assign fraction = fraction_reg;
+
+integer i, j;
 
 always @(posedge clk) begin
     if (enable) begin
-        low_reg <= {61'd0, x[22:0]} * {23'd0, RECIPROCAL};
-        high_reg <= {61'd0, x[45:23]} * {23'd0, RECIPROCAL};
-        product_reg <= {23'd0, low_reg} + {high_reg, 23'd0};
+        x_reg <= {2'd0, ns, fns};
+
+        for (i = 0; i < 3; i = i + 1) begin
+            for (j = 0; j < 4; j = j + 1) begin
+                product_reg[4*i + j] <= {16'd0, x_reg[16*i +: 16]} * {16'd0, RECIPROCAL[16*j +: 16]};
+            end
+            // Products two digits apart do not overlap
+            row_reg[i] <= {16'd0, product_reg[4*i + 2], product_reg[4*i]}
+                + {product_reg[4*i + 3], product_reg[4*i + 1], 16'd0};
+        end
+
+        low_sum_reg <= {16'd0, row_reg[0]} + {row_reg[1], 16'd0};
+        high_row_reg <= row_reg[2];
+
+        below_reg <= {1'b0, low_wide[CUT-1:0]} + {1'b0, high_wide[CUT-1:0]};
+        low_above_reg <= low_wide[106:CUT];
+        high_above_reg <= high_wide[106:CUT];
+
+        fraction_reg <= {above[SHIFT + 39:CUT], below_reg[CUT-1:SHIFT]};
     end
 end
 

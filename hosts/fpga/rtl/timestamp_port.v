@@ -62,8 +62,8 @@ module timestamp_port #(
 
 localparam COUNT_WIDTH = $clog2(KEEP_WIDTH) + 1;
 // Of ethernet_fcs; second_fraction is ready earlier
-localparam LATENCY = 2 + (COUNT_WIDTH + 1) / 2;
-localparam FRACTION_LATENCY = 2;
+localparam LATENCY = 3 + COUNT_WIDTH;
+localparam FRACTION_LATENCY = 6;
 localparam MIN_BYTES = 60;
 localparam STAMP_WIDTH = 32 + 30 + 16;
 localparam BEAT_WIDTH = STAMP_WIDTH + 1 + COUNT_WIDTH + DATA_WIDTH;
@@ -169,8 +169,8 @@ second_fraction fraction_inst (
 // Bytes of the frame up to this beat, no further than matters
 reg [6:0] length_reg = 7'd0;
 
-wire [6:0] room = MIN_BYTES - length_reg;
-wire [6:0] length = beat_count >= room ? MIN_BYTES : length_reg + beat_count;
+wire [6:0] sum = length_reg + beat_count;
+wire [6:0] length = sum >= MIN_BYTES ? MIN_BYTES : sum;
 
 always @(posedge clk) begin
     if (beat_valid && move) begin
@@ -271,7 +271,9 @@ reg [31:0] dropped_reg = 32'd0;
 reg [31:0] errors_reg = 32'd0;
 reg [31:0] runts_reg = 32'd0;
 
-wire left = m_axis_tvalid && m_axis_tready && m_axis_tlast;
+// A frame left in the cycle before, with its marks
+reg left_reg = 1'b0;
+reg [1:0] left_marks_reg = 2'd0;
 
 assign frames = frames_reg;
 assign dropped = dropped_reg;
@@ -279,12 +281,15 @@ assign errors = errors_reg;
 assign runts = runts_reg;
 
 always @(posedge clk) begin
-    frames_reg <= frames_reg + {31'd0, left};
+    left_reg <= m_axis_tvalid && m_axis_tready && m_axis_tlast;
+    left_marks_reg <= m_axis_tmarks;
+    frames_reg <= frames_reg + {31'd0, left_reg};
     dropped_reg <= dropped_reg + {31'd0, fifo_dropped};
-    errors_reg <= errors_reg + {31'd0, left && m_axis_tmarks[MARK_ERROR]};
-    runts_reg <= runts_reg + {31'd0, left && m_axis_tmarks[MARK_RUNT]};
+    errors_reg <= errors_reg + {31'd0, left_reg && left_marks_reg[MARK_ERROR]};
+    runts_reg <= runts_reg + {31'd0, left_reg && left_marks_reg[MARK_RUNT]};
 
     if (rst) begin
+        left_reg <= 1'b0;
         frames_reg <= 32'd0;
         dropped_reg <= 32'd0;
         errors_reg <= 32'd0;

@@ -23,7 +23,7 @@ module timestamper #(
     // Bytes of each port's FIFO; with DROP_WHEN_FULL at least the longest frame
     parameter FIFO_BYTES = 16384,
     // Nominal period of clk: whole nanoseconds, and units of 2^-32 ns
-    parameter PERIOD_NS = 4,
+    parameter PERIOD_NS = 8,
     parameter PERIOD_FNS = 0
 )
 (
@@ -67,6 +67,12 @@ module timestamper #(
     output wire                         pps
 );
 
+// Of the ports: the FIFO, ethernet_fcs, axis_append
+localparam TRANSIT = 3 + (3 + $clog2(KEEP_WIDTH) + 1) + 3;
+// Of the clock, and of the register in front of it
+localparam CLOCK_LATENCY = 3;
+localparam STEP = 2 + CLOCK_LATENCY;
+
 initial begin
     if (PORTS < 1 || PORTS > 256) begin
         $display("Error: PORTS must be 1 to 256 (instance %m)");
@@ -82,6 +88,10 @@ reg set_valid_reg = 1'b0;
 reg [31:0] period_fns_reg = 32'd0;
 reg [7:0] period_ns_reg = 8'd0;
 reg period_valid_reg = 1'b0;
+// An address that was taken is looked at in the cycle after it
+reg read_reg = 1'b0;
+reg [15:0] address_reg = 16'd0;
+reg [15:0] port_offset_reg = 16'd0;
 // Snapshot of the clock
 reg [31:0] now_fns_reg = 32'd0;
 reg [47:0] now_s_reg = 48'd0;
@@ -100,10 +110,9 @@ wire [PORTS*32-1:0] runts;
 
 // One access at a time each way: taken once address and data are there and the last answer went
 wire write = s_axil_awvalid && s_axil_wvalid && !bvalid_reg;
-wire read = s_axil_arvalid && !rvalid_reg;
-wire [15:0] port_offset = s_axil_araddr - `REG_PORTS;
-wire [11:0] read_port = port_offset / `PORT_STRIDE;
-wire is_counter = s_axil_araddr >= `REG_PORTS && read_port < PORTS;
+wire read = s_axil_arvalid && !read_reg && !rvalid_reg;
+wire [11:0] read_port = port_offset_reg / `PORT_STRIDE;
+wire is_counter = address_reg >= `REG_PORTS && read_port < PORTS;
 
 assign s_axil_awready = write;
 assign s_axil_wready = write;
@@ -117,7 +126,7 @@ assign s_axil_rvalid = rvalid_reg;
 always @* begin
     rdata_next = 32'd0;
 
-    case (s_axil_araddr)
+    case (address_reg)
         `REG_TYPE: rdata_next = `TYPE_WORD;
         `REG_VERSION: rdata_next = `VERSION_WORD;
         `REG_SHAPE: rdata_next = {PORTS[15:0], DATA_WIDTH[15:0]};
@@ -125,11 +134,12 @@ always @* begin
         `REG_NOW_FNS: rdata_next = now_fns_reg;
         `REG_NOW_S: rdata_next = now_s_reg[31:0];
         `REG_NOW_S_HIGH: rdata_next = {16'd0, now_s_reg[47:32]};
+        `REG_LATENCY: rdata_next = {8'd0, TRANSIT[7:0], STEP[7:0], 8'd0};
         default: rdata_next = 32'd0;
     endcase
 
     if (is_counter) begin
-        case (port_offset % `PORT_STRIDE)
+        case (port_offset_reg % `PORT_STRIDE)
             `PORT_FRAMES: rdata_next = frames[read_port*32 +: 32];
             `PORT_DROPPED: rdata_next = dropped[read_port*32 +: 32];
             `PORT_ERRORS: rdata_next = errors[read_port*32 +: 32];
@@ -164,10 +174,14 @@ always @(posedge clk) begin
         bvalid_reg <= 1'b0;
     end
 
-    if (read) begin
+    read_reg <= read;
+    address_reg <= s_axil_araddr;
+    port_offset_reg <= s_axil_araddr - `REG_PORTS;
+
+    if (read_reg) begin
         rvalid_reg <= 1'b1;
         rdata_reg <= rdata_next;
-        if (s_axil_araddr == `REG_NOW_NS) begin
+        if (address_reg == `REG_NOW_NS) begin
             now_fns_reg <= ts_fns;
             now_s_reg <= ts_s;
         end
@@ -179,13 +193,15 @@ always @(posedge clk) begin
         set_valid_reg <= 1'b0;
         period_valid_reg <= 1'b0;
         bvalid_reg <= 1'b0;
+        read_reg <= 1'b0;
         rvalid_reg <= 1'b0;
     end
 end
 
 ptp_clock #(
     .PERIOD_NS(PERIOD_NS),
-    .PERIOD_FNS(PERIOD_FNS)
+    .PERIOD_FNS(PERIOD_FNS),
+    .LATENCY(CLOCK_LATENCY)
 )
 clock_inst (
     .clk(clk),

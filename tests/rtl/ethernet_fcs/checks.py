@@ -15,7 +15,7 @@ from tests.rtl.streams import start
 async def feed(dut: Any, frames: list[bytes], busy: float) -> list[bytes]:
     """Give frames, beat by beat; returns the FCS of each."""
     width = len(dut.data) // 8
-    latency = 2 + (len(dut.count) + 1) // 2
+    latency = 3 + len(dut.count)
     ends: list[bool] = []
     found: list[bytes] = []
 

@@ -98,10 +98,10 @@ async def in_order(dut: Any, idle: float, stall: float) -> None:
 
 @cocotb.test()
 async def all_of_it_is_used(dut: Any) -> None:
-    """It takes DEPTH beats, and one in the output register, before it is full."""
+    """It takes DEPTH beats, and two in the registers behind them, before it is full."""
     bench = Bench(dut, 0.0, 1.0)
     await bench.begin()
-    beats = [[n] for n in range(DEPTH + 1)]
+    beats = [[n] for n in range(DEPTH + 2)]
     for beat in beats:
         assert await bench.send(beat)
     if dut.DROP_WHEN_FULL.value == 1:

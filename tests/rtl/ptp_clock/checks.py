@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from typing import Any
 
 import cocotb
@@ -12,20 +13,22 @@ from tests.rtl.models import SECOND_FNS, Clock
 from tests.rtl.streams import start
 
 NOMINAL = (4 << 32) + 0x1234
+LATENCY = 3
 
 
 class Driven:
-    """The clock of the design beside its model."""
+    """The clock of the design beside its model, which is LATENCY cycles ahead."""
 
     def __init__(self, dut: Any) -> None:
         self.dut, self.model, self.seconds = dut, Clock(NOMINAL), 0
+        self.ahead = deque([0] * LATENCY)
 
     async def begin(self) -> None:
         """Reset both; the model stands at the cycle that comes."""
         self.dut.set_valid.value = 0
         self.dut.period_valid.value = 0
         await start(self.dut)
-        self.model.now = self.read()
+        self.model.now = 0
 
     def read(self) -> int:
         """The design's time, 2^-32 ns."""
@@ -36,10 +39,10 @@ class Driven:
     async def run(self, cycles: int) -> None:
         """Compare the two for some cycles."""
         for _ in range(cycles):
-            before = self.model.now
+            self.ahead.append(self.model.now)
             await RisingEdge(self.dut.clk)
             self.model.tick()
-            assert self.read() == before
+            assert self.read() == self.ahead.popleft()
             self.seconds += int(self.dut.pps.value)
 
     async def steer(self, period: int) -> None:

@@ -15,14 +15,17 @@ FPGA = Path(__file__).resolve().parents[3] / "hosts" / "fpga"
 
 
 def counts_in_readme(width: int, yosys: str) -> dict[str, int]:
-    """The table of hosts/fpga/README.md, of this Yosys, or else of the newest one there."""
+    """The table of hosts/fpga/README.md, of this Yosys; skips where it has no column."""
+    size = (FPGA / "README.md").read_text().split("\n## Size\n")[1]
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in (FPGA / "README.md").read_text().splitlines()
+        for line in size.splitlines()
         if re.match(r"\| (cells|LUT|flip-flop|shift|carry|wide|block|multiplier)", line)
     ]
-    columns = [n for n, name in enumerate(rows[0]) if name.startswith(f"{width} bit")]
-    column = next((n for n in columns if rows[0][n].endswith(f", {yosys}")), columns[0])
+    name = f"{width} bit, {yosys}"
+    if name not in rows[0]:
+        pytest.skip(f"hosts/fpga/README.md has no cells of Yosys {yosys}")
+    column = rows[0].index(name)
     return {row[0]: int(row[column].replace(",", "")) for row in rows[1:]}
 
 

@@ -15,8 +15,15 @@ from tests.rtl.registers import register_map
 from tests.rtl.streams import first_beats, never, often, random_frame, sink, source, start
 
 NOMINAL = 4 << 32
+CLOCK_LATENCY = 3
+"""Cycles by which the clock's output is behind its first digit."""
 DEVICE = 9
 REG = register_map()
+
+
+def latencies(word: int) -> tuple[int, int, int]:
+    """REG_LATENCY: transit, step, stamp."""
+    return word >> 16, word >> 8 & 0xFF, word & 0xFF
 
 
 class Core:
@@ -24,6 +31,7 @@ class Core:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
+        dut.s0_axis_tvalid.value = dut.s1_axis_tvalid.value = 0
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         for each in (self.axil.read_if, self.axil.write_if):
             each.log.setLevel(logging.WARNING)
@@ -34,6 +42,10 @@ class Core:
         await start(self.dut)
         self.clock.now = NOMINAL
         cocotb.start_soon(self._count())
+
+    def shown(self) -> int:
+        """What the clock shows in the cycle that ends now."""
+        return max(0, self.clock.now - (1 + CLOCK_LATENCY) * NOMINAL)
 
     async def _count(self) -> None:
         while True:
@@ -63,6 +75,11 @@ class Core:
         await self.write("REG_SET_S", seconds & 0xFFFFFFFF)
         await self.write("REG_SET_S_HIGH", seconds >> 32)
 
+    async def settle(self) -> None:
+        """Wait until the clock shows what was written."""
+        _, step, _ = latencies(await self.read("REG_LATENCY"))
+        await ClockCycles(self.dut.clk, step)
+
     async def counter(self, port: int, name: str) -> int:
         """A port's counter."""
         return await self.read("REG_PORTS", port * REG["PORT_STRIDE"] + REG[name])
@@ -89,9 +106,7 @@ async def times_by_counting_edges(dut: Any) -> None:
     seen: list[list[int]] = [[], []]
     await core.begin()
     for port in (0, 1):
-        cocotb.start_soon(
-            first_beats(dut, f"s{port}_axis", seen[port], lambda: core.clock.now - NOMINAL)
-        )
+        cocotb.start_soon(first_beats(dut, f"s{port}_axis", seen[port], core.shown))
     sent = [[random_frame(random.randint(1, 200)) for _ in range(60)] for _ in (0, 1)]
     for port in (0, 1):
         for frame in sent[port]:
@@ -106,6 +121,56 @@ async def times_by_counting_edges(dut: Any) -> None:
         assert await core.counter(port, "PORT_FRAMES") == 60
         assert await core.counter(port, "PORT_DROPPED") == 0
         assert await core.counter(port, "PORT_RUNTS") == sum(len(f.tdata) < 60 for f in sent[port])
+
+
+@cocotb.test()
+async def transit_is_what_the_register_says(dut: Any) -> None:
+    """From the edge that takes a first beat to the first edge that could give it."""
+    core = Core(dut)
+    giver, taker = source(dut, "s0_axis", never), sink(dut, "m0_axis", never)
+    await core.begin()
+    transit, _, behind = latencies(await core.read("REG_LATENCY"))
+    assert behind == 0, "times_by_counting_edges expects the time of the very cycle"
+    came: list[int] = []
+    went: list[int] = []
+    for prefix, seen in (("s0_axis", came), ("m0_axis", went)):
+        cocotb.start_soon(first_beats(dut, prefix, seen, lambda: core.clock.now // NOMINAL))
+    for length in (1, 60, 64, 300):
+        giver.send_nowait(random_frame(length))
+        await taker.recv()
+        await ClockCycles(dut.clk, 5)
+    assert [b - a for a, b in zip(came, went, strict=True)] == [transit] * 4
+
+
+@cocotb.test()
+async def a_step_is_seen_when_the_register_says(dut: Any) -> None:
+    """The edge that takes the write, then so many cycles until the set time is shown."""
+    core = Core(dut)
+    await core.begin()
+    _, step, _ = latencies(await core.read("REG_LATENCY"))
+    written: list[int] = []
+
+    async def watch() -> None:
+        while True:
+            await RisingEdge(dut.clk)
+            taken = dut.s_axil_awvalid.value == 1 and dut.s_axil_awready.value == 1
+            if taken and int(dut.s_axil_awaddr.value) == REG["REG_SET_S_HIGH"]:
+                written.append(core.clock.now // NOMINAL)
+
+    shown: list[tuple[int, int]] = []
+
+    async def show() -> None:
+        while True:
+            await RisingEdge(dut.clk)
+            seconds = int(dut.timestamper_inst.ts_s.value)
+            shown.append((core.clock.now // NOMINAL, seconds))
+
+    cocotb.start_soon(watch())
+    cocotb.start_soon(show())
+    await core.step(77 * SECOND_FNS)
+    await ClockCycles(dut.clk, 20)
+    first = next(cycle for cycle, seconds in shown if seconds == 77)
+    assert first - written[0] == step
 
 
 def stamp(found: Any) -> tuple[int, int]:
@@ -123,6 +188,7 @@ async def steered_and_stepped_by_software(dut: Any) -> None:
     await core.begin()
     start_time = (2**32 + 41) * SECOND_FNS - 300 * NOMINAL
     await core.step(start_time)
+    await core.settle()
     for _ in range(30):
         giver.send_nowait(random_frame(120))
     stamps = [stamp(await taker.recv()) for _ in range(30)]
@@ -134,6 +200,7 @@ async def steered_and_stepped_by_software(dut: Any) -> None:
     slow = NOMINAL - (1 << 29)
     await core.write("REG_PERIOD_FNS", slow & 0xFFFFFFFF)
     await core.write("REG_PERIOD_NS", slow >> 32)
+    await core.settle()
     first = await core.now()
     await ClockCycles(dut.clk, 1000)
     second = await core.now()
