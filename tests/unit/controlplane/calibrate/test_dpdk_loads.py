@@ -7,11 +7,16 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from nashbed.controlplane.calibrate import dpdk_loads as choose_module
 from nashbed.controlplane.calibrate.dpdk_loads import (
+    PKTGEN_PACE,
+    PKTGEN_STEP_S,
+    TIMEOUT_S,
+    LuaShell,
     PktgenLoad,
     TestpmdLoad,
     arguments,
@@ -45,6 +50,7 @@ BURST = Burst(
     20000,
 )
 LINK_MBIT = 10000
+VERSION = "Pktgen 23.03.0"
 Talk = Callable[[socket.socket], None]
 
 
@@ -152,7 +158,7 @@ def test_no_generator_but_our_own_reaches_a_guest(
 
 
 class FakePktgen:
-    """The `pktgen` table: takes what the documented functions take, counts what would be sent."""
+    """The `pktgen` table, as Pktgen 23.03.0 answers on DPDK 22.11; counts what would be sent."""
 
     def __init__(self) -> None:
         self.settings: dict[str, Any] = {}
@@ -165,11 +171,12 @@ class FakePktgen:
                  "stop", "delay", "isSending", "linkState", "portStats")  # fmt: skip
         functions = {name: getattr(self, f"do_{name}") for name in names}
         self._lua = lua
-        return lua.table_from({**functions, "info": lua.table_from({"Pktgen_Version": "25.08.1"})})
+        return lua.table_from({**functions, "info": lua.table_from({"Pktgen_Version": VERSION})})
 
     def do_set(self, port: str, what: str, value: float) -> None:
         assert port == "0"
-        ranges = {"count": (1, 2**32), "size": (64, 1518), "rate": (0.01, 100), "burst": (1, 1),
+        # A rate of 0 would be 0.01; every other is taken as it is, to whole packets per second.
+        ranges = {"count": (1, 2**32), "size": (64, 1518), "rate": (1e-9, 100), "burst": (1, 1),
                   "sport": (1, 65535), "dport": (1, 65535)}  # fmt: skip
         low, high = ranges[what]
         assert low <= value <= high, (what, value)
@@ -218,7 +225,7 @@ class FakePktgen:
             raise ValueError("portStats, wrong number of arguments")
         packets = self._lua.table_from({"opackets": sum(count for _, count, _ in self.sent)})
         stats = packets if self.older else self._lua.table_from({"curr": packets})
-        return self._lua.table_from({0: stats, "n": 1})
+        return self._lua.table_from({int(port): stats, "n": 1} if port == "0" else {"n": 0})
 
 
 class LuaServer:
@@ -228,6 +235,7 @@ class LuaServer:
         self.lua = lupa.LuaRuntime(unpack_returned_tuples=True)
         self.said: list[str] = []
         self.statements: list[str] = []
+        self.other_lines: list[str] = []
         out = self.lua.table_from({"write": self._write, "flush": lambda: None})
         self.lua.globals().io = out
         self.lua.globals().pktgen = pktgen.table(self.lua)
@@ -250,8 +258,8 @@ class LuaServer:
                 self._run(statement)
                 self.statements.append(statement)
                 statement = ""
-                # Other output of Pktgen's stands between the answers.
-                connection.sendall("".join(["Pktgen: some other line\n", *self.said]).encode())
+                # Other output of Pktgen's may stand between the answers.
+                connection.sendall("".join([*self.other_lines, *self.said]).encode())
                 self.said.clear()
 
     def _complete(self, statement: str) -> bool:
@@ -289,7 +297,7 @@ def server(fake: FakePktgen) -> Iterator[LuaServer]:
 def test_a_burst_is_sent_step_by_step(fake: FakePktgen, server: LuaServer, older: bool) -> None:
     fake.older = older
     load = PktgenLoad(server.address, ENDS)
-    assert load.describe() == {"generator": "pktgen", "version": "25.08.1"}
+    assert load.describe() == {"generator": "pktgen", "version": VERSION, "pace": PKTGEN_PACE}
     assert load.send(BURST) == 10
     # Pktgen's sizes count the FCS.
     assert [(size, count) for size, count, _ in fake.sent] == [(1518, 7), (64, 1), (1003, 2)]
@@ -313,8 +321,60 @@ def test_the_socket_sees_the_script_and_then_one_call_per_line(
     calls = [s for s in server.statements if s.startswith("nashbed.call(")]
     assert "".join(server.statements) == script + "".join(calls)
     assert calls[0] == 'nashbed.call(1, "hello")\n'
-    assert calls[2] == 'nashbed.call(3, "step", 1514, 7)\n'
-    assert calls[-2:] == ['nashbed.call(6, "send", 20000)\n', 'nashbed.call(7, "stop")\n']
+    assert calls[2] == 'nashbed.call(3, "send", 1514, 7, 20000)\n'
+    assert calls[-2:] == ['nashbed.call(6, "sent")\n', 'nashbed.call(7, "stop")\n']
+
+
+def test_other_output_is_passed_over(server: LuaServer) -> None:
+    server.other_lines.append("Pktgen: some other line\n")
+    load = PktgenLoad(server.address, ENDS)
+    assert load.send(BURST) == 10
+    load.close()
+
+
+def test_a_low_rate_is_asked_for_as_it_is(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS)
+    load.send(replace(BURST, pps=50))
+    # 50 frames of 1514 + 24 bytes a second, of 10,000 Mbit/s: Pktgen 23.03.0 sent 49 a second.
+    assert fake.sent[0][2] == pytest.approx(0.006152)
+    load.close()
+
+
+def test_each_size_has_a_deadline_of_its_own(
+    fake: FakePktgen, server: LuaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadlines: list[float] = []
+    call = LuaShell.call
+
+    def noted(shell: LuaShell, name: str, *words: str | int, timeout_s: float = 0.0) -> str:
+        if name == "send":
+            deadlines.append(timeout_s)
+        return call(shell, name, *words)
+
+    monkeypatch.setattr(LuaShell, "call", noted)
+    load = PktgenLoad(server.address, ENDS)
+    load.send(replace(BURST, steps=(BurstStep(1514, 200), BurstStep(60)), pps=10))
+    assert deadlines == [20 + PKTGEN_STEP_S + TIMEOUT_S, 0.1 + PKTGEN_STEP_S + TIMEOUT_S]
+    load.close()
+
+
+def test_a_port_that_is_none_is_told(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS, pktgen_port=9)
+    with pytest.raises(HostError, match=r"pktgen at .*: flow: .*it has no port 9"):
+        load.send(BURST)
+    load.close()
+
+
+def test_a_second_client_learns_that_only_one_is_served(
+    server: LuaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = PktgenLoad(server.address, ENDS)
+    monkeypatch.setattr(choose_module, "TIMEOUT_S", 0.1)
+    told = r"no answer in time: Pktgen serves one client at a time; end the other one .*ss -tnp"
+    with pytest.raises(HostError, match=told):
+        PktgenLoad(server.address, ENDS)
+    assert first.send(BURST) == 10
+    first.close()
 
 
 def test_two_bursts_count_each_their_own(fake: FakePktgen, server: LuaServer) -> None:
@@ -382,7 +442,7 @@ def test_a_line_without_end_is_refused(talker: Any) -> None:
 def test_a_wrong_answer_is_refused(fake: FakePktgen, server: LuaServer) -> None:
     load = PktgenLoad(server.address, ENDS)
     server.lua.execute("old = nashbed.call; nashbed = {call = function(n, f) "
-                       "if f == 'send' then io.write('nashbed: ', n, ' ok many\\n') "
+                       "if f == 'sent' then io.write('nashbed: ', n, ' ok many\\n') "
                        "else old(n, 'hello') end end}")  # fmt: skip
     with pytest.raises(HostError, match="'many' is not a number of frames"):
         load.send(BURST)
