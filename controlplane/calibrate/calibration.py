@@ -246,8 +246,8 @@ def _drop_point(
 ) -> Measurement:
     setting = limit_name(limit)
     bottleneck = _slowest(limit, resolve)
-    steps = burst_steps(resolve(bottleneck).limit)
-    sizes = [step.frame_bytes for step in steps]
+    steps = burst_steps(resolve(bottleneck).limit, rig.step_s)
+    sizes = [step.frame_bytes for step in steps for _ in range(step.count)]
     stimulus = Stimulus(
         name=f"drop-{limit.unit}-{limit.value}",
         bottleneck=bottleneck,

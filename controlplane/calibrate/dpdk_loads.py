@@ -6,7 +6,10 @@ forwarding is `rxonly`, which sends nothing.
 
 Pktgen-DPDK paces. It is driven over its Lua socket with hosts/pktgen/nashbed.lua. It runs where the
 senders' port is, started by a person with `-G` or `-g HOST:PORT` (hosts/README.md); the socket is a
-Lua shell without a prompt, one client at a time.
+Lua shell without a prompt, one client at a time. Each start writes all of its packet buffers anew,
+which takes a tenth of a second: what was due meanwhile leaves back to back, and a change of size
+costs as much. (Its range mode needs one start for many sizes, but counts only upwards, from a size
+that depends on all that was sent before; a drop point needs sizes that fall.)
 """
 
 from __future__ import annotations
@@ -38,8 +41,13 @@ _SENT = re.compile(r"NIC statistics for port 0 .*?TX-packets: (\d+)", re.S)
 _FAILED = re.compile(r"(?im)^.*(?:error|bad arguments|invalid|not compatible|cannot).*$")
 DEFAULT_PORT = 22022
 TIMEOUT_S = 10.0
-PKTGEN_STEP_S = 0.1
-"""More than Pktgen needs to change a size and to be seen idle again."""
+PKTGEN_STEP_S = 0.5
+"""What Pktgen needs on a busy machine to write its packet buffers; 0.1 s on an idle one."""
+PKTGEN_IS_OPEN = (
+    "pktgen: its Lua socket runs whatever anybody sends and listens on every address of its "
+    "machine, whatever -g says: keep it in a network namespace or behind a firewall"
+)
+PKTGEN_PACE = "the first frames of each size leave back to back"
 MAX_LINE_BYTES = 64 * 1024
 _ANSWER = re.compile(r"nashbed: (\d+) (ok|error) ?(.*)")
 MakeLoad = Callable[[Session, Path], Load]
@@ -169,11 +177,16 @@ def frames_sent(out: str) -> int:
 class PktgenLoad(Load):
     """A running Pktgen.
 
+    Attributes:
+        step_s: See Load.
+
     Args:
         address: Host and port of its Lua socket.
         ends: Hardware addresses of the path's ends.
         pktgen_port: Number of the port that it sends on.
     """
+
+    step_s = PKTGEN_STEP_S
 
     def __init__(self, address: tuple[str, int], ends: PathEnds, pktgen_port: int = 0) -> None:
         self._shell = LuaShell(address)
@@ -181,24 +194,25 @@ class PktgenLoad(Load):
         self._port = pktgen_port
         try:
             self._shell.run(PKTGEN_SCRIPT)
-            self._version = self._shell.call("hello")
+            self._version = self._shell.greet()
         except BaseException:
             self._shell.close()
             raise
 
     def describe(self) -> dict[str, str]:
-        """Its name and version."""
-        return {"generator": "pktgen", "version": self._version}
+        """Its name and version, and what its pace is worth."""
+        return {"generator": "pktgen", "version": self._version, "pace": PKTGEN_PACE}
 
     def send(self, burst: Burst) -> int:
-        """Send a burst, step by step, each paced."""
+        """Send a burst, step by step, each paced after its first frames (`PKTGEN_PACE`)."""
         macs = (self._ends.source_mac, self._ends.destination_mac)
         addresses = (burst.src, burst.dst, burst.sport, burst.dport)
         self._shell.call("flow", self._port, *macs, *addresses)
         for step in burst.steps:
-            self._shell.call("step", step.frame_bytes, step.count)
-        takes_s = burst.seconds + PKTGEN_STEP_S * len(burst.steps)
-        sent = self._shell.call("send", burst.pps, timeout_s=takes_s + TIMEOUT_S)
+            takes_s = step.count / burst.pps + PKTGEN_STEP_S
+            words = (step.frame_bytes, step.count, burst.pps)
+            self._shell.call("send", *words, timeout_s=takes_s + TIMEOUT_S)
+        sent = self._shell.call("sent")
         if not sent.isdecimal():
             raise HostError(f"pktgen: {sent!r} is not a number of frames")
         return int(sent)
@@ -211,6 +225,10 @@ class PktgenLoad(Load):
         self._shell.close()
 
 
+class NoAnswerError(HostError):
+    """Pktgen is connected and says nothing."""
+
+
 class LuaShell:
     """Pktgen's Lua socket: lines out, numbered answers in, everything else passed over.
 
@@ -220,6 +238,7 @@ class LuaShell:
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._name = f"pktgen at {address[0]}:{address[1]}"
+        self._address = address
         self._rest = b""
         self._number = 0
         try:
@@ -234,6 +253,20 @@ class LuaShell:
     def run(self, script: Path) -> None:
         """Send a script; its functions can be called afterwards."""
         self._send(script.read_text(encoding="ascii"))
+
+    def greet(self) -> str:
+        """Ask for its version: the first answer, for which another client may let us wait.
+
+        Raises:
+            HostError: It serves somebody else, or does not answer.
+        """
+        try:
+            return self.call("hello", timeout_s=TIMEOUT_S)
+        except NoAnswerError as error:
+            raise HostError(
+                f"{error.message}: Pktgen serves one client at a time; end the other one "
+                f"(`ss -tnp dport = {self._address[1]}` lists it), or start Pktgen again"
+            ) from error
 
     def call(self, name: str, *arguments: str | int, timeout_s: float = TIMEOUT_S) -> str:
         """Call a function of the script; returns what it returns.
@@ -273,7 +306,8 @@ class LuaShell:
                 self._socket.settimeout(max(0.001, deadline - time.monotonic()))
                 chunk = self._socket.recv(1 << 16)
             except TimeoutError as error:
-                raise self._lost("no answer in time") from error
+                self.close()
+                raise NoAnswerError(f"{self._name}: no answer in time") from error
             except OSError as error:
                 raise self._lost(str(error.strerror or error)) from error
             if not chunk or len(self._rest) > MAX_LINE_BYTES:

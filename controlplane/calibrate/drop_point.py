@@ -3,7 +3,9 @@
 The burst fills the queue with frames of mixed sizes until less than a full-sized frame has
 room, then offers every size from the largest down to the smallest. All that are too large are
 dropped, the first that fits fits exactly: what was accepted and what was refused then lie one
-byte (packet, cell) apart, and the drop point is between them.
+byte (packet, cell) apart, and the drop point is between them. A generator that takes long to
+change a size would not be done before the bottleneck's first packet leaves: it sends runs of equal
+frames, and then only the sizes about the one that should fit exactly.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ STOPPED_BPS = (100, 1_000, 10_000, 100_000, 1_000_000)
 """The slowest that the target takes is used. At 100 bit/s the first, full-sized frame takes two
 minutes: nothing leaves during a burst."""
 BURST_PPS = 10_000
+BURST_S = 60.0
+"""A burst with slow changes of size: half of the time that the first frame takes at 100 bit/s."""
 SEED = 20230814
 
 
@@ -49,22 +53,50 @@ def limit_name(limit: Limit) -> str:
     return str(Size(limit.value))
 
 
-def burst_steps(limit: Limit) -> tuple[BurstStep, ...]:
-    """The burst for a limit as applied."""
-    every_size = range(PACKET_BYTES, SMALLEST - 1, -1)
-    return tuple(BurstStep(size) for size in [*_fill(limit), *every_size])
+def burst_steps(limit: Limit, step_s: float = 0.0) -> tuple[BurstStep, ...]:
+    """The burst for a limit as applied.
+
+    Args:
+        limit: The limit.
+        step_s: How long the generator takes to change a size.
+    """
+    most = int(BURST_S / step_s) if step_s else None
+    filled = tuple(_fill(limit, _run_length(limit, most)))
+    sizes = range(PACKET_BYTES, SMALLEST - 1, -1)
+    if most is not None:
+        sizes = _sizes_about(limit, filled, most - len(filled))
+    return (*filled, *(BurstStep(size) for size in sizes))
 
 
-def _fill(limit: Limit) -> Iterator[int]:
-    """Mixed sizes, a full-sized one first, until a full-sized one may not fit any more."""
+def _run_length(limit: Limit, most: int | None) -> int:
+    """Frames of each run, so that the fill takes about a third of the steps."""
+    if most is None:
+        return 1
+    frames = limit.value // units_of(limit, (SMALLEST + PACKET_BYTES) // 2)
+    return -(-frames * 3 // most)
+
+
+def _fill(limit: Limit, run: int) -> Iterator[BurstStep]:
+    """Runs of mixed sizes, full-sized first, until a full-sized frame may not fit any more."""
     sizes = random.Random(SEED)  # noqa: S311 - no secret
     largest, smallest = units_of(limit, PACKET_BYTES), units_of(limit, SMALLEST)
     room, size = limit.value, PACKET_BYTES
     while room > largest:
-        if room - units_of(limit, size) >= smallest:
-            room -= units_of(limit, size)
-            yield size
+        count = min(run, (room - smallest) // units_of(limit, size))
+        if count > 0:
+            room -= count * units_of(limit, size)
+            yield BurstStep(size, count)
         size = sizes.randint(SMALLEST, PACKET_BYTES)
+
+
+def _sizes_about(limit: Limit, filled: tuple[BurstStep, ...], most: int) -> range:
+    """The falling sizes about the largest one that should still fit."""
+    room = limit.value - sum(step.count * units_of(limit, step.frame_bytes) for step in filled)
+    fits = min(PACKET_BYTES, room * limit.cell_bytes if limit.unit == "cells" else room)
+    if limit.unit == "packets":
+        fits = PACKET_BYTES
+    first = min(PACKET_BYTES, fits + most // 2)
+    return range(first, max(SMALLEST, first - most + 1) - 1, -1)
 
 
 @dataclass(frozen=True)

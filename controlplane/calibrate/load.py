@@ -60,7 +60,13 @@ class Burst:
 
 
 class Load(ABC):
-    """A load generator on the senders' side of the path."""
+    """A load generator on the senders' side of the path.
+
+    Attributes:
+        step_s: How long a change of size takes; 0: no time.
+    """
+
+    step_s: float = 0.0
 
     @abstractmethod
     def describe(self) -> dict[str, str]:

@@ -200,12 +200,17 @@ class CalibrationRig:
         lane: The lane's flows.
         load: The load generator.
         folder: Where raw files go.
+
+    Attributes:
+        lane: As given.
+        step_s: How long the generator takes to change a size.
     """
 
     def __init__(self, lab: Lab, lane: Lane, load: Load, folder: Path) -> None:
         self._lab = lab
         self._clock = lab.session.clock
         self.lane = lane
+        self.step_s = load.step_s
         self._load = load
         self._folder = folder
         self._count = 0

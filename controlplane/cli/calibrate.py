@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ..calibrate.calibration import make_settings
 from ..calibrate.capacity import PANEL_LANES, Capacities
-from ..calibrate.dpdk_loads import choose_load
+from ..calibrate.dpdk_loads import PKTGEN_IS_OPEN, choose_load
 from ..calibrate.level import why_not
 from ..calibrate.lone_share import in_percent
 from ..calibrate.runner import Calibration, check, execute
@@ -100,6 +100,8 @@ def calibrate(  # noqa: PLR0913, PLR0917 - one argument for each option
         _base_rtts(rtt or []),
     )
     make_load = choose_load(load, bed.model)
+    if load.startswith("pktgen"):
+        sys.stderr.write(PKTGEN_IS_OPEN + "\n")
     capacities = _capacities(bed.model) if capacity else None
     place = certificate_path(bed) if out is None else out
     held = machine_for(bed.model, place, wait)

@@ -7,12 +7,12 @@
 nashbed = (function()
 	local FCS_BYTES = 4 -- Pktgen's sizes count it, nashbed's frames do not
 	local WIRE_BYTES = 24 -- preamble, gap and FCS: the link's rate counts them
-	local LEAST_PERCENT, MOST_PERCENT = 0.01, 100
+	local MOST_PERCENT = 100
 	local POLL_MS = 1
 	local SETTLE_MS = 3000
 
 	local port = "0"
-	local steps = {}
+	local before, asked = 0, 0
 	local functions = {}
 
 	-- Frames sent so far. Older versions take a second argument and have no `curr`.
@@ -22,6 +22,9 @@ nashbed = (function()
 			stats = pktgen.portStats(port, "port")
 		end
 		local of_port = stats[tonumber(port)]
+		if not of_port then
+			error("it has no port " .. port)
+		end
 		return (of_port.curr or of_port).opackets
 	end
 
@@ -40,17 +43,7 @@ nashbed = (function()
 
 	local function percent_of_link(frame_bytes, pps)
 		local percent = pps * (frame_bytes + WIRE_BYTES) * 8 / (link_mbit() * 1e6) * 100
-		return math.max(LEAST_PERCENT, math.min(MOST_PERCENT, percent))
-	end
-
-	local function send_step(frame_bytes, count, pps)
-		pktgen.set(port, "size", frame_bytes + FCS_BYTES)
-		pktgen.set(port, "rate", percent_of_link(frame_bytes, pps))
-		pktgen.set(port, "count", count)
-		pktgen.start(port)
-		repeat
-			pktgen.delay(POLL_MS)
-		until not is_sending()
+		return math.min(MOST_PERCENT, percent)
 	end
 
 	-- The counters are read now and then only: wait until they have caught up.
@@ -66,10 +59,10 @@ nashbed = (function()
 		return pktgen.info.Pktgen_Version
 	end
 
-	-- Choose the port and the flow that it sends.
+	-- Choose the port and the flow of the next burst.
 	function functions.flow(number, source_mac, destination_mac, source, destination, sport, dport)
 		port = tostring(number)
-		steps = {}
+		before, asked = sent(), 0
 		pktgen.screen("off")
 		pktgen.set_type(port, "ipv4")
 		pktgen.set_proto(port, "udp")
@@ -83,21 +76,23 @@ nashbed = (function()
 		return "flow"
 	end
 
-	-- Add frames of one size to the burst.
-	function functions.step(frame_bytes, count)
-		steps[#steps + 1] = { frame_bytes, count }
-		return #steps
+	-- Send frames of one size. A start writes every packet buffer anew before the first frame, and
+	-- the frames that were due meanwhile then leave back to back.
+	function functions.send(frame_bytes, count, pps)
+		pktgen.set(port, "size", frame_bytes + FCS_BYTES)
+		pktgen.set(port, "rate", percent_of_link(frame_bytes, pps))
+		pktgen.set(port, "count", count)
+		pktgen.start(port)
+		repeat
+			pktgen.delay(POLL_MS)
+		until not is_sending()
+		asked = asked + count
+		return asked
 	end
 
-	-- Send the burst, step after step; the number of frames that left.
-	function functions.send(pps)
-		local before, frames = sent(), 0
-		for _, step in ipairs(steps) do
-			send_step(step[1], step[2], pps)
-			frames = frames + step[2]
-		end
-		steps = {}
-		await_sent(before + frames)
+	-- The number of frames of the burst that left.
+	function functions.sent()
+		await_sent(before + asked)
 		return sent() - before
 	end
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nashbed.controlplane.calibrate import rig as rig_module
 from nashbed.controlplane.calibrate.calibration import Settings, limits_of, make_settings
 from nashbed.controlplane.calibrate.capacity import Capacities, LaneCount
-from nashbed.controlplane.calibrate.dpdk_loads import choose_load
+from nashbed.controlplane.calibrate.dpdk_loads import PKTGEN_STEP_S, choose_load
 from nashbed.controlplane.calibrate.drop_point import STOPPED_BPS, burst_steps
 from nashbed.controlplane.calibrate.runner import Calibration, execute
 from nashbed.controlplane.cli.calibrate import certificate_text
@@ -184,15 +185,22 @@ def test_a_dying_target_leaves_no_certificate(calibrate: Calibrate, tmp_path: Pa
 
 
 @pytest.mark.slow
-@given(st.integers(2_000, 300_000), st.sampled_from(["bytes", "packets", "cells"]))
-def test_the_burst_finds_any_limit_exactly(value: int, unit: Any) -> None:
+@given(
+    st.integers(2_000, 300_000),
+    st.sampled_from(["bytes", "packets", "cells"]),
+    st.sampled_from([0.0, 0.1, PKTGEN_STEP_S]),
+)
+def test_the_burst_finds_any_limit_exactly(value: int, unit: Any, step_s: float) -> None:
     limit = Limit(
         unit=unit,
         value=value if unit == "bytes" else value // 300 + 20,
         cell_bytes=80 if unit == "cells" else 0,
     )
-    sizes = [step.frame_bytes for step in burst_steps(limit)]
-    arrivals = [Arrival(i * 50_000, size) for i, size in enumerate(sizes)]
+    steps = burst_steps(limit, step_s)
+    sizes = [step.frame_bytes for step in steps for _ in range(step.count)]
+    starts = np.cumsum([step_s] * len(steps)) - step_s
+    lag_ns = np.repeat(starts, [step.count for step in steps]) * 1e9
+    arrivals = [Arrival(i * 50_000 + int(lag_ns[i]), size) for i, size in enumerate(sizes)]
     outcomes = droptail(arrivals, STOPPED_BPS[0], limit.value, unit, 80)
     held = sum(
         {"bytes": size, "packets": 1, "cells": -(-size // 80)}[unit]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from nashbed.controlplane.calibrate import dpdk_loads as choose_module
 from nashbed.controlplane.calibrate.dpdk_loads import (
+    PKTGEN_PACE,
+    PKTGEN_STEP_S,
+    TIMEOUT_S,
+    LuaShell,
     PktgenLoad,
     TestpmdLoad,
     arguments,
@@ -24,6 +28,7 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.session import PathEnds
 from nashbed.controlplane.machine.paths import PKTGEN_SCRIPT
 from nashbed.controlplane.machine.process.command import Completed
+from tests.fakes.pktgen import VERSION, FakePktgen, LuaServer
 from tests.fakes.session import FakeSession
 
 TESTPMD_BURST = Burst(
@@ -34,7 +39,6 @@ TESTPMD_BURST = Burst(
     (BurstStep(1514, 7), BurstStep(60), BurstStep(999, 2)),
     20000,
 )
-lupa = pytest.importorskip("lupa", reason="needs lupa: `make venv`")
 ENDS = PathEnds("nbs0", "02:6e:62:00:00:01", "02:6e:62:00:00:02")
 BURST = Burst(
     "10.64.0.1",
@@ -44,7 +48,6 @@ BURST = Burst(
     (BurstStep(1514, 7), BurstStep(60), BurstStep(999, 2)),
     20000,
 )
-LINK_MBIT = 10000
 Talk = Callable[[socket.socket], None]
 
 
@@ -151,128 +154,6 @@ def test_no_generator_but_our_own_reaches_a_guest(
     assert choose_load("auto", virtual) is choose_load("own", virtual)
 
 
-class FakePktgen:
-    """The `pktgen` table: takes what the documented functions take, counts what would be sent."""
-
-    def __init__(self) -> None:
-        self.settings: dict[str, Any] = {}
-        self.sent: list[tuple[int, int, float]] = []
-        self.polls = 0
-        self.older = False
-
-    def table(self, lua: Any) -> Any:
-        names = ("set", "set_type", "set_proto", "set_mac", "set_ipaddr", "screen", "start",
-                 "stop", "delay", "isSending", "linkState", "portStats")  # fmt: skip
-        functions = {name: getattr(self, f"do_{name}") for name in names}
-        self._lua = lua
-        return lua.table_from({**functions, "info": lua.table_from({"Pktgen_Version": "25.08.1"})})
-
-    def do_set(self, port: str, what: str, value: float) -> None:
-        assert port == "0"
-        ranges = {"count": (1, 2**32), "size": (64, 1518), "rate": (0.01, 100), "burst": (1, 1),
-                  "sport": (1, 65535), "dport": (1, 65535)}  # fmt: skip
-        low, high = ranges[what]
-        assert low <= value <= high, (what, value)
-        self.settings[what] = value
-
-    def do_set_type(self, port: str, kind: str) -> None:
-        assert (port, kind) == ("0", "ipv4")
-
-    def do_set_proto(self, port: str, kind: str) -> None:
-        assert (port, kind) == ("0", "udp")
-
-    def do_set_mac(self, port: str, which: str, mac: str) -> None:
-        assert port == "0"
-        assert re.fullmatch("(?:[0-9a-f]{2}:){5}[0-9a-f]{2}", mac)
-        self.settings[f"{which} mac"] = mac
-
-    def do_set_ipaddr(self, port: str, which: str, address: str) -> None:
-        # A source needs its prefix, a destination must have none.
-        assert port == "0"
-        assert ("/" in address) == (which == "src")
-        self.settings[f"{which} ip"] = address
-
-    def do_screen(self, state: str) -> None:
-        assert state in ("on", "off")
-
-    def do_start(self, port: str) -> None:
-        got = self.settings
-        self.sent.append((int(got["size"]), int(got["count"]), float(got["rate"])))
-        self.polls = 2
-
-    def do_stop(self, port: str) -> None:
-        assert port == "0"
-
-    def do_delay(self, ms: int) -> None:
-        assert ms >= 1
-
-    def do_isSending(self, port: str) -> Any:  # noqa: N802 - Pktgen's name
-        self.polls -= 1
-        return self._lua.table_from({0: "y" if self.polls > 0 else "n", "n": 1})
-
-    def do_linkState(self, port: str) -> Any:  # noqa: N802 - Pktgen's name
-        return self._lua.table_from({0: f"<UP-{LINK_MBIT}-FD>", "n": 1})
-
-    def do_portStats(self, port: str, kind: str | None = None) -> Any:  # noqa: N802 - as above
-        if self.older != (kind is not None):
-            raise ValueError("portStats, wrong number of arguments")
-        packets = self._lua.table_from({"opackets": sum(count for _, count, _ in self.sent)})
-        stats = packets if self.older else self._lua.table_from({"curr": packets})
-        return self._lua.table_from({0: stats, "n": 1})
-
-
-class LuaServer:
-    """Pktgen's Lua shell: statements in, whatever they write out; one client at a time."""
-
-    def __init__(self, pktgen: FakePktgen) -> None:
-        self.lua = lupa.LuaRuntime(unpack_returned_tuples=True)
-        self.said: list[str] = []
-        self.statements: list[str] = []
-        out = self.lua.table_from({"write": self._write, "flush": lambda: None})
-        self.lua.globals().io = out
-        self.lua.globals().pktgen = pktgen.table(self.lua)
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self.address: tuple[str, int] = self._server.getsockname()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _write(self, *words: str) -> None:
-        self.said.append("".join(str(word) for word in words))
-
-    def _serve(self) -> None:
-        connection, _ = self._server.accept()
-        with connection, connection.makefile("r") as lines:
-            statement = ""
-            for line in lines:
-                statement += line
-                if not self._complete(statement):
-                    continue
-                self._run(statement)
-                self.statements.append(statement)
-                statement = ""
-                # Other output of Pktgen's stands between the answers.
-                connection.sendall("".join(["Pktgen: some other line\n", *self.said]).encode())
-                self.said.clear()
-
-    def _complete(self, statement: str) -> bool:
-        """As the shell decides: a syntax error at the end of the input wants another line."""
-        try:
-            self.lua.compile(statement)
-        except lupa.LuaSyntaxError as error:
-            return "<eof>" not in str(error)
-        return True
-
-    def _run(self, statement: str) -> None:
-        try:
-            self.lua.execute(statement)
-        except lupa.LuaError as error:
-            self.said.append(f"lua: {error}\n")
-
-    def close(self) -> None:
-        self._server.close()
-        self._thread.join(5)
-
-
 @pytest.fixture
 def fake() -> FakePktgen:
     return FakePktgen()
@@ -289,7 +170,7 @@ def server(fake: FakePktgen) -> Iterator[LuaServer]:
 def test_a_burst_is_sent_step_by_step(fake: FakePktgen, server: LuaServer, older: bool) -> None:
     fake.older = older
     load = PktgenLoad(server.address, ENDS)
-    assert load.describe() == {"generator": "pktgen", "version": "25.08.1"}
+    assert load.describe() == {"generator": "pktgen", "version": VERSION, "pace": PKTGEN_PACE}
     assert load.send(BURST) == 10
     # Pktgen's sizes count the FCS.
     assert [(size, count) for size, count, _ in fake.sent] == [(1518, 7), (64, 1), (1003, 2)]
@@ -313,8 +194,60 @@ def test_the_socket_sees_the_script_and_then_one_call_per_line(
     calls = [s for s in server.statements if s.startswith("nashbed.call(")]
     assert "".join(server.statements) == script + "".join(calls)
     assert calls[0] == 'nashbed.call(1, "hello")\n'
-    assert calls[2] == 'nashbed.call(3, "step", 1514, 7)\n'
-    assert calls[-2:] == ['nashbed.call(6, "send", 20000)\n', 'nashbed.call(7, "stop")\n']
+    assert calls[2] == 'nashbed.call(3, "send", 1514, 7, 20000)\n'
+    assert calls[-2:] == ['nashbed.call(6, "sent")\n', 'nashbed.call(7, "stop")\n']
+
+
+def test_other_output_is_passed_over(server: LuaServer) -> None:
+    server.other_lines.append("Pktgen: some other line\n")
+    load = PktgenLoad(server.address, ENDS)
+    assert load.send(BURST) == 10
+    load.close()
+
+
+def test_a_low_rate_is_asked_for_as_it_is(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS)
+    load.send(replace(BURST, pps=50))
+    # 50 frames of 1514 + 24 bytes a second, of 10,000 Mbit/s: Pktgen 23.03.0 sent 49 a second.
+    assert fake.sent[0][2] == pytest.approx(0.006152)
+    load.close()
+
+
+def test_each_size_has_a_deadline_of_its_own(
+    fake: FakePktgen, server: LuaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadlines: list[float] = []
+    call = LuaShell.call
+
+    def noted(shell: LuaShell, name: str, *words: str | int, timeout_s: float = 0.0) -> str:
+        if name == "send":
+            deadlines.append(timeout_s)
+        return call(shell, name, *words)
+
+    monkeypatch.setattr(LuaShell, "call", noted)
+    load = PktgenLoad(server.address, ENDS)
+    load.send(replace(BURST, steps=(BurstStep(1514, 200), BurstStep(60)), pps=10))
+    assert deadlines == [20 + PKTGEN_STEP_S + TIMEOUT_S, 0.1 + PKTGEN_STEP_S + TIMEOUT_S]
+    load.close()
+
+
+def test_a_port_that_is_none_is_told(fake: FakePktgen, server: LuaServer) -> None:
+    load = PktgenLoad(server.address, ENDS, pktgen_port=9)
+    with pytest.raises(HostError, match=r"pktgen at .*: flow: .*it has no port 9"):
+        load.send(BURST)
+    load.close()
+
+
+def test_a_second_client_learns_that_only_one_is_served(
+    server: LuaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = PktgenLoad(server.address, ENDS)
+    monkeypatch.setattr(choose_module, "TIMEOUT_S", 0.1)
+    told = r"no answer in time: Pktgen serves one client at a time; end the other one .*ss -tnp"
+    with pytest.raises(HostError, match=told):
+        PktgenLoad(server.address, ENDS)
+    assert first.send(BURST) == 10
+    first.close()
 
 
 def test_two_bursts_count_each_their_own(fake: FakePktgen, server: LuaServer) -> None:
@@ -382,7 +315,7 @@ def test_a_line_without_end_is_refused(talker: Any) -> None:
 def test_a_wrong_answer_is_refused(fake: FakePktgen, server: LuaServer) -> None:
     load = PktgenLoad(server.address, ENDS)
     server.lua.execute("old = nashbed.call; nashbed = {call = function(n, f) "
-                       "if f == 'send' then io.write('nashbed: ', n, ' ok many\\n') "
+                       "if f == 'sent' then io.write('nashbed: ', n, ' ok many\\n') "
                        "else old(n, 'hello') end end}")  # fmt: skip
     with pytest.raises(HostError, match="'many' is not a number of frames"):
         load.send(BURST)

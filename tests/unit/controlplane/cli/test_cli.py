@@ -261,6 +261,22 @@ def test_every_command_says_that_it_was_stopped(
     assert capsys.readouterr().err == "nashbed: stopped\n"
 
 
+def test_a_calibration_by_pktgen_warns_of_its_socket(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture, tmp_path: Path
+) -> None:
+    def refuse(*args: object) -> None:
+        raise HostError("held")
+
+    monkeypatch.setattr("nashbed.controlplane.cli.calibrate.machine_for", refuse)
+    bed = tmp_path / "lab.yaml"
+    bed.write_text(TESTBED)
+    warning = "pktgen: its Lua socket runs whatever anybody sends and listens on every address"
+    assert run(["calibrate", str(bed), "--load", "pktgen:loadhost", "--no-capacity"]) == 4
+    assert warning in capsys.readouterr().err
+    assert run(["calibrate", str(bed), "--load", "own", "--no-capacity"]) == 4
+    assert warning not in capsys.readouterr().err
+
+
 def test_doctor_names_a_remedy_for_what_is_missing(capsys: Capture) -> None:
     run(["doctor", "--json"])
     answer = json.loads(capsys.readouterr().out)
