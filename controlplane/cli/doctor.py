@@ -36,6 +36,7 @@ from ..machine.paths import (
     DATAPLANE,
     DEFAULT_TESTBED,
     FLOWS,
+    GUEST_ADDRESSES,
     GUEST_INIT,
     P4SRC,
     PROBE,
@@ -396,7 +397,8 @@ def _kernels() -> str:
 
 
 def _programs() -> str:
-    return ", ".join(str(built(program)) for program in (VIRTUAL_LIBRARY, GUEST_INIT))
+    programs = (VIRTUAL_LIBRARY, GUEST_ADDRESSES, GUEST_INIT)
+    return ", ".join(str(built(program)) for program in programs)
 
 
 def _memory() -> str:

@@ -62,10 +62,12 @@ class Nashbed:
         folder: Where all its files are.
         alone: Whether nothing else needs the machine. Else real runs shield no core, and their
             packet loop sleeps until the next event.
+        within: What the command line is started through.
     """
 
     folder: Path
     alone: bool = True
+    within: tuple[str, ...] = ()
 
     def scenario(self, more: str = WIDE_GATES, **changes: Any) -> Path:
         path = self.folder / "scenario.yaml"
@@ -92,8 +94,9 @@ class Nashbed:
 
     def call(self, *args: str, code: int = 0) -> str:
         done = subprocess.run(
-            [str(NASHBED), *args], capture_output=True, text=True, timeout=300, check=False
-        )
+            [*self.within, str(NASHBED), *args],
+            capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
         assert done.returncode == code, done.stderr + done.stdout
         return done.stdout if code == 0 else done.stderr
 

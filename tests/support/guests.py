@@ -42,6 +42,7 @@ def use_kernel(patch: Patch, kernel: GuestKernel) -> None:
     for module in (guest_session, guest_kernel):
         patch(module, "find_kernel", lambda wanted="": kernel)
         patch(module, "built", lambda path: path)
+    patch(guest_kernel, "LOADER", ())  # it starts no script
     patch(guest_session, "check_guests", lambda testbed: None)
 
 

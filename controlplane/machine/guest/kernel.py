@@ -11,7 +11,7 @@ from pathlib import Path
 from ...contract.errors import HostError, PrerequisiteError
 from ...contract.testbed import Testbed
 from ..kernels.cache import GuestKernel, find_kernel
-from ..paths import FLOWS, GUEST_INIT, VIRTUAL_LIBRARY, built
+from ..paths import FLOWS, GUEST_ADDRESSES, GUEST_INIT, VIRTUAL_LIBRARY, built
 from ..process import command
 from ..process.managed import Process
 from ..process.table import ProcessRegister
@@ -20,8 +20,11 @@ from .memory import MEMORY_FOLDER
 START_TIME_NS = 10**18
 """Start of the guest's wall clock: fixed, since results depend on it."""
 PANIC = "Kernel panic"
-WRAPPERS = ("setpriv", "env", "prlimit", "choom", "taskset", "setarch")
+WRAPPERS = ("setpriv", "env", "prlimit", "choom", "taskset")
 """The programs that a kernel is started through."""
+LOADER = ("/lib64/ld-linux-x86-64.so.2", "--preload", str(GUEST_ADDRESSES))
+"""And its dynamic loader, by name: then the host's random addresses do not reach the guest
+(hosts/guest/addresses.c). `setarch -R` would do the same where a container allows it."""
 KILLED_FIRST = 1000
 """Where memory runs out, the kernel's OOM killer takes a guest before anything else: one attempt at
 one trial is lost with it, and not the run."""
@@ -98,8 +101,7 @@ def kernel_command(settings: GuestSettings) -> list[str]:
     pinned = [] if settings.core is None else ["taskset", "-c", str(settings.core)]
     return [
         *("env", *variables, "prlimit", "--core=0", "choom", "-n", str(KILLED_FIRST), "--"),
-        *(*pinned, "setarch", "-R"),
-        str(settings.kernel.binary),
+        *(*pinned, *LOADER, str(settings.kernel.binary)),
         f"mem={settings.memory_bytes // 2**20}M",
         *("time-travel=inf-cpu", f"time-travel-start={START_TIME_NS}"),
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "rw"),
@@ -117,7 +119,7 @@ def check_guests(testbed: Testbed) -> None:
     """
     require_wrappers()
     find_kernel(testbed.virtual.kernel)
-    for program in (VIRTUAL_LIBRARY, GUEST_INIT, FLOWS):
+    for program in (VIRTUAL_LIBRARY, GUEST_ADDRESSES, GUEST_INIT, FLOWS):
         built(program)
     require_memory(MEMORY_FOLDER)
     require_tracing(YAMA_SCOPE)

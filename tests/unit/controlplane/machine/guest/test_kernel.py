@@ -17,8 +17,8 @@ from tests.support import guests
 
 
 def test_a_missing_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None if name == "setarch" else name)
-    with pytest.raises(HostError, match="not installed: setarch; `apt install util-linux"):
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "choom" else name)
+    with pytest.raises(HostError, match="not installed: choom; `apt install util-linux"):
         guest_kernel.require_wrappers()
 
 
