@@ -36,8 +36,8 @@ NEWEST = 0.85
 """The newest kernel's place on viridis; the oldest has 0. What lies above is too light on white."""
 ASIDE = 0.12
 """How far kernels stand apart on the axis of mixes, in flows."""
-STEPS = 1.2
-"""The same on other axes, in steps of `beside`."""
+STEP_POINTS = 6.0
+"""The same on other axes, in points."""
 LIGHT = {"capsize": 2.0, "elinewidth": 1.0, "markersize": 4.0, "zorder": 4}
 
 
@@ -152,7 +152,7 @@ def draw_equilibria_by_kernel(
         points = [(place_of(s, axis), equilibria[s.label]) for s in line.settings]
         draw_ends_of_lead(ax, points, _colour(index, len(kernels)),
                           marker=MARKERS[index % len(MARKERS)],
-                          transform=beside(ax, STEPS * _step(index, len(kernels))),
+                          transform=beside(ax, STEP_POINTS * _step(index, len(kernels))),
                           label=f"kernel {line.settings[0].kernel}", **LIGHT)  # fmt: skip
     if len(ax.containers) < 2:
         return None

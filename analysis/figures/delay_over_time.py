@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
-from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.errors import RunError, writing
 from numpy.typing import NDArray
 
 from ..captures.tcp_headers import read_segments
@@ -179,10 +179,8 @@ def write_rtt_of_captures(
                 f"{names}: no ACK echoes a time stamp of a data segment; capture both directions "
                 "beside the senders, with TCP time stamps on"
             )
-        try:
+        with writing(out):
             save(figure, out.with_suffix(""), (suffix,))
-        except OSError as error:
-            raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
     return [row for path in captures for row in _numbers(path)]
 
 

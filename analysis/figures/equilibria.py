@@ -98,7 +98,8 @@ def _draw_equilibria(
     n = trials_text([len(c.trials) for c in cells])
     if not exact:
         return
-    ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4, transform=beside(ax, 1),
+    ax.plot(*zip(*exact, strict=True), linestyle="none", zorder=4,
+            transform=beside(ax, STEP_POINTS),
             color=colour_of(first, measures.strategies),
             marker=marker_of(first, measures.strategies),
             label=f"equilibrium of the means ({n} per mix)")  # fmt: skip
@@ -152,16 +153,15 @@ def _draw_each_trial(
     ]
     if found:
         ax.plot(*zip(*found, strict=True), linestyle="none", marker="o", markersize=3.5,
-                transform=beside(ax, 2),
+                transform=beside(ax, 2 * STEP_POINTS),
                 markerfacecolor="none", markeredgewidth=0.7, alpha=0.7, zorder=3,
                 color=colour_of(measures.strategies[0], measures.strategies),
                 label="equilibrium of one repetition")  # fmt: skip
 
 
-def beside(ax: Axes, steps: float) -> Transform:
+def beside(ax: Axes, points: float) -> Transform:
     """Some points to the right of where the data are, so that marks do not hide each other."""
-    figure = ax.figure
-    return ax.transData + ScaledTranslation(steps * STEP_POINTS / 72, 0, figure.dpi_scale_trans)
+    return ax.transData + ScaledTranslation(points / 72, 0, ax.figure.dpi_scale_trans)
 
 
 def _draw_models(ax: Axes, measures: RunMeasures, line: SweepLine, axis: str) -> None:

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import ScaledTranslation, Transform
+from matplotlib.transforms import Transform
 from nashbed.controlplane.contract.errors import ConfigError
 
 from ..models.equilibrium_files import EquilibriumRow, Origin, PublishedEquilibrium
 from ..models.starts import BBR, CUBIC
 from ..text import rate_text
 from .axes import name_scales, shared_legend, small_multiples
-from .equilibria import COLOURS, MARKERS
+from .equilibria import COLOURS, MARKERS, beside
 from .style import INK, MUTED, house_style, save
 
 Panel = tuple[float, float]
@@ -122,7 +122,7 @@ def _draw_panel(
         if own and origin[0] == "model":
             _draw_model(ax, own, number)
         elif own:
-            _draw_run(ax, own, number, _beside(ax, number - (runs - 1) / 2))
+            _draw_run(ax, own, number, beside(ax, STEP_POINTS * (number - (runs - 1) / 2)))
 
 
 def _draw_model(ax: Axes, rows: Sequence[EquilibriumRow], number: int) -> None:
@@ -172,12 +172,6 @@ def _label(rows: Sequence[EquilibriumRow]) -> str:
     length = f"{longest:g} s" if shortest == longest else f"{shortest:g} to {longest:g} s"
     starts = " or ".join(dict.fromkeys(row.start for row in rows))
     return f"{rows[0].source}: {length}, {starts}"
-
-
-def _beside(ax: Axes, steps: float) -> Transform:
-    """Some points to the right of where the data are."""
-    figure = ax.figure
-    return ax.transData + ScaledTranslation(steps * STEP_POINTS / 72, 0, figure.dpi_scale_trans)
 
 
 def _name_axes(axes: Sequence[Axes], rows: Sequence[EquilibriumRow], flows: int) -> None:

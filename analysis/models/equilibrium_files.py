@@ -20,7 +20,6 @@ from nashbed.controlplane.contract.model import ContractModel, Number
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.contract.units import NS_PER_S
-from nashbed.controlplane.store.errors import damaged
 from pydantic import ValidationError
 
 from ..measures import Cell, RunMeasures
@@ -28,7 +27,7 @@ from ..nash.crossing_interval import CrossingInterval, open_ends
 from ..nash.of_run import SettingEquilibria, equilibria_of_measures
 from ..nash.utility import utility_text
 from .asked import problem_of_setting
-from .mix_files import PanelKey, csv_cells
+from .mix_files import PanelKey, cell_text, parsed_rows
 from .starts import CUBIC
 
 PUBLISHED_COLUMNS = (
@@ -71,13 +70,7 @@ def read_published(path: Path) -> list[PublishedEquilibrium]:
     Raises:
         RunError: The file is missing, has other columns, or a cell is no number.
     """
-    found = []
-    for line, row in enumerate(csv_cells(path, PUBLISHED_COLUMNS, PUBLISHED_REMEDY), 2):
-        try:
-            found.append(_published(row))
-        except ValueError as error:
-            raise damaged(path, f"line {line}: {error}", PUBLISHED_REMEDY) from error
-    return found
+    return parsed_rows(path, PUBLISHED_COLUMNS, PUBLISHED_REMEDY, _published)
 
 
 def _published(row: Mapping[str, str]) -> PublishedEquilibrium:
@@ -302,22 +295,18 @@ def read_equilibria(path: Path) -> tuple[EquilibriumRow, ...]:
     Raises:
         RunError: The file is missing, has other columns, or a cell is not what it should be.
     """
-    rows = []
-    for line, cells in enumerate(csv_cells(path, COLUMNS, REMEDY), 2):
-        try:
-            known = {name: cells[name] for name in COLUMNS}
-            rows.append(EquilibriumRow.model_validate(_typed(known)))
-        except ValidationError as error:
-            first = error.errors()[0]
-            what = f"line {line}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
-            raise damaged(path, what, REMEDY) from error
-    return tuple(rows)
+    return tuple(parsed_rows(path, COLUMNS, REMEDY, _equilibrium))
 
 
-def _typed(cells: Mapping[str, str]) -> dict[str, Any]:
-    """Cells as a model takes them: an empty one is None, but for a text."""
+def _equilibrium(cells: Mapping[str, str]) -> EquilibriumRow:
+    """A row of its cells: an empty one is None, but for a text."""
     texts = {"setting", "start", "source"}
-    return {name: cell if cell or name in texts else None for name, cell in cells.items()}
+    known = {name: cells[name] or ("" if name in texts else None) for name in COLUMNS}
+    try:
+        return EquilibriumRow.model_validate(known)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def equilibria_csv(rows: Iterable[EquilibriumRow]) -> str:
@@ -334,10 +323,10 @@ def equilibria_csv(rows: Iterable[EquilibriumRow]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Seven digits, as in files of mixes; yes and no in words."""
+    """As in files of mixes; yes and no in words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.7g}" if isinstance(value, float) else value
+    return cell_text(value)
 
 
 def merge_rows(tables: Iterable[Sequence[EquilibriumRow]]) -> tuple[EquilibriumRow, ...]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nashbed.controlplane.contract.trial import Setting
 from nashbed.controlplane.store.errors import damaged
@@ -40,6 +40,7 @@ COLUMNS = (
 OVERFULL = 1.05
 """Share of the rate; a larger total means that flows did not run at the same time."""
 Row = dict[str, Any]
+ParsedRow = TypeVar("ParsedRow")
 
 
 @dataclass(frozen=True, order=True)
@@ -156,13 +157,7 @@ def read_rows(path: Path) -> list[MixRow]:
     Raises:
         RunError: The file is missing, has other columns, or a cell is no number.
     """
-    rows = []
-    for line, cells in enumerate(csv_cells(path, NEEDED, REMEDY), 2):
-        try:
-            rows.append(_read_row(cells))
-        except ValueError as error:
-            raise damaged(path, f"line {line}: {error}", REMEDY) from error
-    return rows
+    return parsed_rows(path, NEEDED, REMEDY, _read_row)
 
 
 def _read_row(cells: Mapping[str, str]) -> MixRow:
@@ -191,17 +186,33 @@ def _course(cells: Mapping[str, str]) -> RowCourse | None:
     return RowCourse(cubic, second, spread, begin, float(window) if window else None, connecting)
 
 
-def csv_cells(path: Path, columns: Collection[str], remedy: str) -> list[dict[str, str]]:
-    """The cells of a CSV file by column, row by row.
+def parsed_rows(
+    path: Path,
+    columns: Collection[str],
+    remedy: str,
+    parse: Callable[[Mapping[str, str]], ParsedRow],
+) -> list[ParsedRow]:
+    """Every row of a CSV file.
 
     Args:
         path: The file.
         columns: Columns that it must have.
         remedy: What to do where it is another file.
+        parse: Makes a row of its cells by column; raises ValueError where it cannot.
 
     Raises:
-        RunError: The file is missing, or has other columns.
+        RunError: The file is missing, has other columns, or a row cannot be parsed.
     """
+    rows = []
+    for line, cells in enumerate(_cells(path, columns, remedy), 2):
+        try:
+            rows.append(parse(cells))
+        except ValueError as error:
+            raise damaged(path, f"line {line}: {error}", remedy) from error
+    return rows
+
+
+def _cells(path: Path, columns: Collection[str], remedy: str) -> list[dict[str, str]]:
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -230,7 +241,7 @@ class MixTable:
         out = io.StringIO()
         writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: _text(row[name]) for name in COLUMNS} for row in self.rows)
+        writer.writerows({name: cell_text(row[name]) for name in COLUMNS} for row in self.rows)
         return out.getvalue()
 
 
@@ -319,6 +330,6 @@ def _mean(cell: Cell, metric: str, strategy: str | None = None) -> float | None:
     return None if estimate is None else estimate.mean
 
 
-def _text(value: Any) -> Any:
+def cell_text(value: Any) -> Any:
     """Seven digits are more than any trial repeats; empty: not measured, or no limit."""
     return f"{value:.7g}" if isinstance(value, float) else value

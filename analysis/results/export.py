@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 from nashbed.controlplane.contract.model import JsonObject
-from nashbed.controlplane.store.errors import RunError
+from nashbed.controlplane.store.errors import RunError, writing
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 from nashbed.controlplane.store.staging import whole_folder
 from nashbed.controlplane.store.tables import TABLES
@@ -43,13 +43,11 @@ def export_run(
     """
     _check(suffix, raw, out)
     measures = measure_run(run_dir)
-    try:
+    with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         with whole_folder(out) as made:
             rows = {n: _write(t.lazy(), made, n, suffix) for n, t in flat_tables(measures).items()}
             return rows | {name: _write(_raw(measures, name), made, name, suffix) for name in raw}
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from error
 
 
 def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:

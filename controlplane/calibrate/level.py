@@ -188,8 +188,7 @@ class LevelRunner:
                 raise
             except (HostError, TargetError) as error:  # more than this machine can do
                 early = error.message
-            made = self._summed_up(run.directory.sealed(), lanes, early, watch.cores)
-            return made.model_copy(update={"lone_shares": lone_shares(run.directory)})
+            return self._summed_up(run.directory, lanes, early, watch.cores)
 
     def shares(self, trials: int) -> tuple[float, ...]:
         """What the lone flow gets in trials of this lane, as many at once as the testbed runs.
@@ -204,15 +203,12 @@ class LevelRunner:
         with scratch_folder("capacity") as folder:
             run = new_run(folder, scenario, self.testbed, plan, _no_chooser)
             execute(run, lambda _: None, ThisMachine(self.make_session, self.find_artefact))
-            return lone_shares(run.directory)
+            return lone_shares(run.directory, run.directory.sealed())
 
     def _summed_up(
-        self,
-        records: Sequence[TrialRecord],
-        lanes: int,
-        early: str,
-        cores: tuple[CoreShares, ...],
+        self, directory: RunDirectory, lanes: int, early: str, cores: tuple[CoreShares, ...]
     ) -> LevelAttempt:
+        records = directory.sealed()
         failed = Counter(g.name for r in records for g in r.gates if not g.passed)
         reasons = [early, *(reason for record in records for reason in record.invalid_reasons)]
         valid = sum(record.valid for record in records)
@@ -227,6 +223,7 @@ class LevelRunner:
             round_trip_error=round_trip_error_of(records),
             together_s=together_s(records) if len(records) == lanes else 0.0,
             cores=cores,
+            lone_shares=lone_shares(directory, records),
         )
 
 
@@ -279,15 +276,16 @@ def round_trip_error_of(records: Sequence[TrialRecord]) -> RoundTripError | None
     )
 
 
-def lone_shares(directory: RunDirectory) -> tuple[float, ...]:
+def lone_shares(directory: RunDirectory, records: Sequence[TrialRecord]) -> tuple[float, ...]:
     """What the lone CUBIC flow of each sealed lane got of its throughput after the warm-up, 0 to 1.
 
     Args:
         directory: The run of the lanes.
+        records: Its sealed trials.
     """
     return tuple(
         share
-        for record in directory.sealed()
+        for record in records
         for share in [_lone_share(SealedTrial(directory.trials / record.id, record))]
         if share is not None
     )

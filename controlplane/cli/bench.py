@@ -170,7 +170,7 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
     rate: Annotated[str, typer.Option(help="Rate of a lane.")] = "50mbit",
     rtt: Annotated[str, typer.Option(help="Base RTT of its flows.")] = "40ms",
     buffer: Annotated[str, typer.Option(help="Its buffer.")] = "2bdp",
-    flows: Annotated[int, typer.Option(min=2, max=1000, help="Its flows, half of them BBR.")] = 10,
+    flows: Annotated[int, typer.Option(min=2, max=1000, help="Its flows, all but one BBR.")] = 10,
     start: Annotated[
         int, typer.Option(min=1, help="Number of lanes that the search begins with.")
     ] = 12,
@@ -182,7 +182,8 @@ def lanes(  # noqa: PLR0913, PLR0917 - one argument for each option
 ) -> int:
     """The largest total rate with every gate passing (10 min).
 
-    Lanes are added until a validity gate of one of them fails.
+    Lanes are added until a validity gate of one of them fails, or the one CUBIC flow of each no
+    longer gets its share.
     """
     bed = load_testbed(find_testbed(testbed))
     lane = Lanes(

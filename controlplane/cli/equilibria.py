@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ..contract.errors import EXIT_OK
 from ..contract.units import counted
-from ..store.errors import RunError
+from ..store.errors import RunError, writing
 from .console import as_text
 from .options import PUBLISHED_EQUILIBRIA, AsJson, answer, new_app, write_table
 
@@ -131,10 +131,8 @@ def _draw(
         write_plate,
     )
 
-    try:
+    with writing(plate):
         write_plate(rows, published, plate)
-    except OSError as error:
-        raise RunError(f"{plate}: cannot be written ({error.strerror or error})") from error
 
 
 def _text(said: EquilibriaTableAnswer) -> str:

@@ -16,7 +16,7 @@ from ..contract.errors import ConfigError, HostError
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
 from ..contract.units import Buffer, Duration, Rate, Share, Size
 from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
-from ..store.errors import RunError
+from ..store.errors import writing
 from ..store.staging import scratch_folder
 
 Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
@@ -73,10 +73,8 @@ def write_table(path: Path, text: str) -> None:
     Raises:
         RunError: The file cannot be written.
     """
-    try:
+    with writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 def quantity(kind: type[Q], option: str, text: str) -> Q:

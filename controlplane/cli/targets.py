@@ -1,4 +1,4 @@
-"""`nashbed targets`: what each target can do, as a table generated from capability data."""
+"""`nashbed targets`: what each target can do, and what it has met so far, as tables from data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ..contract.model import JsonAnswer
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
 from ..machine.paths import CONFIGS
+from ..targets.evidence import EVIDENCE, Evidence, evidence_table
 from ..targets.registry import TARGETS, capabilities_of
 from .documents import Markers, write_tables
 from .options import AsJson, answer, new_app
@@ -20,6 +21,9 @@ from .options import AsJson, answer, new_app
 app = new_app()
 
 MARKERS = Markers("<!-- targets: `make targets` writes this -->", "<!-- end of targets -->")
+EVIDENCE_MARKERS = Markers(
+    "<!-- evidence: `make targets` writes this -->", "<!-- end of evidence -->"
+)
 
 
 class TargetsAnswer(JsonAnswer):
@@ -28,25 +32,29 @@ class TargetsAnswer(JsonAnswer):
     Attributes:
         ok: True.
         targets: What each target can do.
+        evidence: What each claim about hardware and hosts has met.
     """
 
     ok: bool = True
     targets: tuple[Capabilities, ...]
+    evidence: tuple[Evidence, ...]
 
 
 @app.command(epilog="Example: nashbed targets --json")
 def targets(
     into: Annotated[
-        Path | None, typer.Option("--into", help="Write the table between this file's markers.")
+        Path | None, typer.Option("--into", help="Write the tables between this file's markers.")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what each target can do."""
+    """Show what each target can do, and how far each claim has been verified."""
     shipped = shipped_capabilities()
-    table = capability_table(shipped)
+    table, evidence = capability_table(shipped), evidence_table()
     if into is not None:
         write_tables(into, MARKERS, lambda _: table)
-    answer(TargetsAnswer(targets=tuple(shipped)), as_json, table)
+        write_tables(into, EVIDENCE_MARKERS, lambda _: evidence)
+    told = TargetsAnswer(targets=tuple(shipped), evidence=EVIDENCE)
+    answer(told, as_json, f"{table}\n\n{evidence}")
     return EXIT_OK
 
 

@@ -46,6 +46,15 @@ def disk_errors(place: Path) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Raise RunError, which names a file or folder, where it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{place}: cannot be written ({error.strerror or error})") from error
+
+
 def damaged(path: Path, problem: object, remedy: str) -> RunError:
     """Make the one line that names a file, its problem and the remedy.
 

@@ -284,6 +284,18 @@ MEMORY = Edit(
         Change(MEM_C, "sbrk(0)", "brk_start"),
     ),
 )
+PARENT = """\
+#include <sys/wait.h>
+#include <sys/prctl.h>
+
+static int parent;
+"""
+"""Whose child a process is to be."""
+DIE_WITH_PARENT = """\
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* It was killed before: init would trace us, and never go on. */
+		kill(getpid(), SIGKILL);
+"""
 PROCESSES = (
     Edit(
         "processes of the guest that wait on the host die with the kernel's process, however it "
@@ -307,30 +319,28 @@ PROCESSES = (
     Edit(
         "nor do the children of its early checks outlive it, if it is killed before it traces them",
         (
-            Change(
-                START_UP_C,
-                "#include <sys/wait.h>\n",
-                "#include <sys/wait.h>\n#include <sys/prctl.h>\n",
-            ),
+            Change(START_UP_C, "#include <sys/wait.h>\n", PARENT),
+            Change(START_UP_C, "\tpid = fork();\n", "\tparent = getpid();\n\tpid = fork();\n"),
             Change(
                 START_UP_C,
                 "\tif (change_sig(SIGWINCH, 0) < 0 ||\n",
-                "\tprctl(PR_SET_PDEATHSIG, SIGKILL);\n\tif (change_sig(SIGWINCH, 0) < 0 ||\n",
+                f"{DIE_WITH_PARENT}\tif (change_sig(SIGWINCH, 0) < 0 ||\n",
             ),
         ),
     ),
     Edit(
         "nor a process of the guest's that is killed so",
         (
+            Change(PROCESS_C, "#include <sys/wait.h>\n", PARENT),
             Change(
                 PROCESS_C,
-                "#include <sys/wait.h>\n",
-                "#include <sys/wait.h>\n#include <sys/prctl.h>\n",
+                "\tflags = CLONE_FILES | SIGCHLD;\n",
+                "\tflags = CLONE_FILES | SIGCHLD;\n\tparent = getpid();\n",
             ),
             Change(
                 PROCESS_C,
                 "\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
-                "\tprctl(PR_SET_PDEATHSIG, SIGKILL);\n\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
+                f"{DIE_WITH_PARENT}\tptrace(PTRACE_TRACEME, 0, 0, 0);\n",
             ),
         ),
         until=(6, 12),

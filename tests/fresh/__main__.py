@@ -25,6 +25,7 @@ from tests.fresh import machine as machines
 from tests.fresh.machine import FreshError, Machine, told
 from tests.fresh.outcome import (
     Outcome,
+    around_table,
     counted_tests,
     markdown_table,
     text_table,
@@ -332,6 +333,11 @@ def chosen_of(args: Sequence[str] | None = None) -> argparse.Namespace:
         if unknown:
             parser.error(f"--{name}: {' '.join(unknown)}: there are {' '.join(known)}")
         setattr(chosen, name, words)
+    if chosen.into is not None:
+        try:  # before the roots are made, which takes half an hour
+            around_table(chosen.into)
+        except ValueError as error:
+            parser.error(f"--into: {error}")
     return chosen
 
 

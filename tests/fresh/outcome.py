@@ -172,11 +172,18 @@ def _cell(lines: Sequence[str]) -> str:
     return "<br>".join(line.replace("|", "\\|") for line in lines)
 
 
-def write_into(path: Path, table: str) -> None:
-    """Replace the table between the markers of a file; raises ValueError where it has none."""
-    text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
+def around_table(path: Path) -> tuple[str, str]:
+    """What stands before and after the markers of a file; raises ValueError where it has none."""
+    if not path.is_file():
+        raise ValueError(f"{path}: no such file")
+    before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"{path}: has no lines {BEGIN!r} and {END!r}")
+    return before, after
+
+
+def write_into(path: Path, table: str) -> None:
+    """Replace the table between the markers of a file; raises ValueError where it has none."""
+    before, after = around_table(path)
     path.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,30 @@ PORTS = {
     "telemetry": {"port": 144, "speed": "25gbit", "fec": "rs"},
 }
 
+TESTBED = """\
+name: lab
+target: tofino
+switch:
+  grpc: "{address}"
+  chip: {chip}
+  ports: {ports}
+ports:
+  senders: {{driver: af_xdp}}
+  switch: {{driver: af_xdp}}
+  telemetry: {{driver: af_xdp}}
+  receivers: {{driver: kernel, host_iface: enp4s0}}
+capacity: {{rate: 250mbit, lanes: 1}}
+"""
+
 
 def artefact(chip: str) -> Path:
     """The program's committed bf-rt.json."""
     return ROOT / "p4src" / "tofino" / chip / "bf-rt.json"
+
+
+def bed_text(address: str, chip: str = "tofino1") -> str:
+    """A testbed file of a switch at an address."""
+    return TESTBED.format(address=address, chip=chip, ports=json.dumps(PORTS))
 
 
 def settings(chip: str, address: str, **changed: Any) -> SwitchTofino:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import logging
+import os
 import queue
 import shlex
 import shutil
@@ -178,6 +179,20 @@ class ManagedProcess(ABC):
         return kind(f"{self.name} {problem}{ending(code)}{words}", repeatable=repeatable)
 
 
+def dying_with(parent: int, args: Sequence[str]) -> list[str]:
+    """A command that is killed when the process that starts it dies.
+
+    The kernel tells a child of a death from then on when it asks for that: a parent that died
+    before is seen by the child's having another one.
+
+    Args:
+        parent: Process id of who starts it.
+        args: The command line.
+    """
+    unless_orphaned = 'test "$PPID" = "$0" && exec "$@"'
+    return ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", unless_orphaned, str(parent), *args]
+
+
 class Process(ManagedProcess):
     """A child process on this machine; its events are by default JSON objects, one a line.
 
@@ -206,7 +221,7 @@ class Process(ManagedProcess):
         self._oom_kills = oom_kills()
         self._last_words: deque[str] = deque(maxlen=20)
         self._log = log_path.open("a", encoding="utf-8") if log_path else None
-        wrapped = ["setpriv", "--pdeathsig", "KILL", "--", *args]
+        wrapped = dying_with(os.getpid(), args)
         LOG.info("start %s: %s", name, shlex.join(wrapped))
         self._popen = _popen(name, wrapped)
         self._child = self._note(wrapped)

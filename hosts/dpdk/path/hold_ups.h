@@ -3,9 +3,9 @@
  *
  * Where the data plane is the bottleneck, a frame's departure is scheduled whenever it really
  * leaves, so what was late on the way out is given back on the way back, with what the receivers'
- * host took to answer: as far as the delay there reaches, senders see exact round trips. Beside a switch nothing is given back, for a
- * late frame may lose its lateness in the switch's queue; and what a receiver took to answer
- * cannot be told from that queue.
+ * host took to answer: as far as the delay there reaches, senders see exact round trips. Beside a
+ * switch nothing is given back, for a late frame may lose its lateness in the switch's queue, and
+ * what a receiver took to answer cannot be told from that queue.
  */
 #ifndef NASHBED_HOLD_UPS_H
 #define NASHBED_HOLD_UPS_H

@@ -159,6 +159,9 @@ def test_nothing_is_left_after_an_interruption(tmp_path: Path) -> None:
 def test_unknown_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert chosen_of(["--roots", "trixie", "--steps", "test run"]).steps == ["test", "run"]
     with pytest.raises(SystemExit):
+        chosen_of(["--into", "no-such-file.md"])
+    assert "no-such-file.md: no such file" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
         chosen_of(["--roots", "trixie sid"])
     assert "--roots: sid: there are trixie bookworm" in capsys.readouterr().err
 

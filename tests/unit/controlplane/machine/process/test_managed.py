@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -17,7 +19,7 @@ from nashbed.controlplane.machine.host.runs import (
 )
 from nashbed.controlplane.machine.process import command
 from nashbed.controlplane.machine.process.clock import poll
-from nashbed.controlplane.machine.process.managed import Process
+from nashbed.controlplane.machine.process.managed import Process, dying_with
 from nashbed.controlplane.machine.process.table import executable, start_time
 
 
@@ -43,6 +45,13 @@ def test_an_end_without_the_event_quotes_the_last_words() -> None:
     with pytest.raises(HostError, match=r"child ended unexpectedly \(exit code 4\): no port"):
         process.wait_event("ready", 60)
     process.stop()
+
+
+def test_a_child_whose_parent_has_died_meanwhile_does_not_begin(tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    for parent, begins in ((1, False), (os.getpid(), True)):
+        subprocess.run(dying_with(parent, ["touch", str(begun)]), check=begins)
+        assert begun.exists() is begins
 
 
 def test_exit_code_3_is_the_targets_fault() -> None:

@@ -11,24 +11,10 @@ from nashbed.controlplane.cli.main import run
 from nashbed.controlplane.targets.tofino.client import BfRtClient
 from nashbed.controlplane.targets.tofino.examination import LAST_LANE, examine_switch
 from tests.fakes.bfrt import FakeBfRt
-from tests.support.tofino import PORTS, artefact, settings
+from tests.support.tofino import artefact, bed_text, settings
 
 NAMES = ["server", "program", "tables", "chip", "port senders", "port receivers",
          "port telemetry", "write and undo"]  # fmt: skip
-BED = """\
-name: lab
-target: tofino
-switch:
-  grpc: "{address}"
-  chip: {chip}
-  ports: {ports}
-ports:
-  senders: {{driver: af_xdp}}
-  switch: {{driver: af_xdp}}
-  telemetry: {{driver: af_xdp}}
-  receivers: {{driver: kernel, host_iface: enp4s0}}
-capacity: {{rate: 250mbit, lanes: 1}}
-"""
 
 
 def examined(server: FakeBfRt, chip: str = "") -> dict[str, tuple[bool, str]]:
@@ -112,7 +98,7 @@ def test_an_undo_that_the_switch_refuses(server: FakeBfRt) -> None:
 
 def bed(tmp_path: Path, address: str, chip: str) -> str:
     path = tmp_path / "lab.yaml"
-    path.write_text(BED.format(address=address, chip=chip, ports=json.dumps(PORTS)))
+    path.write_text(bed_text(address, chip))
     return str(path)
 
 

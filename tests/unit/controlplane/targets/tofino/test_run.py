@@ -20,27 +20,11 @@ from nashbed.controlplane.targets.tofino import client
 from tests.fakes.bfrt import FakeBfRt
 from tests.fakes.session import FakeSession
 from tests.fakes.traffic import registers
-from tests.support.tofino import artefact
+from tests.support.tofino import artefact, bed_text
 from tests.unit.controlplane.conftest import SCENARIO
 
 PORTS = ("senders", "switch", "telemetry")
 FLOWS = 3
-TESTBED = """\
-name: fake-tofino
-target: tofino
-switch:
-  grpc: "{address}"
-  ports:
-    senders: {{port: 128, speed: 25gbit}}
-    receivers: {{port: 136, speed: 25gbit}}
-    telemetry: {{port: 144, speed: 25gbit}}
-ports:
-  senders: {{driver: af_xdp}}
-  switch: {{driver: af_xdp}}
-  telemetry: {{driver: af_xdp}}
-  receivers: {{driver: kernel, host_iface: enp4s0}}
-capacity: {{rate: 250mbit, lanes: 1}}
-"""
 
 
 @pytest.fixture
@@ -52,7 +36,7 @@ def server() -> Iterator[FakeBfRt]:
 
 def planned(folder: Path, address: str, text: str = SCENARIO) -> ActiveRun:
     scenario = parse_scenario(text, "small.yaml")
-    bed = parse_testbed(TESTBED.format(address=address), "tofino.yaml")
+    bed = parse_testbed(bed_text(address), "tofino.yaml")
     plan = plan_run(scenario, bed, adaptive.expect)
     return new_run(folder / "results", scenario, bed, plan, adaptive.make_chooser)
 

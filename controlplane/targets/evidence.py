@@ -1,0 +1,89 @@
+"""What each claim about hardware and hosts has met so far, and what stays unproven."""
+
+from __future__ import annotations
+
+from ..contract.model import ContractModel
+
+
+class Evidence(ContractModel):
+    """One claim.
+
+    Attributes:
+        claim: What nashbed says it does.
+        met: The nearest real thing that it has met, here or on a machine like this one.
+        proves: What that shows.
+        unproven: What it cannot show.
+    """
+
+    claim: str
+    met: str
+    proves: str
+    unproven: str
+
+
+EVIDENCE = (
+    Evidence(
+        claim="The P4 bottleneck is drop-tail to the byte, and its postcards are exact (`dpdk`, "
+        "`virtual`)",
+        met="DPDK's SWX pipeline, interpreted and compiled, against plain Python models and one "
+        "conformance suite for all targets",
+        proves="order, conservation, limits, departure times and postcards, packet by packet",
+        unproven="more than one core's packet rate",
+    ),
+    Evidence(
+        claim="The same P4 program runs on `bmv2`",
+        met="simple_switch, built from its source: the conformance suite and live trials",
+        proves="parsing, tables, registers, postcards; whole trials of some Mbit/s",
+        unproven="exact rates: simple_switch limits packets per second",
+    ),
+    Evidence(
+        claim="The P4 program runs on a Tofino switch, and the control plane drives it",
+        met="p4c's Tofino backend and assembler; the source of the switch's driver; a server that "
+        "refuses what that driver refuses, table by table",
+        proves="the program fits both chips; every request is one that the driver accepts, and "
+        "the undo restores what was there",
+        unproven="anything on the software model or on a chip: the shaper's rate, cells, depths, "
+        "times, the packet generator, port speeds, FEC and cables",
+    ),
+    Evidence(
+        claim="Flows of real kernels run through DPDK, with emulated base RTTs",
+        met="kernel TCP over AF_XDP, AF_PACKET and TAP ports on virtual interfaces; testpmd on "
+        "the same ports and core for comparison",
+        proves="every frame counted, round trips and departures within a certificate's bounds "
+        "(`nashbed calibrate`)",
+        unproven="line rate of a NIC, RSS, NUMA, time stamps made by NICs",
+    ),
+    Evidence(
+        claim="Virtual time gives the shares of real time",
+        met="User-Mode Linux against this machine's kernel, by two one-sided tests",
+        proves="of nine mixes of ten flows four are equivalent within two points and none is "
+        "shown to differ; starts are alike if the kernels are",
+        unproven="the other 27 mixes of the matrix; fifty flows",
+    ),
+    Evidence(
+        claim="Time stamps of captures are read exactly, whoever wrote them",
+        met="published formats, tshark's decoders, captures made byte by byte",
+        proves="every field, for whole and for damaged files",
+        unproven="files written by the devices themselves",
+    ),
+    Evidence(
+        claim="The FPGA core stamps frames at line rate",
+        met="Icarus Verilog against plain Python models; synthesis by yosys",
+        proves="stamps, trailers, FCS and back-pressure, beat by beat",
+        unproven="the clock that it reaches, and a board",
+    ),
+    Evidence(
+        claim="Pktgen-DPDK can load a bottleneck for its calibration",
+        met="a stand-in that answers as its Lua socket is documented",
+        proves="the script's requests and their order",
+        unproven="Pktgen itself, and line rate",
+    ),
+)
+
+
+def evidence_table(rows: tuple[Evidence, ...] = EVIDENCE) -> str:
+    """The claims as a Markdown table, one row each."""
+    columns = ["claim", "nearest real thing it has met", "what that proves", "what stays unproven"]
+    cells = [[row.claim, row.met, row.proves, row.unproven] for row in rows]
+    lines = [columns, ["---"] * len(columns), *cells]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
