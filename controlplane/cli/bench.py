@@ -18,7 +18,7 @@ from ..bench.forward import bench_forward
 from ..bench.growth import Series, by_flows, by_lanes, by_postcards
 from ..bench.lanes import bench_lanes
 from ..bench.panel import PANEL, of_run, projected
-from ..bench.replay import Pipeline, bench_against_simple_switch, bench_replay
+from ..bench.replay import Pipeline, bench_against_simple_switch, bench_loops, bench_replay
 from ..bench.site import BenchSite
 from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
@@ -84,7 +84,7 @@ def startup(repetitions: Repetitions = 11, as_json: AsJson = False) -> int:
 
 
 @app.command(epilog="Example: nashbed bench replay --packets 5000000 --json")
-def replay(
+def replay(  # noqa: PLR0913, PLR0917 - one argument for each option
     packets: Annotated[int, typer.Option(min=1000, help="Packets each time.")] = 2_000_000,
     repetitions: Repetitions = 7,
     flows: Annotated[int, typer.Option(min=1, max=60000, help="Flows they belong to.")] = 50,
@@ -96,14 +96,23 @@ def replay(
         ),
     ] = True,
     pipeline: Annotated[Pipeline, typer.Option(help="How the P4 program is run.")] = Pipeline.AUTO,
+    loops: Annotated[
+        int,
+        typer.Option(min=1, max=16, help="Packet loops side by side, compared with one in turns."),
+    ] = 1,
     as_json: AsJson = False,
 ) -> int:
-    """Packets through the whole path in memory, on one core.
+    """Packets through the whole path in memory, on one core; with --loops also on several.
 
     P4 ingress, queue, P4 egress and postcard. Where simple_switch is on PATH, the same packets go
     through it as well, in turns.
     """
     benchmarks = bench_replay(packets, repetitions, flows, burst, pipeline)
+    if loops > 1:
+        with step_display() as show_step:
+            benchmarks += bench_loops(
+                packets, repetitions, flows, burst, loops, show_step, pipeline
+            )
     if against:
         benchmarks += _against_simple_switch(flows, pipeline)
     return _answer("replay", benchmarks, as_json)

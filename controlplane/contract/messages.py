@@ -499,13 +499,15 @@ class PathSpeed(Message):
 
     Attributes:
         pipeline: How P4 was run.
-        mpps: Million packets per second.
+        loops: Packet loops side by side.
+        mpps: Million packets per second, of all loops together.
         departed: Packets that left.
         dropped: Packets that the queue refused.
         postcards: Postcards that were made.
     """
 
     pipeline: Literal["native", "interpreted"]
+    loops: Count
     mpps: Finite
     departed: Count
     dropped: Count

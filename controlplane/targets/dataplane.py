@@ -222,7 +222,7 @@ class _Stream(TelemetryStream):
 def dataplane_config(dataplane: DataPlane) -> JsonObject:
     """What a testbed says of the data plane, as its configuration file has it."""
     return {
-        "core": dataplane.core,
+        "cores": [dataplane.core],
         "service_core": dataplane.service_core,
         "loop": dataplane.loop,
         "huge_pages": dataplane.huge_pages,

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -106,14 +107,34 @@ print_ready(const struct dataplane *dp)
 	fflush(stdout);
 }
 
+static int
+make_loops(struct dataplane *dp, struct failure *failure)
+{
+	if (dataplane_make_loops(dp, failure) < 0)
+		return -1;
+	for (uint32_t i = 0; i < dp->config.n_loops; i++)
+		if (mailbox_init(&dp->loops[i].mailbox) < 0)
+			return failure_set(failure, EXIT_STATUS_HOST,
+					   "cannot create an event descriptor");
+	return 0;
+}
+
+static void
+free_loops(struct dataplane *dp)
+{
+	for (uint32_t i = 0; i < dp->config.n_loops; i++)
+		mailbox_free(&dp->loops[i].mailbox);
+	free(dp->loops);
+}
+
 /* On a clock, until a signal or a request to shut down. */
 static int
 run_live(struct dataplane *dp, const struct native_note *note, struct failure *failure)
 {
 	struct control_thread *control;
 
-	if (mailbox_init(&dp->mailbox) < 0)
-		return failure_set(failure, EXIT_STATUS_HOST, "cannot create an event descriptor");
+	if (make_loops(dp, failure) < 0)
+		return -1;
 	catch_signals();
 	if (dataplane_open(dp, failure) < 0)
 		return -1;
@@ -122,10 +143,10 @@ run_live(struct dataplane *dp, const struct native_note *note, struct failure *f
 		return -1;
 	print_note(note);
 	print_ready(dp);
-	loop_run(dp);
+	loops_run(dp);
 	control_thread_join(control);
 	dataplane_close(dp);
-	mailbox_free(&dp->mailbox);
+	free_loops(dp);
 	return 0;
 }
 

@@ -20,6 +20,7 @@ PARAMETERS = [
         for pipeline in PIPELINES
     ),
     pytest.param(Virtual(), id="virtual", marks=pytest.mark.dataplane),
+    pytest.param(Virtual(loops=2), id="virtual-2-loops", marks=pytest.mark.dataplane),
     pytest.param(Bmv2(), id="bmv2", marks=[pytest.mark.live, pytest.mark.root]),
 ]
 

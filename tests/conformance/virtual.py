@@ -26,10 +26,17 @@ LANE = 0
 
 
 class Virtual:
-    """A process with the library for each vector."""
+    """A process with the library for each vector.
 
-    name = "virtual"
+    Args:
+        loops: Its packet loops. The vectors' lane is the first one's; what is of no lane, too.
+    """
+
     capabilities = Dpdk.capabilities
+
+    def __init__(self, loops: int = 1) -> None:
+        self.name = "virtual" if loops == 1 else f"virtual-{loops}-loops"
+        self._config = {} if loops == 1 else {"cores": list(range(loops)), "lanes": loops}
 
     def why_not(self) -> str:
         """Empty where the library is built."""
@@ -45,7 +52,7 @@ class Virtual:
     ) -> Outcome:
         """See Target.run."""
         assert not presets, "the library starts with empty registers"
-        with library(folder) as made, Client(made.socket) as client:
+        with library(folder, **self._config) as made, Client(made.socket) as client:
             program(client, flows, bottleneck)
             outcome = play(made, client, packets, flows)
             client.call("shutdown")

@@ -24,7 +24,7 @@ GOOD: Config = {
     "spec": str(SPEC),
     "pipeline": "interpreted",
     "control_socket": "/run/nbt.sock",
-    "core": 0,
+    "cores": [0],
     "service_core": 1,
     "loop": "sleep",
     "huge_pages": False,
@@ -92,6 +92,26 @@ def test_devices_are_what_another_dpdk_program_opens(tmp_path: Path) -> None:
     assert receivers.startswith("--")
 
 
+def test_each_packet_loop_has_devices_of_its_own(tmp_path: Path) -> None:
+    two = GOOD | {
+        "cores": [3, 1],
+        "ports": {
+            "senders": {"driver": "af_xdp", "iface": ["nbs1", "nbs3"]},
+            "receivers": {"driver": "pci", "address": ["0000:01:00.0", "0000:02:00.0"]},
+        },
+    }
+    run = check(tmp_path, json.dumps(two))
+    assert (run.returncode, run.stderr) == (0, "")
+    assert json.loads(run.stdout) == two
+    devices = check(tmp_path, json.dumps(two), "--devices").stdout.splitlines()
+    assert [device.split(",")[:2] for device in devices] == [
+        ["--vdev=net_af_xdp0", "iface=nbs1"],
+        ["--vdev=net_af_xdp4", "iface=nbs3"],
+        ["--allow=0000:01:00.0"],
+        ["--allow=0000:02:00.0"],
+    ]
+
+
 def test_check_prints_the_hosts_role_too(tmp_path: Path) -> None:
     run = check(tmp_path, json.dumps(HOSTS))
     assert (run.returncode, run.stderr) == (0, "")
@@ -132,10 +152,15 @@ def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"core": "0"}, "core"),
-        ({"core": -1}, "core"),
-        ({"core": 1.0}, "core: must be an integer, not a real number"),
-        ({"core": 1024}, "core"),
+        ({"cores": ["0"]}, "cores"),
+        ({"cores": [-1]}, "cores"),
+        ({"cores": [1.0]}, "cores: must be an integer, not a real number"),
+        ({"cores": [0, 1024]}, "cores: 1024 is outside 0..1023"),
+        ({"cores": 0}, "cores: must be a list of 1 to 16 cores"),
+        ({"cores": []}, "cores: must be a list"),
+        ({"cores": list(range(17))}, "cores: must be a list"),
+        ({"cores": [3, 1, 3]}, "cores: has core 3 twice"),
+        ({"cores": [0, 1]}, "ports.senders: names 1 devices for 2 packet loops; name one for each"),
         ({"service_core": None}, "service_core"),
         ({"memory_mb": 63}, "memory_mb: 63 is outside 64..1048576"),
         ({"memory_mb": 2**40}, "memory_mb"),
@@ -165,6 +190,12 @@ def test_what_is_left_out_is_filled_in_and_is_stable(tmp_path: Path) -> None:
         ({"ports": GOOD["ports"] | {"senders": {"driver": "tap"}}}, "iface"),
         ({"ports": GOOD["ports"] | {"senders": {"driver": "pci", "iface": "a"}}}, "address"),
         ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": "x" * 64}}}, "iface"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": []}}}, "iface: must be"),
+        ({"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": ["a", 1]}}}, "iface"),
+        (
+            {"ports": GOOD["ports"] | {"senders": {"driver": "tap", "iface": ["a", "b"]}}},
+            "ports.senders: names 2 devices for 1 packet loops",
+        ),
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, change: Config, named: str) -> None:

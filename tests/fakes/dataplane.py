@@ -26,7 +26,7 @@ from tests.fakes.traffic import postcards, registers
 
 FAULT = os.environ.get("FAKE_DATAPLANE", "")
 CONFIG_KEYS = {
-    "control_socket", "core", "service_core", "loop", "huge_pages", "memory_mb",
+    "control_socket", "cores", "service_core", "loop", "huge_pages", "memory_mb",
     "lanes", "flow_capacity", "queue_packets", "ports",
 }  # fmt: skip
 ROLES = {

@@ -104,7 +104,7 @@ class Bed:
         return {
             "spec": str(SPEC),
             "control_socket": str(self.socket),
-            "core": self.core,
+            "cores": [self.core],
             "service_core": min(os.sched_getaffinity(0)),
             "loop": self.loop,
             "huge_pages": False,
@@ -251,18 +251,20 @@ print(json.dumps(got))
 """
 
 
-def udp_through(bed: Bed, sport: int, count: int, size: int) -> list[int]:
+def udp_through(
+    bed: Bed, sport: int, count: int, size: int, src: str = SENDER, dst: str = RECEIVER
+) -> list[int]:
     """Send numbered datagrams of `size` payload bytes; the numbers that came, in their order."""
     netns = ["ip", "netns", "exec", bed.namespace("rcv")]
     receiver = subprocess.Popen(
-        [*netns, sys.executable, "-c", UDP_RECEIVER, RECEIVER, str(count)],
+        [*netns, sys.executable, "-c", UDP_RECEIVER, dst, str(count)],
         stdout=subprocess.PIPE,
         text=True,
     )
     try:
         assert receiver.stdout is not None
         assert receiver.stdout.readline() == "ready\n"
-        arguments = (SENDER, RECEIVER, str(sport), str(count), str(size))
+        arguments = (src, dst, str(sport), str(count), str(size))
         bed.within("snd", sys.executable, "-c", UDP_SENDER, *arguments)
         out, _ = receiver.communicate(timeout=30)
         numbers: list[int] = json.loads(out)

@@ -14,6 +14,12 @@ const char *const role_names[] = {"bottleneck", "hosts", NULL};
 const char *const pipeline_names[] = {"auto", "native", "interpreted", NULL};
 const char *const wire_names[] = {"senders", "receivers", "switch", "telemetry", NULL};
 
+const char *
+config_device(const struct wire_config *wire, uint32_t loop)
+{
+	return wire->devices.names[wire->devices.n == 1 ? 0 : loop];
+}
+
 bool
 config_has_wire(const struct config *config, enum wire_id id)
 {
@@ -31,16 +37,44 @@ static const char *const loop_names[] = {"poll", "sleep", NULL};
 /* A port as it is written: the driver says which of the two names its device. */
 struct port_entry {
 	enum driver driver;
-	char iface[NAME_BYTES];
-	char address[NAME_BYTES];
+	struct devices iface;
+	struct devices address;
 };
+
+static bool
+take_device(struct devices *devices, const json_t *value)
+{
+	const char *name = json_string_value(value);
+
+	if (name == NULL || name[0] == '\0' || strlen(name) >= NAME_BYTES)
+		return false;
+	snprintf(devices->names[devices->n++], NAME_BYTES, "%s", name);
+	return true;
+}
+
+/* A name, or a list of them. */
+static int
+read_devices(const struct json_place *place, const struct json_field *field, const json_t *value,
+	     void *target)
+{
+	struct devices *devices = target;
+	size_t n = json_array_size(value);
+	bool sound = json_is_array(value) ? n > 0 && n <= LOOPS_MAX : take_device(devices, value);
+
+	(void)field;
+	for (size_t i = 0; sound && i < n; i++)
+		sound = take_device(devices, json_array_get(value, i));
+	if (sound)
+		return 0;
+	return json_place_error(place,
+				"must be a name of 1 to %d characters, or a list of 1 to %u names",
+				NAME_BYTES - 1, LOOPS_MAX);
+}
 
 static const struct json_field port_fields[] = {
 	JSON_FIELD(struct port_entry, "driver", driver, json_read_choice, .choices = driver_names),
-	JSON_FIELD(struct port_entry, "iface", iface, json_read_text, .max = NAME_BYTES,
-		   .optional = true),
-	JSON_FIELD(struct port_entry, "address", address, json_read_text, .max = NAME_BYTES,
-		   .optional = true),
+	JSON_FIELD(struct port_entry, "iface", iface, read_devices, .optional = true),
+	JSON_FIELD(struct port_entry, "address", address, read_devices, .optional = true),
 };
 
 static int
@@ -50,17 +84,17 @@ read_port(const struct json_place *place, const struct json_field *field, const 
 	struct json_place inner = json_place_inside(place);
 	struct wire_config *wire = target;
 	struct port_entry entry = {0};
-	const char *device;
+	const struct devices *devices;
 
 	(void)field;
 	if (json_fields_read(&inner, value, port_fields, COUNT(port_fields), &entry) < 0)
 		return -1;
 	inner.key = entry.driver == DRIVER_PCI ? "address" : "iface";
-	device = entry.driver == DRIVER_PCI ? entry.address : entry.iface;
-	if (device[0] == '\0')
+	devices = entry.driver == DRIVER_PCI ? &entry.address : &entry.iface;
+	if (devices->n == 0)
 		return json_place_error(&inner, "is missing");
 	wire->driver = entry.driver;
-	memcpy(wire->device, device, sizeof(wire->device));
+	wire->devices = *devices;
 	return 0;
 }
 
@@ -83,6 +117,28 @@ read_ports(const struct json_place *place, const struct json_field *field, const
 	return json_fields_read(&inner, value, ports, COUNT(ports), target);
 }
 
+/* The target is the configuration's cores. */
+static int
+read_cores(const struct json_place *place, const struct json_field *field, const json_t *value,
+	   void *target)
+{
+	struct config *config = (struct config *)((char *)target - field->offset);
+	size_t n = json_array_size(value);
+
+	if (!json_is_array(value) || n == 0 || n > LOOPS_MAX)
+		return json_place_error(place, "must be a list of 1 to %u cores", LOOPS_MAX);
+	for (config->n_loops = 0; config->n_loops < n; config->n_loops++) {
+		uint32_t *core = &config->cores[config->n_loops];
+
+		if (json_read_u32(place, field, json_array_get(value, config->n_loops), core) < 0)
+			return -1;
+		for (const uint32_t *other = config->cores; other < core; other++)
+			if (*other == *core)
+				return json_place_error(place, "has core %u twice", *core);
+	}
+	return 0;
+}
+
 /* All keys are optional here: which of them must be there depends on the role. */
 #define FIELD(key, member, reader, ...)                                                            \
 	JSON_FIELD(struct config, key, member, reader, .optional = true, ##__VA_ARGS__)
@@ -93,7 +149,7 @@ static const struct json_field config_fields[] = {
 	FIELD("pipeline", pipeline, json_read_choice, .choices = pipeline_names),
 	FIELD("control_socket", control_socket, json_read_text, .max = PATH_BYTES),
 	FIELD("progress", progress, json_read_text, .max = PATH_BYTES),
-	FIELD("core", core, json_read_u32, .max = CORE_MAX),
+	FIELD("cores", cores, read_cores, .max = CORE_MAX),
 	FIELD("service_core", service_core, json_read_u32, .max = CORE_MAX),
 	FIELD("loop", loop, json_read_choice, .choices = loop_names),
 	FIELD("huge_pages", huge_pages, json_read_bool),
@@ -107,7 +163,8 @@ static const struct json_field config_fields[] = {
 };
 
 static const struct config config_defaults = {
-	.core = 1,
+	.cores = {1},
+	.n_loops = 1,
 	.huge_pages = true,
 	.memory_mb = 512,
 	.lanes = LANES_MAX,
@@ -145,6 +202,22 @@ check_role(const struct json_place *place, const json_t *root, const struct conf
 	return refuse_p4(place, root, "spec") < 0 ? -1 : refuse_p4(place, root, "pipeline");
 }
 
+/* Two loops never use one device. A switch's postcards are one stream, for the first loop; and in
+ * virtual time there are no queues.
+ */
+static int
+check_devices(const struct json_place *port, const struct config *config, enum wire_id id)
+{
+	const struct wire_config *wire = &config->wires[id];
+	uint32_t wanted =
+		id == WIRE_TELEMETRY || wire->driver == DRIVER_VIRTUAL ? 1 : config->n_loops;
+
+	if (wire->devices.n == wanted)
+		return 0;
+	return json_place_error(port, "names %u devices for %u packet loops; name one for each",
+				wire->devices.n, wanted);
+}
+
 static int
 check_ports(const struct json_place *place, const struct config *config)
 {
@@ -152,7 +225,7 @@ check_ports(const struct json_place *place, const struct config *config)
 
 	for (int id = 0; id < N_WIRES; id++) {
 		struct json_place port = json_place_inside(&ports);
-		bool given = config->wires[id].device[0] != '\0';
+		bool given = config->wires[id].devices.n > 0;
 		bool expected = config_has_wire(config, (enum wire_id)id);
 
 		port.key = wire_names[id];
@@ -161,6 +234,8 @@ check_ports(const struct json_place *place, const struct config *config)
 		if (given && !expected)
 			return json_place_error(&port, "role %s has no such port",
 						role_names[config->role]);
+		if (given && check_devices(&port, config, (enum wire_id)id) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -207,10 +282,35 @@ config_read(const char *path, bool offline, struct config *config, struct failur
 }
 
 static json_t *
+devices_json(const struct devices *devices)
+{
+	json_t *names = json_array();
+
+	if (devices->n == 1) {
+		json_decref(names);
+		return json_string(devices->names[0]);
+	}
+	for (uint32_t i = 0; i < devices->n; i++)
+		json_array_append_new(names, json_string(devices->names[i]));
+	return names;
+}
+
+static json_t *
 wire_json(const struct wire_config *wire)
 {
-	return json_pack("{s:s, s:s}", "driver", driver_names[wire->driver],
-			 wire->driver == DRIVER_PCI ? "address" : "iface", wire->device);
+	return json_pack("{s:s, s:o}", "driver", driver_names[wire->driver],
+			 wire->driver == DRIVER_PCI ? "address" : "iface",
+			 devices_json(&wire->devices));
+}
+
+static json_t *
+cores_json(const struct config *config)
+{
+	json_t *cores = json_array();
+
+	for (uint32_t i = 0; i < config->n_loops; i++)
+		json_array_append_new(cores, json_integer(config->cores[i]));
+	return cores;
 }
 
 static json_t *
@@ -228,9 +328,9 @@ void
 config_print(const struct config *config)
 {
 	json_t *root =
-		json_pack("{s:s, s:s, s:i, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "role",
+		json_pack("{s:s, s:s, s:o, s:i, s:s, s:b, s:i, s:i, s:i, s:i}", "role",
 			  role_names[config->role], "control_socket", config->control_socket,
-			  "core", (int)config->core, "service_core", (int)config->service_core,
+			  "cores", cores_json(config), "service_core", (int)config->service_core,
 			  "loop", loop_names[config->loop], "huge_pages", config->huge_pages,
 			  "memory_mb", (int)config->memory_mb, "lanes", (int)config->lanes,
 			  "flow_capacity", (int)config->flow_capacity, "queue_packets",

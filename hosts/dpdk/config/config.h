@@ -14,6 +14,8 @@
 
 #define PATH_BYTES 256
 #define NAME_BYTES 64
+/* Packet loops; DPDK has 32 ports, and each loop may have two of its own. */
+#define LOOPS_MAX 16u
 
 enum driver {
 	DRIVER_AF_XDP,
@@ -54,10 +56,16 @@ enum wire_id {
 	N_WIRES,
 };
 
+/* A port's interfaces or PCI addresses: one of each packet loop, or one for all of them. */
+struct devices {
+	char names[LOOPS_MAX][NAME_BYTES];
+	uint32_t n;
+};
+
 struct wire_config {
 	enum driver driver;
-	char device[NAME_BYTES]; /* interface, or PCI address */
-	char xdp[PATH_BYTES];	 /* what the kernel runs for each frame; "": nothing of ours */
+	struct devices devices;
+	char xdp[PATH_BYTES]; /* what the kernel runs for each frame; "": nothing of ours */
 };
 
 struct config {
@@ -67,7 +75,8 @@ struct config {
 	char native_library[PATH_BYTES]; /* "": interpreted */
 	char control_socket[PATH_BYTES];
 	char progress[PATH_BYTES]; /* virtual time only: where it stands, as 8 bytes; "": nowhere */
-	uint32_t core;
+	uint32_t cores[LOOPS_MAX]; /* a packet loop on each */
+	uint32_t n_loops;
 	uint32_t service_core;
 	enum loop_mode loop;
 	bool huge_pages;
@@ -88,6 +97,9 @@ extern const char *const wire_names[];
 
 /* Whether the role has this wire. */
 bool config_has_wire(const struct config *config, enum wire_id id);
+
+/* The device of a packet loop at a wire. */
+const char *config_device(const struct wire_config *wire, uint32_t loop);
 
 /* Read and check. The failure names the file, the key and what is allowed. */
 int config_read(const char *path, bool offline, struct config *config, struct failure *failure);

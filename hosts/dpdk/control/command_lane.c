@@ -16,11 +16,11 @@ struct program_request {
 };
 
 static int
-run_program(struct dataplane *dp, void *argument)
+run_program(struct loop *loop, void *argument)
 {
 	const struct program_request *r = argument;
 
-	return traffic_manager_configure(&dp->bottleneck.tm, r->lane, &r->config);
+	return traffic_manager_configure(&loop->bottleneck.tm, r->lane, &r->config);
 }
 
 json_t *
@@ -35,7 +35,7 @@ command_program(struct commands *c, const struct json_place *place, const json_t
 
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
 		return NULL;
-	error = mailbox_call(&c->dp->mailbox, run_program, &r);
+	error = mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_program, &r);
 	if (error == -EBUSY)
 		return command_refuse(place, "lane %u has packets queued; reset it first", r.lane);
 	if (error)
@@ -61,9 +61,9 @@ static const struct json_field delay_fields[] = {
 };
 
 static int
-run_delay(struct dataplane *dp, void *argument)
+run_delay(struct loop *loop, void *argument)
 {
-	return delays_configure(dp->role->delays(dp), argument);
+	return delays_configure(loop->dp->role->delays(loop), argument);
 }
 
 json_t *
@@ -74,7 +74,7 @@ command_delay(struct commands *c, const struct json_place *place, const json_t *
 
 	if (json_fields_read(place, request, delay_fields, RTE_DIM(delay_fields), &delay) < 0)
 		return NULL;
-	error = mailbox_call(&c->dp->mailbox, run_delay, &delay);
+	error = mailbox_call(&dataplane_loop(c->dp, delay.lane)->mailbox, run_delay, &delay);
 	return error ? command_refuse(place, "%s", strerror(-error)) : command_done();
 }
 
@@ -123,13 +123,34 @@ remember_key(struct lane_entries *e, const struct flow_key *key)
 	return 0;
 }
 
+/* A port gives a frame to the loop of its sender's lane, and what is of no lane to the first one; the
+ * table that has the flow must be that loop's.
+ */
+static bool
+reaches_lane(const struct commands *c, uint32_t lane, const struct flow_key *key)
+{
+	uint32_t of = key->src >> 8 & 0xff, group = (key->src & 0xff) - 1;
+	bool planned = key->src >> 16 == SENDERS_NETWORK >> 16 && of < c->dp->config.lanes &&
+		       group < GROUPS_PER_LANE;
+
+	return dataplane_loop(c->dp, planned ? of : 0) == dataplane_loop(c->dp, lane);
+}
+
 static int
 add_entries(struct commands *c, const struct json_place *place, const struct flows_request *r)
 {
+	struct pipeline *p = dataplane_loop(c->dp, r->lane)->pipeline;
+
 	for (size_t i = 0; i < r->n; i++) {
 		const struct flow_entry *entry = &r->entries[i];
-		int error = registers_flow_add(c->dp->pipeline, &entry->key, r->lane, entry->flow);
+		int error;
 
+		if (!reaches_lane(c, r->lane, &entry->key))
+			return json_place_error(place,
+						"flow %u is from another packet loop's lane; its "
+						"source must be an address of lane %u",
+						entry->flow, r->lane);
+		error = registers_flow_add(p, &entry->key, r->lane, entry->flow);
 		if (!error)
 			error = remember_key(&c->entries[r->lane], &entry->key);
 		if (error)
@@ -153,7 +174,7 @@ command_flows(struct commands *c, const struct json_place *place, const json_t *
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
 		return NULL;
 	added = add_entries(c, place, &r);
-	error = pipeline_commit(c->dp->pipeline);
+	error = pipeline_commit(dataplane_loop(c->dp, r.lane)->pipeline);
 	if (added < 0)
 		return NULL;
 	if (error)
@@ -166,10 +187,11 @@ static int
 remove_entries(struct commands *c, uint32_t lane)
 {
 	struct lane_entries *e = &c->entries[lane];
+	struct pipeline *p = dataplane_loop(c->dp, lane)->pipeline;
 
 	while (e->n > 0)
-		registers_flow_delete(c->dp->pipeline, &e->keys[--e->n]);
-	return pipeline_commit(c->dp->pipeline);
+		registers_flow_delete(p, &e->keys[--e->n]);
+	return pipeline_commit(p);
 }
 
 struct reset_request {
@@ -178,14 +200,31 @@ struct reset_request {
 };
 
 static int
-run_reset_lane(struct dataplane *dp, void *argument)
+run_reset_lane(struct loop *loop, void *argument)
 {
 	uint32_t lane = ((const struct reset_request *)argument)->lane;
 
-	dp->role->reset_lane(dp, lane);
-	hold_ups_clear_lane(&dp->hold_ups, lane);
-	memset(&dp->lanes[lane], 0, sizeof(dp->lanes[lane]));
+	loop->dp->role->reset_lane(loop, lane);
+	hold_ups_clear_lane(&loop->hold_ups, lane);
+	memset(&loop->dp->lanes[lane], 0, sizeof(loop->dp->lanes[lane]));
 	return 0;
+}
+
+static int
+run_reset_postcards(struct loop *loop, void *argument)
+{
+	loop->dp->postcards[((const struct reset_request *)argument)->lane].n = 0;
+	return 0;
+}
+
+static int
+reset_lane(struct dataplane *dp, struct reset_request *r)
+{
+	int error = mailbox_call(&dataplane_loop(dp, r->lane)->mailbox, run_reset_lane, r);
+
+	return error ? error :
+		       mailbox_call(&dataplane_postcard_loop(dp, r->lane)->mailbox,
+				    run_reset_postcards, r);
 }
 
 json_t *
@@ -195,16 +234,17 @@ command_reset(struct commands *c, const struct json_place *place, const json_t *
 		JSON_FIELD(struct reset_request, "lane", lane, command_read_lane),
 		JSON_FIELD(struct reset_request, "flows", flows, command_read_flow_range),
 	};
-	struct pipeline *p = c->dp->pipeline;
 	struct reset_request r;
+	struct pipeline *p;
 	int error;
 
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
 		return NULL;
+	p = dataplane_loop(c->dp, r.lane)->pipeline;
 	/* First no more packets enter the queue as the lane's flows, then those inside are removed. */
 	error = p ? remove_entries(c, r.lane) : 0;
 	if (!error)
-		error = mailbox_call(&c->dp->mailbox, run_reset_lane, &r);
+		error = reset_lane(c->dp, &r);
 	if (error)
 		return command_refuse(place, "%s", strerror(abs(error)));
 	if (p && registers_reset(p, r.lane, r.flows.first, r.flows.count, place->failure) < 0)

@@ -37,16 +37,16 @@ static const struct json_field telemetry_fields[] = {
 };
 
 static int
-run_telemetry_start(struct dataplane *dp, void *argument)
+run_telemetry_start(struct loop *loop, void *argument)
 {
-	telemetry_start(dp->telemetry, *(const uint32_t *)argument);
+	telemetry_start(loop->dp->telemetry, *(const uint32_t *)argument);
 	return 0;
 }
 
 static int
-run_telemetry_stop(struct dataplane *dp, void *argument)
+run_telemetry_stop(struct loop *loop, void *argument)
 {
-	telemetry_stop(dp->telemetry, *(const uint32_t *)argument);
+	telemetry_stop(loop->dp->telemetry, *(const uint32_t *)argument);
 	return 0;
 }
 
@@ -96,7 +96,8 @@ command_telemetry(struct commands *c, const struct json_place *place, const json
 	error = open_file(c, &r);
 	if (error)
 		return command_refuse(place, "%.200s: %s", r.path, strerror(-error));
-	mailbox_call(&c->dp->mailbox, run_telemetry_start, &r.lane);
+	mailbox_call(&dataplane_postcard_loop(c->dp, r.lane)->mailbox, run_telemetry_start,
+		     &r.lane);
 	return command_done();
 }
 
@@ -116,7 +117,8 @@ command_telemetry_stop(struct commands *c, const struct json_place *place, const
 	if (!telemetry_is_collecting(c->dp->telemetry, lane))
 		return command_refuse(place, "lane %u is not collecting", lane);
 	if (!telemetry_is_stopped(c->dp->telemetry, lane))
-		mailbox_call(&c->dp->mailbox, run_telemetry_stop, &lane);
+		mailbox_call(&dataplane_postcard_loop(c->dp, lane)->mailbox, run_telemetry_stop,
+			     &lane);
 	if (!telemetry_finish(c->dp->telemetry, lane, &stats, &lost))
 		return json_pack("{s:b, s:n}", "ok", 1, "totals");
 	if (stats.error)
@@ -143,10 +145,10 @@ static const struct json_field disturbances_fields[] = {
 
 /* The data thread goes on with empty records; writing is not its work. */
 static int
-run_take(struct dataplane *dp, void *argument)
+run_take(struct loop *loop, void *argument)
 {
 	struct disturbances_request *r = argument;
-	struct disturbance *lane = &dp->hold_ups.lanes[r->lane];
+	struct disturbance *lane = &loop->hold_ups.lanes[r->lane];
 
 	disturbance_finish(lane);
 	r->taken = *lane;
@@ -176,7 +178,7 @@ command_disturbances(struct commands *c, const struct json_place *place, const j
 	if (json_fields_read(place, request, disturbances_fields, RTE_DIM(disturbances_fields),
 			     &r) < 0)
 		return NULL;
-	mailbox_call(&c->dp->mailbox, run_take, &r);
+	mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_take, &r);
 	answer = write_taken(place, &r);
 	disturbance_clear(&r.taken);
 	return answer;

@@ -3,6 +3,7 @@
  * a lane (those of P4 and of the traffic manager), and those of all lanes together (ports, losses,
  * the loop).
  */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,10 +13,15 @@ static json_t *
 wire_description(const struct dataplane *dp, enum wire_id id)
 {
 	const struct wire_config *w = &dp->config.wires[id];
+	char devices[LOOPS_MAX * (NAME_BYTES + 1)] = "";
+	size_t used = 0;
 	/* A guest's kernel hands a frame over at the moment of its arrival. */
-	bool stamps = dp->wires[id].stamps || w->driver == DRIVER_VIRTUAL;
+	bool stamps = dp->loops[0].wires[id].stamps || w->driver == DRIVER_VIRTUAL;
 
-	return json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", w->device,
+	for (uint32_t i = 0; i < w->devices.n; i++)
+		used += (size_t)snprintf(devices + used, sizeof(devices) - used, "%s%s",
+					 i ? " " : "", w->devices.names[i]);
+	return json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", devices,
 			 "stamps", stamps ? "kernel" : "none");
 }
 
@@ -35,6 +41,7 @@ json_t *
 command_hello(struct commands *c, const struct json_place *place, const json_t *request)
 {
 	const struct dataplane *dp = c->dp;
+	const struct pipeline *p = dp->loops[0].pipeline;
 
 	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
 		return NULL;
@@ -42,33 +49,43 @@ command_hello(struct commands *c, const struct json_place *place, const json_t *
 			 "version", NASHBED_VERSION, "role", role_names[dp->config.role], "pid",
 			 (int)getpid(), "epoch_ns", (json_int_t)dp->epoch_ns, "lanes",
 			 (int)dp->config.lanes, "flow_capacity", (int)dp->config.flow_capacity,
-			 "spec_digest", dp->pipeline ? pipeline_digest(dp->pipeline) : NULL,
-			 "pipeline", dp->pipeline ? pipeline_names[dp->config.pipeline] : NULL,
-			 "postcard_bytes", (int)POSTCARD_BYTES, "ports", wire_descriptions(dp));
+			 "spec_digest", p ? pipeline_digest(p) : NULL, "pipeline",
+			 p ? pipeline_names[dp->config.pipeline] : NULL, "postcard_bytes",
+			 (int)POSTCARD_BYTES, "ports", wire_descriptions(dp));
 }
 
 struct lane_view {
 	uint32_t lane;
 	struct discipline_stats queue;
 	struct lane_state state;
+	uint64_t postcards;
 	uint64_t delay_packets;
 	uint64_t random_loss_packets;
 	char description[128];
 };
 
 static int
-run_view_lane(struct dataplane *dp, void *argument)
+run_view_lane(struct loop *loop, void *argument)
 {
 	struct lane_view *view = argument;
-	struct bottleneck *b = &dp->bottleneck;
+	struct bottleneck *b = &loop->bottleneck;
 
-	view->state = dp->lanes[view->lane];
-	delays_count(dp->role->delays(dp), view->lane, &view->delay_packets,
+	view->state = loop->dp->lanes[view->lane];
+	delays_count(loop->dp->role->delays(loop), view->lane, &view->delay_packets,
 		     &view->random_loss_packets);
-	if (dp->pipeline == NULL)
+	if (loop->pipeline == NULL)
 		return 0;
 	traffic_manager_stats(&b->tm, view->lane, &view->queue);
 	b->tm.ops->describe(b->tm.lanes[view->lane], view->description, sizeof(view->description));
+	return 0;
+}
+
+static int
+run_view_postcards(struct loop *loop, void *argument)
+{
+	struct lane_view *view = argument;
+
+	view->postcards = loop->dp->postcards[view->lane].n;
 	return 0;
 }
 
@@ -118,8 +135,7 @@ lane_json(const struct lane_view *view)
 {
 	return json_pack("{s:I, s:I, s:I, s:o}", "delay_packets", (json_int_t)view->delay_packets,
 			 "random_loss_packets", (json_int_t)view->random_loss_packets, "postcards",
-			 (json_int_t)view->state.postcards, "lateness",
-			 lateness_json(&view->state));
+			 (json_int_t)view->postcards, "lateness", lateness_json(&view->state));
 }
 
 static int
@@ -159,15 +175,17 @@ command_counters(struct commands *c, const struct json_place *place, const json_
 		JSON_FIELD(struct counters_request, "lane", lane, command_read_lane),
 		JSON_FIELD(struct counters_request, "flows", flows, command_read_flow_range),
 	};
-	struct pipeline *p = c->dp->pipeline;
 	struct lane_view view = {0};
 	struct counters_request r;
 	json_t *answer, *lane;
+	struct pipeline *p;
 
 	if (json_fields_read(place, request, fields, RTE_DIM(fields), &r) < 0)
 		return NULL;
 	view.lane = r.lane;
-	mailbox_call(&c->dp->mailbox, run_view_lane, &view);
+	p = dataplane_loop(c->dp, r.lane)->pipeline;
+	mailbox_call(&dataplane_loop(c->dp, r.lane)->mailbox, run_view_lane, &view);
+	mailbox_call(&dataplane_postcard_loop(c->dp, r.lane)->mailbox, run_view_postcards, &view);
 	lane = lane_json(&view);
 	answer = json_pack("{s:b, s:o}", "ok", 1, "lane", lane);
 	if (p == NULL || add_bottleneck(answer, lane, p, &view, &r.flows, place->failure) == 0)
@@ -176,36 +194,87 @@ command_counters(struct commands *c, const struct json_place *place, const json_
 	return NULL;
 }
 
+/* Of all loops together. */
 struct stats_view {
 	struct wire_stats wires[N_WIRES];
 	struct bottleneck_drops drops;
 	uint64_t no_memory;
 	uint64_t discarded;
+	uint64_t foreign;
 	uint64_t bad_postcards;
 	struct loop_stats loop;
 };
 
+static void
+add_wire_stats(struct wire_stats *sum, const struct wire_stats *more)
+{
+	sum->rx_packets += more->rx_packets;
+	sum->tx_packets += more->tx_packets;
+	sum->rx_bytes += more->rx_bytes;
+	sum->tx_bytes += more->tx_bytes;
+	sum->rx_dropped += more->rx_dropped;
+	sum->tx_dropped += more->tx_dropped;
+	sum->rx_no_mbuf += more->rx_no_mbuf;
+	sum->rx_unstamped += more->rx_unstamped;
+	sum->xdp_rx_dropped += more->xdp_rx_dropped;
+	sum->xdp_rx_ring_full += more->xdp_rx_ring_full;
+	sum->xdp_fill_ring_empty += more->xdp_fill_ring_empty;
+	sum->xdp_tx_invalid += more->xdp_tx_invalid;
+}
+
+static void
+add_losses(struct stats_view *view, struct loop *loop)
+{
+	const struct bottleneck_drops *drops = &loop->bottleneck.drops;
+	const struct delays *delays = loop->dp->role->delays(loop);
+
+	view->drops.p4 += drops->p4;
+	view->drops.bad_lane += drops->bad_lane;
+	view->drops.headroom += drops->headroom;
+	view->no_memory += delays->no_memory;
+	view->discarded += drops->discarded + delays->discarded;
+	view->foreign += delays->foreign;
+	view->bad_postcards += loop->hosts.bad_postcards;
+}
+
+static void
+add_loop_stats(struct loop_stats *sum, const struct loop_stats *more)
+{
+	sum->iterations += more->iterations;
+	sum->busy += more->busy;
+	sum->busy_ns += more->busy_ns;
+	sum->max_gap_ns = RTE_MAX(sum->max_gap_ns, more->max_gap_ns);
+}
+
 static int
-run_view_stats(struct dataplane *dp, void *argument)
+run_add_stats(struct loop *loop, void *argument)
 {
 	struct stats_view *view = argument;
-	const struct delays *delays = dp->role->delays(dp);
 
-	view->drops = dp->bottleneck.drops;
-	view->no_memory = delays->no_memory;
-	view->discarded = dp->bottleneck.drops.discarded + delays->discarded;
-	view->bad_postcards = dp->hosts.bad_postcards;
-	view->loop = dp->loop;
+	add_losses(view, loop);
+	add_loop_stats(&view->loop, &loop->stats);
 	for (int id = 0; id < N_WIRES; id++) {
+		struct wire_stats stats;
 		int error;
 
-		if (!config_has_wire(&dp->config, (enum wire_id)id))
+		if (!loop_has_wire(loop, (enum wire_id)id))
 			continue;
-		error = wire_stats_get(&dp->wires[id], &view->wires[id]);
+		error = wire_stats_get(&loop->wires[id], &stats);
 		if (error)
 			return error;
+		add_wire_stats(&view->wires[id], &stats);
 	}
 	return 0;
+}
+
+static int
+view_stats(const struct dataplane *dp, struct stats_view *view)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; !error && i < dp->config.n_loops; i++)
+		error = mailbox_call(&dp->loops[i].mailbox, run_add_stats, view);
+	return error;
 }
 
 static json_t *
@@ -236,16 +305,23 @@ ports_json(const struct config *config, const struct stats_view *view)
 }
 
 static json_t *
-rings_json(enum role role, const struct stats_view *v)
+rings_json(const struct config *config, const struct stats_view *v)
 {
-	if (role == ROLE_HOSTS)
-		return json_pack("{s:I, s:I, s:I}", "no_memory", (json_int_t)v->no_memory,
-				 "bad_postcards", (json_int_t)v->bad_postcards, "discarded",
-				 (json_int_t)v->discarded);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "no_memory", (json_int_t)v->no_memory, "p4",
-			 (json_int_t)v->drops.p4, "bad_lane", (json_int_t)v->drops.bad_lane,
-			 "headroom", (json_int_t)v->drops.headroom, "discarded",
-			 (json_int_t)v->discarded);
+	json_t *rings = json_pack("{s:I, s:I}", "no_memory", (json_int_t)v->no_memory, "discarded",
+				  (json_int_t)v->discarded);
+
+	/* A single loop has every lane. */
+	if (config->n_loops > 1)
+		json_object_set_new(rings, "foreign", json_integer((json_int_t)v->foreign));
+	if (config->role == ROLE_HOSTS)
+		json_object_set_new(rings, "bad_postcards",
+				    json_integer((json_int_t)v->bad_postcards));
+	else
+		json_object_update_new(rings,
+				       json_pack("{s:I, s:I, s:I}", "p4", (json_int_t)v->drops.p4,
+						 "bad_lane", (json_int_t)v->drops.bad_lane,
+						 "headroom", (json_int_t)v->drops.headroom));
+	return rings;
 }
 
 static json_t *
@@ -257,31 +333,33 @@ loop_json(const struct loop_stats *loop)
 }
 
 static int
-add_unshaped(json_t *answer, struct pipeline *p, struct failure *failure)
+add_unshaped(json_t *answer, const struct dataplane *dp, struct failure *failure)
 {
+	struct pipeline *pipelines[LOOPS_MAX];
 	json_t *unshaped = json_object();
 
+	for (uint32_t i = 0; i < dp->config.n_loops; i++)
+		pipelines[i] = dp->loops[i].pipeline;
 	json_object_set_new(answer, "unshaped", unshaped);
-	return registers_add_unshaped(unshaped, p, failure);
+	return registers_add_unshaped(unshaped, pipelines, dp->config.n_loops, failure);
 }
 
 json_t *
 command_stats(struct commands *c, const struct json_place *place, const json_t *request)
 {
-	struct pipeline *p = c->dp->pipeline;
-	struct stats_view view;
+	struct stats_view view = {0};
 	json_t *answer;
 	int error;
 
 	if (json_fields_read(place, request, NULL, 0, NULL) < 0)
 		return NULL;
-	error = mailbox_call(&c->dp->mailbox, run_view_stats, &view);
+	error = view_stats(c->dp, &view);
 	if (error)
 		return command_refuse(place, "%s", strerror(-error));
 	answer = json_pack("{s:b, s:o, s:o, s:o}", "ok", 1, "ports",
 			   ports_json(&c->dp->config, &view), "rings",
-			   rings_json(c->dp->config.role, &view), "loop", loop_json(&view.loop));
-	if (p == NULL || add_unshaped(answer, p, place->failure) == 0)
+			   rings_json(&c->dp->config, &view), "loop", loop_json(&view.loop));
+	if (c->dp->config.role == ROLE_HOSTS || add_unshaped(answer, c->dp, place->failure) == 0)
 		return answer;
 	json_decref(answer);
 	return NULL;

@@ -157,7 +157,7 @@ dispatch(struct commands *c, json_t *request, struct failure *failure)
 		return NULL;
 	}
 	place.source = command->op;
-	if (command->needs_p4 && c->dp->pipeline == NULL)
+	if (command->needs_p4 && c->dp->config.role == ROLE_HOSTS)
 		return command_refuse(&place, "this data plane has role hosts, the bottleneck is "
 					      "elsewhere");
 	json_object_del(request, "op");

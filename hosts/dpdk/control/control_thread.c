@@ -51,7 +51,8 @@ void
 control_thread_join(struct control_thread *t)
 {
 	while (pthread_tryjoin_np(t->thread, NULL) == EBUSY) {
-		mailbox_serve(&t->dp->mailbox, t->dp);
+		for (uint32_t i = 0; i < t->dp->config.n_loops; i++)
+			mailbox_serve(&t->dp->loops[i].mailbox, &t->dp->loops[i]);
 		usleep(1000);
 	}
 	control_close(t->control);

@@ -11,7 +11,8 @@
 
 #include "wire.h"
 
-#define ARGUMENTS_MAX 24
+/* Those of any start, and a port's for each loop. */
+#define ARGUMENTS_MAX (16 + N_WIRES * LOOPS_MAX)
 #define ARGUMENT_BYTES WIRE_ARGUMENT_BYTES
 #define POOL_CACHE 256
 /* Packet buffers beyond those in queues: in the ports' rings and bursts, or in a burst alone. */
@@ -54,6 +55,24 @@ first_allowed_core(void)
 	return 0;
 }
 
+/* A thread for each loop; in a guest all loops are its caller's thread's. */
+static void
+add_cores(struct arguments *a, const struct config *config)
+{
+	char list[ARGUMENT_BYTES] = "";
+	size_t used = 0;
+
+	if (is_virtual(config) && !(config->offline && config->n_loops > 1)) {
+		add(a, "-l%d", first_allowed_core());
+		return;
+	}
+	for (uint32_t i = 0; i < config->n_loops; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u", i ? "," : "",
+					 config->cores[i]);
+	add(a, "-l%s", list);
+	add(a, "--main-lcore=%u", config->cores[0]);
+}
+
 static bool
 any_pci(const struct config *config)
 {
@@ -68,13 +87,15 @@ static void
 add_wires(struct arguments *a, const struct config *config)
 {
 	for (int id = 0; id < N_WIRES; id++) {
+		const struct wire_config *wire = &config->wires[id];
 		char text[ARGUMENT_BYTES];
 
-		if (!config_has_wire(config, (enum wire_id)id) ||
-		    config->wires[id].driver == DRIVER_VIRTUAL)
+		if (!config_has_wire(config, (enum wire_id)id) || wire->driver == DRIVER_VIRTUAL)
 			continue;
-		wire_eal_argument(&config->wires[id], (enum wire_id)id, text, sizeof(text));
-		add(a, "%s", text);
+		for (uint32_t i = 0; i < wire->devices.n; i++) {
+			wire_eal_argument(wire, (enum wire_id)id, i, text, sizeof(text));
+			add(a, "%s", text);
+		}
 	}
 }
 
@@ -96,7 +117,7 @@ eal_start(const struct config *config, struct failure *failure)
 	add(&a, "nashbed-dataplane");
 	add(&a, "--no-telemetry");
 	add(&a, "--log-level=*:error");
-	add(&a, "-l%d", is_virtual(config) ? first_allowed_core() : (int)config->core);
+	add_cores(&a, config);
 	add(&a, "-m%u", config->memory_mb);
 	/* Either way nothing is left in a file system and runs do not meet. */
 	if (!config->huge_pages) {
@@ -113,19 +134,24 @@ eal_start(const struct config *config, struct failure *failure)
 	if (rte_eal_init(a.n, a.pointers) >= 0)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_HOST,
-			   "DPDK does not start: %s; are core %u and %u MB of %s there, and the "
+			   "DPDK does not start: %s; are core %u%s and %u MB of %s there, and the "
 			   "ports' interfaces? ('make hugepages', 'nashbed doctor')",
-			   rte_strerror(rte_errno), config->core, config->memory_mb,
+			   rte_strerror(rte_errno), config->cores[0],
+			   config->n_loops > 1 ? ", its other cores" : "", config->memory_mb,
 			   config->huge_pages ? "huge pages" : "memory");
 }
 
 struct rte_mempool *
-eal_packet_pool(const struct config *config, struct failure *failure)
+eal_packet_pool(const struct config *config, uint32_t loop, struct failure *failure)
 {
-	uint32_t n = config->queue_packets + (is_virtual(config) ? VIRTUAL_PACKETS : RING_PACKETS);
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		"packets", n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+	uint32_t queued = (config->queue_packets + config->n_loops - 1) / config->n_loops;
+	uint32_t n = queued + (is_virtual(config) ? VIRTUAL_PACKETS : RING_PACKETS);
+	char name[RTE_MEMPOOL_NAMESIZE];
+	struct rte_mempool *pool;
 
+	snprintf(name, sizeof(name), "packets_%u", loop);
+	pool = rte_pktmbuf_pool_create(name, n, POOL_CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
+				       SOCKET_ID_ANY);
 	if (pool == NULL)
 		failure_set(failure, EXIT_STATUS_HOST,
 			    "no memory for %u packets in memory_mb=%u; raise it or lower "

@@ -8,10 +8,11 @@
 /* Start DPDK for this configuration; in virtual time without ports and without root. */
 int eal_start(const struct config *config, struct failure *failure);
 
-/* The packet buffers: those in queues, and those in the ports' rings and bursts. NULL with the
- * failure set.
+/* A loop's packet buffers: its part of those in queues, and those in its ports' rings and bursts. NULL
+ * with the failure set.
  */
-struct rte_mempool *eal_packet_pool(const struct config *config, struct failure *failure);
+struct rte_mempool *eal_packet_pool(const struct config *config, uint32_t loop,
+				    struct failure *failure);
 
 /* Print the EAL's arguments that open the configured ports, one per line. */
 void eal_print_wires(const struct config *config);

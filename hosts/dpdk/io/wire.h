@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* A port of the data plane: an ethdev of any of the drivers, the frames that
+/* A port of a packet loop: an ethdev of any of the drivers, the frames that
  * wait to be sent by it, and counters of every kind of loss at it.
  */
 #ifndef NASHBED_WIRE_H
@@ -61,12 +61,12 @@ struct wire {
 	struct wire_stats count;   /* in virtual time; else the driver counts */
 };
 
-/* The EAL's argument that creates or allows the device, WIRE_ARGUMENT_BYTES at most. */
-void wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
+/* The EAL's argument that creates or allows a loop's device, WIRE_ARGUMENT_BYTES at most. */
+void wire_eal_argument(const struct wire_config *config, enum wire_id id, uint32_t loop, char *text,
 		       size_t text_bytes);
 
-/* Configure and start the port. The failure names the device and the remedy. */
-int wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
+/* Configure and start a loop's port. The failure names the device and the remedy. */
+int wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, uint32_t loop,
 	      struct rte_mempool *pool, struct failure *failure);
 void wire_close(struct wire *wire);
 

@@ -103,26 +103,26 @@ is_answer(const struct rte_mbuf *mbuf)
 }
 
 static void
-take_answer(struct echo *e, struct dataplane *dp, const struct rte_mbuf *mbuf, uint64_t arrival_ns)
+take_answer(struct echo *e, struct loop *loop, const struct rte_mbuf *mbuf, uint64_t arrival_ns)
 {
 	const struct frame *seen = rte_pktmbuf_mtod(mbuf, const struct frame *);
 	struct question *q = &e->questions[rte_be_to_cpu_16(seen->icmp.icmp_seq_nb) % QUESTIONS];
 
 	if (q->asked_ns == 0 || q->asked_ns > arrival_ns)
 		return;
-	disturbance_answered(&dp->hold_ups.lanes[q->lane], arrival_ns, arrival_ns - q->asked_ns);
+	disturbance_answered(&loop->hold_ups.lanes[q->lane], arrival_ns, arrival_ns - q->asked_ns);
 	q->asked_ns = 0;
 }
 
 uint32_t
-echo_take(struct echo *e, struct dataplane *dp, struct rte_mbuf **mbufs, uint64_t *arrivals_ns,
+echo_take(struct echo *e, struct loop *loop, struct rte_mbuf **mbufs, uint64_t *arrivals_ns,
 	  uint32_t n)
 {
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (is_answer(mbufs[i])) {
-			take_answer(e, dp, mbufs[i], arrivals_ns[i]);
+			take_answer(e, loop, mbufs[i], arrivals_ns[i]);
 			rte_pktmbuf_free(mbufs[i]);
 			continue;
 		}
@@ -156,9 +156,9 @@ write_question(struct frame *f, const struct peer *peer, uint16_t number)
 }
 
 static void
-ask(struct echo *e, struct dataplane *dp, uint32_t lane, uint64_t now_ns)
+ask(struct echo *e, struct loop *loop, uint32_t lane, uint64_t now_ns)
 {
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(dp->pool);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(loop->pool);
 	uint16_t number = e->next_number++;
 
 	if (mbuf == NULL)
@@ -166,11 +166,11 @@ ask(struct echo *e, struct dataplane *dp, uint32_t lane, uint64_t now_ns)
 	write_question((struct frame *)rte_pktmbuf_append(mbuf, sizeof(struct frame)),
 		       &e->peers[lane], number);
 	e->questions[number % QUESTIONS] = (struct question){.asked_ns = now_ns, .lane = lane};
-	dataplane_send(dp, WIRE_SENDERS, mbuf, NO_LANE, now_ns);
+	dataplane_send(loop, WIRE_SENDERS, mbuf, NO_LANE, now_ns);
 }
 
 void
-echo_ask(struct echo *e, struct dataplane *dp, uint64_t now_ns)
+echo_ask(struct echo *e, struct loop *loop, uint64_t now_ns)
 {
 	if (now_ns < e->next_ns)
 		return;
@@ -181,7 +181,7 @@ echo_ask(struct echo *e, struct dataplane *dp, uint64_t now_ns)
 
 		e->next_lane = lane + 1 == e->n_lanes ? 0 : lane + 1;
 		if (heard_ns != 0 && heard_ns + QUIET_NS > now_ns) {
-			ask(e, dp, lane, now_ns);
+			ask(e, loop, lane, now_ns);
 			return;
 		}
 	}

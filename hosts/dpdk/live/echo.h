@@ -15,7 +15,7 @@
 #include <rte_mbuf.h>
 
 struct echo;
-struct dataplane;
+struct loop;
 
 /* NULL when memory has run out. */
 struct echo *echo_create(uint32_t n_lanes);
@@ -24,10 +24,10 @@ void echo_destroy(struct echo *e);
 /* Look at what has come from the senders: learn addresses, take answers out. Returns how many of the
  * frames are left, at the beginning of both arrays.
  */
-uint32_t echo_take(struct echo *e, struct dataplane *dp, struct rte_mbuf **mbufs,
+uint32_t echo_take(struct echo *e, struct loop *loop, struct rte_mbuf **mbufs,
 		   uint64_t *arrivals_ns, uint32_t n);
 
 /* Ask a lane, when it is time. */
-void echo_ask(struct echo *e, struct dataplane *dp, uint64_t now_ns);
+void echo_ask(struct echo *e, struct loop *loop, uint64_t now_ns);
 
 #endif

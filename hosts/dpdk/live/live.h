@@ -13,8 +13,10 @@
  */
 void wires_choose_stamps(struct config *config);
 
-/* Run until dp->stop: polling, or sleeping until the next event. */
-void loop_run(struct dataplane *dp);
+/* Run every loop until dp->stop, the first one in this thread: polling, or sleeping until the next
+ * event.
+ */
+void loops_run(struct dataplane *dp);
 
 /* A thread with a name, pinned to a core if that core exists. 0 or an errno. */
 int thread_start(pthread_t *thread, const char *name, uint32_t core, void *(*run)(void *),

@@ -10,11 +10,13 @@
 #include <string.h>
 #include <time.h>
 
+#include <rte_malloc.h>
 #include <rte_ring.h>
 #include <rte_stack.h>
 
 #include "common/nanoseconds.h"
 #include "live.h"
+#include "path/lane_share.h"
 
 #define CHUNK_POSTCARDS 1024u
 #define N_CHUNKS 1024u
@@ -30,10 +32,19 @@ struct chunk {
 	uint8_t postcards[CHUNK_POSTCARDS][POSTCARD_BYTES];
 };
 
+/* The chunks of a loop: writers -> data thread. The one that was emptied last is filled next: a few go
+ * round, in caches, and not all 40 MB of them, in pages that nobody has touched yet.
+ */
+struct chunks {
+	struct chunk *all;
+	struct rte_stack *empty;
+};
+
+/* On cache lines of its own, for the next lane is another loop's. */
 struct lane {
-	struct telemetry *telemetry;
 	/* The data thread's, until the stop: */
-	bool running;
+	_Alignas(RTE_CACHE_LINE_SIZE) bool running;
+	struct chunks *chunks;
 	struct chunk *chunk; /* being filled */
 	uint64_t handed_over;
 	uint64_t lost;
@@ -52,19 +63,16 @@ struct telemetry {
 	struct lane *lanes;
 	uint32_t n_lanes;
 	uint32_t service_core;
-	struct chunk *chunks;
-	/* Writers -> data thread. The chunk that was emptied last is filled next: a few go round, in
-	 * caches, and not all 40 MB of them, in pages that nobody has touched yet.
-	 */
-	struct rte_stack *empty;
+	struct chunks *chunks; /* of each loop */
+	uint32_t n_loops;
 };
 
 static void
-give_chunk(struct telemetry *t, struct chunk *chunk)
+give_chunk(struct chunks *chunks, struct chunk *chunk)
 {
 	void *object = chunk;
 
-	rte_stack_push(t->empty, &object, 1);
+	rte_stack_push(chunks->empty, &object, 1);
 }
 
 static void
@@ -72,7 +80,7 @@ write_chunk(struct lane *lane, struct chunk *chunk)
 {
 	for (uint32_t i = 0; i < chunk->n; i++)
 		collector_add(lane->collector, chunk->postcards[i]);
-	give_chunk(lane->telemetry, chunk);
+	give_chunk(lane->chunks, chunk);
 	atomic_fetch_add_explicit(&lane->written, 1, memory_order_release);
 }
 
@@ -104,16 +112,32 @@ writer_main(void *argument)
 }
 
 static int
-make_chunks(struct telemetry *t)
+make_chunks(struct chunks *chunks, uint32_t loop)
 {
+	char name[RTE_STACK_NAMESIZE];
+
+	snprintf(name, sizeof(name), "empty_%u", loop);
 	/* Without locks: a writer that is preempted between two steps holds up nobody. */
-	t->empty = rte_stack_create("postcards_empty", N_CHUNKS, SOCKET_ID_ANY, RTE_STACK_F_LF);
-	t->chunks = calloc(N_CHUNKS, sizeof(*t->chunks));
-	if (t->empty == NULL || t->chunks == NULL)
+	chunks->empty = rte_stack_create(name, N_CHUNKS, SOCKET_ID_ANY, RTE_STACK_F_LF);
+	chunks->all = calloc(N_CHUNKS, sizeof(*chunks->all));
+	if (chunks->empty == NULL || chunks->all == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < N_CHUNKS; i++)
-		give_chunk(t, &t->chunks[i]);
+		give_chunk(chunks, &chunks->all[i]);
 	return 0;
+}
+
+static int
+make_all_chunks(struct telemetry *t)
+{
+	int error = 0;
+
+	t->chunks = calloc(t->n_loops, sizeof(*t->chunks));
+	if (t->chunks == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; !error && i < t->n_loops; i++)
+		error = make_chunks(&t->chunks[i], i);
+	return error;
 }
 
 static int
@@ -121,7 +145,7 @@ make_lanes(struct telemetry *t)
 {
 	unsigned int flags = RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ;
 
-	t->lanes = calloc(t->n_lanes, sizeof(*t->lanes));
+	t->lanes = rte_calloc(NULL, t->n_lanes, sizeof(*t->lanes), RTE_CACHE_LINE_SIZE);
 	if (t->lanes == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
@@ -129,7 +153,7 @@ make_lanes(struct telemetry *t)
 		char name[RTE_RING_NAMESIZE];
 
 		snprintf(name, sizeof(name), "postcards_%u", i);
-		lane->telemetry = t;
+		lane->chunks = &t->chunks[lane_share_loop_of(i, t->n_loops)];
 		lane->full = rte_ring_create(name, LANE_CHUNKS, SOCKET_ID_ANY, flags);
 		if (lane->full == NULL)
 			return -ENOMEM;
@@ -138,15 +162,16 @@ make_lanes(struct telemetry *t)
 }
 
 struct telemetry *
-telemetry_create(uint32_t n_lanes, uint32_t service_core)
+telemetry_create(uint32_t n_lanes, uint32_t n_loops, uint32_t service_core)
 {
 	struct telemetry *t = calloc(1, sizeof(*t));
 
 	if (t == NULL)
 		return NULL;
 	t->n_lanes = n_lanes;
+	t->n_loops = n_loops;
 	t->service_core = service_core;
-	if (make_lanes(t) < 0 || make_chunks(t) < 0) {
+	if (make_all_chunks(t) < 0 || make_lanes(t) < 0) {
 		telemetry_destroy(t);
 		return NULL;
 	}
@@ -165,9 +190,12 @@ telemetry_destroy(struct telemetry *t)
 		}
 		rte_ring_free(lane->full);
 	}
-	rte_stack_free(t->empty);
+	for (uint32_t i = 0; t->chunks != NULL && i < t->n_loops; i++) {
+		rte_stack_free(t->chunks[i].empty);
+		free(t->chunks[i].all);
+	}
 	free(t->chunks);
-	free(t->lanes);
+	rte_free(t->lanes);
 	free(t);
 }
 
@@ -196,7 +224,7 @@ telemetry_start(struct telemetry *t, uint32_t lane_id)
 }
 
 static bool
-has_chunk(struct telemetry *t, struct lane *lane)
+has_chunk(struct lane *lane)
 {
 	uint64_t written;
 	void *chunk;
@@ -206,7 +234,7 @@ has_chunk(struct telemetry *t, struct lane *lane)
 	written = atomic_load_explicit(&lane->written, memory_order_acquire);
 	if (lane->handed_over - written >= LANE_CHUNKS)
 		return false;
-	if (rte_stack_pop(t->empty, &chunk, 1) == 0)
+	if (rte_stack_pop(lane->chunks->empty, &chunk, 1) == 0)
 		return false;
 	lane->chunk = chunk;
 	lane->chunk->n = 0;
@@ -229,7 +257,7 @@ telemetry_add(struct telemetry *t, uint32_t lane_id, const uint8_t bytes[POSTCAR
 
 	if (!lane->running)
 		return;
-	if (!has_chunk(t, lane)) {
+	if (!has_chunk(lane)) {
 		lane->lost++;
 		return;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads beside the data thread, and their requests to it. */
+/* Threads beside the data threads, and their requests to them. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -70,13 +70,13 @@ mailbox_call(struct mailbox *box, mailbox_request_t run, void *argument)
 }
 
 void
-mailbox_serve(struct mailbox *box, struct dataplane *dp)
+mailbox_serve(struct mailbox *box, struct loop *loop)
 {
 	struct request *request = atomic_load_explicit(&box->pending, memory_order_acquire);
 
 	if (request == NULL)
 		return;
 	atomic_store_explicit(&box->pending, NULL, memory_order_relaxed);
-	request->result = request->run(dp, request->argument);
+	request->result = request->run(loop, request->argument);
 	sem_post(&request->done);
 }

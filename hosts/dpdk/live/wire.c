@@ -44,13 +44,14 @@ wires_choose_stamps(struct config *config)
 	for (int id = 0; id < N_WIRES; id++) {
 		struct wire_config *wire = &config->wires[id];
 
-		if (wire->driver == DRIVER_AF_XDP && wire->device[0] != '\0')
+		if (wire->driver == DRIVER_AF_XDP && wire->devices.n > 0)
 			snprintf(wire->xdp, sizeof(wire->xdp), "%s", path);
 	}
 }
 
 static void
-device_name(const struct wire_config *config, enum wire_id id, char *name, size_t bytes)
+device_name(const struct wire_config *config, enum wire_id id, uint32_t loop, char *name,
+	    size_t bytes)
 {
 	static const char *const prefixes[] = {
 		[DRIVER_AF_XDP] = "net_af_xdp",
@@ -59,13 +60,14 @@ device_name(const struct wire_config *config, enum wire_id id, char *name, size_
 	};
 
 	if (config->driver == DRIVER_PCI)
-		snprintf(name, bytes, "%s", config->device);
+		snprintf(name, bytes, "%s", config_device(config, loop));
 	else
-		snprintf(name, bytes, "%s%d", prefixes[config->driver], id);
+		snprintf(name, bytes, "%s%u", prefixes[config->driver], loop * N_WIRES + id);
 }
 
 void
-wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text, size_t text_bytes)
+wire_eal_argument(const struct wire_config *config, enum wire_id id, uint32_t loop, char *text,
+		  size_t text_bytes)
 {
 	static const char *const extras[] = {
 		[DRIVER_AF_XDP] = "start_queue=0,queue_count=1,busy_budget=0",
@@ -74,13 +76,13 @@ wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text,
 	};
 	char name[NAME_BYTES];
 
-	device_name(config, id, name, sizeof(name));
+	device_name(config, id, loop, name, sizeof(name));
 	if (config->driver == DRIVER_PCI)
 		snprintf(text, text_bytes, "--allow=%s", name);
 	else
-		snprintf(text, text_bytes, "--vdev=%s,iface=%s%s%s%s%s", name, config->device,
-			 extras[config->driver][0] ? "," : "", extras[config->driver],
-			 config->xdp[0] ? ",xdp_prog=" : "", config->xdp);
+		snprintf(text, text_bytes, "--vdev=%s,iface=%s%s%s%s%s", name,
+			 config_device(config, loop), extras[config->driver][0] ? "," : "",
+			 extras[config->driver], config->xdp[0] ? ",xdp_prog=" : "", config->xdp);
 }
 
 /* Whether frames of this driver arrive by this descriptor. */
@@ -172,24 +174,25 @@ start_ethdev(uint16_t port, struct rte_mempool *pool)
 }
 
 int
-wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
+wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, uint32_t loop,
 	  struct rte_mempool *pool, struct failure *failure)
 {
 	bool had[1024] = {false};
+	const char *device = config_device(config, loop);
 	char name[NAME_BYTES];
 	int result;
 
 	*wire = (struct wire){.id = id, .driver = config->driver, .stamps = config->xdp[0] != '\0'};
-	device_name(config, id, name, sizeof(name));
+	device_name(config, id, loop, name, sizeof(name));
 	result = rte_eth_dev_get_port_by_name(name, &wire->ethdev);
 	if (result)
-		return refuse(failure, config->device, "no such DPDK device", result,
+		return refuse(failure, device, "no such DPDK device", result,
 			      "is the interface there, in this namespace?");
 	if (config->driver != DRIVER_TAP)
 		mark_fds(config->driver, had);
 	result = start_ethdev(wire->ethdev, pool);
 	if (result)
-		return refuse(failure, config->device, "cannot start", result,
+		return refuse(failure, device, "cannot start", result,
 			      "is it up, and in no other program's use?");
 	if (config->driver != DRIVER_PCI)
 		find_fds(wire, had);

@@ -2,12 +2,15 @@
 #include "bench.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <rte_eal.h>
 #include <rte_ether.h>
 #include <rte_ip.h>
+#include <rte_launch.h>
+#include <rte_pause.h>
 #include <rte_tcp.h>
 
 #include "common/clock.h"
@@ -32,9 +35,10 @@ struct headers {
 	struct rte_tcp_hdr tcp;
 };
 
+/* One loop's; a core's own from its cache lines to its packets. */
 struct bench {
-	const char *pipeline; /* native or interpreted */
-	struct rte_mempool *pool;
+	_Alignas(RTE_CACHE_LINE_SIZE) struct rte_mempool *pool;
+	struct pipeline *pipeline;
 	struct bottleneck bottleneck;
 	struct headers headers;
 	uint32_t flows;
@@ -45,6 +49,17 @@ struct bench {
 	uint64_t departed;
 	uint64_t postcards;
 	uint64_t postcard_bytes; /* a sum over them, so that they are read */
+	uint64_t packets;	 /* that are timed */
+	uint64_t done;		 /* of those */
+	int64_t begin_ns;
+	int64_t end_ns;
+	struct benches *all;
+};
+
+struct benches {
+	struct bench loops[LOOPS_MAX];
+	uint32_t n;
+	atomic_uint warm; /* loops that are ready to be timed */
 };
 
 static void
@@ -91,7 +106,7 @@ make_headers(struct headers *h)
 }
 
 static int
-add_flows(struct bench *b, struct pipeline *pipeline)
+add_flows(struct bench *b)
 {
 	int error = 0;
 
@@ -104,9 +119,9 @@ add_flows(struct bench *b, struct pipeline *pipeline)
 			.protocol = IPPROTO_TCP,
 		};
 
-		error = registers_flow_add(pipeline, &key, LANE, flow);
+		error = registers_flow_add(b->pipeline, &key, LANE, flow);
 	}
-	return error ? error : pipeline_commit(pipeline);
+	return error ? error : pipeline_commit(b->pipeline);
 }
 
 /* A burst that arrives now; fewer packets where buffers run out. */
@@ -146,48 +161,86 @@ pass(struct bench *b, uint64_t packets)
 	return done;
 }
 
-static void
-print_result(const struct bench *b, uint64_t packets, uint64_t nanoseconds)
-{
-	struct discipline_stats queue;
-
-	traffic_manager_stats(&b->bottleneck.tm, LANE, &queue);
-	printf("{\"pipeline\": \"%s\", \"packets\": %" PRIu64
-	       ", \"flows\": %u, \"burst\": %u, \"seconds\": %.6f, "
-	       "\"mpps\": %.4f, \"ns_per_packet\": %.1f, \"departed\": %" PRIu64
-	       ", \"dropped\": %" PRIu64 ", \"postcards\": %" PRIu64 "}\n",
-	       b->pipeline, packets, b->flows, b->burst, (double)nanoseconds / 1e9,
-	       (double)packets * 1e3 / (double)nanoseconds, (double)nanoseconds / (double)packets,
-	       b->departed, queue.dropped_packets, b->postcards);
-}
-
+/* Nobody is timed before all are warm, so that all are timed together. */
 static int
-measure(struct bench *b, uint64_t packets, struct failure *failure)
+measure(void *argument)
 {
-	int64_t begin_ns, end_ns;
-	uint64_t done;
+	struct bench *b = argument;
 
 	pass(b, WARM_UP_PACKETS);
-	begin_ns = clock_now_ns();
-	done = pass(b, packets);
-	end_ns = clock_now_ns();
-	if (done < packets)
-		return failure_set(failure, EXIT_STATUS_HOST,
-				   "out of packet buffers after %" PRIu64
-				   " packets; raise queue_packets",
-				   done);
+	atomic_fetch_add(&b->all->warm, 1);
+	while (atomic_load(&b->all->warm) < b->all->n)
+		rte_pause();
+	b->begin_ns = clock_now_ns();
+	b->done = pass(b, b->packets);
+	b->end_ns = clock_now_ns();
 	bottleneck_advance(&b->bottleneck, EVENT_NEVER - 1);
-	print_result(b, packets, (uint64_t)(end_ns - begin_ns));
 	return 0;
 }
 
-static int
-configure_and_measure(struct bench *b, const struct config *config, uint64_t packets,
-		      struct failure *failure)
+static void
+measure_all(struct benches *all, const struct config *config)
 {
-	if (traffic_manager_configure(&b->bottleneck.tm, LANE, &config->bottleneck) < 0)
-		return failure_set(failure, EXIT_STATUS_CONFIG, "bottleneck: out of range");
-	return measure(b, packets, failure);
+	for (uint32_t i = 1; i < all->n; i++)
+		rte_eal_remote_launch(measure, &all->loops[i], config->cores[i]);
+	measure(&all->loops[0]);
+	rte_eal_mp_wait_lcore();
+}
+
+/* From the first begin to the last end. */
+static uint64_t
+elapsed_ns(const struct benches *all)
+{
+	int64_t begin_ns = all->loops[0].begin_ns, end_ns = all->loops[0].end_ns;
+
+	for (uint32_t i = 1; i < all->n; i++) {
+		begin_ns = RTE_MIN(begin_ns, all->loops[i].begin_ns);
+		end_ns = RTE_MAX(end_ns, all->loops[i].end_ns);
+	}
+	return (uint64_t)(end_ns - begin_ns);
+}
+
+static void
+print_result(const struct benches *all, const struct config *config, uint64_t packets)
+{
+	uint64_t departed = 0, dropped = 0, postcards = 0, nanoseconds = elapsed_ns(all);
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct bench *b = &all->loops[i];
+		struct discipline_stats queue;
+
+		traffic_manager_stats(&b->bottleneck.tm, LANE, &queue);
+		departed += b->departed;
+		dropped += queue.dropped_packets;
+		postcards += b->postcards;
+	}
+	printf("{\"pipeline\": \"%s\", \"loops\": %u, \"packets\": %" PRIu64
+	       ", \"flows\": %u, \"burst\": %u, \"seconds\": %.6f, "
+	       "\"mpps\": %.4f, \"ns_per_packet\": %.1f, \"departed\": %" PRIu64
+	       ", \"dropped\": %" PRIu64 ", \"postcards\": %" PRIu64 "}\n",
+	       pipeline_names[config->pipeline], all->n, packets, all->loops[0].flows,
+	       all->loops[0].burst, (double)nanoseconds / 1e9,
+	       (double)packets * 1e3 / (double)nanoseconds, (double)nanoseconds / (double)packets,
+	       departed, dropped, postcards);
+}
+
+static int
+report(const struct benches *all, const struct config *config, struct failure *failure)
+{
+	uint64_t packets = 0;
+
+	for (uint32_t i = 0; i < all->n; i++) {
+		const struct bench *b = &all->loops[i];
+
+		packets += b->packets;
+		if (b->done < b->packets)
+			return failure_set(failure, EXIT_STATUS_HOST,
+					   "out of packet buffers after %" PRIu64
+					   " packets; raise queue_packets",
+					   b->done);
+	}
+	print_result(all, config, packets);
+	return 0;
 }
 
 int
@@ -208,50 +261,63 @@ bench_request_read(const char *text, struct bench_request *request, struct failu
 }
 
 static int
-run_bottleneck(struct bench *b, const struct config *config, struct pipeline *pipeline,
-	       uint64_t packets, struct failure *failure)
+open_bench(struct bench *b, const struct config *config, uint32_t loop, struct failure *failure)
 {
 	struct bottleneck_sink sink = {
 		.frame = count_frame,
 		.postcard = count_postcard,
 		.context = b,
 	};
-	int result;
 
-	if (add_flows(b, pipeline) < 0)
+	b->pool = eal_packet_pool(config, loop, failure);
+	if (b->pool == NULL)
+		return -1;
+	b->pipeline = pipeline_create(config->spec, config->native_library, failure);
+	if (b->pipeline == NULL)
+		return -1;
+	make_headers(&b->headers);
+	if (add_flows(b) < 0)
 		return failure_set(failure, EXIT_STATUS_TARGET, "the flow table refused %u flows",
 				   b->flows);
-	if (bottleneck_init(&b->bottleneck, pipeline, 1, PIPELINE_BURST, NULL, &sink) < 0)
+	if (bottleneck_init(&b->bottleneck, b->pipeline, 1, PIPELINE_BURST, NULL, &sink) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
-	result = configure_and_measure(b, config, packets, failure);
+	if (traffic_manager_configure(&b->bottleneck.tm, LANE, &config->bottleneck) < 0)
+		return failure_set(failure, EXIT_STATUS_CONFIG, "bottleneck: out of range");
+	return 0;
+}
+
+static void
+close_bench(struct bench *b)
+{
 	bottleneck_free(&b->bottleneck);
-	return result;
+	pipeline_destroy(b->pipeline);
 }
 
 int
 bench_run(const struct config *config, const struct bench_request *request, struct failure *failure)
 {
+	static struct benches all;
 	uint64_t bits = FRAME_BYTES * 8u * SECOND_NS;
-	struct bench b = {
-		.pipeline = pipeline_names[config->pipeline],
-		.flows = request->flows,
-		.burst = request->burst,
-		.gap_ns = bits / config->bottleneck.rate_bps * 100 / OVERLOAD_PER_CENT,
-	};
-	struct pipeline *pipeline;
 	int result;
 
 	if (eal_start(config, failure) < 0)
 		return -1;
-	b.pool = eal_packet_pool(config, failure);
-	if (b.pool == NULL)
-		return -1;
-	pipeline = pipeline_create(config->spec, config->native_library, failure);
-	if (pipeline == NULL)
-		return -1;
-	make_headers(&b.headers);
-	result = run_bottleneck(&b, config, pipeline, request->packets, failure);
-	pipeline_destroy(pipeline);
+	all.n = config->n_loops;
+	for (uint32_t i = 0; i < all.n; i++) {
+		all.loops[i] = (struct bench){
+			.all = &all,
+			.packets = request->packets,
+			.flows = request->flows,
+			.burst = request->burst,
+			.gap_ns = bits / config->bottleneck.rate_bps * 100 / OVERLOAD_PER_CENT,
+		};
+		if (open_bench(&all.loops[i], config, i, failure) < 0)
+			return -1;
+	}
+	measure_all(&all, config);
+	result = report(&all, config, failure);
+	for (uint32_t i = 0; i < all.n; i++)
+		close_bench(&all.loops[i]);
 	rte_eal_cleanup();
 	return result;
 }

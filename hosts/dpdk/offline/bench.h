@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cost of the packet path: generated packets through delay line, P4 ingress,
  * queue and P4 egress, in virtual time and as fast as the core goes. No port and
- * no file, so that nothing else is measured; and in bursts, as the loop on a clock puts them
+ * no file, so that nothing else is measured, on each core of the configuration; and in bursts, as the loop on a clock puts them
  * through, so not by virtual/driver.c, which puts them through singly.
  */
 #ifndef NASHBED_BENCH_H
@@ -18,7 +18,7 @@ struct bench_request {
 	uint32_t burst; /* packets that arrive at one time, at most PIPELINE_BURST */
 };
 
-/* "PACKETS[,FLOWS[,BURST]]" */
+/* "PACKETS[,FLOWS[,BURST]]"; PACKETS for each packet loop */
 int bench_request_read(const char *text, struct bench_request *request, struct failure *failure);
 
 /* Prints one JSON object on standard output. */

@@ -43,10 +43,10 @@ program_flows(struct replay *r)
 	int error = 0;
 
 	for (uint32_t flow = 0; !error && flow < n; flow++)
-		error = registers_flow_add(r->driver.dp.pipeline, capture_flows_at(r->flows, flow),
-					   LANE, flow);
+		error = registers_flow_add(r->driver.dp.loops[0].pipeline,
+					   capture_flows_at(r->flows, flow), LANE, flow);
 	if (!error)
-		error = pipeline_commit(r->driver.dp.pipeline);
+		error = pipeline_commit(r->driver.dp.loops[0].pipeline);
 	return error ? failure_set(r->failure, EXIT_STATUS_TARGET,
 				   "the flow table refused the flows: %s", strerror(abs(error))) :
 		       0;
@@ -55,7 +55,7 @@ program_flows(struct replay *r)
 static struct rte_mbuf *
 make_mbuf(struct replay *r, const struct capture_packet *packet)
 {
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(r->driver.dp.pool);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(r->driver.dp.loops[0].pool);
 	uint8_t *data = mbuf ? (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)packet->bytes) : NULL;
 
 	if (data == NULL) {
@@ -133,8 +133,8 @@ add_registers(struct replay *r, uint32_t flow, json_t *json)
 	for (int which = 0; which < N_FLOW_REGISTERS; which++) {
 		uint64_t value;
 
-		if (registers_flow(r->driver.dp.pipeline, (enum flow_register)which, flow, &value,
-				   r->failure) < 0)
+		if (registers_flow(r->driver.dp.loops[0].pipeline, (enum flow_register)which, flow,
+				   &value, r->failure) < 0)
 			return -1;
 		json_object_set_new(json, flow_register_names[which],
 				    json_integer((json_int_t)value));
@@ -163,7 +163,7 @@ fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *
 	struct discipline_stats queue;
 	json_t *flows = json_array();
 
-	traffic_manager_stats(&r->driver.dp.bottleneck.tm, LANE, &queue);
+	traffic_manager_stats(&r->driver.dp.loops[0].bottleneck.tm, LANE, &queue);
 	json_object_update_new(summary,
 			       json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "packets",
 					 (json_int_t)r->capture.packets, "departed",
@@ -176,9 +176,9 @@ fill_summary(struct replay *r, const struct collector_stats *postcards, json_t *
 	for (uint32_t flow = 0; flow < capture_flows_count(r->flows); flow++)
 		if (add_flow(r, flow, flows) < 0)
 			return -1;
-	if (registers_add_unshaped(summary, r->driver.dp.pipeline, r->failure) < 0)
+	if (registers_add_unshaped(summary, &r->driver.dp.loops[0].pipeline, 1, r->failure) < 0)
 		return -1;
-	return registers_add_histogram(summary, r->driver.dp.pipeline, LANE, r->failure);
+	return registers_add_histogram(summary, r->driver.dp.loops[0].pipeline, LANE, r->failure);
 }
 
 static int
@@ -246,7 +246,8 @@ run_phases(struct replay *r)
 
 	if (capture_read(&r->capture, survey_packet, r, r->failure) < 0 || program_flows(r) < 0)
 		return -1;
-	if (traffic_manager_configure(&dp->bottleneck.tm, LANE, &dp->config.bottleneck) < 0)
+	if (traffic_manager_configure(&dp->loops[0].bottleneck.tm, LANE, &dp->config.bottleneck) <
+	    0)
 		return failure_set(r->failure, EXIT_STATUS_CONFIG, "bottleneck: out of range");
 	return replay_all(r);
 }

@@ -104,22 +104,44 @@ give_back(struct delays *d, bool from_senders, uint32_t path, const struct rte_m
 	return hold_ups_give_back(d->hold_ups, mbuf, lane, arrival_ns);
 }
 
+static bool
+is_ours(const struct delays *d, uint32_t path)
+{
+	uint32_t lane;
+
+	if (d->share.n_loops <= 1)
+		return true;
+	lane = delays_lane(d, path);
+	return lane == NO_LANE || lane_share_has(&d->share, lane);
+}
+
+static void
+put(struct delays *d, bool from_senders, uint32_t path, struct rte_mbuf *mbuf, uint64_t arrival_ns)
+{
+	uint64_t lost = d->line.paths[path].lost_packets;
+	uint64_t less_ns = give_back(d, from_senders, path, mbuf, arrival_ns);
+
+	if (delay_line_put(&d->line, path, mbuf, arrival_ns, less_ns) == DELAY_TAKEN)
+		return;
+	rte_pktmbuf_free(mbuf);
+	/* Random loss has its own count; anything else is a lack of memory. */
+	if (d->line.paths[path].lost_packets == lost)
+		d->no_memory++;
+}
+
 void
 delays_put(struct delays *d, bool from_senders, struct rte_mbuf **mbufs,
 	   const uint64_t *arrivals_ns, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t path = path_of_frame(d, from_senders, mbufs[i]);
-		uint64_t lost = d->line.paths[path].lost_packets;
-		uint64_t less_ns = give_back(d, from_senders, path, mbufs[i], arrivals_ns[i]);
 
-		if (delay_line_put(&d->line, path, mbufs[i], arrivals_ns[i], less_ns) ==
-		    DELAY_TAKEN)
+		if (is_ours(d, path)) {
+			put(d, from_senders, path, mbufs[i], arrivals_ns[i]);
 			continue;
+		}
 		rte_pktmbuf_free(mbufs[i]);
-		/* Random loss has its own count; anything else is a lack of memory. */
-		if (d->line.paths[path].lost_packets == lost)
-			d->no_memory++;
+		d->foreign++;
 	}
 }
 

@@ -13,13 +13,16 @@
 #include "addresses.h"
 #include "core/delay_line.h"
 #include "hold_ups.h"
+#include "lane_share.h"
 
 struct delays {
 	struct delay_line line;
 	struct hold_ups *hold_ups;
 	uint32_t n_lanes;
-	uint64_t no_memory; /* frames lost because the delay line could not grow */
-	uint64_t discarded; /* frames of lanes that were reset */
+	struct lane_share share; /* whose frames are taken */
+	uint64_t no_memory;	 /* frames lost because the delay line could not grow */
+	uint64_t discarded;	 /* frames of lanes that were reset */
+	uint64_t foreign; /* frames of another loop's lanes: a port has steered them wrongly */
 };
 
 /* The delays of one group of a lane, out and back. */

@@ -219,5 +219,6 @@ void
 hold_ups_paused(struct hold_ups *h, uint64_t from_ns, uint64_t length_ns)
 {
 	for (uint32_t lane = 0; lane < h->n_lanes; lane++)
-		disturbance_paused(&h->lanes[lane], from_ns, length_ns);
+		if (lane_share_has(&h->share, lane))
+			disturbance_paused(&h->lanes[lane], from_ns, length_ns);
 }

@@ -19,12 +19,14 @@
 #include "core/disturbance.h"
 #include "core/round_trips.h"
 #include "io/wire.h"
+#include "lane_share.h"
 
 struct hold_ups {
 	struct round_trips round_trips;
 	struct disturbance *lanes;
 	bool *receivers_wait; /* of each lane */
 	uint32_t n_lanes;
+	struct lane_share share; /* whose pauses are recorded */
 	bool gives_back;
 };
 

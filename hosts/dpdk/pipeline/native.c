@@ -136,7 +136,7 @@ write_placeholders(char *text, size_t bytes, uint32_t n_out)
 }
 
 static int
-build(struct rte_swx_pipeline **pipeline, const char *library, uint32_t n_out)
+build(struct rte_swx_pipeline **pipeline, const char *name, const char *library, uint32_t n_out)
 {
 	char text[PORTS_TEXT_BYTES];
 	FILE *ports;
@@ -150,13 +150,13 @@ build(struct rte_swx_pipeline **pipeline, const char *library, uint32_t n_out)
 	ports = fmemopen(text, strlen(text), "r");
 	if (ports == NULL)
 		return -ENOMEM;
-	result = rte_swx_pipeline_build_from_lib(pipeline, "bottleneck", library, ports, 0);
+	result = rte_swx_pipeline_build_from_lib(pipeline, name, library, ports, 0);
 	fclose(ports);
 	return result;
 }
 
 int
-native_build(struct rte_swx_pipeline **pipeline, const char *library,
+native_build(struct rte_swx_pipeline **pipeline, const char *name, const char *library,
 	     const struct native_ports *ports, const struct native_library **native)
 {
 	void *handle = dlopen(library, RTLD_NOW);
@@ -167,7 +167,7 @@ native_build(struct rte_swx_pipeline **pipeline, const char *library,
 		return result;
 	*native = dlsym(handle, NATIVE_LIBRARY_SYMBOL);
 	if (*native != NULL)
-		result = build(pipeline, library, ports->n_out);
+		result = build(pipeline, name, library, ports->n_out);
 	if (!result)
 		result = rte_swx_ctl_pipeline_info_get(*pipeline, &info);
 	if (!result)

@@ -25,7 +25,7 @@ int native_choose(struct config *config, struct native_note *note, struct failur
 /* Build a pipeline of it with these ports; native is there as long as the pipeline. 0 or a
  * negative errno.
  */
-int native_build(struct rte_swx_pipeline **pipeline, const char *library,
+int native_build(struct rte_swx_pipeline **pipeline, const char *name, const char *library,
 		 const struct native_ports *ports, const struct native_library **native);
 
 #endif

@@ -18,6 +18,7 @@
 #define RUN_INSTRUCTIONS 48
 
 struct pipeline {
+	char name[32]; /* DPDK wants a different one of each */
 	struct rte_swx_pipeline *swx;
 	struct rte_swx_ctl_pipeline *ctl;
 	char digest[SWX_DIGEST_BYTES];
@@ -46,7 +47,7 @@ refused(struct failure *failure, const char *step, int error)
 static int
 build_interpreted(struct pipeline *p, FILE *spec, struct failure *failure)
 {
-	int error = rte_swx_pipeline_config(&p->swx, "bottleneck", 0);
+	int error = rte_swx_pipeline_config(&p->swx, p->name, 0);
 
 	if (!error)
 		error = burst_configure(&p->burst, p->swx);
@@ -63,7 +64,7 @@ build_native(struct pipeline *p, const char *library, struct failure *failure)
 {
 	void *out[PIPELINE_PORTS];
 	struct native_ports ports = burst_native_ports(&p->burst, out);
-	int error = native_build(&p->swx, library, &ports, &p->native);
+	int error = native_build(&p->swx, p->name, library, &ports, &p->native);
 
 	return error ? refused(failure, library, error) : 0;
 }
@@ -74,6 +75,7 @@ load(struct pipeline *p, FILE *spec, const char *library, struct failure *failur
 	bool native = library[0] != '\0';
 	int error;
 
+	snprintf(p->name, sizeof(p->name), "p4_%p", (void *)p);
 	swx_spec_digest(spec, p->digest);
 	burst_init(&p->burst);
 	if (native ? build_native(p, library, failure) : build_interpreted(p, spec, failure))

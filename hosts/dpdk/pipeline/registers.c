@@ -96,24 +96,33 @@ registers_add_histogram(json_t *object, struct pipeline *p, uint32_t lane, struc
 	return n < 0 ? -1 : 0;
 }
 
+/* Adds to both. */
 static int
-read_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets, uint64_t *bytes,
-	      struct failure *failure)
+count_unshaped(struct pipeline *p, enum unshaped_reason reason, uint64_t *packets, uint64_t *bytes,
+	       struct failure *failure)
 {
-	if (read_register(p, P4_UNSHAPED_PACKETS, reason, packets, failure) < 0)
+	uint64_t more_packets, more_bytes;
+
+	if (read_register(p, P4_UNSHAPED_PACKETS, reason, &more_packets, failure) < 0 ||
+	    read_register(p, P4_UNSHAPED_BYTES, reason, &more_bytes, failure) < 0)
 		return -1;
-	return read_register(p, P4_UNSHAPED_BYTES, reason, bytes, failure);
+	*packets += more_packets;
+	*bytes += more_bytes;
+	return 0;
 }
 
 int
-registers_add_unshaped(json_t *object, struct pipeline *p, struct failure *failure)
+registers_add_unshaped(json_t *object, struct pipeline *const *pipelines, uint32_t n_pipelines,
+		       struct failure *failure)
 {
 	for (int reason = UNSHAPED_NOT + 1; reason < N_UNSHAPED_REASONS; reason++) {
-		uint64_t packets, bytes;
+		uint64_t packets = 0, bytes = 0;
 		char key[64];
 
-		if (read_unshaped(p, (enum unshaped_reason)reason, &packets, &bytes, failure) < 0)
-			return -1;
+		for (uint32_t i = 0; i < n_pipelines; i++)
+			if (count_unshaped(pipelines[i], (enum unshaped_reason)reason, &packets,
+					   &bytes, failure) < 0)
+				return -1;
 		snprintf(key, sizeof(key), "%s_packets", unshaped_names[reason]);
 		json_object_set_new(object, key, json_integer((json_int_t)packets));
 		snprintf(key, sizeof(key), "%s_bytes", unshaped_names[reason]);

@@ -38,11 +38,12 @@ int registers_histogram(struct pipeline *p, uint32_t lane, uint32_t bin, uint64_
 			struct failure *failure);
 
 /* Into an object of an answer, or of a replay's summary: "histogram_bin_ns" and "histogram", up to its
- * last bin that is not 0; "<reason>_packets" and "<reason>_bytes" of what passed unshaped.
+ * last bin that is not 0; "<reason>_packets" and "<reason>_bytes" of what passed these pipelines unshaped.
  */
 int registers_add_histogram(json_t *object, struct pipeline *p, uint32_t lane,
 			    struct failure *failure);
-int registers_add_unshaped(json_t *object, struct pipeline *p, struct failure *failure);
+int registers_add_unshaped(json_t *object, struct pipeline *const *pipelines, uint32_t n_pipelines,
+			   struct failure *failure);
 
 /* Zero a lane's histogram and postcard number, and these flows' registers. */
 int registers_reset(struct pipeline *p, uint32_t lane, uint32_t first_flow, uint32_t n_flows,

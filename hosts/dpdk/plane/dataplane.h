@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The running data plane. What runs it is linked beside it: live/ on a clock, with threads and
+/* The running data plane: packet loops side by side, each with lanes of its own. What runs it is linked beside it: live/ on a clock, with threads and
  * ports; virtual/ in virtual time, inside a guest's process, with neither. Both define what is
  * declared under "the driver's" below, and the functions of telemetry.h and io/wire.h.
  *
- * Threads, where there are any: the main thread is the data thread: it alone touches the
- * bottleneck or the hosts' part, the wires' packets and lanes[]. The control thread answers the
- * socket: it owns the P4 tables and registers, and has the data thread do the rest through the
- * mailbox. The postcard writer has its own rings (live/telemetry.c).
+ * Threads, where there are any: each loop has a data thread, the first one's is the main thread. It
+ * alone touches its struct loop and what there is of its lanes (lanes[], postcards[]); on a packet's
+ * path two loops share nothing that either writes. The control thread answers the socket: it owns
+ * the P4 tables and registers, and has a lane's data thread do the rest through its mailbox. The
+ * postcard writers have their own rings (live/telemetry.c).
  */
 #ifndef NASHBED_DATAPLANE_H
 #define NASHBED_DATAPLANE_H
@@ -25,6 +26,7 @@
 #include "telemetry.h"
 
 struct dataplane;
+struct loop;
 
 /* What the data plane does between its wires: it is the bottleneck, or the hosts' part beside a
  * switch that is. One file each: role_bottleneck.c, role_hosts.c.
@@ -32,16 +34,16 @@ struct dataplane;
 struct role_ops {
 	/* Whether what is late on the way out is given back on the way back (path/hold_ups.h). */
 	bool gives_back;
-	int (*open)(struct dataplane *dp, struct failure *failure);
-	void (*close)(struct dataplane *dp);
+	int (*open)(struct loop *loop, struct failure *failure);
+	void (*close)(struct loop *loop);
 
 	/* Data thread. */
-	void (*receive)(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs,
+	void (*receive)(struct loop *loop, enum wire_id id, struct rte_mbuf **mbufs,
 			const uint64_t *arrivals_ns, uint32_t n);
-	void (*advance)(struct dataplane *dp, uint64_t now_ns);
-	uint64_t (*next_event)(const struct dataplane *dp);
-	void (*reset_lane)(struct dataplane *dp, uint32_t lane);
-	struct delays *(*delays)(struct dataplane *dp);
+	void (*advance)(struct loop *loop, uint64_t now_ns);
+	uint64_t (*next_event)(const struct loop *loop);
+	void (*reset_lane)(struct loop *loop, uint32_t lane);
+	struct delays *(*delays)(struct loop *loop);
 };
 
 extern const struct role_ops role_bottleneck;
@@ -51,7 +53,7 @@ extern const struct role_ops role_hosts;
  * rounds of its loop. The request is published by release and read by acquire; a semaphore reports
  * its completion.
  */
-typedef int (*mailbox_request_t)(struct dataplane *dp, void *argument);
+typedef int (*mailbox_request_t)(struct loop *loop, void *argument);
 
 struct request {
 	mailbox_request_t run;
@@ -65,10 +67,16 @@ struct mailbox {
 	int wake_fd; /* an eventfd: a sleeping data thread waits on it */
 };
 
+/* Of each lane; on cache lines of its own, for the next lane is another loop's. */
 struct lane_state {
-	struct lateness lateness;
+	_Alignas(RTE_CACHE_LINE_SIZE) struct lateness lateness;
 	uint64_t max_gap_ns; /* the longest time between two polls of the ports */
-	uint64_t postcards;  /* made by the bottleneck, or arrived from the switch */
+};
+
+/* Counted by the loop that has the lane's postcards, which need not be the lane's. */
+struct lane_postcards {
+	_Alignas(RTE_CACHE_LINE_SIZE)
+		uint64_t n; /* made by the bottleneck, or arrived from the switch */
 };
 
 struct echo;
@@ -80,32 +88,52 @@ struct loop_stats {
 	uint64_t max_gap_ns;
 };
 
+/* A packet loop and all that it alone touches. */
+struct loop {
+	struct dataplane *dp;
+	struct lane_share share;
+	struct rte_mempool *pool;
+	struct pipeline *pipeline; /* role bottleneck; NULL in the other */
+	struct bottleneck bottleneck;
+	struct hosts hosts;	    /* role hosts */
+	struct wire wires[N_WIRES]; /* a queue of its own at each */
+	struct hold_ups hold_ups;
+	struct loop_stats stats;
+	struct echo *echo; /* live/echo.h; NULL: the senders' host is not asked */
+	struct mailbox mailbox;
+};
+
 struct dataplane {
 	struct config config;
 	uint64_t epoch_ns; /* CLOCK_MONOTONIC at switch time 0 */
-	struct rte_mempool *pool;
 	const struct role_ops *role;
-	struct pipeline *pipeline; /* role bottleneck; NULL in the other */
-	struct bottleneck bottleneck;
-	struct hosts hosts; /* role hosts */
-	struct wire wires[N_WIRES];
+	struct loop *loops; /* config.n_loops of them */
 	struct telemetry *telemetry;
 	struct lane_state *lanes;
-	struct hold_ups hold_ups;
-	struct loop_stats loop;
-	struct echo *echo; /* live/echo.h; NULL: the senders' host is not asked */
-	struct mailbox mailbox;
+	struct lane_postcards *postcards; /* per lane */
 	atomic_bool stop;
 };
 
-/* Start DPDK, the role, the telemetry and the ports. The mailbox is there already. */
+/* Make the loops, with nothing in them yet. */
+int dataplane_make_loops(struct dataplane *dp, struct failure *failure);
+
+/* Start DPDK, each loop's role, the telemetry and the ports. The loops and their mailboxes are there
+ * already.
+ */
 int dataplane_open(struct dataplane *dp, struct failure *failure);
 void dataplane_close(struct dataplane *dp);
 
-/* A postcard to its lane's collector; context is the dataplane. */
+/* Whether a loop has a queue at a wire. */
+bool loop_has_wire(const struct loop *loop, enum wire_id id);
+
+/* The loop of a lane; that of its postcards, which is the first one where a switch sends them. */
+struct loop *dataplane_loop(const struct dataplane *dp, uint32_t lane);
+struct loop *dataplane_postcard_loop(const struct dataplane *dp, uint32_t lane);
+
+/* A postcard to its lane's collector; context is the loop. */
 void dataplane_postcard(void *context, uint32_t lane, const uint8_t bytes[POSTCARD_BYTES]);
 
-/* Any thread, and signal handlers: end the loop and with it the program. */
+/* Any thread, and signal handlers: end the loops and with them the program. */
 void dataplane_stop(struct dataplane *dp);
 
 /* The driver's, from here on: live/ and virtual/ both define it. */
@@ -123,7 +151,7 @@ uint64_t dataplane_epoch_ns(void);
 uint64_t dataplane_now_ns(const struct dataplane *dp);
 
 /* Send a frame now; lane is NO_LANE where it does not matter how late it is. */
-void dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+void dataplane_send(struct loop *loop, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
 		    uint64_t departure_ns);
 
 /* Control thread: wait until the data thread has run it. Returns its result. */
@@ -137,6 +165,6 @@ int mailbox_init(struct mailbox *box);
 void mailbox_free(struct mailbox *box);
 
 /* The same; data thread: run the pending request, if there is one. */
-void mailbox_serve(struct mailbox *box, struct dataplane *dp);
+void mailbox_serve(struct mailbox *box, struct loop *loop);
 
 #endif

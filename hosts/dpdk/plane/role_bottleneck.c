@@ -12,62 +12,63 @@ send_frame(void *context, enum pipeline_port port, struct rte_mbuf *mbuf, uint32
 }
 
 static int
-open_bottleneck(struct dataplane *dp, struct failure *failure)
+open_bottleneck(struct loop *loop, struct failure *failure)
 {
 	struct bottleneck_sink sink = {
 		.frame = send_frame,
 		.postcard = dataplane_postcard,
-		.context = dp,
+		.context = loop,
 	};
 
-	dp->pipeline = pipeline_create(dp->config.spec, dp->config.native_library, failure);
-	if (dp->pipeline == NULL)
+	loop->pipeline =
+		pipeline_create(loop->dp->config.spec, loop->dp->config.native_library, failure);
+	if (loop->pipeline == NULL)
 		return -1;
-	if (bottleneck_init(&dp->bottleneck, dp->pipeline, dp->config.lanes,
-			    dataplane_ingress_burst, &dp->hold_ups, &sink) < 0)
+	if (bottleneck_init(&loop->bottleneck, loop->pipeline, loop->dp->config.lanes,
+			    dataplane_ingress_burst, &loop->hold_ups, &sink) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
-	dp->bottleneck.train.instant_ns = dataplane_train_instant_ns;
+	loop->bottleneck.train.instant_ns = dataplane_train_instant_ns;
 	return 0;
 }
 
 static void
-close_bottleneck(struct dataplane *dp)
+close_bottleneck(struct loop *loop)
 {
-	bottleneck_free(&dp->bottleneck);
-	pipeline_destroy(dp->pipeline);
+	bottleneck_free(&loop->bottleneck);
+	pipeline_destroy(loop->pipeline);
 }
 
 static void
-receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, const uint64_t *arrivals_ns,
+receive(struct loop *loop, enum wire_id id, struct rte_mbuf **mbufs, const uint64_t *arrivals_ns,
 	uint32_t n)
 {
 	enum pipeline_port port = id == WIRE_SENDERS ? PIPELINE_SENDERS : PIPELINE_RECEIVERS;
 
-	bottleneck_receive(&dp->bottleneck, port, mbufs, arrivals_ns, n);
+	bottleneck_receive(&loop->bottleneck, port, mbufs, arrivals_ns, n);
 }
 
 static void
-advance(struct dataplane *dp, uint64_t now_ns)
+advance(struct loop *loop, uint64_t now_ns)
 {
-	bottleneck_advance(&dp->bottleneck, now_ns);
+	bottleneck_advance(&loop->bottleneck, now_ns);
 }
 
 static uint64_t
-next_event(const struct dataplane *dp)
+next_event(const struct loop *loop)
 {
-	return bottleneck_next_event(&dp->bottleneck);
+	return bottleneck_next_event(&loop->bottleneck);
 }
 
 static void
-reset_lane(struct dataplane *dp, uint32_t lane)
+reset_lane(struct loop *loop, uint32_t lane)
 {
-	bottleneck_reset_lane(&dp->bottleneck, lane);
+	bottleneck_reset_lane(&loop->bottleneck, lane);
 }
 
 static struct delays *
-delays(struct dataplane *dp)
+delays(struct loop *loop)
 {
-	return &dp->bottleneck.delays;
+	return &loop->bottleneck.delays;
 }
 
 const struct role_ops role_bottleneck = {

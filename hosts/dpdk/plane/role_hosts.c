@@ -12,58 +12,58 @@ send_frame(void *context, enum hosts_wire wire, struct rte_mbuf *mbuf, uint32_t 
 }
 
 static int
-open_hosts(struct dataplane *dp, struct failure *failure)
+open_hosts(struct loop *loop, struct failure *failure)
 {
 	struct hosts_sink sink = {
 		.frame = send_frame,
 		.postcard = dataplane_postcard,
-		.context = dp,
+		.context = loop,
 	};
 
-	if (hosts_init(&dp->hosts, dp->config.lanes, &dp->hold_ups, &sink) == 0)
+	if (hosts_init(&loop->hosts, loop->dp->config.lanes, &loop->hold_ups, &sink) == 0)
 		return 0;
 	return failure_set(failure, EXIT_STATUS_HOST, "out of memory");
 }
 
 static void
-close_hosts(struct dataplane *dp)
+close_hosts(struct loop *loop)
 {
-	hosts_free(&dp->hosts);
+	hosts_free(&loop->hosts);
 }
 
 static void
-receive(struct dataplane *dp, enum wire_id id, struct rte_mbuf **mbufs, const uint64_t *arrivals_ns,
+receive(struct loop *loop, enum wire_id id, struct rte_mbuf **mbufs, const uint64_t *arrivals_ns,
 	uint32_t n)
 {
 	if (id == WIRE_TELEMETRY)
-		hosts_receive_postcards(&dp->hosts, mbufs, n);
+		hosts_receive_postcards(&loop->hosts, mbufs, n);
 	else
-		hosts_receive(&dp->hosts, id == WIRE_SENDERS ? HOSTS_SENDERS : HOSTS_SWITCH, mbufs,
-			      arrivals_ns, n);
+		hosts_receive(&loop->hosts, id == WIRE_SENDERS ? HOSTS_SENDERS : HOSTS_SWITCH,
+			      mbufs, arrivals_ns, n);
 }
 
 static void
-advance(struct dataplane *dp, uint64_t now_ns)
+advance(struct loop *loop, uint64_t now_ns)
 {
-	hosts_advance(&dp->hosts, now_ns);
+	hosts_advance(&loop->hosts, now_ns);
 }
 
 static uint64_t
-next_event(const struct dataplane *dp)
+next_event(const struct loop *loop)
 {
-	return delays_next_event(&dp->hosts.delays);
+	return delays_next_event(&loop->hosts.delays);
 }
 
 static void
-reset_lane(struct dataplane *dp, uint32_t lane)
+reset_lane(struct loop *loop, uint32_t lane)
 {
-	delays_clear_lane(&dp->hosts.delays, lane);
+	delays_clear_lane(&loop->hosts.delays, lane);
 }
 
 static struct delays *
-delays(struct dataplane *dp)
+delays(struct loop *loop)
 {
-	return &dp->hosts.delays;
+	return &loop->hosts.delays;
 }
 
 const struct role_ops role_hosts = {

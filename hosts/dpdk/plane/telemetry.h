@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Postcards from the data thread to files. On a clock (live/telemetry.c) the data thread never
+/* Postcards from the data threads to files. On a clock (live/telemetry.c) the data thread never
  * waits: it fills chunks and hands them over; each lane has a writer thread that gives them to
  * its collector. Where no empty chunk is left, or too many of the lane wait for a slow file,
  * postcards are lost and counted. In virtual time (virtual/telemetry.c) nothing is hurried: they
  * go to the collectors at once.
  *
- * Who does what: start, add and stop are the data thread's; the lane's writer alone touches the
+ * Who does what: start, add and stop are one data thread's for each lane; the lane's writer alone touches the
  * collector from open until finish, and closes it. Open and finish are the control thread's and
  * wait for no file, so that one lane's slow disk holds up no other lane.
  */
@@ -20,7 +20,7 @@
 struct telemetry;
 
 /* NULL when memory has run out. */
-struct telemetry *telemetry_create(uint32_t n_lanes, uint32_t service_core);
+struct telemetry *telemetry_create(uint32_t n_lanes, uint32_t n_loops, uint32_t service_core);
 void telemetry_destroy(struct telemetry *t);
 
 /* Control thread: a lane's collector, which is ours from here on. 0, or a negative errno where its

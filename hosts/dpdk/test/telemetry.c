@@ -171,7 +171,7 @@ main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/postcards.raw", argv[1]);
 	snprintf(pipe_path, sizeof(pipe_path), "%s/postcards.pipe", argv[1]);
 	start_dpdk();
-	t = telemetry_create(LANES, 0);
+	t = telemetry_create(LANES, 1, 0);
 	CHECK(t != NULL);
 	check_all_are_written(t, path, 0);
 	check_all_are_written(t, path, 1);

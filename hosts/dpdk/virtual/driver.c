@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,19 +35,20 @@ dataplane_now_ns(const struct dataplane *dp)
 }
 
 void
-dataplane_send(struct dataplane *dp, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
+dataplane_send(struct loop *loop, enum wire_id id, struct rte_mbuf *mbuf, uint32_t lane,
 	       uint64_t departure_ns)
 {
-	uint64_t now_ns = driver_of(dp)->now_ns;
+	uint64_t now_ns = driver_of(loop->dp)->now_ns;
 	bool to_senders = id == WIRE_SENDERS;
-	struct frame_note note = hold_ups_note(&dp->hold_ups, mbuf, to_senders, lane, departure_ns);
+	struct frame_note note =
+		hold_ups_note(&loop->hold_ups, mbuf, to_senders, lane, departure_ns);
 
 	if (lane != NO_LANE) {
-		hold_ups_sent(&dp->hold_ups, &note, to_senders, now_ns);
+		hold_ups_sent(&loop->hold_ups, &note, to_senders, now_ns);
 		if (!to_senders)
-			lateness_add(&dp->lanes[lane].lateness, now_ns - departure_ns);
+			lateness_add(&loop->dp->lanes[lane].lateness, now_ns - departure_ns);
 	}
-	wire_push(&dp->wires[id], mbuf, note);
+	wire_push(&loop->wires[id], mbuf, note);
 }
 
 /* Without threads a request to the data thread is a call. */
@@ -59,25 +61,27 @@ mailbox_wake(const struct mailbox *box)
 int
 mailbox_call(struct mailbox *box, mailbox_request_t run, void *argument)
 {
-	struct dataplane *dp =
-		(struct dataplane *)((char *)box - offsetof(struct dataplane, mailbox));
+	struct loop *loop = (struct loop *)((char *)box - offsetof(struct loop, mailbox));
 
-	return run(dp, argument);
+	return run(loop, argument);
 }
 
 /* A wire in virtual time: frames wait until the caller takes them, and nothing else can fail. */
 void
-wire_eal_argument(const struct wire_config *config, enum wire_id id, char *text, size_t text_bytes)
+wire_eal_argument(const struct wire_config *config, enum wire_id id, uint32_t loop, char *text,
+		  size_t text_bytes)
 {
 	(void)config;
 	(void)id;
+	(void)loop;
 	snprintf(text, text_bytes, "%s", "");
 }
 
 int
-wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id,
+wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, uint32_t loop,
 	  struct rte_mempool *pool, struct failure *failure)
 {
+	(void)loop;
 	(void)pool;
 	*wire = (struct wire){.id = id, .driver = config->driver};
 	if (config->driver == DRIVER_VIRTUAL)
@@ -144,7 +148,8 @@ open_progress(struct virtual_driver *v, struct failure *failure)
 int
 virtual_driver_open(struct virtual_driver *v, struct failure *failure)
 {
-	if (open_progress(v, failure) < 0 || dataplane_open(&v->dp, failure) < 0)
+	if (open_progress(v, failure) < 0 || dataplane_make_loops(&v->dp, failure) < 0 ||
+	    dataplane_open(&v->dp, failure) < 0)
 		return -1;
 	return 0;
 }
@@ -153,6 +158,7 @@ void
 virtual_driver_close(struct virtual_driver *v)
 {
 	dataplane_close(&v->dp);
+	free(v->dp.loops);
 	if (v->progress != NULL)
 		munmap(v->progress, sizeof(*v->progress));
 	v->progress = NULL;
@@ -166,37 +172,58 @@ set_now(struct virtual_driver *v, uint64_t now_ns)
 		*(volatile uint64_t *)v->progress = now_ns;
 }
 
+/* Whose queue a wire puts a frame into. */
+static struct loop *
+loop_of_frame(const struct virtual_driver *v, enum wire_id id, const struct rte_mbuf *mbuf)
+{
+	const struct dataplane *dp = &v->dp;
+	uint32_t lane, group;
+
+	if (dp->config.n_loops > 1 &&
+	    addresses_group(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len,
+			    id == WIRE_SENDERS, dp->config.lanes, &lane, &group))
+		return dataplane_loop(dp, lane);
+	return &dp->loops[0];
+}
+
 void
 virtual_driver_receive(struct virtual_driver *v, enum wire_id id, struct rte_mbuf *mbuf,
 		       uint64_t now_ns)
 {
-	struct wire_stats *count = &v->dp.wires[id].count;
+	struct loop *loop = loop_of_frame(v, id, mbuf);
+	struct wire_stats *count = &loop->wires[id].count;
 
 	count->rx_packets++;
 	count->rx_bytes += mbuf->pkt_len;
 	set_now(v, now_ns);
-	v->dp.role->receive(&v->dp, id, &mbuf, &now_ns, 1);
+	v->dp.role->receive(loop, id, &mbuf, &now_ns, 1);
 }
 
 void
 virtual_driver_advance(struct virtual_driver *v, uint64_t now_ns)
 {
 	set_now(v, now_ns);
-	v->dp.loop.iterations++;
-	v->dp.role->advance(&v->dp, now_ns);
+	for (uint32_t i = 0; i < v->dp.config.n_loops; i++) {
+		v->dp.loops[i].stats.iterations++;
+		v->dp.role->advance(&v->dp.loops[i], now_ns);
+	}
 }
 
 uint64_t
 virtual_driver_next_event(const struct virtual_driver *v)
 {
-	return v->dp.role->next_event(&v->dp);
+	uint64_t next_ns = EVENT_NEVER;
+
+	for (uint32_t i = 0; i < v->dp.config.n_loops; i++)
+		next_ns = RTE_MIN(next_ns, v->dp.role->next_event(&v->dp.loops[i]));
+	return next_ns;
 }
 
-struct rte_mbuf *
-virtual_driver_take(struct virtual_driver *v, enum wire_id *id)
+static struct rte_mbuf *
+take_from(struct loop *loop, enum wire_id *id)
 {
 	for (int i = 0; i < N_WIRES; i++) {
-		struct wire *wire = &v->dp.wires[i];
+		struct wire *wire = &loop->wires[i];
 
 		if (wire->n_pending == wire->n_taken)
 			continue;
@@ -204,4 +231,14 @@ virtual_driver_take(struct virtual_driver *v, enum wire_id *id)
 		return wire->pending[wire->n_taken++];
 	}
 	return NULL;
+}
+
+struct rte_mbuf *
+virtual_driver_take(struct virtual_driver *v, enum wire_id *id)
+{
+	struct rte_mbuf *mbuf = NULL;
+
+	for (uint32_t i = 0; mbuf == NULL && i < v->dp.config.n_loops; i++)
+		mbuf = take_from(&v->dp.loops[i], id);
+	return mbuf;
 }

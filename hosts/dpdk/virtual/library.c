@@ -48,10 +48,10 @@ zeros_of(struct rte_mbuf *mbuf)
 ENTRY void *
 alloc_frame(unsigned int bytes, void **data)
 {
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(library.driver.dp.pool);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(library.driver.dp.loops[0].pool);
 
 	if (mbuf == NULL) {
-		library.driver.dp.wires[WIRE_SENDERS].count.rx_no_mbuf++;
+		library.driver.dp.loops[0].wires[WIRE_SENDERS].count.rx_no_mbuf++;
 		return NULL;
 	}
 	*data = rte_pktmbuf_append(mbuf, (uint16_t)bytes);

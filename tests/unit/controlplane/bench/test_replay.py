@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from nashbed.controlplane.bench import replay
-from nashbed.controlplane.bench.replay import bench_replay
+from nashbed.controlplane.bench.replay import Pipeline, bench_loops, bench_replay
 from nashbed.controlplane.cli.main import run as cli
-from nashbed.controlplane.contract.errors import TargetError
+from nashbed.controlplane.contract.errors import ConfigError, TargetError
 from nashbed.controlplane.machine.process.command import Completed
 from tests.support.replay import need_dataplane
 
@@ -35,6 +36,22 @@ def test_every_packet_has_its_postcard(flows: int, burst: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.dataplane
+def test_two_loops_are_compared_with_one() -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("a machine with one core has no two loops")
+    speed, ratio = bench_loops(20_000, 2, 50, 32, 2, lambda *_: None, Pipeline.INTERPRETED)
+    assert (speed.name, ratio.name) == ("replay_loops_mpps", "replay_loops_ratio")
+    assert len(speed.values) == len(ratio.values) == 2
+    assert ratio.wanted == 1.8
+
+
+def test_more_loops_than_cores_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^--loops 17000: a core for each is needed, and \d+"):
+        bench_loops(1000, 1, 1, 1, 17_000, lambda *_: None)
+
+
+@pytest.mark.slow
+@pytest.mark.dataplane
 def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli([*BRIEF, "--alone", "--json"]) in (0, 20)
     told = json.loads(capsys.readouterr().out)
@@ -43,7 +60,8 @@ def test_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_lost_postcard_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = '{"pipeline": "native", "departed": 9, "dropped": 0, "postcards": 8, "mpps": 5.0}\n'
+    counts = '"departed": 9, "dropped": 0, "postcards": 8, "mpps": 5.0'
+    out = f'{{"pipeline": "native", "loops": 1, {counts}}}\n'
     monkeypatch.setattr(replay, "run_dataplane", lambda args: Completed(("x",), 0, out, ""))
     with pytest.raises(TargetError, match="lost postcards"):
         bench_replay(1000, 1, 1, 1)
