@@ -47,7 +47,10 @@ def targets(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what each target can do, and how far each claim has been verified."""
+    """Show what each target can do.
+
+    A second table says how far each claim has been verified, and what stays unproven.
+    """
     shipped = shipped_capabilities()
     table, evidence = capability_table(shipped), evidence_table()
     if into is not None:
