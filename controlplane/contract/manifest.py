@@ -140,6 +140,21 @@ class Manifest(ContractModel):
     status: Literal["running", "interrupted", "failed", "complete"]
 
 
+class HostNic(ContractModel):
+    """A NIC of the hosts, as it is set during a run.
+
+    Attributes:
+        interface: Its interface.
+        mtu: Its MTU in bytes.
+        pauses: Whether its flow control (PAUSE frames) is `off`, as read back, or its driver has
+            no such call.
+    """
+
+    interface: str
+    mtu: int
+    pauses: Literal["off", "unsupported"]
+
+
 class LabFacts(ContractModel):
     """What trials run on.
 
@@ -147,8 +162,10 @@ class LabFacts(ContractModel):
         hello: What the target says about itself.
         sysctls: Sysctl -> value, as applied in the hosts' namespaces.
         ports: Port -> driver, interface and MAC address, as far as the session knows.
+        nics: Port -> the kernel's NIC at the other end of its cable, as it is set.
     """
 
     hello: Hello
     sysctls: dict[str, str]
     ports: dict[str, JsonObject]
+    nics: dict[str, HostNic] = Field(default_factory=dict)

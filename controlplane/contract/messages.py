@@ -88,11 +88,16 @@ class PortIdentity(Message):
         device: Interface or PCI address.
         stamps: Who says when a frame arrived: the `kernel`, as it happens; `none`: the data
             plane, when it finds the frame.
+        mtu: MTU of a NIC; None: the port is none.
+        pauses: Whether a NIC's flow control (PAUSE frames) is `off`, as read back, or its driver
+            has no such call.
     """
 
     driver: str
     device: str
     stamps: Literal["kernel", "none"]
+    mtu: Count | None = None
+    pauses: Literal["off", "unsupported"] | None = None
 
 
 class SwitchHello(Message):
@@ -302,7 +307,7 @@ class PortCounters(Message, extra="forbid"):
     """What a port counted since it was opened; an unknown counter could be a loss.
 
     `rx_unstamped` is no loss: frames of a port that stamps whose stamp was unsound; they have the
-    time at which they were found.
+    time at which they were found. `link_downs` says how often a NIC lost its link.
     """
 
     rx_packets: Count
@@ -317,6 +322,7 @@ class PortCounters(Message, extra="forbid"):
     xdp_fill_ring_empty: Count
     xdp_tx_invalid: Count
     rx_unstamped: Count
+    link_downs: Count
 
 
 class LoopCounters(Message):

@@ -47,6 +47,7 @@ class Constants:
         ethernet_bytes: An Ethernet header.
         frame_bytes_min: Shortest frame without FCS.
         frame_bytes_max: Longest frame without FCS (MTU 1500).
+        trailers_bytes_max: Behind it, where taps stamp times: NICs have room for so much.
         postcard_ethertype: Of a frame with a postcard in it.
         senders_network: Lane L, group G sends from this network's L.(G+1).
         receivers_network: Likewise, where it sends to.
@@ -91,6 +92,7 @@ class Constants:
     ethernet_bytes: int
     frame_bytes_min: int
     frame_bytes_max: int
+    trailers_bytes_max: int
     postcard_ethertype: int
     senders_network: str
     receivers_network: str

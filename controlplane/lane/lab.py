@@ -45,7 +45,10 @@ class Lab:
 
     def facts(self) -> LabFacts:
         """What session and target say about themselves, for the record of a run."""
-        return LabFacts(hello=self.hello, sysctls=self.session.sysctls, ports=self.session.ports())
+        session = self.session
+        return LabFacts(
+            hello=self.hello, sysctls=session.sysctls, ports=session.ports(), nics=session.nics()
+        )
 
     def close(self) -> None:
         """Bring the target down and give the machine back, whatever fails on the way."""

@@ -50,7 +50,9 @@ class ProgrammedLane:
         self._program = program
         self._stream: TelemetryStream | None = stream
         self._strain_before = lab.session.host_strain()
-        self._losses_before = self._losses(self.counters())
+        before = self.counters()
+        self._losses_before = self._losses(before)
+        self._links_before = self._links(before)
 
     def counters(self) -> Counters:
         """The lane's registers and the counters that all lanes share, as they are now."""
@@ -83,6 +85,14 @@ class ProgrammedLane:
         """
         return difference(self._losses(counters), self._losses_before)
 
+    def link_downs(self, counters: Counters) -> dict[str, int]:
+        """How often each NIC lost its link since the lane was programmed.
+
+        Args:
+            counters: The counters after the drain.
+        """
+        return difference(self._links(counters), self._links_before)
+
     def strain(self) -> HostStrain:
         """What strained the hosts since the lane was programmed."""
         return strain_between(self._strain_before, self._lab.session.host_strain())
@@ -105,6 +115,10 @@ class ProgrammedLane:
         """End a recording that is still under way, whatever else is wrong."""
         if self._stream is not None:
             quietly("telemetry", self.stop_telemetry)
+
+    def _links(self, counters: Counters) -> dict[str, int]:
+        ports = {f"port {name}": port.link_downs for name, port in counters.shared.ports.items()}
+        return ports | self._lab.session.link_downs()
 
     def _losses(self, counters: Counters) -> dict[str, int]:
         return loss_counters(counters.shared, self._lab.session.host_losses())

@@ -178,4 +178,7 @@ def with_status(manifest: Manifest, status: Status, records: list[TrialRecord]) 
 
 def _ports(lab: LabFacts) -> dict[str, JsonObject]:
     opened = {name: port.model_dump() for name, port in lab.hello.ports.items()}
-    return {name: config | opened.get(name, {}) for name, config in lab.ports.items()}
+    ports = {name: config | opened.get(name, {}) for name, config in lab.ports.items()}
+    for name, nic in lab.nics.items():
+        ports[name] = ports.get(name, {}) | {"host_nic": nic.model_dump()}
+    return ports

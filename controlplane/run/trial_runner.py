@@ -104,6 +104,7 @@ class TrialRunner:
                 telemetry=totals,
                 disturbances=disturbances,
                 losses=lane.losses(counters),
+                link_downs=lane.link_downs(counters),
                 strain=lane.strain(),
                 evidence=Evidence.empty(attempt, lane.applied, can, window_ns),
                 capabilities=can,

@@ -47,6 +47,13 @@ def no_other_loss(trial: TrialMeasurement) -> Gate:
     return _gate("no_other_loss", total == 0, total, 0, "packets", detail)
 
 
+def links_up(trial: TrialMeasurement) -> Gate:
+    """No cable lost its link: what is sent meanwhile vanishes, and not every NIC counts it."""
+    lost = [f"{name} {count}" for name, count in trial.link_downs.items() if count]
+    total = sum(trial.link_downs.values())
+    return _gate("links_up", total == 0, total, 0, "times", _listed(lost) or "no link lost")
+
+
 def no_repaired_loss(trial: TrialMeasurement) -> Gate:
     """Nothing was sent again because it was lost before or behind the bottleneck.
 
@@ -368,6 +375,7 @@ def sampling(trial: TrialMeasurement) -> Gate:
 
 GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     no_other_loss,
+    links_up,
     no_repaired_loss,
     postcards_complete,
     flows_overlapped,

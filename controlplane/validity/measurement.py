@@ -92,6 +92,7 @@ class TrialMeasurement:
         telemetry: What became of the postcards.
         disturbances: What became of the records of what held frames up.
         losses: Change of every loss counter over the trial.
+        link_downs: How often each NIC lost its link in the trial.
         strain: What strained the hosts meanwhile.
         evidence: What the raw files prove; empty until they are collected.
         capabilities: What the target can do.
@@ -112,6 +113,7 @@ class TrialMeasurement:
     telemetry: TelemetryTotals
     disturbances: DisturbanceTotals
     losses: dict[str, int]
+    link_downs: dict[str, int]
     strain: HostStrain
     evidence: Evidence
     capabilities: Capabilities

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from nashbed.controlplane.config import load_testbed
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.contract.manifest import HostNic
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host import namespaces, runs
-from nashbed.controlplane.machine.host.layout import MTU, Layout, make_layout
-from nashbed.controlplane.machine.host.nics import NicBefore, look_at
+from nashbed.controlplane.machine.host.layout import NIC_MTU, Layout, make_layout
+from nashbed.controlplane.machine.host.nics import NicBefore, as_set, await_link, look_at, raise_mtu
 from nashbed.controlplane.machine.host.runs import StateFile, own_state
 from nashbed.controlplane.machine.paths import CONFIGS
 from tests.support.netns import inside
@@ -81,9 +82,12 @@ def test_a_dead_runs_nics_are_as_they_were(machine: str, testbed: Testbed, tmp_p
     try:
         nics = inside(machine, lambda: taken(layout, tmp_path))
         during = [look(side.namespace, side.interface) for side in layout.sides]
+        told = [as_set(side.namespace, side.interface) for side in layout.sides]
     finally:
         inside(machine, lambda: runs.remove_dead_runs(tmp_path))
-    assert [nic.mtu for nic in during] == [MTU, MTU]
+    assert [nic.mtu for nic in during] == [NIC_MTU, NIC_MTU]
+    # veth has no flow control; tests/pci has NICs that have.
+    assert told == [HostNic(interface=nic, mtu=NIC_MTU, pauses="unsupported") for nic in NICS]
     for before, taken_nic in zip(nics, during, strict=True):
         assert taken_nic.up
         assert taken_nic.offloads != before.offloads
@@ -110,6 +114,17 @@ def test_a_run_that_died_before_it_took_its_nics(
 def test_a_nic_that_is_not_there_is_named(machine: str) -> None:
     with pytest.raises(HostError, match=r"interface eth7: not on this machine; correct `ports`"):
         inside(machine, lambda: look_at("eth7", "nbfe01-snd"))
+
+
+def test_a_nic_without_a_link_is_named(machine: str) -> None:
+    shell(f"ip -n {machine} link set far0 down")
+    with pytest.raises(HostError, match=r"interface nic0: no link in 0.2 s; is its cable plugged"):
+        await_link(machine, "nic0", 0.2)
+
+
+def test_a_nic_that_takes_no_long_frames_is_refused(machine: str) -> None:
+    with pytest.raises(HostError, match=r"interface nic0: takes no MTU of 70000"):
+        raise_mtu(machine, "nic0", 70_000)
 
 
 def look(namespace: str, interface: str) -> NicBefore:

@@ -274,7 +274,7 @@ class FakeDataPlane:
                 "rx_bytes": 1514 * packets, "tx_bytes": 1514 * packets,
                 "rx_dropped": 0, "tx_dropped": 0, "rx_no_mbuf": 0, "xdp_rx_dropped": 0,
                 "xdp_rx_ring_full": 0, "xdp_fill_ring_empty": 0, "xdp_tx_invalid": 0,
-                "rx_unstamped": 0}  # fmt: skip
+                "rx_unstamped": 0, "link_downs": 0}  # fmt: skip
         unshaped = {"unshaped": {"reverse_packets": 5, "malformed_packets": 0}}
         return (unshaped if self.role == "bottleneck" else {}) | {
             "ports": dict.fromkeys(ROLES[self.role][1], port),

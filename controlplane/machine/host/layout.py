@@ -20,7 +20,12 @@ from ...contract.testbed import KernelPort, PciPort, Testbed, VirtualPort
 
 Side = Literal["snd", "rcv"]
 SIDES: tuple[Side, Side] = ("snd", "rcv")
+PORTS: dict[Side, str] = {"snd": "senders", "rcv": "receivers"}
+"""Side -> the testbed's port at the other end of its cable."""
 MTU = CONSTANTS.frame_bytes_max - CONSTANTS.ethernet_bytes
+"""What the hosts send at most."""
+NIC_MTU = MTU + CONSTANTS.trailers_bytes_max
+"""What a NIC must take: frames come with the trailers of taps, and a longer one vanishes."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,11 @@ class HostSide:
     peer_namespace: str
     port: VirtualPort | PciPort | KernelPort | None
     mac: str
+
+    @property
+    def mtu(self) -> int:
+        """MTU of the interface."""
+        return NIC_MTU if self.is_nic else MTU
 
     @property
     def is_nic(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ...contract.errors import HostError, TargetError
+from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
 from ...contract.testbed import Nic
 from ..cca.loader import RegisteredCcas
@@ -20,8 +21,8 @@ from ..process.managed import ManagedProcess, Process, json_event
 from . import namespaces, preflight, runs
 from .cores import plan_shield, raise_shield
 from .counters import SOFTNET, StrainCounts, lost, read_kernel_counts, softnet_losses, strained
-from .layout import Layout, Side, make_layout
-from .nics import look_at, plan_backlog, raise_backlog
+from .layout import PORTS, Layout, Side, make_layout
+from .nics import as_set, link_downs, look_at, plan_backlog, raise_backlog
 from .programs import (
     connect_switch,
     favour_group,
@@ -250,6 +251,19 @@ class LocalSession(Session):
         for side in self.layout.sides:
             losses |= lost(side.side, namespaces.protocol_counters(side.namespace))
         return losses
+
+    def link_downs(self) -> dict[str, int]:
+        """How often each of the hosts' NICs lost its link so far."""
+        nics = [side for side in self.layout.sides if side.is_nic]
+        return {nic.interface: link_downs(nic.namespace, nic.interface) for nic in nics}
+
+    def nics(self) -> dict[str, HostNic]:
+        """The hosts' NICs as they are set."""
+        return {
+            PORTS[side.side]: as_set(side.namespace, side.interface)
+            for side in self.layout.sides
+            if side.is_nic
+        }
 
     def host_strain(self) -> StrainCounts:
         """What ran short in the hosts' namespaces, and the load of every core, so far."""

@@ -12,7 +12,7 @@ from ..process import command
 from ..process.clock import poll
 from .counters import FILES
 from .layout import MTU, HostSide, Layout
-from .nics import inside, rps_files
+from .nics import await_link, inside, raise_mtu, rps_files, stop_pausing
 
 HELD_PACKETS = 10_000
 OFFLOADS = ("tso", "gso", "gro", "lro", "tx")
@@ -45,13 +45,21 @@ def create(layout: Layout) -> None:
             _make_veth((side.namespace, side.interface), (side.peer_namespace, side.peer))
             _bring_up(side.peer_namespace, side.peer)
         elif side.is_nic:
-            command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
+            _take_nic(side)
     for cable in layout.cables:
         _make_veth((layout.dp, cable.dp), (layout.switch, cable.switch))
         _bring_up(layout.dp, cable.dp)
         _bring_up(layout.switch, cable.switch)
     for interface in layout.switch_interfaces if layout.switch else ():
         _steer(layout.switch, interface, layout.cores)
+
+
+def _take_nic(side: HostSide) -> None:
+    """Move a NIC; it is up before the other end of its cable, which waits for the link."""
+    command.run(["ip", "link", "set", side.interface, "netns", side.namespace])
+    raise_mtu(side.namespace, side.interface, side.mtu)
+    stop_pausing(side.namespace, side.interface)
+    command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
 
 
 def _make_veth(here: tuple[str, str], there: tuple[str, str]) -> None:
@@ -88,13 +96,16 @@ def configure(layout: Layout, sysctls: dict[str, str]) -> None:
     """Give the hosts' interfaces addresses, neighbours and settings."""
     for side in layout.sides:
         _offloads_off(side.namespace, side.interface)
-        link = ["ip", "-n", side.namespace, "link", "set", side.interface, "mtu", str(MTU)]
+        link = ["ip", "-n", side.namespace, "link", "set", side.interface, "mtu", str(side.mtu)]
         command.run([*link, *(["address", side.mac] if side.mac else [])])
         if side.peer:
             _hold_back(side.namespace, side.interface)
         command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
         _sysctl(side.namespace, sysctls)
         _steer(side.namespace, side.interface, layout.receive_cores(side))
+    for side in layout.sides:
+        if side.is_nic:
+            await_link(side.namespace, side.interface)
     _address(layout.senders, layout.receivers, layout)
     _address(layout.receivers, layout.senders, layout)
 
@@ -107,7 +118,8 @@ def _address(here: HostSide, there: HostSide, layout: Layout) -> None:
     places = [(lane, group) for lane in range(layout.lanes) for group in range(layout.groups)]
     mac = hardware_address(there)
     lines = [f"addr add {own(*place)}/32 dev {here.interface}" for place in places]
-    lines.append(f"route add {network} dev {here.interface}")
+    # A NIC takes longer frames than TCP is to send.
+    lines.append(f"route add {network} dev {here.interface} mtu {MTU}")
     lines += [
         f"neigh replace {other(*place)} lladdr {mac} nud permanent dev {here.interface}"
         for place in places

@@ -20,14 +20,41 @@ from pathlib import Path
 from typing import Any
 
 from ...contract.errors import HostError
+from ...contract.manifest import HostNic
 from ...contract.model import ContractModel
 from ..process import command
+from ..process.clock import poll
 
 LOG = logging.getLogger(__name__)
 
+LINK_S = 20.0
+"""What negotiating a link takes at most, several seconds at high speeds."""
 MAX_BACKLOG = Path("/proc/sys/net/core/netdev_max_backlog")
 ROOM_PACKETS = 16384
 """What comes in 0.2 s at 1 Gbit/s: longer than any pause that a trial passes with."""
+
+
+class Pauses(ContractModel):
+    """A NIC's flow control by PAUSE frames.
+
+    Attributes:
+        autonegotiate: Whether both ends of the cable agree on it.
+        rx: Whether it obeys them.
+        tx: Whether it sends them.
+    """
+
+    autonegotiate: bool
+    rx: bool
+    tx: bool
+
+    @property
+    def words(self) -> list[str]:
+        """What makes ethtool set it so."""
+        settings = (("autoneg", self.autonegotiate), ("rx", self.rx), ("tx", self.tx))
+        return [word for name, on in settings for word in (name, "on" if on else "off")]
+
+
+NO_PAUSES = Pauses(autonegotiate=False, rx=False, tx=False)
 
 
 class NicBefore(ContractModel):
@@ -43,6 +70,7 @@ class NicBefore(ContractModel):
         offloads: ethtool's features that can be switched, and whether they were wanted.
         rps_cpus: Cores of each receive queue, as the kernel writes them.
         qdisc: Kind of its root queueing discipline; its parameters are not kept.
+        pauses: Its flow control; None: its driver has no such call.
     """
 
     interface: str
@@ -54,6 +82,7 @@ class NicBefore(ContractModel):
     offloads: dict[str, bool]
     rps_cpus: dict[str, str]
     qdisc: str
+    pauses: Pauses | None = None
 
 
 def look_at(interface: str, taken_to: str) -> NicBefore:
@@ -83,6 +112,7 @@ def look_at(interface: str, taken_to: str) -> NicBefore:
         offloads=_offloads(origin, interface),
         rps_cpus=_rps_cpus(origin, interface),
         qdisc=link.get("qdisc", ""),
+        pauses=_pauses(origin, interface),
     )
 
 
@@ -102,12 +132,109 @@ def give_back(nic: NicBefore) -> list[str]:
     link = ["ip", "link", "set", nic.interface]
     _restore(nic, [*link, "mtu", str(nic.mtu)])
     _restore_offloads(nic)
+    _restore_pauses(nic)
     _restore_rps(nic)
     _restore(nic, [*link, "up" if nic.up else "down"])
     for address in nic.addresses:
         _restore(nic, ["ip", "addr", "replace", address, "dev", nic.interface])
     _restore_qdisc(nic)
     return []
+
+
+def raise_mtu(namespace: str, interface: str, mtu: int) -> None:
+    """Have a NIC take longer frames than the hosts send.
+
+    Args:
+        namespace: Where it is.
+        interface: Its interface.
+        mtu: The MTU, in bytes.
+
+    Raises:
+        HostError: It cannot.
+    """
+    link = ["ip", "-n", namespace, "link", "set", interface, "mtu", str(mtu)]
+    if command.attempt(link).code != 0:
+        raise HostError(
+            f"interface {interface}: takes no MTU of {mtu}, and a full packet with the trailers of "
+            "time stamps needs it: it would vanish; use another NIC for `host_iface`"
+        )
+
+
+def stop_pausing(namespace: str, interface: str) -> None:
+    """Switch a NIC's flow control off: a full ring loses frames, which is counted.
+
+    With it a full ring silently pauses who sends, which looks like a queue. A NIC whose driver has
+    no such call is left alone.
+
+    Args:
+        namespace: Where it is.
+        interface: Its interface.
+
+    Raises:
+        HostError: It stays on.
+    """
+    before = _pauses(namespace, interface)
+    if before is None or not (before.rx or before.tx or before.autonegotiate):
+        return
+    # Some drivers set it only when both ends agree on it, others only when they do not.
+    for words in (NO_PAUSES.words, ["rx", "off", "tx", "off"]):
+        command.attempt(inside(namespace, ["ethtool", "-A", interface, *words]))
+        now = _pauses(namespace, interface)
+        if now is not None and not (now.rx or now.tx):
+            return
+    raise HostError(
+        f"interface {interface}: flow control (PAUSE frames) stays on: a full ring would pause who "
+        f"sends; try `ethtool -A {interface} autoneg off rx off tx off`, or use another NIC"
+    )
+
+
+def as_set(namespace: str, interface: str) -> HostNic:
+    """What a NIC of the hosts is set to now.
+
+    Args:
+        namespace: Where it is.
+        interface: Its interface.
+    """
+    shown = command.run(inside(namespace, ["ip", "-j", "link", "show", "dev", interface])).out
+    return HostNic(
+        interface=interface,
+        mtu=json.loads(shown)[0]["mtu"],
+        pauses="unsupported" if _pauses(namespace, interface) is None else "off",
+    )
+
+
+def link_downs(namespace: str, interface: str) -> int:
+    """How often a NIC lost its link since it is there.
+
+    Args:
+        namespace: Where it is.
+        interface: Its interface.
+    """
+    counter = f"/sys/class/net/{interface}/carrier_down_count"
+    return int(command.run(inside(namespace, ["cat", counter])).out)
+
+
+def await_link(namespace: str, interface: str, timeout_s: float = LINK_S) -> None:
+    """Wait until a NIC that is up has a link.
+
+    Args:
+        namespace: Where it is.
+        interface: Its interface.
+        timeout_s: How long that may take.
+
+    Raises:
+        HostError: It has none.
+    """
+    carrier = inside(namespace, ["cat", f"/sys/class/net/{interface}/carrier"])
+    poll(
+        lambda: True if command.run(carrier).out.strip() == "1" else None,
+        timeout_s,
+        lambda: HostError(
+            f"interface {interface}: no link in {timeout_s:g} s; is its cable plugged in, and does "
+            "`ports` name what is at its other end?"
+        ),
+        interval_s=0.1,
+    )
 
 
 def inside(namespace: str, args: Sequence[str]) -> list[str]:
@@ -161,6 +288,19 @@ def _restore_offloads(nic: NicBefore) -> None:
         if now.get(name) != wanted:
             switch = "on" if wanted else "off"
             _restore(nic, ["ethtool", "-K", nic.interface, name, switch])
+
+
+def _pauses(namespace: str, interface: str) -> Pauses | None:
+    told = command.attempt(inside(namespace, ["ethtool", "--json", "-a", interface]))
+    if told.code != 0:
+        return None
+    [shown] = json.loads(told.out)
+    return Pauses(autonegotiate=shown["autonegotiate"], rx=shown["rx"], tx=shown["tx"])
+
+
+def _restore_pauses(nic: NicBefore) -> None:
+    if nic.pauses is not None and _pauses(nic.origin, nic.interface) != nic.pauses:
+        _restore(nic, ["ethtool", "-A", nic.interface, *nic.pauses.words])
 
 
 def _restore_rps(nic: NicBefore) -> None:

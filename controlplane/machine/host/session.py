@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...contract.cca import CcaFile
+from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
 from ...contract.scenario import Hosts
 from ...contract.shared import SENDERS_NETWORK, lane_network
@@ -115,6 +116,14 @@ class Session(ABC):
 
         All of these are counted for a namespace or an interface: for all lanes together.
         """
+
+    def link_downs(self) -> dict[str, int]:
+        """How often each of the hosts' NICs lost its link so far."""
+        return {}
+
+    def nics(self) -> dict[str, HostNic]:
+        """The hosts' NICs as they are set, by the port at the other end of their cable."""
+        return {}
 
     @abstractmethod
     def host_strain(self) -> StrainCounts:

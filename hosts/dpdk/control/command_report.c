@@ -10,6 +10,13 @@
 #include "commands.h"
 
 static json_t *
+nic_description(const struct wire_nic *nic)
+{
+	return json_pack("{s:i, s:s}", "mtu", (int)nic->mtu, "pauses",
+			 nic->pauses == PAUSES_OFF ? "off" : "unsupported");
+}
+
+static json_t *
 wire_description(const struct dataplane *dp, enum wire_id id)
 {
 	const struct wire_config *w = &dp->config.wires[id];
@@ -17,12 +24,16 @@ wire_description(const struct dataplane *dp, enum wire_id id)
 	size_t used = 0;
 	/* A guest's kernel hands a frame over at the moment of its arrival. */
 	bool stamps = dp->loops[0].wires[id].stamps || w->driver == DRIVER_VIRTUAL;
+	json_t *wire;
 
 	for (uint32_t i = 0; i < w->devices.n; i++)
 		used += (size_t)snprintf(devices + used, sizeof(devices) - used, "%s%s",
 					 i ? " " : "", w->devices.names[i]);
-	return json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", devices,
+	wire = json_pack("{s:s, s:s, s:s}", "driver", driver_names[w->driver], "device", devices,
 			 "stamps", stamps ? "kernel" : "none");
+	if (w->driver == DRIVER_PCI)
+		json_object_update_new(wire, nic_description(&dp->loops[0].wires[id].nic));
+	return wire;
 }
 
 static json_t *
@@ -216,6 +227,7 @@ add_wire_stats(struct wire_stats *sum, const struct wire_stats *more)
 	sum->tx_dropped += more->tx_dropped;
 	sum->rx_no_mbuf += more->rx_no_mbuf;
 	sum->rx_unstamped += more->rx_unstamped;
+	sum->link_downs += more->link_downs;
 	sum->xdp_rx_dropped += more->xdp_rx_dropped;
 	sum->xdp_rx_ring_full += more->xdp_rx_ring_full;
 	sum->xdp_fill_ring_empty += more->xdp_fill_ring_empty;
@@ -280,13 +292,14 @@ view_stats(const struct dataplane *dp, struct stats_view *view)
 static json_t *
 wire_stats_json(const struct wire_stats *s)
 {
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
-			 "rx_unstamped", (json_int_t)s->rx_unstamped, "rx_packets",
-			 (json_int_t)s->rx_packets, "tx_packets", (json_int_t)s->tx_packets,
-			 "rx_bytes", (json_int_t)s->rx_bytes, "tx_bytes", (json_int_t)s->tx_bytes,
-			 "rx_dropped", (json_int_t)s->rx_dropped, "tx_dropped",
-			 (json_int_t)s->tx_dropped, "rx_no_mbuf", (json_int_t)s->rx_no_mbuf,
-			 "xdp_rx_dropped", (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+			 "link_downs", (json_int_t)s->link_downs, "rx_unstamped",
+			 (json_int_t)s->rx_unstamped, "rx_packets", (json_int_t)s->rx_packets,
+			 "tx_packets", (json_int_t)s->tx_packets, "rx_bytes",
+			 (json_int_t)s->rx_bytes, "tx_bytes", (json_int_t)s->tx_bytes, "rx_dropped",
+			 (json_int_t)s->rx_dropped, "tx_dropped", (json_int_t)s->tx_dropped,
+			 "rx_no_mbuf", (json_int_t)s->rx_no_mbuf, "xdp_rx_dropped",
+			 (json_int_t)s->xdp_rx_dropped, "xdp_rx_ring_full",
 			 (json_int_t)s->xdp_rx_ring_full, "xdp_fill_ring_empty",
 			 (json_int_t)s->xdp_fill_ring_empty, "xdp_tx_invalid",
 			 (json_int_t)s->xdp_tx_invalid);

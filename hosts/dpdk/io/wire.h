@@ -5,6 +5,7 @@
 #ifndef NASHBED_WIRE_H
 #define NASHBED_WIRE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,11 +38,26 @@ struct wire_stats {
 	uint64_t tx_dropped; /* by the driver, or because `pending` was full */
 	uint64_t rx_no_mbuf;
 	uint64_t rx_unstamped; /* at a port that stamps, without a sound stamp */
+	uint64_t link_downs;   /* how often the link of a NIC was lost */
 	/* AF_XDP: the kernel's counters of the socket's rings. */
 	uint64_t xdp_rx_dropped;
 	uint64_t xdp_rx_ring_full;
 	uint64_t xdp_fill_ring_empty;
 	uint64_t xdp_tx_invalid;
+};
+
+/* Whether a NIC may send PAUSE frames, and obeys them. */
+enum pauses {
+	PAUSES_UNKNOWN, /* its driver does not say */
+	PAUSES_OFF,
+};
+
+/* What is known of a port that is a NIC. */
+struct wire_nic {
+	uint16_t mtu;
+	enum pauses pauses;
+	bool was_up; /* the watcher's */
+	_Atomic uint64_t link_downs;
 };
 
 struct wire {
@@ -58,6 +74,7 @@ struct wire {
 	uint32_t n_pending;
 	uint32_t n_taken;	   /* in virtual time: of those, taken by the caller */
 	uint64_t tx_backlog_drops; /* frames dropped because `pending` was full */
+	struct wire_nic nic;	   /* PCI only */
 	struct wire_stats count;   /* in virtual time; else the driver counts */
 };
 

@@ -16,6 +16,7 @@
 #include "common/nanoseconds.h"
 #include "io/beside.h"
 #include "live.h"
+#include "nic.h"
 #include "xdp/arrival.h"
 
 #ifndef SOL_XDP
@@ -153,11 +154,10 @@ refuse(struct failure *failure, const char *device, const char *step, int code, 
 }
 
 static int
-start_ethdev(uint16_t port, struct rte_mempool *pool)
+start_ethdev(uint16_t port, const struct rte_eth_conf *conf, struct rte_mempool *pool)
 {
-	struct rte_eth_conf conf = {0};
 	uint16_t n_rx = DESCRIPTORS, n_tx = DESCRIPTORS;
-	int error = rte_eth_dev_configure(port, 1, 1, &conf);
+	int error = rte_eth_dev_configure(port, 1, 1, conf);
 
 	if (!error)
 		error = rte_eth_dev_adjust_nb_rx_tx_desc(port, &n_rx, &n_tx);
@@ -177,6 +177,7 @@ int
 wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, uint32_t loop,
 	  struct rte_mempool *pool, struct failure *failure)
 {
+	struct rte_eth_conf conf = {0};
 	bool had[1024] = {false};
 	const char *device = config_device(config, loop);
 	char name[NAME_BYTES];
@@ -190,12 +191,15 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, 
 			      "is the interface there, in this namespace?");
 	if (config->driver != DRIVER_TAP)
 		mark_fds(config->driver, had);
-	result = start_ethdev(wire->ethdev, pool);
+	if (config->driver == DRIVER_PCI && nic_configure(wire, name, &conf, failure) < 0)
+		return -1;
+	result = start_ethdev(wire->ethdev, &conf, pool);
 	if (result)
 		return refuse(failure, device, "cannot start", result,
 			      "is it up, and in no other program's use?");
-	if (config->driver != DRIVER_PCI)
-		find_fds(wire, had);
+	if (config->driver == DRIVER_PCI)
+		return nic_started(wire, name, failure);
+	find_fds(wire, had);
 	if (config->driver == DRIVER_AF_XDP)
 		raise_send_buffer(wire);
 	return 0;
@@ -207,6 +211,8 @@ wire_close(struct wire *wire)
 	for (uint32_t i = 0; i < wire->n_pending; i++)
 		rte_pktmbuf_free(wire->pending[i]);
 	wire->n_pending = 0;
+	if (wire->driver == DRIVER_PCI)
+		nic_close(wire);
 	rte_eth_dev_stop(wire->ethdev);
 	rte_eth_dev_close(wire->ethdev);
 }
@@ -253,6 +259,8 @@ wire_push(struct wire *wire, struct rte_mbuf *mbuf, struct frame_note note)
 		rte_pktmbuf_free(mbuf);
 		return;
 	}
+	if (wire->driver == DRIVER_PCI)
+		nic_pad(mbuf);
 	wire->pending[wire->n_pending] = mbuf;
 	wire->notes[wire->n_pending] = note;
 	wire->n_pending++;
@@ -317,6 +325,7 @@ wire_stats_get(const struct wire *wire, struct wire_stats *stats)
 	stats->tx_dropped = eth.oerrors + wire->tx_backlog_drops;
 	stats->rx_no_mbuf = eth.rx_nombuf;
 	stats->rx_unstamped = wire->rx_unstamped;
+	stats->link_downs = atomic_load_explicit(&wire->nic.link_downs, memory_order_relaxed);
 	for (uint32_t i = 0; wire->driver == DRIVER_AF_XDP && i < wire->n_fds; i++)
 		add_xdp_statistics(wire->fds[i], stats);
 	return 0;

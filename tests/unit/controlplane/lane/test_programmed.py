@@ -37,6 +37,7 @@ class Target:
         self.calls: list[str] = []
         self.held = [0]
         self.drops = 0
+        self.link_downs = 0
         self._fails = fails
 
     def _note(self, call: str) -> None:
@@ -65,21 +66,32 @@ class Target:
     def read_counters(self, lane: int, first_flow: int, flows: int) -> Any:
         assert (lane, first_flow, flows) == (3, 6, 2)
         held = self.held.pop(0) if len(self.held) > 1 else self.held[0]
-        return SimpleNamespace(held_packets=held, shared=self.drops)
+        ports = {"senders": SimpleNamespace(link_downs=self.link_downs)}
+        shared = SimpleNamespace(drops=self.drops, ports=ports)
+        return SimpleNamespace(held_packets=held, shared=shared)
 
 
 @pytest.fixture(autouse=True)
 def _losses(monkeypatch: pytest.MonkeyPatch) -> None:
     """The losses are the target's drops and the hosts'."""
     monkeypatch.setattr(
-        module, "loss_counters", lambda shared, hosts: {"switch": shared, "hosts": hosts}
+        module, "loss_counters", lambda shared, hosts: {"switch": shared.drops, "hosts": hosts}
     )
 
 
-def lab(target: Target, host_losses: int = 0, pruned: tuple[int, ...] = (0, 0)) -> Lab:
+def lab(
+    target: Target,
+    host_losses: int = 0,
+    pruned: tuple[int, ...] = (0, 0),
+    nic_downs: tuple[int, ...] = (0, 0),
+) -> Lab:
+    downs = iter([{"enp4s0f0": count} for count in nic_downs])
     strain = iter([StrainCounts({"rcv PruneCalled": count}) for count in pruned])
     session: Any = SimpleNamespace(
-        host_losses=lambda: host_losses, host_strain=lambda: next(strain), clock=SYSTEM_CLOCK
+        host_losses=lambda: host_losses,
+        host_strain=lambda: next(strain),
+        link_downs=lambda: next(downs),
+        clock=SYSTEM_CLOCK,
     )
     made: Any = Lab(session, target, {"epoch_ns": 0})  # type: ignore[arg-type]
     return made  # type: ignore[no-any-return]
@@ -151,6 +163,14 @@ def test_losses_count_from_the_programming() -> None:
     with programmed(lab(target, host_losses=1), PROGRAM, TELEMETRY) as lane:
         target.drops = 7
         assert lane.losses(lane.counters()) == {"switch": 2, "hosts": 0}
+
+
+def test_lost_links_count_from_the_programming() -> None:
+    target = Target()
+    target.link_downs = 2
+    with programmed(lab(target, nic_downs=(1, 1)), PROGRAM, TELEMETRY) as lane:
+        target.link_downs = 3
+        assert lane.link_downs(lane.counters()) == {"port senders": 1, "enp4s0f0": 0}
 
 
 def test_strain_counts_from_the_programming() -> None:

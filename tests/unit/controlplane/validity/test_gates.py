@@ -86,6 +86,7 @@ SHARED = SharedCounters(
             xdp_fill_ring_empty=13,
             xdp_tx_invalid=11,
             rx_unstamped=14,
+            link_downs=15,
         )
     },
     rings={"no_memory": 4, "p4": 5, "discarded": 6},
@@ -133,6 +134,7 @@ def trial() -> TrialMeasurement:
         telemetry=totals(110, 110, 0, 0),
         disturbances=DisturbanceTotals(bins=4, pauses=2, lost=0),
         losses={"nbs0_tx_dropped": 0},
+        link_downs={},
         strain=HostStrain(),
         evidence=Evidence(
             None, edges, WindowLimits(1, (100 * MS, 400 * MS)), queued(30 * MS), undisturbed()
@@ -212,6 +214,13 @@ def test_every_gate_has_a_name_of_its_own(trial: TrialMeasurement) -> None:
 def test_any_loss_outside_the_bottleneck_fails(trial: TrialMeasurement) -> None:
     gate = gates.no_other_loss(replace(trial, losses={"a": 0, "ring x": 3, "port y": 2}))
     assert (gate.passed, gate.value, gate.detail) == (False, 5, "ring x 3; port y 2")
+
+
+def test_a_link_that_was_lost_fails(trial: TrialMeasurement) -> None:
+    downs = {"port senders": 0, "port receivers": 1, "enp4s0f1": 1}
+    gate = gates.links_up(replace(trial, link_downs=downs))
+    assert (gate.passed, gate.value) == (False, 2)
+    assert gate.detail == "port receivers 1; enp4s0f1 1"
 
 
 @pytest.mark.parametrize("counts", [(9, 9, 1, 0), (9, 9, 0, 1)])
