@@ -84,7 +84,7 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         limit_counts=("system", "queue"),
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",
-        verified_on="software: kernel TCP through virtual ports",
+        verified_on="software: kernel TCP through virtual ports; emulated PCI NICs",
         traffic_manager="our C block, byte-exact",
         limit_detail="bytes, packets or cells",
     )

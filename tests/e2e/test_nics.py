@@ -86,7 +86,7 @@ def test_a_dead_runs_nics_are_as_they_were(machine: str, testbed: Testbed, tmp_p
     finally:
         inside(machine, lambda: runs.remove_dead_runs(tmp_path))
     assert [nic.mtu for nic in during] == [NIC_MTU, NIC_MTU]
-    # veth has no flow control; tests/pci has NICs that have.
+    # veth has no flow control.
     assert told == [HostNic(interface=nic, mtu=NIC_MTU, pauses="unsupported") for nic in NICS]
     for before, taken_nic in zip(nics, during, strict=True):
         assert taken_nic.up

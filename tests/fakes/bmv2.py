@@ -30,12 +30,20 @@ class FakeRuntime:
         self.sessions: dict[int, int] = {}
         self.depth = 64
         self.clock_us = 5_000_000
+        self.refused_first = 0
         self.closed = False
 
     def program_md5(self) -> bytes:
         return self.md5
 
     def elapsed_us(self) -> int:
+        if self.refused_first > 0:
+            # As simple_switch 1.15.5 answers before its own service is registered.
+            self.refused_first -= 1
+            raise TargetError(
+                "simple_switch: clock: failed: TMultiplexedProcessor: Unknown service: "
+                "simple_switch. Did you forget to call registerProcessor()?"
+            )
         self.clock_us += 10
         return self.clock_us
 
@@ -120,10 +128,12 @@ class FakeHost:
         self.scratch = scratch
         self.process = FakeProcess()
         self.started: list[tuple[Path, tuple[str, ...]]] = []
+        self.connections = 0
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> FakeProcess:
         self.started.append((artefact, tuple(options)))
         return self.process
 
     def connect_switch(self, timeout_s: float) -> socket.socket:
+        self.connections += 1
         return socket.socket()

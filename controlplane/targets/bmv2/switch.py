@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +19,7 @@ from ...contract.messages import FlowRegisters, QueueState, SwitchHello, read_me
 from ...contract.records import CLOCK_WRAP_NS, KIND_DEPARTED, POSTCARD, join_u48
 from ...contract.target import Applied, Capabilities, FlowEntry, LaneProgram, TelemetryPlan
 from ...contract.testbed import SwitchBmv2, Testbed
+from ...machine.process.clock import poll
 from ..base import Switch, SwitchHost, SwitchRegisters, Target, TargetHost, TargetProcess
 from ..with_hosts import SwitchWithHosts
 from . import program as p4
@@ -57,8 +59,9 @@ class Bmv2Switch(Switch):
     def load(self, artefact: Path) -> SwitchHello:
         """Start simple_switch with a compiled program, and wait until it answers."""
         digest = sources_digest(artefact)
-        self._process = self._host.start_switch(artefact, p4.SWITCH_OPTIONS)
-        self._runtime = self._connect(self._host.connect_switch(READY_TIMEOUT_S))
+        process = self._process = self._host.start_switch(artefact, p4.SWITCH_OPTIONS)
+        late = partial(process.failure, "does not serve its queues")
+        self._runtime = poll(self._serving, READY_TIMEOUT_S, late)
         if self._ask(lambda runtime: runtime.program_md5()) != md5_of(artefact):
             raise TargetError(f"simple_switch runs another program than {artefact}")
         self._ask(lambda runtime: runtime.set_depths(DEPTH_PACKETS))
@@ -156,6 +159,20 @@ class Bmv2Switch(Switch):
 
     def _register(self, name: str) -> list[int]:
         return self._ask(lambda runtime: runtime.read_register(name))
+
+    def _serving(self) -> Runtime | None:
+        """A client, once simple_switch's own service is there.
+
+        It comes after bmv2's, which opens the port: a call in between is refused, and the
+        connection with it.
+        """
+        runtime = self._connect(self._host.connect_switch(READY_TIMEOUT_S))
+        try:
+            runtime.elapsed_us()
+        except TargetError:
+            runtime.close()
+            return None
+        return runtime
 
     def _ask(self, question: Callable[[Runtime], Answer]) -> Answer:
         if self._runtime is None or self._process is None:

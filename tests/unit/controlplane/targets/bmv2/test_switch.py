@@ -45,6 +45,20 @@ def rig(tmp_path: Path) -> Rig:
     return Rig(Bmv2Switch(host, "simple_switch", connect), host, runtime)
 
 
+def test_its_own_service_comes_after_the_port(rig: Rig) -> None:
+    rig.runtime.refused_first = 2
+    rig.switch.load(ARTEFACT)
+    assert rig.runtime.depth == module.DEPTH_PACKETS
+    assert rig.host.connections == 3
+
+
+def test_a_service_that_never_comes_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "READY_TIMEOUT_S", 0.05)
+    rig.runtime.refused_first = 1000
+    with pytest.raises(TargetError, match="does not serve its queues"):
+        rig.switch.load(ARTEFACT)
+
+
 def lane(program: BottleneckProgram = PROGRAM, number: int = 0) -> LaneProgram:
     return LaneProgram(lane=number, bottleneck=program, delays=(), flows=ENTRIES)
 
