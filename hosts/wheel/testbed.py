@@ -39,7 +39,7 @@ def lay_out(source: Path) -> Path:
     project = source / "hosts"
     shutil.copytree(source / FLUID, project / "subprojects" / "fluid")
     for name, place in (package_folders() | {name: name for name in DATA}).items():
-        shutil.copytree(source / place, source / "package" / name)
+        shutil.copytree(source / place, source / "package" / name, dirs_exist_ok=True)
     shutil.copy(REPOSITORY / "README.md", project)
     copy_tracked(LICENCES, project)
     for package in LINKED:

@@ -102,7 +102,8 @@ class OnLanes:
         return self._execute(job, lane, tell)
 
     def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
-        dispatch(self._book, self._workers, on_progress, every_s)
+        for snapshot in dispatch(self._book, self._workers, every_s):
+            on_progress(snapshot)
 
 
 def on_lanes(
