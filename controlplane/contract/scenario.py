@@ -306,7 +306,11 @@ class Equilibrium(ContractModel):
 
 
 class SampledPostcards(ContractModel):
-    """Keep one postcard in `sample`."""
+    """Keep some postcards.
+
+    Attributes:
+        sample: One in so many is kept.
+    """
 
     sample: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 
@@ -412,6 +416,7 @@ class ThroughputBound(Place):
     """Mean per-flow throughput of one strategy at one mix.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose throughput.
         mix: Number of flows of each strategy listed; the other strategies have the rest.
         expect: Expected per-flow throughput.
@@ -429,6 +434,7 @@ class DelayBound(Place):
     """Mean queueing delay of a setting, of one mix or over all its mixes.
 
     Attributes:
+        metric: What is bounded.
         mix: As in ThroughputBound; left out: the mean over all mixes with every strategy.
         min: Smallest allowed delay.
         max: Largest allowed delay.
@@ -462,6 +468,7 @@ class ShareBound(Place):
     """Share of the throughput that all flows of one strategy have together.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose share.
         mix: As in ThroughputBound.
         min: Smallest allowed share.
@@ -479,6 +486,7 @@ class LossBound(Place):
     """Share of the packets that the queue dropped, or of the payload that was sent again.
 
     Attributes:
+        metric: What is bounded.
         mix: As in ThroughputBound.
         min: Smallest allowed share.
         max: Largest allowed share.
@@ -494,6 +502,7 @@ class RatioBound(Place):
     """Per-flow throughput of one strategy, divided by that of another.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose throughput.
         over: Whose throughput it is divided by.
         mix: The mix in which both are measured; left out: each where all flows run it.
@@ -513,6 +522,7 @@ class CrossingBound(Place):
     """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
 
     Attributes:
+        metric: What is bounded.
         expect: Expected crossing, in flows (a fraction is between two mixes).
         tolerance: Allowed difference, in flows.
     """
@@ -533,6 +543,7 @@ class EquilibriumBound(Place):
     few for an interval, every equilibrium of the means must be allowed.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose flows.
         group: Only those of this flow group; left out: of all.
         min: Smallest allowed number.
@@ -550,6 +561,7 @@ class EquilibriumCountBound(Place):
     """How many mixes are equilibria.
 
     Attributes:
+        metric: What is bounded.
         min: Smallest allowed number.
         max: Largest allowed number.
     """
@@ -565,6 +577,7 @@ class RttOrderBound(Place):
     At every equilibrium in which a flow runs the strategy: the smallest share of them counts.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose flows.
         min: Smallest allowed share; 100 %: they are the flows with the shortest base RTTs.
     """

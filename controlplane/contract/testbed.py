@@ -339,7 +339,12 @@ class TapFile(ContractModel):
 
 
 class TapFiles(ContractModel):
-    """Hardware taps before and behind the bottleneck."""
+    """Hardware taps before and behind the bottleneck.
+
+    Attributes:
+        before: What is captured on the senders' side.
+        behind: What is captured on the receivers' side.
+    """
 
     before: TapFile
     behind: TapFile
