@@ -21,7 +21,7 @@ MEASURED = {
     "1 cubic + 1 bbr": (2_032_992.0, 2_861_248.0, 0.03207598200082617, 0.020190365521664737),
     "2 bbr": (0.0, 2_351_552.0, 0.03549376346168228, 0.12448810077662037),
 }
-"""Mix -> bit/s of a CUBIC flow, of a BBR flow (0: there is none), mean queueing delay in s, loss rate."""
+"""Mix -> bit/s of a CUBIC and of a BBR flow (0: there is none), queueing delay in s, loss rate."""
 
 
 @pytest.fixture
