@@ -1,4 +1,4 @@
-"""Plan runs, start them, and go on with them: on this machine or on a cluster."""
+"""Start runs and go on with them: on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 
 from nashbed.controlplane.config import Loaded
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.preflight import require_disk
 from nashbed.controlplane.machine.host.runs import OnWait
@@ -109,22 +108,6 @@ class RunInProgress(Iterator[Snapshot]):
     ) -> None:
         """Close it."""
         self.close()
-
-
-def plan(
-    scenario: ScenarioLike, testbed: TestbedLike | None = None, *, seats: int | None = None
-) -> Plan:
-    """Say what a run would do, and what it takes; nothing is touched.
-
-    Args:
-        scenario: See `read_scenario`.
-        testbed: See `read_testbed`.
-        seats: Trials that a cluster runs at once; None: this machine runs them.
-
-    Raises:
-        NashbedError: It cannot be run; why.
-    """
-    return plan_run(read_scenario(scenario), read_testbed(testbed), adaptive.expect, seats)
 
 
 def start(
