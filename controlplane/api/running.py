@@ -174,9 +174,11 @@ def run(
     Raises:
         NashbedError: It cannot be run, or what ended it early.
     """
-    return _to_the_end(
-        start(scenario, testbed, out, on=on, private_network=private_network), on_progress
-    )
+    with start(scenario, testbed, out, on=on, private_network=private_network) as running:
+        for snapshot in running:
+            if on_progress is not None:
+                on_progress(snapshot)
+        return running.finish()
 
 
 def resume(
@@ -217,14 +219,6 @@ def resume(
             require_strategies(resumed.scenario, resumed.testbed.model, resumed.ccas)
             check_host(resumed.testbed.model, folder, needed, resumed.ccas)
         return RunInProgress(resumed, held.pop_all(), place and place[0])
-
-
-def _to_the_end(running: RunInProgress, on_progress: Callable[[Snapshot], None] | None) -> Run:
-    with running:
-        for snapshot in running:
-            if on_progress is not None:
-                on_progress(snapshot)
-        return running.finish()
 
 
 def _cluster(

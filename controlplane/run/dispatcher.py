@@ -123,11 +123,21 @@ def dispatch(book: JobBook, workers: TrialWorkers, every_s: float = 0.25) -> Gen
         workers.stop()
 
 
-def watch(states: Generator[Snapshot], on_progress: OnProgress) -> None:
+class States(Protocol):
+    """States of a run that goes on while they are iterated."""
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """Go on."""
+
+    def close(self) -> None:
+        """Stop it."""
+
+
+def watch(states: States, on_progress: OnProgress) -> None:
     """Go through the states of a run, which is stopped at the end, whatever it was.
 
     Args:
-        states: What `dispatch` yields.
+        states: As `dispatch` yields them.
         on_progress: Called with each of them.
 
     Raises:
