@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.rtl.simulate import simulate
+from tests.rtl.simulate import BOARD, simulate
 
 
 @pytest.mark.slow
 def test_clock_crossing(tmp_path: Path) -> None:
     checks = "tests.rtl.clock_crossing.checks"
-    simulate("clock_crossing", checks, tmp_path / "sim", {"DEPTH": 16, "WIDTH": 24})
+    simulate("clock_crossing", checks, tmp_path / "sim", {"DEPTH": 16, "WIDTH": 24}, BOARD)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.rtl.simulate import simulate
+from tests.rtl.simulate import BOARD, simulate
 
 WRAPPER = Path(__file__).parent / "both_ways.v"
 
@@ -14,4 +14,4 @@ WRAPPER = Path(__file__).parent / "both_ways.v"
 @pytest.mark.slow
 def test_mac_adapter(tmp_path: Path) -> None:
     checks = "tests.rtl.mac_adapter.checks"
-    simulate("both_ways", checks, tmp_path / "sim", extra_sources=(WRAPPER,))
+    simulate("both_ways", checks, tmp_path / "sim", extra_sources=(*BOARD, WRAPPER))
