@@ -285,8 +285,12 @@ test-pnr: place-tools ## place and route the FPGA cores, and compare with the RE
 	$(BIN)/pytest -q -m pnr tests/rtl
 
 .PHONY: place
-place: place-tools ## place and route the FPGA cores, and write the README's table
+place: place-tools ## place and route the FPGA cores and the board, and write the README's tables
 	$(BIN)/python hosts/fpga/place.py --write
+
+.PHONY: bitstream
+bitstream: place-tools ## write the FPGA board's bitstream: build/fpga/colorlight_i5.bit (yosys)
+	$(BIN)/python hosts/fpga/place.py --board
 
 .PHONY: proto
 proto: venv ## generate the BfRt client's messages from its .proto file

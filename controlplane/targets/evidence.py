@@ -71,11 +71,12 @@ EVIDENCE = (
     ),
     Evidence(
         claim="The FPGA core stamps frames at line rate",
-        met="Icarus Verilog against plain Python models; place and route on two ECP5 chips "
-        "(Yosys, nextpnr)",
+        met="Icarus Verilog against plain Python models, with LiteEth's MAC from RGMII pins to "
+        "RGMII pins; place and route on two ECP5 chips and for a board (Yosys, nextpnr)",
         proves="stamps, trailers, FCS and back-pressure, beat by beat; one port of 64 bits at the "
-        "156.25 MHz of 10 GbE on the faster chip",
-        unproven="a board, a MAC, a clock crossing; 512 bits or several ports placed",
+        "156.25 MHz of 10 GbE on the faster chip; two ports of 1 Gbit/s on a board of 50 euros by "
+        "nextpnr's timing",
+        unproven="the bitstream on that board: RGMII delays, link; 512 bits placed",
     ),
     Evidence(
         claim="Pktgen-DPDK can load a bottleneck for its calibration",
