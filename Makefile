@@ -12,6 +12,8 @@ RESULTS ?= results
 BENCH ?= build/bench.json
 MACHINE ?=
 PARTS ?=
+# What `make wheel` writes: nashbed, kernel, or both.
+WHICH ?= nashbed kernel
 
 VENV = .venv
 BIN = $(VENV)/bin
@@ -253,6 +255,12 @@ $(STAMPS)/werror:
 .PHONY: virtual
 virtual: venv-and-build ## build what runs in virtual time, with its kernel (KERNEL=6.12)
 	@$(BIN)/nashbed kernel build $(KERNEL)
+
+# The kernel's is compiled from its source distribution, in some five minutes.
+.PHONY: wheel
+wheel: venv ## write dist/: wheels of nashbed and of its kernel, with that one's source (CONTRIBUTING.md)
+	@$(BIN)/python hosts/wheel $(WHICH) $(if $(KERNEL),--source $(KERNEL))
+	@for wheel in dist/*.whl; do $(BIN)/auditwheel show $$wheel; done
 
 .PHONY: p4
 p4: ## compile p4src again (what has its compiler on PATH)

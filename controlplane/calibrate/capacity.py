@@ -45,12 +45,14 @@ class Capacities:
         start: Number of lanes that the search begins with.
         most: No more lanes than this; None: as many as the testbed has.
         attempts: How often a level may be tried before it counts as failed.
+        margin: The largest difference of the lone flow's share that does not matter.
     """
 
     lanes: Lanes = PANEL_LANES
     start: int = 12
     most: int | None = None
     attempts: int = 2
+    margin: float = MARGIN
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,14 @@ class LaneCount:
         rate_bps: Sum of their rates.
         levels: Every attempt at every level, in order.
         few: What the lone flow gets with few lanes; None: no lane says it.
+        margin: The largest difference of its share that did not matter.
     """
 
     lanes: int
     rate_bps: int
     levels: tuple[LevelAttempt, ...]
     few: LoneShare | None = None
+    margin: float = MARGIN
 
     def shares(self, virtual: LoneShare | None = None) -> ProbedShares | None:
         """What load did to shares; None where no lane says it.
@@ -78,7 +82,7 @@ class LaneCount:
         if self.few is None:
             return None
         most = [share for level in self.passed_at(self.lanes) for share in level.lone_shares]
-        return ProbedShares(margin=MARGIN, few=self.few, most=lone_share(most), virtual=virtual)
+        return ProbedShares(margin=self.margin, few=self.few, most=lone_share(most), virtual=virtual)
 
     def passed_at(self, lanes: int) -> tuple[LevelAttempt, ...]:
         """The attempts at a level that passed."""
@@ -114,7 +118,7 @@ def measure_lanes(
     seeds = count(1)
 
     def measure(lanes: int, few: LoneShare | None = None) -> LevelAttempt:
-        made = judged(runner.once(lanes, next(seeds)), few)
+        made = judged(runner.once(lanes, next(seeds)), few, what.margin)
         show_line(as_line(made))
         return made
 
@@ -125,7 +129,7 @@ def measure_lanes(
     few = lone_share([share for m in first.made if m.passed for share in m.lone_shares])
     search = Search(lambda lanes: measure(lanes, few), what.attempts, first.made)
     lanes = search.most(what.start, largest)
-    return LaneCount(lanes, lanes * what.lanes.rate.bps, tuple(search.made), few)
+    return LaneCount(lanes, lanes * what.lanes.rate.bps, tuple(search.made), few, what.margin)
 
 
 def virtual_share(lanes: Lanes) -> LoneShare | None:

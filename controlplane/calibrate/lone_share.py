@@ -33,15 +33,16 @@ def lone_share(shares: Sequence[float]) -> LoneShare | None:
     )
 
 
-def judged(made: LevelAttempt, few: LoneShare | None) -> LevelAttempt:
+def judged(made: LevelAttempt, few: LoneShare | None, margin: float = MARGIN) -> LevelAttempt:
     """The attempt, failed where load changed the lone flow's share.
 
     Args:
         made: An attempt at a level.
         few: What the flow gets with few lanes side by side; None: not known.
+        margin: The largest difference that does not matter.
     """
     now = lone_share(made.lone_shares)
-    if not made.passed or few is None or now is None or abs(now.mean - few.mean) <= MARGIN:
+    if not made.passed or few is None or now is None or abs(now.mean - few.mean) <= margin:
         return made
     reason = (
         f"{GATE}: the CUBIC flow among BBR flows gets {in_percent(now)} of the throughput, "

@@ -21,7 +21,9 @@ from ..store.staging import scratch_folder
 
 Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
 
-ScenarioFile = Annotated[Path, typer.Argument(help="Scenario file (configs/scenarios/...).")]
+ScenarioFile = Annotated[
+    str, typer.Argument(help="Scenario file, or the name of one in configs/scenarios/.")
+]
 OptionalTestbed = Annotated[
     str | None,
     typer.Option(
@@ -92,6 +94,12 @@ def quantity(kind: type[Q], option: str, text: str) -> Q:
         return kind.parse(text)
     except ValueError as error:
         raise ConfigError(f"{option}: {error}") from error
+
+
+def find_scenario(name: str) -> Path:
+    """A scenario file: a path, or a bare name of one that is shipped."""
+    shipped = CONFIGS / "scenarios" / f"{name}.yaml"
+    return shipped if shipped.is_file() and not Path(name).is_file() else Path(name)
 
 
 def find_testbed(name: str) -> Path:

@@ -24,7 +24,15 @@ from ..run.standing import standing
 from ..study import adaptive
 from ..study.length import LengthAnswer, trial_lengths
 from .console import step_display
-from .options import AsJson, OptionalTestbed, ScenarioFile, answer, choose_testbed, new_app
+from .options import (
+    AsJson,
+    OptionalTestbed,
+    ScenarioFile,
+    answer,
+    choose_testbed,
+    find_scenario,
+    new_app,
+)
 from .where import On, PrivateNetwork, choose_testbed_for, chosen_cluster, reach_cluster
 
 FIRST_WORKER_S = 30.0
@@ -100,7 +108,7 @@ def validate(
     scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False
 ) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    loaded, bed = load_scenario(scenario), load_testbed(choose_testbed(testbed))
+    loaded, bed = load_scenario(find_scenario(scenario)), load_testbed(choose_testbed(testbed))
     trials = plan_run(loaded, bed, adaptive.expect).expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
     said = Validated(scenario=loaded.model.name, testbed=bed.model.name, trials=trials)
@@ -124,7 +132,7 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
+    loaded, bed = load_scenario(find_scenario(scenario)), choose_testbed_for(testbed, on)
     cluster = chosen_cluster(on, private_network, bed)
     seats: int | None = None
     cluster_seats: ClusterSeats | None = None

@@ -27,6 +27,7 @@ from .options import (
     RunFolder,
     ScenarioFile,
     answer,
+    find_scenario,
     new_app,
 )
 from .progress import make_display
@@ -66,7 +67,7 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
     exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
     real time, on those of its workers that are testbeds.
     """
-    loaded, bed = load_scenario(scenario), choose_testbed_for(testbed, on)
+    loaded, bed = load_scenario(find_scenario(scenario)), choose_testbed_for(testbed, on)
     cluster = chosen_cluster(on, private_network, bed)
     if cluster is not None:
         with reach_cluster(cluster) as reached:

@@ -13,7 +13,7 @@ from ..contract.model import JsonAnswer
 from ..contract.target import Capabilities
 from ..contract.units import Duration, Rate
 from ..machine.paths import CONFIGS
-from ..targets.evidence import EVIDENCE, Evidence, evidence_table
+from ..targets.evidence import EVIDENCE, Evidence
 from ..targets.registry import TARGETS, capabilities_of
 from .documents import Markers, write_tables
 from .options import AsJson, answer, new_app
@@ -79,7 +79,26 @@ def shipped_capabilities(folder: Path = CONFIGS / "testbeds") -> list[Capabiliti
 
 def capability_table(targets: list[Capabilities]) -> str:
     """The targets as a Markdown table, one row each."""
-    rows = [_row(capabilities) for capabilities in targets]
+    return _markdown([_row(capabilities) for capabilities in targets])
+
+
+def evidence_table(rows: tuple[Evidence, ...] = EVIDENCE) -> str:
+    """The claims as a Markdown table, one row each."""
+    return _markdown(
+        [
+            {
+                "claim": row.claim,
+                "nearest real thing it has met": row.met,
+                "what that proves": row.proves,
+                "what stays unproven": row.unproven,
+            }
+            for row in rows
+        ]
+    )
+
+
+def _markdown(rows: list[dict[str, str]]) -> str:
+    """Rows, at least one, as column -> cell."""
     columns = list(rows[0])
     lines = [columns, ["---"] * len(columns), *(list(row.values()) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

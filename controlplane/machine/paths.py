@@ -1,4 +1,7 @@
-"""Where our own files are: the checkout that the package runs from."""
+"""Where our own files are: in the checkout that the package runs from, or in an installed wheel.
+
+A wheel has all below the package `nashbed`, each file where a checkout has it (hosts/wheel).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,9 @@ from pathlib import Path
 from ..contract.errors import PrerequisiteError
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The checkout: the control plane is one of its top-level folders."""
+"""The checkout, or the installed package: the control plane is one of its top-level folders."""
+IS_INSTALLED = not (ROOT / "Makefile").is_file()
+"""Whether it is an installed package: nothing is built there."""
 
 BUILD = Path(os.environ.get("NASHBED_BUILD", ROOT / "build"))
 """Where the C programs were built; another build by this variable, such as one with sanitizers."""
@@ -28,6 +33,9 @@ CCA_SIMULATOR = BUILT_CCAS / "nashbed-cc-sim"
 BPF_COMPILER = CCA_FOLDER / "compile_bpf.py"
 CCA_TEMPLATE = CCA_FOLDER / "mine.c"
 UML = ROOT / "hosts" / "uml"
+"""What kernels are made with; installed with the distribution nashbed-kernel."""
+SHIPPED_KERNELS = ROOT / "build" / "kernels"
+"""Kernels that nashbed-kernel brings; a checkout has none there."""
 P4SRC = ROOT / "p4src"
 CONFIGS = ROOT / "configs"
 MEASURED = ROOT / "controlplane" / "bench" / "measured.json"
@@ -40,9 +48,14 @@ GUEST_CONFIGURATION = UML / "kernel.config"
 
 def built(path: Path) -> Path:
     """A program that `make` builds; raises HostError when it is missing."""
-    if not path.is_file():
-        raise PrerequisiteError(f"{path}: not built; run `make build`")
-    return path
+    if path.is_file():
+        return path
+    if IS_INSTALLED:
+        raise PrerequisiteError(
+            f"{path.name}: not in the wheel, which has what virtual time needs; the rest is for a "
+            "checkout (README.md)"
+        )
+    raise PrerequisiteError(f"{path}: not built; run `make build`")
 
 
 def artefact(place: str, folder: Path = P4SRC) -> Path:

@@ -84,11 +84,3 @@ EVIDENCE = (
         unproven="line rate",
     ),
 )
-
-
-def evidence_table(rows: tuple[Evidence, ...] = EVIDENCE) -> str:
-    """The claims as a Markdown table, one row each."""
-    columns = ["claim", "nearest real thing it has met", "what that proves", "what stays unproven"]
-    cells = [[row.claim, row.met, row.proves, row.unproven] for row in rows]
-    lines = [columns, ["---"] * len(columns), *cells]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

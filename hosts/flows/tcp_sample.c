@@ -5,13 +5,13 @@
 #include <linux/inet_diag.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
+#include "bpf_map.h"
 #include "cc/cc_told.h"
 #include "common/clock.h"
 
@@ -53,7 +53,7 @@ read_told(const struct cca_state *state, int fd, struct cc_told *told)
 		return false;
 	if (state->map < 0)
 		return read_cc_info(fd, told);
-	if (bpf_map_lookup_elem(state->map, &fd, state->values) < 0)
+	if (bpf_map_read(state->map, &fd, state->values) < 0)
 		return false;
 	memcpy(told, state->values, sizeof(*told));
 	return true;
@@ -64,11 +64,10 @@ open_storage(struct cca_state *state, const struct cca_state_config *config,
 	     struct failure *failure)
 {
 	struct bpf_map_info info = {0};
-	uint32_t bytes = sizeof(info);
 
 	state->cc = config->cc;
-	state->map = bpf_map_get_fd_by_id(config->map_id);
-	if (state->map < 0 || bpf_obj_get_info_by_fd(state->map, &info, &bytes) < 0)
+	state->map = bpf_map_open(config->map_id);
+	if (state->map < 0 || bpf_map_read_info(state->map, &info) < 0)
 		return failure_set(failure, EXIT_STATUS_HOST,
 				   "%s: its state cannot be read (eBPF map %u): %s", config->cc,
 				   config->map_id, strerror(errno));

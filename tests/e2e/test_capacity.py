@@ -18,12 +18,16 @@ pytestmark = [pytest.mark.live, pytest.mark.root, pytest.mark.dataplane, pytest.
 def test_two_lanes_are_counted_and_confirmed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With wide bounds on time, what is exact must hold in both lanes at once."""
+    """With wide bounds on time, what is exact must hold in both lanes at once.
+
+    Shares of three seconds are a matter of chance, so that no difference of them matters here.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     lanes = Lanes(rate=Rate(5_000_000), seconds=3.0, flows=2, more=WIDE_GATES)
     told: list[str] = []
     testbed = load_testbed(TESTBEDS / "embedded.yaml")
-    found = measure_lanes(testbed, Capacities(lanes, start=2, most=2, attempts=3), told.append)
+    what = Capacities(lanes, start=2, most=2, attempts=3, margin=1.0)
+    found = measure_lanes(testbed, what, told.append)
     assert (found.lanes, found.rate_bps) == (2, 10_000_000), told
     for level in found.passed_at(2):
         assert level.lateness is not None

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from tests.fresh import machine as machines
@@ -27,6 +28,7 @@ from tests.fresh.outcome import (
     Outcome,
     around_table,
     counted_tests,
+    digests,
     markdown_table,
     text_table,
     trials,
@@ -36,6 +38,8 @@ from tests.fresh.outcome import (
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUT = REPOSITORY / "build" / "fresh"
 SUITES = ("trixie", "bookworm")
+OTHER_SUITES = ("sid",)
+"""Those on which wheels are tried, too, where that is asked for."""
 USER = "nash"
 BASE_LIMIT_S = 15 * 60
 PACKAGES_LIMIT_S = 30 * 60
@@ -63,11 +67,24 @@ class Step:
     counts: str
 
 
+WHEEL = (
+    "python3 -m venv venv",
+    "venv/bin/pip install --quiet dist/*.whl",
+    "venv/bin/nashbed run quickstart --testbed virtual",
+    "python3 dist/container.py venv/bin/nashbed verify results/*-quickstart --count 1",
+)
+"""What a person types who has wheels and no checkout; the last as a default container allows it."""
+CONTAINER = REPOSITORY / "tests" / "support" / "container.py"
+QUICKSTART = (
+    ".venv/bin/nashbed", "run", "quickstart", "--testbed", "virtual", "--no-report", "--out",
+)  # fmt: skip
+
 STEPS = {
     "run": Step("make run", "root", 30 * 60, "trials"),
     "user-run": Step("make run", USER, 40 * 60, "trials"),
     "test": Step("make test", "root", 75 * 60, "tests"),
     "check": Step("make check", USER, 30 * 60, "tests"),
+    "wheel": Step("; ".join(WHEEL[1:3]), USER, 20 * 60, "trials"),
 }
 
 
@@ -127,6 +144,8 @@ class FreshRoots:
         if step.user == "root":
             machine = self._new(name)
             return machine, "root", machines.put_clone(REPOSITORY, machine, "root")
+        if name == "wheel":
+            return self._with_wheels(name, step)
         machine = self._with_packages()
         user = f"{step.user}-{name.removeprefix('user-')}"
         log = self._log("user")
@@ -172,6 +191,19 @@ class FreshRoots:
             self._shared = machine
         return self._shared
 
+    def _with_wheels(self, name: str, step: Step) -> tuple[Machine, str, str]:
+        """A bare machine with Python's environments alone, and in a user's home what dist/ has."""
+        wheels = sorted((REPOSITORY / "dist").glob("*.whl"))
+        if len(wheels) < 2:
+            raise FreshError("dist/ has not both wheels: run `make wheel`")
+        machine = self._new(name)
+        log = self._log(name)
+        install = "apt-get update -q && apt-get install -q -y --no-install-recommends python3-venv"
+        machine.must_run(install, log, lambda line: None, PACKAGES_LIMIT_S)
+        machines.add_user(machine, step.user, log, lambda line: None)
+        machines.put_files([*wheels, CONTAINER], machine, step.user)
+        return machine, step.user, machines.head(REPOSITORY)
+
     def forget(self, machine: Machine) -> None:
         """Remove a machine that nobody needs any more."""
         if machine is not self._shared:
@@ -202,6 +234,8 @@ def take(
         failed.save(kept_at(suite, name))
         return failed
     home = machine.root / ("root" if user == "root" else f"home/{user}")
+    if name == "wheel":
+        return take_wheel(suite, machine, log, commit, chosen.keep)
     if chosen.dpdk_source:
         shutil.copy(chosen.dpdk_source, home)
     progress = Progress(what)
@@ -217,6 +251,54 @@ def take(
     else:
         roots.forget(machine)
     return outcome
+
+
+def take_wheel(suite: str, machine: Machine, log: Path, commit: str, keep: bool) -> Outcome:
+    """Install the wheels, run the quickstart, hold its trials against the checkout's."""
+    step = STEPS["wheel"]
+    seconds: dict[str, float] = {}
+    for command in WHEEL:
+        progress = Progress(f"{suite}: {command}, as an ordinary user")
+        ended = machine.run(command, log, progress, step.limit_s, step.user)
+        seconds[command] = ended.seconds
+        progress.end(told(ended.code))
+        if ended.code != 0:
+            break
+    results = machine.root / "home" / step.user / "results"
+    valid, _ = trials(results)
+    names = [
+        f"{name}: not the tables of the checkout"
+        for name, digest in checkouts_digests().items()
+        if digests(results).get(name) != digest
+    ]
+    if not list(results.glob("*/report/index.html")):
+        names.append("no report")
+    outcome = Outcome(
+        suite, step.command, "user", commit, today(), sum(seconds.values()), ended.code, "trials",
+        passed=valid, failed=len(names), names=names, parts=seconds,
+    )  # fmt: skip
+    outcome.save(kept_at(suite, "wheel"))
+    if not outcome.good:
+        show_failure(outcome, log)
+    if keep:
+        say(f"    kept: {machine.root}")
+    else:
+        machines.remove(machine.folder)
+    return outcome
+
+
+@cache
+def checkouts_digests() -> dict[str, str]:
+    """The digests of the same trials, run from the checkout on this machine."""
+    folder = OUT / "checkout"
+    shutil.rmtree(folder, ignore_errors=True)
+    progress = Progress("here: the quickstart, from the checkout")
+    command = [str(REPOSITORY / QUICKSTART[0]), *QUICKSTART[1:], str(folder)]
+    ended = machines.follow(command, OUT / "checkout.log", progress, 20 * 60)
+    progress.end(told(ended.code))
+    if ended.code != 0:
+        raise FreshError(f"the quickstart of the checkout: {told(ended.code)}")
+    return digests(folder)
 
 
 def counted(outcome: Outcome, step: Step, log: str, results: Path) -> Outcome:
@@ -278,7 +360,8 @@ def today() -> str:
 
 def kept_outcomes() -> list[Outcome]:
     """What each step came to when it was last taken, in the table's order."""
-    paths = [OUT / f"{suite}-{name}.json" for suite in SUITES for name in STEPS]
+    suites = (*SUITES, *OTHER_SUITES)
+    paths = [OUT / f"{suite}-{name}.json" for suite in suites for name in STEPS]
     return [Outcome.load(path) for path in paths if path.is_file()]
 
 
@@ -316,7 +399,7 @@ def require_host(folder: Path) -> None:
 def chosen_of(args: Sequence[str] | None = None) -> argparse.Namespace:
     """What is asked for."""
     parser = argparse.ArgumentParser(prog="make fresh", description=__doc__)
-    parser.add_argument("--roots", default=" ".join(SUITES), help="of %(default)s")
+    parser.add_argument("--roots", default=" ".join(SUITES), help="of %(default)s, and sid")
     parser.add_argument("--steps", default=" ".join(STEPS), help="of %(default)s")
     parser.add_argument("--keep", action="store_true", help="leave the roots to be looked at")
     parser.add_argument("--resume", action="store_true", help="without what passed already")
@@ -327,7 +410,7 @@ def chosen_of(args: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--into", type=Path, help="write the table between this file's markers")
     chosen = parser.parse_args(args)
-    for name, known in (("roots", SUITES), ("steps", tuple(STEPS))):
+    for name, known in (("roots", (*SUITES, *OTHER_SUITES)), ("steps", tuple(STEPS))):
         words = getattr(chosen, name).split()
         unknown = [word for word in words if word not in known]
         if unknown:

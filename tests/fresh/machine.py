@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -173,8 +173,10 @@ def sources(suite: str, targets: str) -> list[str]:
         mirrors.setdefault(label, address)
     if "Debian" not in mirrors:
         return []
-    suites = [(mirrors["Debian"], suite), (mirrors["Debian"], f"{suite}-updates")]
-    if "Debian-Security" in mirrors:
+    suites = [(mirrors["Debian"], suite)]
+    if suite != "sid":  # which is updated itself
+        suites.append((mirrors["Debian"], f"{suite}-updates"))
+    if suite != "sid" and "Debian-Security" in mirrors:
         suites.append((mirrors["Debian-Security"], f"{suite}-security"))
     return [f"deb [signed-by={KEYRING}] {address} {name} main" for address, name in suites]
 
@@ -269,6 +271,18 @@ def put_clone(repository: Path, machine: Machine, user: str) -> str:
     for path in [clone, *clone.rglob("*")]:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
     return commit
+
+
+def put_files(files: Sequence[Path], machine: Machine, user: str) -> None:
+    """Put files into the folder `dist` of a user's home."""
+    home = machine.root / "home" / user
+    folder = home / "dist"
+    folder.mkdir()
+    for path in files:
+        shutil.copy(path, folder)
+    owner = home.stat()
+    for path in [folder, *folder.iterdir()]:
+        os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def head(repository: Path) -> str:

@@ -73,6 +73,15 @@ def trials(results: Path) -> tuple[int, int]:
     return sum(valid), len(valid) - sum(valid)
 
 
+def digests(results: Path) -> dict[str, str]:
+    """The digest of each valid trial below a folder of run directories, by the trial's name."""
+    records = {
+        path.parent.name: json.loads(path.read_text())
+        for path in sorted(results.glob("*/trials/*/trial.json"))
+    }
+    return {name: record["digests"]["trial"] for name, record in records.items() if record["valid"]}
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A line of the table.
@@ -90,6 +99,7 @@ class Outcome:
         failed: How many failed.
         skipped: How many were skipped, by reason; of trials, how many were invalid.
         names: What failed.
+        parts: Seconds of each command, where there are several.
     """
 
     root: str
@@ -104,6 +114,7 @@ class Outcome:
     failed: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
+    parts: dict[str, float] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
@@ -137,6 +148,11 @@ def reasons(outcome: Outcome) -> list[str]:
     return [f"{number}: {reason}" for reason, number in outcome.skipped.items()]
 
 
+def parts(outcome: Outcome) -> list[str]:
+    """How long each command took."""
+    return [f"{seconds:.0f} s: {command}" for command, seconds in outcome.parts.items()]
+
+
 def text_table(outcomes: Sequence[Outcome]) -> str:
     """The table for a terminal: a line each, reasons and failures below it."""
     rows = [list(COLUMNS[:-1]), *(outcome.row() for outcome in outcomes)]
@@ -150,6 +166,7 @@ def text_table(outcomes: Sequence[Outcome]) -> str:
         shown.append(line)
         shown += [f"    failed: {name}" for name in outcome.names]
         shown += [f"    skipped: {reason}" for reason in reasons(outcome)]
+        shown += [f"    {part}" for part in parts(outcome)]
     return "\n".join(shown)
 
 
@@ -157,7 +174,7 @@ def markdown_table(outcomes: Sequence[Outcome], facts: Mapping[str, str]) -> str
     """The table for a README, with the machine that it was measured on."""
     told = "; ".join(f"{name} {value}" for name, value in facts.items())
     rows = [list(COLUMNS), ["---"] * len(COLUMNS)]
-    rows += [[*_marked(outcome), _cell(reasons(outcome))] for outcome in outcomes]
+    rows += [[*_marked(outcome), _cell(reasons(outcome) + parts(outcome))] for outcome in outcomes]
     return "\n".join([f"Measured: {told}.", "", *(f"| {' | '.join(row)} |" for row in rows)])
 
 

@@ -51,7 +51,7 @@ ABOUT_FILES = 570
 """Files that are compiled: some more or less from release to release."""
 
 _COMPILED = re.compile(r"  (CC|AS|HOSTCC)  +")
-_REPRODUCIBLE = {
+REPRODUCIBLE = {
     "KBUILD_BUILD_TIMESTAMP": "1970-01-01",
     "KBUILD_BUILD_USER": "nashbed",
     "KBUILD_BUILD_HOST": "nashbed",
@@ -104,6 +104,39 @@ def build_kernel(wanted: str, jobs: int, show: ShowBuild) -> tuple[GuestKernel, 
         build = _Build(source, staging, jobs, show)
         there = build.in_cache()
         return (there, False) if there is not None else (build.run(), True)
+
+
+@dataclass(frozen=True)
+class EditedSource:
+    """A kernel's source, ready to be compiled.
+
+    Attributes:
+        tree: Its tree, edited and configured; what a guest needs nothing of is not in it.
+        release: Its release.
+        package: Where it comes from.
+        digest: SHA-256 of the recipe.
+    """
+
+    tree: Path
+    release: str
+    package: str
+    digest: str
+
+
+@contextmanager
+def edited_source(wanted: str, show: ShowBuild) -> Iterator[EditedSource]:
+    """A kernel's source as `build_kernel` compiles it, to be distributed; removed afterwards.
+
+    Args:
+        wanted: As for `build_kernel`, and so what it raises.
+        show: Called as it goes on.
+    """
+    _require_tools()
+    with _staging() as staging:
+        source = find_source(wanted, staging.place)
+        build = _Build(source, staging, 1, show)
+        yield build.prepare()
+        build.forget_log()
 
 
 def kernel_at_hand(wanted: str) -> GuestKernel | None:
@@ -178,16 +211,25 @@ class _Build:
         return kernels[0] if kernels and kernels[0].binary.is_file() else None
 
     def run(self) -> GuestKernel:
-        """Every step; the log of commands stays where one fails."""
-        self._log.unlink(missing_ok=True)
+        """Every step."""
+        release = self.prepare().release
+        self._compile()
+        kernel = self._keep(release)
+        self.forget_log()
+        return kernel
+
+    def prepare(self) -> EditedSource:
+        """Every step before the compiler's."""
+        self.forget_log()
         self._unpack()
         self._edit()
         release = self._release()
         self._configure(release)
-        self._compile()
-        kernel = self._keep(release)
+        return EditedSource(self._tree, release, self._package, self._digest)
+
+    def forget_log(self) -> None:
+        """Remove the log of commands; it stays where one fails."""
         self._log.unlink(missing_ok=True)
-        return kernel
 
     def _unpack(self) -> None:
         self._tree.mkdir()
@@ -204,7 +246,7 @@ class _Build:
         return command.run(make, timeout_s=MAKE_TIMEOUT_S).out.strip()
 
     def _make(self, *arguments: str) -> list[str]:
-        variables = [f"{name}={value}" for name, value in _REPRODUCIBLE.items()]
+        variables = [f"{name}={value}" for name, value in REPRODUCIBLE.items()]
         return ["make", "-C", str(self._tree), "ARCH=um", *variables, *arguments]
 
     def _configure(self, release: str) -> None:

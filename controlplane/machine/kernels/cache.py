@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ...contract.errors import HostError, PrerequisiteError
-from ..paths import UML
+from ..paths import IS_INSTALLED, SHIPPED_KERNELS, UML
 from ..process import command
 
 LOG = logging.getLogger(__name__)
@@ -173,8 +173,12 @@ def release_numbers(release: str) -> list[int]:
 
 
 def _all_kernels() -> list[GuestKernel]:
-    """Every complete folder of the cache, whatever its recipe."""
-    folders = sorted(path.parent for path in kernel_cache().glob(f"[!.]*/{RECORD}"))
+    """Every complete folder of nashbed-kernel and of the cache, whatever its recipe."""
+    folders = [
+        path.parent
+        for place in (SHIPPED_KERNELS, kernel_cache())
+        for path in sorted(place.glob(f"[!.]*/{RECORD}"))
+    ]
     return [kernel for kernel in map(read_kernel, folders) if kernel is not None]
 
 
@@ -212,14 +216,14 @@ def what_stops(kernel: GuestKernel) -> str:
 
 
 def _is_current(kernel: GuestKernel) -> bool:
-    return kernel.digest == recipe_digest(kernel.package)
+    return UML.is_dir() and kernel.digest == recipe_digest(kernel.package)
 
 
 def _none_built(wanted: str) -> str:
     """The one line that says what to do."""
     remedy = f"run `{make_command(wanted)}`"
     old = [k for k in _all_kernels() if is_of_release(k.release, wanted)]
-    if old:
+    if old and UML.is_dir():
         return (
             f"the kernel {old[-1].release} for virtual time was built with other edits, driver or "
             f"configuration than those of hosts/uml: {remedy}"
@@ -229,9 +233,13 @@ def _none_built(wanted: str) -> str:
 
 
 def make_command(release: str) -> str:
-    """The command that builds a release; packages are named after its first two numbers."""
-    numbers = release_numbers(release)[:2]
-    return f"make virtual KERNEL={'.'.join(map(str, numbers))}" if numbers else "make virtual"
+    """The command that brings a release; packages are named after its first two numbers."""
+    if not UML.is_dir():
+        return "pip install nashbed-kernel"
+    number = ".".join(map(str, release_numbers(release)[:2]))
+    if IS_INSTALLED:
+        return f"nashbed kernel build {number}".rstrip()
+    return f"make virtual KERNEL={number}" if number else "make virtual"
 
 
 def _require_unchanged(kernel: GuestKernel) -> None:

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cost of the packet path: generated packets through delay line, P4 ingress,
- * queue and P4 egress, in virtual time and as fast as the core goes. No port and
- * no file, so that nothing else is measured, on each core of the configuration; and in bursts, as the loop on a clock puts them
- * through, so not by virtual/driver.c, which puts them through singly.
+ * queue and P4 egress, in virtual time and as fast as the core goes, on each core of
+ * the configuration. No port and no file, so that nothing else is measured; and in
+ * bursts, as the loop on a clock puts them through, so not by virtual/driver.c, which
+ * puts them through singly.
  */
 #ifndef NASHBED_BENCH_H
 #define NASHBED_BENCH_H

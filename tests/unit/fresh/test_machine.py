@@ -32,6 +32,9 @@ def test_a_suite_has_the_mirrors_of_this_machine() -> None:
         "http://a.example/debian trixie-updates main",
         "http://s.example trixie-security main",
     ]
+    assert [line.split("] ")[1] for line in sources("sid", targets)] == [
+        "http://a.example/debian sid main"
+    ]
     assert sources("trixie", "Ubuntu http://u.example\n") == []
 
 
@@ -162,8 +165,8 @@ def test_unknown_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
         chosen_of(["--into", "no-such-file.md"])
     assert "no-such-file.md: no such file" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        chosen_of(["--roots", "trixie sid"])
-    assert "--roots: sid: there are trixie bookworm" in capsys.readouterr().err
+        chosen_of(["--roots", "trixie potato"])
+    assert "--roots: potato: there are trixie bookworm sid" in capsys.readouterr().err
 
 
 def test_it_needs_nothing_but_pythons_own_library() -> None:

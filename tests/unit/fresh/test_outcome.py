@@ -108,6 +108,7 @@ def test_an_outcome_is_kept_whole(tmp_path: Path) -> None:
 
 def test_the_tables() -> None:
     bad = outcome(root="bookworm", code=2, failed=1, names=["a::b"], skipped={"x|y": 2, "z": 1})
+    bad = replace(bad, parts={"one": 61.4})
     assert text_table([outcome(), bad]).splitlines() == [
         "root      command    as    commit   on          minutes  passed       failed",
         "trixie    make test  root  ccccccc  2026-11-23  1.5      4,264 tests  0",
@@ -115,6 +116,7 @@ def test_the_tables() -> None:
         "    failed: a::b",
         "    skipped: 2: x|y",
         "    skipped: 1: z",
+        "    61 s: one",
     ]
     assert markdown_table([outcome(), bad], {"kernel": "6.1", "cores": "2"}).splitlines() == [
         "Measured: kernel 6.1; cores 2.",
@@ -123,7 +125,7 @@ def test_the_tables() -> None:
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         "| trixie | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 4,264 tests | 0 |  |",
         "| bookworm | `make test` | root | ccccccc | 2026-11-23 | 1.5 | 4,264 tests | 1<br>`a::b` "
-        "| 2: x\\|y<br>1: z |",
+        "| 2: x\\|y<br>1: z<br>61 s: one |",
     ]
 
 

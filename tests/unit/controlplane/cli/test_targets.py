@@ -12,9 +12,10 @@ from nashbed.controlplane.cli.targets import (
     EVIDENCE_MARKERS,
     MARKERS,
     capability_table,
+    evidence_table,
     shipped_capabilities,
 )
-from nashbed.controlplane.targets.evidence import EVIDENCE, Evidence, evidence_table
+from nashbed.controlplane.targets.evidence import EVIDENCE, Evidence
 from nashbed.controlplane.targets.registry import TARGETS
 from tests.fakes import switch as fake
 

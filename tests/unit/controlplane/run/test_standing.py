@@ -11,7 +11,7 @@ import pytest
 from nashbed.controlplane.calibrate.runner import refuse_foreign, write_certificate
 from nashbed.controlplane.cli.calibrate import certificate_text
 from nashbed.controlplane.cli.main import run as nashbed
-from nashbed.controlplane.cli.options import find_testbed
+from nashbed.controlplane.cli.options import find_scenario, find_testbed
 from nashbed.controlplane.config import Loaded, load_testbed, parse_testbed
 from nashbed.controlplane.contract.certificate import CalibrationCheck, Certificate, Standing
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, ConfigError
@@ -197,6 +197,16 @@ def test_a_bare_name_is_a_shipped_testbed() -> None:
     assert find_testbed("embedded") == CONFIGS / "testbeds" / "embedded.yaml"
     assert find_testbed("mine.yaml") == Path("mine.yaml")
     assert find_testbed("beds/mine") == Path("beds/mine")
+
+
+def test_a_scenario_is_named_or_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenarios = CONFIGS / "scenarios"
+    assert find_scenario("quickstart") == scenarios / "quickstart.yaml"
+    assert find_scenario("controls/tournament") == scenarios / "controls" / "tournament.yaml"
+    assert find_scenario("mine.yaml") == Path("mine.yaml")
+    (tmp_path / "quickstart").write_text("a file of one's own\n")
+    assert find_scenario("quickstart") == Path("quickstart")
 
 
 @pytest.mark.parametrize(("age_s", "text"), [(-3, "0 s"), (119, "119 s"), (7300, "2 h"),

@@ -13,6 +13,7 @@ from nashbed.controlplane.machine.kernels.build import (
     ConfigLine,
     build_kernel,
     compiler_of,
+    edited_source,
     fragment_settings,
     kernel_at_hand,
     not_in_effect,
@@ -68,6 +69,19 @@ def test_a_build_is_kept_and_found(tmp_path: Path, empty_cache: Path) -> None:
     steps.clear()
     assert build(tree, steps) == (digest, False)
     assert steps == ["looking for the source"]
+
+
+def test_a_source_to_be_distributed_is_what_a_build_compiles(
+    tmp_path: Path, empty_cache: Path
+) -> None:
+    tree = make_tree(tmp_path / "tree", (6, 1))
+    with edited_source(str(tree), lambda *_: None) as source:
+        assert (source.tree / ".nashbed-edited").is_file()
+        assert "CONFIG_TCP_CONG_BBR=y" in (source.tree / ".config").read_text()
+        assert not (source.tree / "linux").exists()
+        assert source.release == "6.1.7"
+    assert left_in(empty_cache) == []
+    assert build(tree) == (source.digest, True)
 
 
 def test_a_symbol_that_the_release_does_not_take_is_named(

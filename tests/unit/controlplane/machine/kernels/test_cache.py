@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.contract.errors import HostError
+from nashbed.controlplane.machine.kernels import cache
 from nashbed.controlplane.machine.kernels.cache import (
     RECIPE,
     built_kernels,
@@ -57,6 +58,30 @@ def test_one_is_found_by_the_first_numbers_of_its_release() -> None:
     assert find_kernel("6.12.95").release == "6.12.95"
     with pytest.raises(HostError, match=r"no kernel 6\.2 for"):
         find_kernel("6.2")
+
+
+def test_the_kernel_of_an_installed_distribution_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = put_kernel("6.1.176")
+    shipped = tmp_path / "build" / "kernels" / folder.name
+    shipped.parent.mkdir(parents=True)
+    shutil.move(folder, shipped)
+    assert built_kernels() == []
+    monkeypatch.setattr(cache, "SHIPPED_KERNELS", shipped.parent)
+    assert find_kernel().folder == shipped
+
+
+def test_who_has_no_checkout_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_kernel("6.1.176")
+    monkeypatch.setattr(cache, "IS_INSTALLED", True)
+    assert cache.make_command("") == "nashbed kernel build"
+    assert cache.make_command("6.12.3") == "nashbed kernel build 6.12"
+    monkeypatch.setattr(cache, "UML", tmp_path / "none")
+    with pytest.raises(HostError, match=r"is built: run `pip install nashbed-kernel`"):
+        find_kernel()
 
 
 def test_one_of_another_recipe_is_not_used() -> None:
