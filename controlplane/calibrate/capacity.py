@@ -82,7 +82,9 @@ class LaneCount:
         if self.few is None:
             return None
         most = [share for level in self.passed_at(self.lanes) for share in level.lone_shares]
-        return ProbedShares(margin=self.margin, few=self.few, most=lone_share(most), virtual=virtual)
+        return ProbedShares(
+            margin=self.margin, few=self.few, most=lone_share(most), virtual=virtual
+        )
 
     def passed_at(self, lanes: int) -> tuple[LevelAttempt, ...]:
         """The attempts at a level that passed."""
