@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -22,12 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "hosts" / "dpdk"
 PCI = Path("/sys/bus/pci")
 RUN = Path("/run/pci")
-START_S = 120
-LINK_S = 30
+LINK_S = 60
+END_S = 60
+ARRIVAL_S = 60
+"""After a frame, until the next one is given up: this machine may be starved."""
 
 _dataplane: subprocess.Popen[str] | None = None
 _control: TextIO | None = None
-_run: subprocess.Popen[str] | None = None
 
 
 def shell(command: str) -> str:
@@ -124,7 +123,7 @@ def stop_dataplane() -> int:
     """End it in good order; its exit status."""
     ask(op="shutdown")
     assert _dataplane is not None
-    return _dataplane.wait(timeout=30)
+    return _dataplane.wait(timeout=END_S)
 
 
 def exchange(here: str, there: str, frames: list[str]) -> list[str]:
@@ -138,7 +137,7 @@ def exchange(here: str, there: str, frames: list[str]) -> list[str]:
     kind = int(frames[0][24:28], 16)
     arrived: list[str] = []
     with _packets(there, kind) as receiver, _packets(here, 0) as sender:
-        receiver.settimeout(5)
+        receiver.settimeout(ARRIVAL_S)
         for frame in frames:
             sender.send(bytes.fromhex(frame))
         try:
@@ -168,91 +167,6 @@ def await_link(address: str) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{address}: no link")
         time.sleep(0.1)
-
-
-def settings(address: str) -> dict[str, Any]:
-    """What a run changes of a NIC and must give back; also the huge pages and namespaces."""
-    name = interface(address)
-    ethtool = subprocess.run(
-        f"ethtool --json -a {name}", shell=True, capture_output=True, text=True, check=False
-    )
-    [link] = json.loads(shell(f"ip -j addr show dev {name}"))
-    return {
-        "up": "UP" in link["flags"],
-        "mtu": link["mtu"],
-        "addresses": [each["local"] for each in link["addr_info"] if each["family"] == "inet"],
-        "pauses": json.loads(ethtool.stdout)[0] if ethtool.returncode == 0 else None,
-        "offloads": shell(f"ethtool -k {name}"),
-        "huge pages": shell("grep HugePages_Free /proc/meminfo"),
-        "namespaces": shell("ip netns list"),
-        "state files": sorted(str(path) for path in Path("/run/nashbed").glob("*.json")),
-    }
-
-
-def reset_end(address: str) -> None:
-    """Make a NIC of the kernel's as it comes up by itself, but for an MTU and an address."""
-    name = interface(address)
-    shell(f"ip link set {name} down promisc off mtu 1400 && ip addr flush dev {name}")
-    shell(f"ethtool -A {name} autoneg on rx on tx on && ethtool -K {name} tso on gro on")
-    shell(f"ip link set {name} up && ip addr add 192.0.2.{address[-4:-2]}/24 dev {name}")
-    await_link(address)
-
-
-def sleep(seconds: float) -> None:
-    """Wait, on this machine's clock."""
-    time.sleep(seconds)
-
-
-def start_run(scenario: str, testbed: str) -> None:
-    """Start a whole run in the background."""
-    global _run  # noqa: PLW0603 - there is one
-    RUN.mkdir(exist_ok=True)
-    shutil.rmtree(RUN / "results", ignore_errors=True)
-    (BUILD / "pipeline" / "native" / "bottleneck.so").unlink(missing_ok=True)
-    (RUN / "scenario.yaml").write_text(scenario)
-    (RUN / "testbed.yaml").write_text(testbed)
-    with (RUN / "run.log").open("w") as log:
-        _run = subprocess.Popen(
-            [
-                *(ROOT / ".venv" / "bin" / "nashbed", "run", RUN / "scenario.yaml", "--testbed"),
-                *(RUN / "testbed.yaml", "--out", RUN / "results"),
-            ],
-            stdout=log, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
-
-
-def await_flows(timeout_s: float) -> int:
-    """Wait until the flows of the run send; the data plane's process id."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        samples = list((RUN / "results").rglob("flow_samples.bin"))
-        if any(path.stat().st_size for path in samples):
-            return int(shell("pidof nashbed-dataplane"))
-        if _run is None or _run.poll() is not None:
-            break
-        time.sleep(0.2)
-    raise RuntimeError((RUN / "run.log").read_text())
-
-
-def end_run(timeout_s: float, stop: int = 0) -> dict[str, Any]:
-    """Wait for the end of the run, interrupted or not: status, log, trials' records."""
-    assert _run is not None
-    if stop:
-        os.kill(_run.pid, stop)
-    status = _run.wait(timeout=timeout_s)
-    records = (RUN / "results").rglob("trial.json")
-    manifests = (RUN / "results").glob("*/manifest.json")
-    return {
-        "status": status,
-        "log": (RUN / "run.log").read_text(),
-        "trials": [json.loads(path.read_text()) for path in records],
-        "manifests": [json.loads(path.read_text()) for path in manifests],
-    }
-
-
-def kill(process: int) -> None:
-    """Kill a process so that it can do nothing about it."""
-    os.kill(process, signal.SIGKILL)
 
 
 def serve() -> None:

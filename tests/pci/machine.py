@@ -9,8 +9,11 @@ an even place, the kernel's at the next.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import lzma
+import mmap
+import platform
 import re
 import shutil
 import socket
@@ -35,11 +38,16 @@ MODULES = (
     *("virtio_pci", "virtio_console", "9p", "9pnet_virtio", "overlay"),
     *("e1000e", "vmxnet3", "virtio_net", "uio_pci_generic", "vfio_pci", "vfio_iommu_type1"),
 )
-MEMORY_MIB = 3072
-HUGE_PAGES = 520
+READ_TSC = bytes.fromhex("0f31 48c1e220 4809d0 c3")
+"""rdtsc; shl rdx, 32; or rax, rdx; ret"""
+XZ_MAGIC = b"\xfd7zXZ\0"
+MEMORY_MIB = 2048
+HUGE_PAGES = 344
+CORES = 2
+"""Of its own, however many this machine has."""
 PLACES = {"senders": 0x10, "receivers": 0x12}
 """The data plane's ports -> where they are on the bus; the kernel's end of the cable is next."""
-BOOT_S = 180
+BOOT_S = 400
 """A few seconds on an idle machine."""
 
 INIT = """#!/bin/busybox sh
@@ -78,6 +86,8 @@ class DebianKernel:
 
 def why_not() -> str:
     """Why there can be no such machine here; empty where there can be one."""
+    if platform.machine() != "x86_64":
+        return "needs an x86-64 machine, whose programs the emulated one runs"
     for reason in map(why_missing, PROGRAMS):
         if reason:
             return reason
@@ -126,7 +136,7 @@ def _output(*command: str, at: str = ".") -> str:
 
 def write_initramfs(path: Path, kernel: DebianKernel) -> None:
     """An initramfs that mounts this machine's root and starts `inside.py` there."""
-    agent = f"cd {ROOT} && exec {sys.executable} -m tests.pci.inside"
+    agent = f"cd {ROOT} && exec {sys.executable} -S -m tests.pci.inside"
     init = INIT.format(huge_pages=HUGE_PAGES, agent=f"({agent})")
     modules = _in_order(kernel.modules)
     files = {
@@ -180,6 +190,38 @@ def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 4)
 
 
+def tsc_khz(over_s: float = 0.2) -> int:
+    """Frequency of this machine's time stamp counter, which is the emulated machine's as well.
+
+    Its kernel would measure it against a timer. On a busy machine it then finds far too little,
+    because it does not run meanwhile: its clock runs many times too fast, and every deadline in
+    there is missed.
+    """
+    code = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    code.write(READ_TSC)
+    read = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+    tsc, ns = _tsc_and_clock(read)
+    time.sleep(over_s)
+    later_tsc, later_ns = _tsc_and_clock(read)
+    return round((later_tsc - tsc) * 1e6 / (later_ns - ns))
+
+
+def _tsc_and_clock(read: Callable[[], int]) -> tuple[int, int]:
+    """The counter, and the clock in ns at the same time: of many readings the quickest."""
+    readings = [(time.monotonic_ns(), read(), time.monotonic_ns()) for _ in range(200)]
+    before, tsc, after = min(readings, key=lambda reading: reading[2] - reading[0])
+    return tsc, (before + after) // 2
+
+
+def _unpacked(image: bytes) -> bytes:
+    """The kernel inside a compressed image: emulated, it takes seconds to unpack itself.
+
+    QEMU starts it by its PVH entry. An image that is not compressed by xz is left as it is.
+    """
+    start = image.find(XZ_MAGIC)
+    return lzma.LZMADecompressor().decompress(image[start:]) if start >= 0 else image
+
+
 def address(port: str, end: int) -> str:
     """PCI address of a cable's end: 0 the data plane's, 1 the kernel's."""
     return f"0000:00:{PLACES[port] + end:02x}.0"
@@ -211,6 +253,7 @@ class Machine:
         kernel_line: str = "",
     ) -> None:
         self.kind = ""
+        self._lost = ""
         self._kinds = nics
         self._folder = folder
         self._more = more
@@ -224,6 +267,7 @@ class Machine:
         assert kernel is not None, why_not()
         initramfs = self._folder / "initramfs"
         write_initramfs(initramfs, kernel)
+        (self._folder / "kernel").write_bytes(_unpacked(kernel.image.read_bytes()))
         with (self._folder / "console").open("wb") as console:
             self._process = subprocess.Popen(
                 self._command(kernel, initramfs), stdin=subprocess.DEVNULL, stdout=console,
@@ -232,7 +276,7 @@ class Machine:
         try:
             self._monitor = self._connect("monitor")
             self._monitor.ask({"execute": "qmp_capabilities"})
-            self._inside = self._connect("inside")
+            self.connect_inside()
             self._read_inside(BOOT_S)
         except BaseException:
             self._end()
@@ -244,21 +288,17 @@ class Machine:
 
     def _command(self, kernel: DebianKernel, initramfs: Path) -> list[str]:
         # The check of the timer fails where the machine is busy.
-        words = "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable no_timer_check"
-        words += f" {self._kernel_line}"
+        words = "console=ttyS0 panic=-1 quiet mitigations=off no_timer_check"
+        words += f" tsc=reliable tsc_early_khz={tsc_khz()} {self._kernel_line}"
         root = "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"
         return [
+            # It ends with these tests, also where they are killed.
+            *("setpriv", "--pdeathsig", "KILL"),
             *("qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi"),
-            *("-cpu", "max", "-smp", "2", "-m", str(MEMORY_MIB), "-nodefaults", "-nographic"),
-            *("-no-reboot", "-serial", "stdio", "-kernel", str(kernel.image)),
-            *(
-                "-initrd",
-                str(initramfs),
-                "-append",
-                words,
-                "-virtfs",
-                root,
-            ),
+            *("-cpu", "max", "-smp", str(CORES), "-m", str(MEMORY_MIB)),
+            *("-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio"),
+            *("-kernel", str(self._folder / "kernel")),
+            *("-initrd", str(initramfs), "-append", words, "-virtfs", root),
             *("-qmp", f"unix:{self._folder}/monitor,server=on,wait=off"),
             *("-chardev", f"socket,id=inside,path={self._folder}/inside,server=on,wait=off"),
             *("-device", "virtio-serial", "-device", "virtserialport,chardev=inside"),
@@ -273,6 +313,10 @@ class Machine:
             place = f"addr={at:#x},mac=52:54:00:00:00:{at:02x},romfile="
             yield from ("-device", f"{kind},id=nic{at:x},netdev=net{at:x},{place}")
 
+    def connect_inside(self) -> None:
+        """Reach `inside.py`, or who is to answer in its place."""
+        self._inside = self._connect("inside")
+
     def _connect(self, name: str) -> _Lines:
         deadline = time.monotonic() + BOOT_S
         while True:
@@ -280,12 +324,13 @@ class Machine:
                 return _Lines(self._folder / name)
             except OSError as error:
                 if self._process is None or self._process.poll() is not None:
-                    raise MachineError(self._said()) from error
+                    raise MachineError(self.console()) from error
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
 
-    def _said(self) -> str:
+    def console(self) -> str:
+        """The last that it said."""
         return (self._folder / "console").read_text(errors="replace")[-4000:]
 
     def call(self, function: str, timeout_s: float = 120, /, **arguments: Any) -> Any:
@@ -295,6 +340,8 @@ class Machine:
             MachineError: It failed; the text has its traceback.
         """
         assert self._inside is not None
+        if self._lost:
+            raise MachineError(f"given up before: {self._lost}")
         self._inside.write({"function": function, "arguments": arguments})
         answer = self._read_inside(timeout_s)
         if "error" in answer:
@@ -306,7 +353,9 @@ class Machine:
         try:
             return self._inside.read(timeout_s)
         except OSError as error:
-            raise MachineError(f"no answer in {timeout_s:g} s\n{self._said()}") from error
+            # An answer that comes late would be taken for the next one's.
+            self._lost = f"no answer in {timeout_s:g} s; its console ends with\n{self.console()}"
+            raise MachineError(self._lost) from error
 
     def set_cable(self, port: str, plugged: bool) -> None:
         """Plug a cable in, or pull it: both ends notice."""

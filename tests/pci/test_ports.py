@@ -17,6 +17,8 @@ DRIVERS = {"e1000e": "e1000e", "vmxnet3": "vmxnet3", "virtio": "virtio-pci"}
 """Kind of machine -> the kernel's driver of the data plane's NICs."""
 NARROW = "0000:00:14.0"
 MTU = 1564
+START_S = 500
+"""Ten seconds on an idle machine."""
 SOMEBODY = bytes.fromhex("020000000099")
 """No NIC has this address."""
 ETHERNET, IPV4 = 14, 20
@@ -44,7 +46,7 @@ def test_a_nic_is_bound_used_and_given_back(machine: Machine) -> None:
     for name in ours:
         assert machine.call("bind", addresses=addresses, name=name) == [name, name]
         machine.call("prepare_ends", addresses=list(ENDS.values()))
-        assert machine.call("start_dataplane", 200, ports=PORTS) == ""
+        assert machine.call("start_dataplane", START_S, ports=PORTS) == ""
         assert machine.call("stop_dataplane") == 0
         assert machine.call("bind", addresses=addresses, name="") == [kernels, kernels]
         for each in addresses:
@@ -55,7 +57,7 @@ def test_a_nic_without_room_for_trailers_is_refused(machine: Machine) -> None:
     if machine.kind != "virtio":
         pytest.skip("only virtio-net can be made to take no long frames")
     machine.call("bind", addresses=[NARROW, PORTS["receivers"]], name="uio_pci_generic")
-    said = machine.call("start_dataplane", 200, ports=PORTS | {"senders": NARROW})
+    said = machine.call("start_dataplane", START_S, ports=PORTS | {"senders": NARROW})
     assert said.startswith("4: ")
     assert f"{NARROW}: takes packets of up to 1500 bytes" in said
     assert f"has {MTU}" in said
@@ -66,7 +68,7 @@ def running(machine: Machine) -> Iterator[Machine]:
     """A data plane between the ends of the cables."""
     machine.call("bind", addresses=list(PORTS.values()), name="uio_pci_generic")
     machine.call("prepare_ends", addresses=list(ENDS.values()))
-    assert machine.call("start_dataplane", 200, ports=PORTS) == ""
+    assert machine.call("start_dataplane", START_S, ports=PORTS) == ""
     yield machine
     assert machine.call("stop_dataplane") == 0
 
