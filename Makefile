@@ -25,7 +25,7 @@ FLUID_BUILD = build/analysis
 COVERAGE = build/coverage
 DPDK_INTERNAL = build/dpdk-internal
 # The documents with tables of measured speed.
-SPEED = README.md controlplane/README.md hosts/README.md analysis/README.md
+SPEED = README.md controlplane/README.md hosts/README.md analysis/README.md docs/how-to/captures.md
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
 # An archive or a folder, for native code where apt has no source package of the installed DPDK.
@@ -292,6 +292,11 @@ place: place-tools ## place and route the FPGA cores, and write the README's tab
 proto: venv ## generate the BfRt client's messages from its .proto file
 	$(BIN)/python -m grpc_tools.protoc -I $(BFRT) --python_out=$(BFRT) --pyi_out=$(BFRT) \
 		$(BFRT)/bfruntime.proto
+
+# What is not found in the code or in the pages is an error. Nothing is asked of the network.
+.PHONY: docs
+docs: venv ## make the documentation, build/docs/index.html (strict, offline)
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/doctrees docs build/docs
 
 .PHONY: schema
 schema: venv ## write the JSON schemas of scenario and testbed files
