@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
     from . import figures, models
     from .files import read_scenario, read_testbed, scenario_text
-    from .running import RunInProgress, plan, resume, run, start
+    from .planning import plan
+    from .running import RunInProgress, resume, run, start
     from .runs import Run, Trial, compare, equivalence, open_run
 
 __all__ = [
@@ -114,7 +115,8 @@ _MODULES = {
     "nashbed.controlplane.run.progress": ("Snapshot",),
     "nashbed.controlplane.store.errors": ("RunError",),
     "nashbed.files": ("read_scenario", "read_testbed", "scenario_text"),
-    "nashbed.running": ("RunInProgress", "plan", "resume", "run", "start"),
+    "nashbed.planning": ("plan",),
+    "nashbed.running": ("RunInProgress", "resume", "run", "start"),
     "nashbed.runs": ("Run", "Trial", "compare", "equivalence", "open_run"),
 }  # fmt: skip
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -1,4 +1,4 @@
-"""Plan runs, start them, and go on with them: on this machine or on a cluster."""
+"""Start runs and go on with them: on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 
 from nashbed.controlplane.config import Loaded
 from nashbed.controlplane.contract.errors import ConfigError
-from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.preflight import require_disk
 from nashbed.controlplane.machine.host.runs import OnWait
@@ -111,22 +110,6 @@ class RunInProgress(Iterator[Snapshot]):
         self.close()
 
 
-def plan(
-    scenario: ScenarioLike, testbed: TestbedLike | None = None, *, seats: int | None = None
-) -> Plan:
-    """Say what a run would do, and what it takes; nothing is touched.
-
-    Args:
-        scenario: See `read_scenario`.
-        testbed: See `read_testbed`.
-        seats: Trials that a cluster runs at once; None: this machine runs them.
-
-    Raises:
-        NashbedError: It cannot be run; why.
-    """
-    return plan_run(read_scenario(scenario), read_testbed(testbed), adaptive.expect, seats)
-
-
 def start(
     scenario: ScenarioLike,
     testbed: TestbedLike | None = None,
@@ -191,9 +174,11 @@ def run(
     Raises:
         NashbedError: It cannot be run, or what ended it early.
     """
-    return _to_the_end(
-        start(scenario, testbed, out, on=on, private_network=private_network), on_progress
-    )
+    with start(scenario, testbed, out, on=on, private_network=private_network) as running:
+        for snapshot in running:
+            if on_progress is not None:
+                on_progress(snapshot)
+        return running.finish()
 
 
 def resume(
@@ -234,14 +219,6 @@ def resume(
             require_strategies(resumed.scenario, resumed.testbed.model, resumed.ccas)
             check_host(resumed.testbed.model, folder, needed, resumed.ccas)
         return RunInProgress(resumed, held.pop_all(), place and place[0])
-
-
-def _to_the_end(running: RunInProgress, on_progress: Callable[[Snapshot], None] | None) -> Run:
-    with running:
-        for snapshot in running:
-            if on_progress is not None:
-                on_progress(snapshot)
-        return running.finish()
 
 
 def _cluster(

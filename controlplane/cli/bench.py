@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 from nashbed.files import find_testbed
-from nashbed.running import plan as planned_run
+from nashbed.planning import plan as planned_run
 from nashbed.running import start
 
 from ..bench import all_parts, simple_switch

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from nashbed.files import read_scenario
 from nashbed.place import chosen_cluster, reach_cluster
-from nashbed.running import plan as planned_run
+from nashbed.planning import plan as planned_run
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from ..config import load_testbed

@@ -9,9 +9,8 @@ import typer
 from nashbed.running import RunInProgress, start
 from nashbed.running import resume as resumed
 
-from ..contract.errors import Interrupted
 from ..plan.estimates import resources_of
-from ..run.dispatcher import STOPPED
+from ..run.dispatcher import watch
 from .options import AsJson, OptionalTestbed, Results, RunFolder, ScenarioFile, answer, new_app
 from .progress import make_display
 from .result_text import result_text, run_answer
@@ -89,13 +88,10 @@ def carry_out(running: RunInProgress) -> None:
     for line in running.remarks:
         display.say(line)
     try:
-        with running, display:
-            for snapshot in running:
-                display.show(snapshot)
-    except BaseException as error:
+        with display:
+            watch(running, display.show)
+    except BaseException:
         display.say(f"finished trials are kept; to continue: nashbed resume {running.path}")
-        if isinstance(error, KeyboardInterrupt):
-            raise Interrupted(STOPPED) from error
         raise
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from ..contract.trial import FailedAttempt, TrialRecord
 from ..contract.units import counted
 from ..machine.process.clock import utc_now
 from .active_run import ActiveRun
-from .progress import AllowedLoad, Running, Snapshot, TrialStep
+from .progress import AllowedLoad, OnProgress, Running, Snapshot, TrialStep
 from .work import Job, Work
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class TrialPlace(Protocol):
         """
 
 
-def dispatch(book: JobBook, workers: TrialWorkers, every_s: float = 0.25) -> Iterator[Snapshot]:
+def dispatch(book: JobBook, workers: TrialWorkers, every_s: float = 0.25) -> Generator[Snapshot]:
     """Have workers carry out jobs, and those that follow from them, until none is left.
 
     An attempt that its host or its guest ended is one failed attempt (see `JobBook.settle`). What
@@ -121,6 +121,34 @@ def dispatch(book: JobBook, workers: TrialWorkers, every_s: float = 0.25) -> Ite
         raise Interrupted(STOPPED) from error
     finally:
         workers.stop()
+
+
+class States(Protocol):
+    """States of a run that goes on while they are iterated."""
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """Go on."""
+
+    def close(self) -> None:
+        """Stop it."""
+
+
+def watch(states: States, on_progress: OnProgress) -> None:
+    """Go through the states of a run, which is stopped at the end, whatever it was.
+
+    Args:
+        states: As `dispatch` yields them.
+        on_progress: Called with each of them.
+
+    Raises:
+        NashbedError: What ended the run early; Interrupted on Ctrl-C, here or there.
+    """
+    with closing(states):
+        try:
+            for state in states:
+                on_progress(state)
+        except KeyboardInterrupt as error:
+            raise Interrupted(STOPPED) from error
 
 
 def drained(source: queue.SimpleQueue[T], timeout_s: float) -> Iterator[T]:

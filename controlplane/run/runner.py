@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator
-from contextlib import closing
 
 from ..contract.errors import Interrupted, NashbedError
 from ..contract.manifest import Manifest
@@ -12,7 +11,7 @@ from ..contract.trial import TrialRecord
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
 from .cca import with_objects
-from .dispatcher import STOPPED, JobBook, TrialPlace, dispatch
+from .dispatcher import JobBook, TrialPlace, dispatch, watch
 from .manifest import with_guest_kernels, with_guest_programs
 from .progress import OnProgress, Snapshot
 from .this_machine import ThisMachine
@@ -33,12 +32,7 @@ def execute(
     Raises:
         NashbedError: As `progress_of` does; Interrupted on Ctrl-C.
     """
-    with closing(progress_of(run, place)) as progress:
-        try:
-            for snapshot in progress:
-                on_progress(snapshot)
-        except KeyboardInterrupt as error:
-            raise Interrupted(STOPPED) from error
+    watch(progress_of(run, place), on_progress)
     return run.directory.sealed()
 
 

@@ -63,9 +63,11 @@ def test_the_page_has_a_section(two_labs: Path, tmp_path: Path) -> None:
 
 def test_the_terminal_and_the_results_say_it_in_a_line(two_labs: Path) -> None:
     results = open_run(two_labs)
-    lines = result_text(results).splitlines()
+    lines = result_text(results, None).splitlines()
     assert "testbeds east, west DISAGREE at b2bdp (2 comparisons)" in lines
-    assert results.answer().model_dump(mode="json")["testbeds"]["disagreeing_settings"] == ["b2bdp"]
+    assert run_answer(results, None).model_dump(mode="json")["testbeds"][
+        "disagreeing_settings"
+    ] == ["b2bdp"]
     assert "testbeds east and west disagree" in results.summary.equilibria[0].notes()
 
 
