@@ -25,7 +25,7 @@ FLUID_BUILD = build/analysis
 COVERAGE = build/coverage
 DPDK_INTERNAL = build/dpdk-internal
 # The documents with tables of measured speed.
-SPEED = README.md controlplane/README.md hosts/README.md analysis/README.md docs/how-to/captures.md
+SPEED = docs/reference/speed.md controlplane/README.md hosts/README.md analysis/README.md docs/how-to/captures.md
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
 # An archive or a folder, for native code where apt has no source package of the installed DPDK.
@@ -158,10 +158,6 @@ growth: venv build ## measure how cost grows with lanes, flows and postcards, an
 .PHONY: doctor
 doctor: venv ## what is here, what will be skipped, and how to get it
 	$(BIN)/nashbed doctor
-
-.PHONY: targets
-targets: venv ## write the README's table of targets from their capability data
-	$(BIN)/nashbed targets --into README.md
 
 .PHONY: setup
 setup: hugepages venv-and-build ## Debian packages, huge pages, Python environment, C build
