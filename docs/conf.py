@@ -29,6 +29,7 @@ add_module_names = False
 nitpick_ignore_regex = [("py:.*", r"(?!nashbed\.\w+$).*")]
 
 smartquotes = False
+highlight_language = "text"
 html_theme = "furo"
 html_title = "nashbed"
 html_static_path = ["static"]
