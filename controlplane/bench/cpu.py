@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 
 from ..config import available_ccas, check_strategies
 from ..contract.benchmark import Benchmark
@@ -51,7 +52,7 @@ def bench_cpu(
 ) -> tuple[Benchmark, ...]:
     """Processor time for each packet while lanes run side by side as trials do.
 
-    The data plane polls, so its core is always busy; what counts is what rounds of its loop with
+    The data plane polls, so its cores are always busy; what counts is what rounds of its loops with
     work take, by the clock. A packet is a frame that it took in, data and ACKs alike. The flow
     generators' is user and system time of their processes; a packet is a frame that a host sent
     or received. What the kernel does for a host while no process of ours is on the core
@@ -71,7 +72,7 @@ def bench_cpu(
     _check(site, traffic)
     with site.logged(), site.lab(traffic.lanes, traffic.largest_window_bytes) as lab:
         done = [_once(site, lab, traffic, n, repetitions, show_step) for n in range(repetitions)]
-    return _benchmarks(traffic, [Cost(each, site.bed.dataplane.core) for each in done])
+    return _benchmarks(traffic, [Cost(each, site.bed.dataplane.cores) for each in done])
 
 
 def _check(site: BenchSite, traffic: Traffic) -> None:
@@ -107,12 +108,12 @@ class CostFigures(ContractModel):
         goodput_gbps: Goodput in Gbit/s.
         frames_through_dataplane: Frames that the data plane took in.
         frames_at_hosts: Frames that a host sent or received.
-        loop_busy_share: Share of its time that the packet loop had work.
+        loop_busy_share: Share of its time that a packet loop had work, on average.
         senders_user_ns: The senders' own time.
         senders_system_ns: The kernel's, on their behalf.
         sinks_user_ns: The sinks' own time.
         sinks_system_ns: The kernel's, on their behalf.
-        all_but_the_loops_core_ns: Time of all cores but the loop's, whoever used them.
+        all_but_the_loops_core_ns: Time of all cores but the loops', whoever used them.
         others_share: What everybody else used of the other cores, in cores.
         cores: What each core did.
     """
@@ -135,12 +136,12 @@ class Cost:
 
     Args:
         crossed: What came of the traffic.
-        core: The packet loop's core.
+        cores: The packet loops' cores.
     """
 
-    def __init__(self, crossed: TrafficResult, core: int) -> None:
+    def __init__(self, crossed: TrafficResult, cores: Sequence[int]) -> None:
         self._crossed = crossed
-        self._core = core
+        self._cores = cores
         self.taken_in = crossed.counted(_received)
         self.given_out = crossed.counted(_sent)
         if self.taken_in == 0:
@@ -153,7 +154,7 @@ class Cost:
 
     @property
     def loop_ns(self) -> int:
-        """What the loop's rounds with work took."""
+        """What the rounds with work took, of all loops together."""
         return self._crossed.counted(lambda shared: shared.loop.busy_ns)
 
     @property
@@ -168,7 +169,7 @@ class Cost:
 
     @property
     def dataplane_ns(self) -> float:
-        """Time of the loop for each frame that it received."""
+        """Time of the loops for each frame that they received."""
         return self.loop_ns / self.taken_in
 
     @property
@@ -178,15 +179,15 @@ class Cost:
 
     @property
     def elsewhere_ns(self) -> float:
-        """Time of all cores but the loop's, whoever used them, for each frame at a host."""
-        others = [each for each in self._crossed.cores if each.core != self._core]
+        """Time of all cores but the loops', whoever used them, for each frame at a host."""
+        others = [each for each in self._crossed.cores if each.core not in self._cores]
         used = sum(1 - each.idle - each.steal for each in others)
         return used * self._crossed.ns / self.at_hosts
 
     @property
     def others_share(self) -> float:
         """What everybody else used of the other cores."""
-        return self._crossed.others_share(self._core)
+        return self._crossed.others_share(self._cores)
 
     def figures(self) -> JsonObject:
         """Everything behind the benchmarks: `CostFigures` as plain data."""
@@ -194,7 +195,7 @@ class Cost:
             goodput_gbps=self._crossed.goodput_bps / 1e9,
             frames_through_dataplane=self.taken_in,
             frames_at_hosts=self.at_hosts,
-            loop_busy_share=round(self.loop_ns / self._crossed.ns, 4),
+            loop_busy_share=round(self.loop_ns / self._crossed.ns / len(self._cores), 4),
             senders_user_ns=self.senders.user_ns / self.at_hosts,
             senders_system_ns=self.senders.system_ns / self.at_hosts,
             sinks_user_ns=self.sinks.user_ns / self.at_hosts,
@@ -229,7 +230,7 @@ def _benchmarks(traffic: Traffic, costs: list[Cost]) -> tuple[Benchmark, ...]:
             name="cpu_per_packet_ns_dataplane",
             unit="ns",
             values=tuple(cost.dataplane_ns for cost in costs),
-            detail=f"rounds of the packet loop with work, for each frame taken in: {ran}",
+            detail=f"rounds of the packet loops with work, for each frame taken in: {ran}",
             data=data,
         ),
         Benchmark(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from ..contract.benchmark import Benchmark
 from ..contract.certificate import CoreShares
+from ..contract.errors import ConfigError
 from ..contract.model import ContractModel, JsonObject
 from ..contract.target import GroupDelay, LaneProgram
 from ..contract.units import PACKET_BYTES, Buffer, Duration, Rate
@@ -116,7 +117,7 @@ def bench_forward(
         show_step: Called before each of them.
 
     Raises:
-        ConfigError: The testbed's data plane is not the bottleneck.
+        ConfigError: The testbed's data plane is not the bottleneck, or has several packet loops.
         HostError: Not root, no huge pages, no dpdk-testpmd.
         TargetError: The data plane or testpmd failed, or postcards were lost.
     """
@@ -133,6 +134,11 @@ def bench_forward(
 
 def _check(site: BenchSite, seconds: float) -> None:
     site.require_own_bottleneck("forwarding is compared")
+    if site.bed.dataplane.loops > 1:
+        raise ConfigError(
+            f"testbed {site.bed.name!r}: dataplane.cores has {site.bed.dataplane.loops} cores; one "
+            "lane on one packet loop is compared with testpmd on one core; name one core"
+        )
     check_host(site.bed, site.folder, _postcard_bytes(seconds))
     preflight.require_forwarder()
 
@@ -168,7 +174,7 @@ def _turn(
     before: dict[str, int],
     busy_share: float | None = None,
 ) -> Turn:
-    others = crossed.others_share(site.bed.dataplane.core)
+    others = crossed.others_share(site.bed.dataplane.cores)
     return Turn(crossed, difference(session.host_losses(), before), others, busy_share)
 
 

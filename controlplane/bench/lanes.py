@@ -12,6 +12,7 @@ from ..config import Loaded
 from ..contract.benchmark import Benchmark
 from ..contract.certificate import LevelAttempt, Stalls
 from ..contract.testbed import Testbed
+from ..machine.host.cores import names
 from ..machine.host.stalls import watch_machine
 
 TARGET_GBPS = 1.2
@@ -31,8 +32,9 @@ def bench_lanes(
 ) -> tuple[Benchmark, ...]:
     """Search for the largest number of lanes for which every gate passes.
 
-    Before each search the packet loop's core is watched with nothing on it but a program that
-    looks at the clock: the other cores idle, then all of them busy, as they are under load.
+    Before each search the packet loops' cores are watched, one after the other, with nothing on
+    them but a program that looks at the clock: the other cores idle, then all of them busy, as
+    they are under load.
 
     Args:
         testbed: Where.
@@ -45,9 +47,12 @@ def bench_lanes(
         NashbedError: The machine cannot run anything, or the person stopped it.
     """
     limit_us = what.lanes.base_rtt.ns * ERROR_SHARE / 1000
-    core, counts, stalls = testbed.model.dataplane.core, [], []
+    counts: list[LaneCount] = []
+    stalls: dict[str, list[Stalls]] = {"alone": [], "busy": []}
     for _ in range(repetitions):
-        stalls += [watch(core, WATCH_S, int(limit_us * 1000), busy) for busy in ((), _cores())]
+        for core in testbed.model.dataplane.cores:
+            for name, busy in (("alone", ()), ("busy", _cores())):
+                stalls[name].append(watch(core, WATCH_S, int(limit_us * 1000), busy))
         counts.append(measure(testbed, what, _say))
     few = [level for each in counts for level in each.passed_at(FEW)]
     most = [level for each in counts for level in each.passed_at(each.lanes)]
@@ -58,8 +63,7 @@ def bench_lanes(
         *_round_trip_error(small, few, None),
         *_lateness("lanes", most),
         *_round_trip_error("lanes", most, limit_us),
-        _machine("alone", stalls[0::2]),
-        _machine("busy", stalls[1::2]),
+        *(_machine(name, watched) for name, watched in stalls.items()),
     )
 
 
@@ -76,11 +80,16 @@ def _machine(name: str, stalls: Sequence[Stalls]) -> Benchmark:
         unit="per mille of moments",
         values=tuple(each.late_share * 1000 for each in stalls),
         sense="at most",
-        detail=f"from which core {stalls[0].core} runs nothing for more than "
+        detail=f"from which {_named(stalls)} runs nothing for more than "
         f"{stalls[0].bound_ns / 1000:g} us, {others}, no data plane; longest {longest:.1f} ms. "
         "More than 1 on a busy machine: no program's 99.9th percentile is below",
         data={"watched": [each.model_dump() for each in stalls]},
     )
+
+
+def _named(stalls: Sequence[Stalls]) -> str:
+    cores = sorted({each.core for each in stalls})
+    return f"core {cores[0]}" if len(cores) == 1 else f"one of cores {names(cores)}"
 
 
 def _largest(what: Capacities, counts: Sequence[LaneCount]) -> Benchmark:

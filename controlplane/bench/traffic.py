@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,16 +128,16 @@ class TrafficResult:
         """What each core did in the window."""
         return shares(self.first.cores, self.last.cores)
 
-    def others_share(self, loop_core: int) -> float:
-        """User time of everybody but the flows on all cores but the loop's, in cores.
+    def others_share(self, loop_cores: Collection[int]) -> float:
+        """User time of everybody but the flows on all cores but the loops', in cores.
 
         What is more than some hundredths is somebody else's work on this machine, and spoils
         what was measured.
 
         Args:
-            loop_core: The packet loop's core; its polling is user time.
+            loop_cores: The packet loops' cores; their polling is user time.
         """
-        user = sum(each.user for each in self.cores if each.core != loop_core)
+        user = sum(each.user for each in self.cores if each.core not in loop_cores)
         spent = self.last.senders + self.last.sinks - self.first.senders - self.first.sinks
         return max(0.0, user - spent.user_ns / self.ns)
 

@@ -23,7 +23,7 @@ from ..lane.lab import Lab, compiled_program, open_lab
 from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.guest.scratch import claim_core
 from ..machine.host.runs import reserved
-from ..machine.host.session import MakeSession, SessionRequest, leave_core
+from ..machine.host.session import MakeSession, SessionRequest, leave_cores
 from ..machine.sessions import check_host, local_session
 from ..plan.attempt import make_attempt
 from ..plan.estimates import guest_takes_bytes, resources_of
@@ -255,7 +255,7 @@ class TestbedWorkplace(Workplace):
         plan = plan_with(self.scenario, self._testbed, self.ccas)
         bed = self._testbed.model
         self._trials = {trial.key: trial for trial in plan.trials}
-        self._lanes = SharedLanes(plan.lanes, resources_of(bed, plan))
+        self._lanes = SharedLanes(plan.lanes, resources_of(bed, plan), loops=bed.dataplane.loops)
         self._most = plan.lanes
         request = self._request(bundle, bed, plan.lanes, plan.largest_window_bytes)
         self._opened = ExitStack()
@@ -310,8 +310,8 @@ class TestbedWorkplace(Workplace):
 
     @contextmanager
     def _off_the_core(self) -> Iterator[None]:
-        """Keep this thread, and the flows that it starts, off the data plane's core."""
-        before = leave_core(self._testbed.model.dataplane.core)
+        """Keep this thread, and the flows that it starts, off the packet loops' cores."""
+        before = leave_cores(self._testbed.model.dataplane.cores)
         try:
             yield
         finally:

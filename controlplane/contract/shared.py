@@ -42,6 +42,7 @@ class Constants:
         queue_packets_max: Most of them.
         memory_mib_max: Largest memory of the data plane.
         core_max: Highest number of a core.
+        loops_max: Most packet loops: DPDK has 32 ports, and each loop may have two of its own.
         duration_ns_max: Longest trial.
         clock_bits: Width of a time on the switch clock, which wraps.
         ethernet_bytes: An Ethernet header.
@@ -87,6 +88,7 @@ class Constants:
     queue_packets_max: int
     memory_mib_max: int
     core_max: int
+    loops_max: int
     duration_ns_max: int
     clock_bits: int
     ethernet_bytes: int

@@ -31,11 +31,14 @@ SMALL_PAGE_BYTES = 4096
 """What a packet buffer takes without huge pages: none lies across the end of a page."""
 BASE_MEMORY_BYTES = 560 * 10**6
 """The data plane's tables, registers and rings of packets on their way."""
+LOOP_MEMORY_BYTES = 500 * 10**6
+"""The same of each further packet loop, at most: its tables may have every flow."""
 MIB = 2**20
 LEAST_GUEST_MEMORY_BYTES = 64 * MIB
 """Below this a guest's kernel has no memory left for sockets."""
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 Core = Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.core_max)]
+Cores = Annotated[tuple[Core, ...], Field(min_length=1, max_length=CONSTANTS.loops_max)]
 VIRTUAL = "virtual"
 TARGET_NAMES = ("dpdk", VIRTUAL, "bmv2", "tofino")
 
@@ -242,18 +245,20 @@ class DataPlane(ContractModel):
     """How the data plane runs.
 
     Attributes:
-        core: The core of the packet loop.
+        cores: The cores of the packet loops, one loop on each; lanes are dealt out to them in
+            turns.
         service_core: The core of the data plane's other threads.
-        shield: Keep all other tasks of the machine off `core` during a run.
+        shield: Keep all other tasks of the machine off `cores` during a run.
         loop: `poll` keeps its core busy; `sleep` waits for the next event.
         huge_pages: Use huge pages; without them it is slower, but needs no set-up.
         memory: Memory for packets, tables and rings.
         lanes: Number of lanes.
         flow_capacity: Entries of the flow table, over all lanes.
-        queue_packets: Packets that all queues and delay lines together can hold.
+        queue_packets: Packets that all queues and delay lines together can hold; each loop has
+            its part of them.
     """
 
-    core: Core = 1
+    cores: Cores = (1,)
     service_core: Core = 0
     shield: bool = True
     loop: Literal["poll", "sleep"] = "poll"
@@ -268,22 +273,49 @@ class DataPlane(ContractModel):
         Field(strict=True, ge=CONSTANTS.queue_packets_min, le=CONSTANTS.queue_packets_max),
     ] = 131072
 
+    @field_validator("cores")
+    @classmethod
+    def _differ(cls, cores: tuple[int, ...]) -> tuple[int, ...]:
+        for core in cores:
+            if cores.count(core) > 1:
+                raise ValueError(f"core {core} is named twice; each packet loop needs its own")
+        return cores
+
     @model_validator(mode="after")
     def _check(self) -> DataPlane:
+        if self.loops > self.lanes:
+            raise ValueError(
+                f"cores: {self.loops} packet loops for {self.lanes} lanes (dataplane.lanes), and "
+                "a lane is one loop's; name fewer cores"
+            )
         most = CONSTANTS.memory_mib_max
         if self.memory.bytes > most * 2**20 or self.memory.bytes % 2**20:
             raise ValueError(f"memory: {self.memory} must be whole MiB, up to {most // 1024}GiB")
         if self.memory.bytes < self.least_memory_bytes:
             raise ValueError(
-                f"memory: {self.memory} is too small for queue_packets: {self.queue_packets}; "
-                f"write at least {-(-self.least_memory_bytes // 2**20)}MiB"
+                f"memory: {self.memory} is too small for queue_packets: {self.queue_packets}"
+                f"{self._beside_loops()}; write at least {-(-self.least_memory_bytes // 2**20)}MiB"
             )
         return self
+
+    def _beside_loops(self) -> str:
+        return f" and {self.loops} packet loops" if self.loops > 1 else ""
+
+    @property
+    def loops(self) -> int:
+        """Packet loops; lane L is that of loop L mod this."""
+        return len(self.cores)
+
+    @property
+    def loop_packets(self) -> int:
+        """Packets that the queues and delay lines of one loop's lanes can hold."""
+        return self.queue_packets // self.loops
 
     @property
     def least_memory_bytes(self) -> int:
         """Memory that packets and tables need; measured, rounded up."""
-        return BASE_MEMORY_BYTES + self.queue_packets * PACKET_BUFFER_BYTES
+        loops = BASE_MEMORY_BYTES + (self.loops - 1) * LOOP_MEMORY_BYTES
+        return loops + self.queue_packets * PACKET_BUFFER_BYTES
 
 
 class Guest(ContractModel):
@@ -439,6 +471,7 @@ class Testbed(ContractModel):
             raise ValueError(f"virtual: target {self.target} runs in real time; remove it")
         self._check_switch()
         self._check_ports()
+        self._check_loops()
         return self
 
     def _refuse_hardware(self) -> None:
@@ -481,6 +514,23 @@ class Testbed(ContractModel):
                 f"ports.{name}: target {self.target} does not use this port; remove it"
             )
         self._check_drivers()
+
+    def _check_loops(self) -> None:
+        """Each packet loop has a device of its own at every port."""
+        loops = self.dataplane.loops
+        if loops == 1:
+            return
+        if self.switch is not None:
+            raise ValueError(
+                f"dataplane.cores: {loops} packet loops, but one cable leads to the switch of "
+                f"target {self.target}; name one core"
+            )
+        for name, port in self.cabling.of_dataplane().items():
+            if isinstance(port, Nic):
+                raise ValueError(
+                    f"dataplane.cores: {loops} packet loops, and each needs a NIC of its own, but "
+                    f"ports.{name} is a single one; name one core"
+                )
 
     def _needed_ports(self) -> tuple[str, ...]:
         if self.switch is None:

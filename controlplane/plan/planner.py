@@ -218,11 +218,16 @@ def _check_setting(
             f"{where}: {scenario.total_flows} flows, but the flow table has "
             f"{capabilities.flows} entries (dataplane.flow_capacity)"
         )
-    if not capabilities.isolated and held_packets(setting) > testbed.dataplane.queue_packets:
+    if not capabilities.isolated and held_packets(setting) > testbed.dataplane.loop_packets:
         raise ConfigError(
             f"{where}: buffer and delay line hold up to {held_packets(setting)} packets, the "
-            f"testbed has room for {testbed.dataplane.queue_packets} (dataplane.queue_packets)"
+            f"testbed has room for {testbed.dataplane.loop_packets} {_whose(testbed)}"
         )
+
+
+def _whose(testbed: Testbed) -> str:
+    loops = testbed.dataplane.loops
+    return "(dataplane.queue_packets" + (f" for {loops} packet loops)" if loops > 1 else ")")
 
 
 def _lanes(scenario: Scenario, testbed: Testbed, capabilities: Capabilities) -> int:

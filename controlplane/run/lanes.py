@@ -19,6 +19,7 @@ from ..plan.estimates import (
     Resources,
     demand_of,
     guest_takes_bytes,
+    held_packets,
 )
 
 LOG = logging.getLogger(__name__)
@@ -64,13 +65,19 @@ class SharedLanes:
         available: What trials may take at once; less rate while departures are late (see
             `LoadLimit`), unless lanes share nothing.
         memory: What guests may still take; None: there are none.
+        loops: Packet loops, each with its lanes and its part of the packets.
     """
 
     def __init__(
-        self, number: int, available: Resources, memory: GuestMemory | None = None
+        self,
+        number: int,
+        available: Resources,
+        memory: GuestMemory | None = None,
+        loops: int = 1,
     ) -> None:
         self._free = list(range(number))
-        self._packets = available.packets
+        self._loops = loops
+        self._loop_packets = available.packets // loops
         self._limit = LoadLimit(available.rate_bps, adapts=available != UNLIMITED_RESOURCES)
         self._memory = memory
         self._taken: dict[int, OccupiedLane] = {}
@@ -107,13 +114,14 @@ class SharedLanes:
             return self._first_with_memory(self._memory, settings, fitting)
 
     def take(self, setting: Setting) -> int:
-        """Have the lowest free lane, until it is given back by `free`.
+        """Have a lane of the packet loop with the most room, until it is given back by `free`.
 
         Args:
             setting: What the trial asks for.
         """
         with self._changed:
-            lane = min(self._free)
+            held = self._held_by_loop()
+            lane = min(self._free, key=lambda lane: (held[lane % self._loops], lane))
             self._free.remove(lane)
             self._taken[lane] = OccupiedLane(setting)
             return lane
@@ -182,11 +190,22 @@ class SharedLanes:
         """Whether a trial may start now beside the others."""
         if not self._taken:
             return True
-        left = Resources(self._limit.allowed_bps, self._packets) - self._in_use()
-        return bool(self._free) and left.covers(demand_of(setting))
+        if not self._free:
+            return False
+        held = self._held_by_loop()
+        room = self._loop_packets - min(held[lane % self._loops] for lane in self._free)
+        left = Resources(self._limit.allowed_bps - self._in_use().rate_bps, room)
+        return left.covers(demand_of(setting))
 
     def _in_use(self) -> Resources:
         return sum((demand_of(taken.setting) for taken in self._taken.values()), NO_RESOURCES)
+
+    def _held_by_loop(self) -> list[int]:
+        """Packets that the trials of each packet loop may hold."""
+        held = [0] * self._loops
+        for lane, taken in self._taken.items():
+            held[lane % self._loops] += held_packets(taken.setting)
+        return held
 
     def _first_with_memory(
         self, memory: GuestMemory, settings: Sequence[Setting], fitting: Iterator[int]

@@ -132,7 +132,8 @@ class ThisMachine:
         with opened_labs(self.make_session, session_request(run), self.program(bed)) as labs:
             run.write_manifest(with_lab(run.manifest, labs.first.facts()))
             memory = GuestMemory(labs.held_bytes) if run.plan.isolated else None
-            lanes = SharedLanes(lanes_here(run), resources_of(bed, run.plan), memory)
+            loops = bed.dataplane.loops
+            lanes = SharedLanes(lanes_here(run), resources_of(bed, run.plan), memory, loops)
             yield LaneWorkers(book, lanes, _execute_on(run, labs))
 
 

@@ -222,7 +222,7 @@ class _Stream(TelemetryStream):
 def dataplane_config(dataplane: DataPlane) -> JsonObject:
     """What a testbed says of the data plane, as its configuration file has it."""
     return {
-        "cores": [dataplane.core],
+        "cores": list(dataplane.cores),
         "service_core": dataplane.service_core,
         "loop": dataplane.loop,
         "huge_pages": dataplane.huge_pages,

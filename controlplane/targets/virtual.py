@@ -184,7 +184,7 @@ def _sized(packets: int, flows: int) -> DataPlane:
     packets = min(packets, CONSTANTS.queue_packets_max)
     memory_bytes = BASE_MEMORY_BYTES + packets * SMALL_PAGE_BYTES
     return DataPlane(
-        core=0,
+        cores=(0,),
         service_core=0,
         shield=False,
         huge_pages=False,

@@ -21,7 +21,7 @@ TESTBED = """\
 name: {name}
 target: dpdk
 dataplane:
-  core: {core}
+  cores: [{core}]
   service_core: {other}
   shield: false
   loop: sleep

@@ -2,6 +2,9 @@
 
     <run>-snd: nbs0 <--veth--> nbs1 :<run>-dp: nbr1 <--veth--> nbr0 :<run>-rcv
 
+Each packet loop has such a pair on either side, and lanes of its own, whose addresses and routes
+are at these interfaces: the second loop has nbs2 to nbs3 and nbr3 to nbr2, and so on.
+
 Where a switch program on this machine is the bottleneck, it has a namespace too:
 
     <run>-snd: nbs0 <-> nbs1 :<run>-dp: nbi1 <-> nbi0 :<run>-sw: nbr1 <-> nbr0 :<run>-rcv
@@ -30,10 +33,11 @@ NIC_MTU = MTU + CONSTANTS.trailers_bytes_max
 
 @dataclass(frozen=True)
 class HostSide:
-    """One side's namespace and its interface towards the data plane.
+    """One side's namespace and its interface towards one packet loop.
 
     Attributes:
         side: Which side.
+        loop: Number of the packet loop.
         namespace: The hosts' namespace.
         interface: The interface in it.
         peer: The other end of its veth pair; empty where it has none.
@@ -43,6 +47,7 @@ class HostSide:
     """
 
     side: Side
+    loop: int
     namespace: str
     interface: str
     peer: str
@@ -86,32 +91,45 @@ class Layout:
     Attributes:
         dp: The data plane's namespace.
         switch: The switch program's namespace; empty where there is none on this machine.
-        senders: The senders' side.
-        receivers: The receivers' side.
-        loop_core: The packet loop's core.
-        cores: Cores for everything but the packet loop.
+        senders: The senders' side, for each packet loop.
+        receivers: The receivers' side, for each packet loop.
+        loop_cores: The packet loops' cores.
+        cores: Cores for everything but the packet loops.
         lanes: Lanes in use.
         groups: Flow groups of a lane.
     """
 
     dp: str
     switch: str
-    senders: HostSide
-    receivers: HostSide
-    loop_core: int
+    senders: tuple[HostSide, ...]
+    receivers: tuple[HostSide, ...]
+    loop_cores: tuple[int, ...]
     cores: tuple[int, ...]
     lanes: int
     groups: int
 
     @property
-    def sides(self) -> tuple[HostSide, HostSide]:
-        """Both sides."""
-        return (self.senders, self.receivers)
+    def sides(self) -> tuple[HostSide, ...]:
+        """Both sides, for each packet loop."""
+        return (*self.senders, *self.receivers)
+
+    @property
+    def hosts(self) -> dict[Side, str]:
+        """Each side's namespace."""
+        return {"snd": self.senders[0].namespace, "rcv": self.receivers[0].namespace}
+
+    def lanes_of(self, loop: int) -> range:
+        """The lanes of a packet loop (hosts/dpdk/path/lane_share.h)."""
+        return range(loop, self.lanes, len(self.loop_cores))
+
+    def at_lane(self, side: Side, lane: int) -> HostSide:
+        """The side of the packet loop that has a lane."""
+        return (self.senders if side == "snd" else self.receivers)[lane % len(self.loop_cores)]
 
     @property
     def namespaces(self) -> tuple[str, ...]:
         """All namespaces."""
-        names = (self.senders.namespace, self.receivers.namespace, self.dp, self.switch)
+        names = (*self.hosts.values(), self.dp, self.switch)
         return tuple(name for name in names if name)
 
     @property
@@ -135,21 +153,21 @@ class Layout:
     def switch_interfaces(self) -> tuple[str, ...]:
         """The switch program's interfaces, in the order of its ports."""
         inlet, telemetry = CABLES
-        return (inlet.switch, self.receivers.peer, telemetry.switch)
+        return (inlet.switch, self.receivers[0].peer, telemetry.switch)
 
     def receive_cores(self, side: HostSide) -> tuple[int, ...]:
         """Cores on which the kernel does the receive work of a side's frames.
 
-        They are those that the packet loop does not use. Where that is one core only, it is full of
-        both hosts' TCP long before the loop's is, so the receivers' half of it is done on the
-        loop's core, as part of sending a frame (hosts/README.md has what that gives).
+        They are those that no packet loop uses. Where that is one core only, it is full of both
+        hosts' TCP long before a loop's is, so the receivers' half of it is done on the loop's core,
+        as part of sending a frame (hosts/README.md has what that gives).
 
         Args:
-            side: One of the two.
+            side: One of them.
         """
         sent_by_loop = side.peer_namespace == self.dp
         if side.side == "rcv" and sent_by_loop and len(self.cores) == 1:
-            return (self.loop_core,)
+            return (self.loop_cores[side.loop],)
         return self.cores
 
 
@@ -158,34 +176,51 @@ def make_layout(run_id: str, testbed: Testbed, cores: int, lanes: int, groups: i
 
     Args:
         run_id: Four hexadecimal digits.
-        testbed: Says which ports and which core.
+        testbed: Says which ports and which cores.
         cores: Number of cores of this machine.
         lanes: Lanes in use.
         groups: Flow groups of a lane.
     """
-    others = tuple(c for c in range(cores) if c != testbed.dataplane.core)
+    loop_cores = testbed.dataplane.cores
+    others = tuple(core for core in range(cores) if core not in loop_cores)
     local_switch = testbed.switch is not None and testbed.switch.local_program is not None
     dp, switch = f"nb{run_id}-dp", f"nb{run_id}-sw" if local_switch else ""
     ports = testbed.cabling
     return Layout(
         dp=dp,
         switch=switch,
-        senders=_side("snd", run_id, ports.senders, dp),
-        receivers=_side("rcv", run_id, ports.receivers, switch or dp),
-        loop_core=testbed.dataplane.core,
-        cores=others or (0,),
+        senders=_sides("snd", run_id, ports.senders, dp, len(loop_cores)),
+        receivers=_sides("rcv", run_id, ports.receivers, switch or dp, len(loop_cores)),
+        loop_cores=loop_cores,
+        # Where loops that sleep have every core, the hosts share them.
+        cores=others or tuple(range(cores)),
         lanes=lanes,
         groups=groups,
     )
 
 
-def _side(
-    side: Side, run_id: str, port: VirtualPort | PciPort | KernelPort | None, beyond: str
-) -> HostSide:
+def _sides(
+    side: Side,
+    run_id: str,
+    port: VirtualPort | PciPort | KernelPort | None,
+    beyond: str,
+    loops: int,
+) -> tuple[HostSide, ...]:
     letter, number = ("s", 1) if side == "snd" else ("r", 2)
     namespace = f"nb{run_id}-{side}"
     if isinstance(port, PciPort | KernelPort):
-        return HostSide(side, namespace, port.host_iface, "", "", port, "")
-    peer = "" if port is not None and port.driver == "tap" else f"nb{letter}1"
-    mac = f"02:6e:62:00:00:0{number}"
-    return HostSide(side, namespace, f"nb{letter}0", peer, beyond if peer else "", port, mac)
+        return (HostSide(side, 0, namespace, port.host_iface, "", "", port, ""),)
+    has_peer = port is None or port.driver != "tap"
+    return tuple(
+        HostSide(
+            side=side,
+            loop=loop,
+            namespace=namespace,
+            interface=f"nb{letter}{2 * loop}",
+            peer=f"nb{letter}{2 * loop + 1}" if has_peer else "",
+            peer_namespace=beyond if has_peer else "",
+            port=port,
+            mac=f"02:6e:62:00:{loop:02x}:0{number}",
+        )
+        for loop in range(loops)
+    )

@@ -21,7 +21,7 @@ from ..process.managed import ManagedProcess, Process, json_event
 from . import namespaces, preflight, runs
 from .cores import plan_shield, raise_shield
 from .counters import SOFTNET, StrainCounts, lost, read_kernel_counts, softnet_losses, strained
-from .layout import PORTS, Layout, Side, make_layout
+from .layout import PORTS, HostSide, Layout, Side, make_layout
 from .nics import as_set, link_downs, look_at, plan_backlog, raise_backlog
 from .programs import (
     connect_switch,
@@ -37,7 +37,7 @@ from .session import (
     SessionRequest,
     capture_command,
     host_sysctls,
-    leave_core,
+    leave_cores,
     require_running,
 )
 
@@ -90,7 +90,7 @@ class LocalSession(Session):
             preflight.require_huge_pages(self._testbed)
             namespaces.refuse_foreign(self.layout)
             state = self._write_state()
-        self._affinity = leave_core(self._testbed.dataplane.core)
+        self._affinity = leave_cores(self._testbed.dataplane.cores)
         self._prepare_kernel(state)
         self.scratch.mkdir(parents=True, exist_ok=True)
         namespaces.create(self.layout)
@@ -117,7 +117,7 @@ class LocalSession(Session):
                 "interfaces": tuple(veths),
                 "nics": tuple(nics),
                 "scratch": str(self.scratch),
-                "shield": plan_shield(dataplane.core) if dataplane.shield else None,
+                "shield": plan_shield(dataplane.cores) if dataplane.shield else None,
                 "backlog": plan_backlog(),
             }
         )
@@ -134,8 +134,8 @@ class LocalSession(Session):
     def ports(self) -> dict[str, JsonObject]:
         """The data plane's `ports` configuration."""
         interfaces = {
-            "senders": self.layout.senders.peer or self.layout.senders.interface,
-            "receivers": self.layout.receivers.peer or self.layout.receivers.interface,
+            "senders": _ends(self.layout.senders),
+            "receivers": _ends(self.layout.receivers),
             **{cable.port: cable.dp for cable in self.layout.cables},
         }
         return {
@@ -163,7 +163,7 @@ class LocalSession(Session):
         return self._start("testpmd", self.layout.dp, args, log, forwarder_event)
 
     def start_switch(self, artefact: Path, options: Sequence[str] = ()) -> ManagedProcess:
-        """Start the switch program in its namespace, off the packet loop's core."""
+        """Start the switch program in its namespace, off the packet loops' cores."""
         args = switch_command(self._testbed, self.layout, artefact, self.scratch, options)
         self._switch = self._start("switch", self.layout.switch, args, self._run_dir / "switch.log")
         favour_group(self._switch.pid)
@@ -181,11 +181,10 @@ class LocalSession(Session):
         namespaces.configure(self.layout, self._sysctls)
 
     def start_flows(self, side: Side, config: Path, lane: int) -> ManagedProcess:
-        """Start a flow generator in a side's namespace, off the packet loop's core."""
-        namespace = self.layout.senders if side == "snd" else self.layout.receivers
+        """Start a flow generator in a side's namespace, off the packet loops' cores."""
         role = "sender" if side == "snd" else "sink"
         args = [str(built(FLOWS)), "--config", str(config)]
-        return self._start(f"{role} of lane {lane}", namespace.namespace, args, None)
+        return self._start(f"{role} of lane {lane}", self.layout.hosts[side], args, None)
 
     def start_capture(self, lane: int, path: Path, side: Side = "snd") -> ManagedProcess:
         """Capture the headers of a lane's segments at a side's interface.
@@ -194,27 +193,26 @@ class LocalSession(Session):
             HostError: tcpdump is not installed.
         """
         preflight.require_capture()
-        host = self.layout.senders if side == "snd" else self.layout.receivers
+        host = self.layout.at_lane(side, lane)
         args = capture_command(host.interface, lane, path)
         return self._start(f"capture of lane {lane} ({side})", host.namespace, args, None)
 
     def start_probe(self, side: Side, config: Path) -> ManagedProcess:
         """Start nashbed-probe in a side's namespace."""
-        host = self.layout.senders if side == "snd" else self.layout.receivers
         args = [str(built(PROBE)), "--config", str(config)]
-        return self._start(f"probe ({side})", host.namespace, args, None)
+        return self._start(f"probe ({side})", self.layout.hosts[side], args, None)
 
     def run_beside_senders(
         self, args: Sequence[str], text: str | None, timeout_s: float
     ) -> Completed:
         """Run a load generator in the senders' namespace to its end."""
-        wrapped = ["ip", "netns", "exec", self.layout.senders.namespace, *args]
+        wrapped = ["ip", "netns", "exec", self.layout.hosts["snd"], *args]
         return command.attempt(wrapped, text=text, timeout_s=timeout_s)
 
     @property
     def path_ends(self) -> PathEnds:
-        """The senders' interface and both hardware addresses."""
-        senders, receivers = self.layout.sides
+        """The first lane's interface at the senders, and both hardware addresses."""
+        senders, receivers = self.layout.senders[0], self.layout.receivers[0]
         return PathEnds(
             senders.interface,
             namespaces.hardware_address(senders),
@@ -248,8 +246,8 @@ class LocalSession(Session):
             losses |= {f"{interface}_{kind}": count for kind, count in counts.items()}
         for name in self.layout.namespaces:
             losses |= namespaces.qdisc_drops(name)
-        for side in self.layout.sides:
-            losses |= lost(side.side, namespaces.protocol_counters(side.namespace))
+        for side, namespace in self.layout.hosts.items():
+            losses |= lost(side, namespaces.protocol_counters(namespace))
         return losses
 
     def link_downs(self) -> dict[str, int]:
@@ -268,8 +266,8 @@ class LocalSession(Session):
     def host_strain(self) -> StrainCounts:
         """What ran short in the hosts' namespaces, and the load of every core, so far."""
         pressure: dict[str, int] = {}
-        for side in self.layout.sides:
-            pressure |= strained(side.side, namespaces.protocol_counters(side.namespace))
+        for side, namespace in self.layout.hosts.items():
+            pressure |= strained(side, namespaces.protocol_counters(namespace))
         return StrainCounts(pressure, read_kernel_counts(), self.layout.cores)
 
     def close(self) -> None:
@@ -291,3 +289,9 @@ class LocalSession(Session):
         self._state.remove()
         self._state = None
         LOG.info("restored the machine")
+
+
+def _ends(sides: Sequence[HostSide]) -> str | list[str]:
+    """The data plane's interface, or one of each of its packet loops."""
+    names = [side.peer or side.interface for side in sides]
+    return names[0] if len(names) == 1 else names

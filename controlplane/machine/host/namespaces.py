@@ -7,7 +7,13 @@ from collections import Counter
 
 from ...contract.errors import HostError
 from ...contract.model import JsonObject
-from ...contract.shared import RECEIVERS_NETWORK, SENDERS_NETWORK, receiver_address, sender_address
+from ...contract.shared import (
+    RECEIVERS_NETWORK,
+    SENDERS_NETWORK,
+    lane_network,
+    receiver_address,
+    sender_address,
+)
 from ..process import command
 from ..process.clock import poll
 from .counters import FILES
@@ -94,6 +100,8 @@ def _wait_for(namespace: str, interface: str, timeout_s: float) -> None:
 
 def configure(layout: Layout, sysctls: dict[str, str]) -> None:
     """Give the hosts' interfaces addresses, neighbours and settings."""
+    for namespace in layout.hosts.values():
+        _sysctl(namespace, sysctls)
     for side in layout.sides:
         _offloads_off(side.namespace, side.interface)
         link = ["ip", "-n", side.namespace, "link", "set", side.interface, "mtu", str(side.mtu)]
@@ -101,13 +109,13 @@ def configure(layout: Layout, sysctls: dict[str, str]) -> None:
         if side.peer:
             _hold_back(side.namespace, side.interface)
         command.run(["ip", "-n", side.namespace, "link", "set", side.interface, "up"])
-        _sysctl(side.namespace, sysctls)
         _steer(side.namespace, side.interface, layout.receive_cores(side))
     for side in layout.sides:
         if side.is_nic:
             await_link(side.namespace, side.interface)
-    _address(layout.senders, layout.receivers, layout)
-    _address(layout.receivers, layout.senders, layout)
+    for senders, receivers in zip(layout.senders, layout.receivers, strict=True):
+        _address(senders, receivers, layout)
+        _address(receivers, senders, layout)
 
 
 def _address(here: HostSide, there: HostSide, layout: Layout) -> None:
@@ -115,11 +123,14 @@ def _address(here: HostSide, there: HostSide, layout: Layout) -> None:
     if here.side == "rcv":
         own, other = other, own
     network = RECEIVERS_NETWORK if here.side == "snd" else SENDERS_NETWORK
-    places = [(lane, group) for lane in range(layout.lanes) for group in range(layout.groups)]
+    lanes = layout.lanes_of(here.loop)
+    places = [(lane, group) for lane in lanes for group in range(layout.groups)]
     mac = hardware_address(there)
     lines = [f"addr add {own(*place)}/32 dev {here.interface}" for place in places]
     # A NIC takes longer frames than TCP is to send.
-    lines.append(f"route add {network} dev {here.interface} mtu {MTU}")
+    lines += [
+        f"route add {lane_network(network, lane)} dev {here.interface} mtu {MTU}" for lane in lanes
+    ]
     lines += [
         f"neigh replace {other(*place)} lladdr {mac} nud permanent dev {here.interface}"
         for place in places

@@ -95,15 +95,21 @@ def require_switch(testbed: Testbed) -> None:
 
 
 def require_cores(testbed: Testbed) -> None:
-    """Raise HostError when the testbed file names a core that is not there."""
-    cores = os.cpu_count() or 1
-    for key in ("core", "service_core"):
-        core = getattr(testbed.dataplane, key)
+    """Raise HostError when the testbed file names a core that is not there, or leaves none."""
+    dataplane, cores = testbed.dataplane, os.cpu_count() or 1
+    named = [("cores", core) for core in dataplane.cores]
+    for key, core in (*named, ("service_core", dataplane.service_core)):
         if core >= cores:
             raise PrerequisiteError(
-                f"testbed {testbed.name!r}: dataplane.{key} is {core}, but this machine has "
+                f"testbed {testbed.name!r}: dataplane.{key} has core {core}, but this machine has "
                 f"cores 0 to {cores - 1}"
             )
+    if dataplane.loop == "poll" and len(dataplane.cores) >= cores:
+        raise PrerequisiteError(
+            f"testbed {testbed.name!r}: dataplane.cores has all {cores} cores of this machine, and "
+            "no core is left for the hosts, because a polling packet loop gives none away; name "
+            "fewer cores, or write `loop: sleep`"
+        )
 
 
 def free_huge_pages(meminfo: Path = MEMINFO) -> tuple[int, int]:

@@ -178,7 +178,7 @@ def forwarder_command(dataplane: DataPlane, devices: Sequence[str]) -> list[str]
         *("nice", "-n", "-20"),
         # Line by line although its output is no terminal: a line says that it forwards.
         *("stdbuf", "-oL"),
-        *(TESTPMD, f"--lcores=0@{dataplane.service_core},1@{dataplane.core}", "--no-telemetry"),
+        *(TESTPMD, f"--lcores=0@{dataplane.service_core},1@{dataplane.cores[0]}", "--no-telemetry"),
         *("-m", str(dataplane.memory.bytes // 2**20), *memory),
         *(() if _any_pci(devices) else ("--no-pci", "--iova-mode=va")),
         *devices,

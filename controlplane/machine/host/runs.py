@@ -62,7 +62,7 @@ class RunState(ContractModel):
         nics: NICs of this machine, moved to its namespaces, as they were before.
         processes: Running children.
         scratch: Directory of sockets and generated files.
-        shield: The shield around the packet loop's core.
+        shield: The shield around the packet loops' cores.
         backlog: What the kernel's backlog was, where the run raises it.
         reserves: Whether it only says that its process has the machine (see `admission`).
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -196,15 +196,15 @@ def require_running(processes: Sequence[ManagedProcess]) -> None:
             raise process.failure("ended in mid-trial")
 
 
-def leave_core(core: int) -> set[int]:
-    """Keep this thread and all that it starts off a core, as long as there is another.
+def leave_cores(cores: Collection[int]) -> set[int]:
+    """Keep this thread and all that it starts off some cores, as long as there is another.
 
     Returns:
         The cores that were allowed before.
     """
     before = os.sched_getaffinity(0)
-    if before - {core}:
-        os.sched_setaffinity(0, before - {core})
+    if rest := before - set(cores):
+        os.sched_setaffinity(0, rest)
     return before
 
 

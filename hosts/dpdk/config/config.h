@@ -14,8 +14,6 @@
 
 #define PATH_BYTES 256
 #define NAME_BYTES 64
-/* Packet loops; DPDK has 32 ports, and each loop may have two of its own. */
-#define LOOPS_MAX 16u
 
 enum driver {
 	DRIVER_AF_XDP,

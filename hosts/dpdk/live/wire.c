@@ -2,12 +2,14 @@
 /* A wire on a clock: an ethdev. */
 #include "io/wire.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <linux/if_packet.h>
+#include <linux/if_tun.h>
 #include <linux/if_xdp.h>
+#include <net/if.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,6 +29,8 @@
 #define STAMPS "xdp/arrival.bpf.o"
 #define DESCRIPTORS 4096
 #define SEND_TRIES 8
+/* Descriptors that are looked at: a data plane has a few hundred. */
+#define FDS_MAX 1024
 /* Longer than any frame waits in a port's ring. */
 #define OLDEST_STAMP_NS (10 * SECOND_NS)
 /* The kernel counts about 2304 bytes for a frame, and doubles the size that it is given. */
@@ -86,49 +90,69 @@ wire_eal_argument(const struct wire_config *config, enum wire_id id, uint32_t lo
 			 extras[config->driver], config->xdp[0] ? ",xdp_prog=" : "", config->xdp);
 }
 
-/* Whether frames of this driver arrive by this descriptor. */
 static bool
-is_frame_fd(enum driver driver, int fd)
+is_socket_of(int fd, int wanted)
 {
-	char link[64], target[64] = "";
 	int domain = 0;
 	socklen_t length = sizeof(domain);
 
-	if (driver == DRIVER_TAP) {
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-		return readlink(link, target, sizeof(target) - 1) > 0 &&
-		       strcmp(target, "/dev/net/tun") == 0;
-	}
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) < 0)
-		return false;
-	return domain == (driver == DRIVER_AF_XDP ? AF_XDP : AF_PACKET);
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == wanted;
 }
 
-/* No driver exposes its descriptors, so look for those that it opened: all frame
- * descriptors of this process that no other wire has.
+static bool
+is_packet_socket_at(int fd, const char *interface)
+{
+	struct sockaddr_ll address = {0};
+	socklen_t length = sizeof(address);
+
+	return is_socket_of(fd, AF_PACKET) &&
+	       getsockname(fd, (struct sockaddr *)&address, &length) == 0 &&
+	       address.sll_ifindex == (int)if_nametoindex(interface);
+}
+
+/* One that keeps an interface without being a queue of it has no name. */
+static bool
+is_tap_of(int fd, const char *interface)
+{
+	struct ifreq request = {0};
+
+	return ioctl(fd, TUNGETIFF, &request) == 0 && strcmp(request.ifr_name, interface) == 0;
+}
+
+/* Whether frames of this wire arrive by this descriptor. An AF_XDP socket does not tell its
+ * interface: those that other wires had before are not this one's.
+ */
+static bool
+is_frame_fd(enum driver driver, int fd, const char *interface, const bool *had)
+{
+	switch (driver) {
+	case DRIVER_AF_XDP:
+		return !had[fd] && is_socket_of(fd, AF_XDP);
+	case DRIVER_AF_PACKET:
+		return is_packet_socket_at(fd, interface);
+	case DRIVER_TAP:
+		return is_tap_of(fd, interface);
+	default:
+		return false;
+	}
+}
+
+/* No driver exposes its descriptors, so look for those that it opened. Some open them as DPDK starts,
+ * before any wire is opened.
  */
 static void
-find_fds(struct wire *wire, const bool *had)
+find_fds(struct wire *wire, const char *interface, const bool *had)
 {
-	DIR *directory = opendir("/proc/self/fd");
-	struct dirent *entry;
-
-	while (directory != NULL && (entry = readdir(directory)) != NULL) {
-		int fd = atoi(entry->d_name);
-
-		if (fd > 2 && fd < 1024 && !had[fd] && wire->n_fds < WIRE_FDS_MAX &&
-		    is_frame_fd(wire->driver, fd))
+	for (int fd = 3; fd < FDS_MAX && wire->n_fds < WIRE_FDS_MAX; fd++)
+		if (is_frame_fd(wire->driver, fd, interface, had))
 			wire->fds[wire->n_fds++] = fd;
-	}
-	if (directory != NULL)
-		closedir(directory);
 }
 
 static void
-mark_fds(enum driver driver, bool *had)
+mark_xdp_sockets(bool *had)
 {
-	for (int fd = 3; fd < 1024; fd++)
-		had[fd] = is_frame_fd(driver, fd);
+	for (int fd = 3; fd < FDS_MAX; fd++)
+		had[fd] = is_socket_of(fd, AF_XDP);
 }
 
 /* A frame counts against the socket's send buffer until the core at the other end has taken
@@ -178,7 +202,7 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, 
 	  struct rte_mempool *pool, struct failure *failure)
 {
 	struct rte_eth_conf conf = {0};
-	bool had[1024] = {false};
+	bool had[FDS_MAX] = {false};
 	const char *device = config_device(config, loop);
 	char name[NAME_BYTES];
 	int result;
@@ -189,8 +213,7 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, 
 	if (result)
 		return refuse(failure, device, "no such DPDK device", result,
 			      "is the interface there, in this namespace?");
-	if (config->driver != DRIVER_TAP)
-		mark_fds(config->driver, had);
+	mark_xdp_sockets(had);
 	if (config->driver == DRIVER_PCI && nic_configure(wire, name, &conf, failure) < 0)
 		return -1;
 	result = start_ethdev(wire->ethdev, &conf, pool);
@@ -199,7 +222,7 @@ wire_open(struct wire *wire, const struct wire_config *config, enum wire_id id, 
 			      "is it up, and in no other program's use?");
 	if (config->driver == DRIVER_PCI)
 		return nic_started(wire, name, failure);
-	find_fds(wire, had);
+	find_fds(wire, device, had);
 	if (config->driver == DRIVER_AF_XDP)
 		raise_send_buffer(wire);
 	return 0;

@@ -146,6 +146,14 @@ def test_a_switch_elsewhere_is_refused(sessions: Sessions, tmp_path: Path) -> No
         cpu.bench_cpu(where, traffic, 1, lambda *_: None)
 
 
+def test_forwarding_is_compared_on_one_core(sessions: Sessions, tmp_path: Path) -> None:
+    spread = place(sessions, tmp_path, TESTBED + "dataplane: {cores: [1, 2], memory: 2GiB}\n")
+    with pytest.raises(
+        ConfigError, match=r"dataplane\.cores has 2 cores; one lane on one packet l"
+    ):
+        forward.bench_forward(spread, 1, 1, 1.0, 0.0, lambda *_: None)
+
+
 def test_more_lanes_than_there_are(sessions: Sessions, tmp_path: Path) -> None:
     small = TESTBED + "dataplane: {lanes: 4}\n"
     traffic = cpu.cpu_traffic(5, Rate.parse("1mbit"), 2, 1.0)

@@ -7,6 +7,7 @@ import os
 import random
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -313,6 +314,17 @@ def test_the_figures() -> None:
     assert figures["machine_late_permille_alone"].values == (0, 0)
     assert figures["machine_late_permille_busy"].median == pytest.approx(2 * 4.6 / 15)
     json.dumps([each.model_dump(mode="json") for each in figures.values()])
+
+
+def test_every_packet_loops_core_is_watched() -> None:
+    loaded = bed()
+    plane = loaded.model.dataplane.model_copy(update={"cores": (1, 3)})
+    spread = replace(loaded, model=loaded.model.model_copy(update={"dataplane": plane}))
+    figures = {each.name: each for each in bench_lanes(spread, Capacities(), 2, made_up, still)}
+    for name in ("alone", "busy"):
+        figure = figures[f"machine_late_permille_{name}"]
+        assert [each["core"] for each in figure.data["watched"]] == [1, 3, 1, 3]
+        assert figure.detail.startswith("from which one of cores 1, 3 runs nothing")
 
 
 def test_nothing_passed() -> None:

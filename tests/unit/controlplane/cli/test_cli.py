@@ -196,9 +196,11 @@ def test_a_testbed_is_a_path_or_a_name(capsys: Capture) -> None:
 @pytest.mark.usefixtures("as_root")
 def test_a_core_that_is_not_there(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "t.yaml"
-    path.write_text(TESTBED + "dataplane: {core: 1000}\n")
+    path.write_text(TESTBED + "dataplane: {cores: [1000]}\n")
     assert run(["run", QUICKSTART, "--testbed", str(path), "--out", str(tmp_path / "r")]) == 4
-    assert "dataplane.core is 1000, but this machine has cores 0 to" in capsys.readouterr().err
+    assert (
+        "dataplane.cores has core 1000, but this machine has cores 0 to" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.usefixtures("as_root")

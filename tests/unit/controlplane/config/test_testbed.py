@@ -82,6 +82,61 @@ def test_a_mistake_is_one_line_with_its_place(
     assert caught.value.message.startswith(line)
 
 
+def test_packet_loops_deal_the_lanes_out() -> None:
+    plane = parse_testbed(
+        REAL + "dataplane: {cores: [2, 1, 5], memory: 2GiB}\n", "t"
+    ).model.dataplane
+    assert (plane.cores, plane.loops) == ((2, 1, 5), 3)
+    assert plane.loop_packets == plane.queue_packets // 3
+    assert parse_testbed(REAL, "t").model.dataplane.cores == (1,)
+
+
+TWO_LOOPS = "dataplane: {cores: [1, 2], memory: 2GiB}"
+NIC = "{driver: pci, address: '0000:03:00.0', host_iface: a}"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (REAL + "dataplane: {cores: 1}", "t:3: dataplane.cores: 1: input should be a valid tuple"),
+        (REAL + "dataplane: {cores: []}", "t:3: dataplane.cores: []: tuple should have at least"),
+        (REAL + "dataplane: {core: 1}", "t:3: dataplane.core: unknown key; did you mean 'cores'?"),
+        (
+            REAL + "dataplane: {cores: [1, 2, 1]}",
+            "t:3: dataplane.cores: core 1 is named twice; each packet loop needs its own",
+        ),
+        (
+            REAL + "dataplane: {cores: [1, 2], lanes: 1, memory: 2GiB}",
+            "t:3: dataplane.cores: 2 packet loops for 1 lanes (dataplane.lanes), and a lane is one",
+        ),
+        (
+            REAL + "dataplane: {cores: [1, 2]}",
+            "t:3: dataplane.memory: 1.073741824GB is too small for queue_packets: 131072 and 2 "
+            "packet loops; write at least ",
+        ),
+        (
+            f"name: r\nports: {{senders: {NIC}, receivers: {{driver: tap}}}}\n{TWO_LOOPS}",
+            "t:3: dataplane.cores: 2 packet loops, and each needs a NIC of its own, but "
+            "ports.senders is a single one; name one core",
+        ),
+        (
+            written("bmv2", "switch: {}", VETHS) + TWO_LOOPS,
+            "t:6: dataplane.cores: 2 packet loops, but one cable leads to the switch of target "
+            "bmv2; name one core",
+        ),
+        (
+            written("tofino", TOFINO, NICS) + TWO_LOOPS,
+            "t:6: dataplane.cores: 2 packet loops, but one cable leads to the switch of target",
+        ),
+    ],
+)
+def test_a_mistake_about_packet_loops_is_one_line_with_its_place(text: str, line: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_testbed(text + "\n", "t")
+    assert "\n" not in caught.value.message
+    assert caught.value.message.startswith(line)
+
+
 def test_a_virtual_testbed_needs_nothing_but_its_target() -> None:
     bed = parse_testbed(NEEDS_NOTHING, "t").model
     assert bed.is_virtual
@@ -109,7 +164,7 @@ def test_the_shipped_one_is_virtual() -> None:
         (NEEDS_NOTHING + "virtual: {memory: 65MB}", "t:3: virtual.memory: 65MB must be whole MiB"),
         (NEEDS_NOTHING + "virtual: {memory: 1MiB}", "t:3: virtual.memory: 1.048576MB must be"),
         (NEEDS_NOTHING + "ports: {senders: {driver: tap}}", f"t:3: ports: {NONE}"),
-        (NEEDS_NOTHING + "dataplane: {core: 1}", f"t:3: dataplane: {NONE}"),
+        (NEEDS_NOTHING + "dataplane: {cores: [1]}", f"t:3: dataplane: {NONE}"),
         (NEEDS_NOTHING + "switch: {}", f"t:3: switch: {NONE}"),
         (
             NEEDS_NOTHING + "capture: {before: {file: a}, behind: {file: b}}",

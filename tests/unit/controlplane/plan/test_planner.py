@@ -53,6 +53,15 @@ def test_what_cannot_be_run_is_refused(testbed: Testbed, old: str, new: str, pro
         plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
 
 
+def test_a_lane_has_the_packets_of_its_packet_loop(testbed: Testbed) -> None:
+    spread = testbed.dataplane.model_copy(update={"cores": (1, 2)})
+    scenario = parse_scenario(SCENARIO.replace("base_rtt: 10ms", "base_rtt: 2s"), "s.yaml").model
+    assert plan_of(scenario, testbed).trials
+    problem = r"room for 65536 \(dataplane.queue_packets for 2 packet loops\)"
+    with pytest.raises(ConfigError, match=problem):
+        plan_of(scenario, testbed.model_copy(update={"dataplane": spread}))
+
+
 @pytest.mark.parametrize("target", ["bmv2", "tofino.example"])
 def test_a_switch_admits_no_trains(testbed: Testbed, target: str) -> None:
     can = capabilities_of(load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model)

@@ -97,6 +97,26 @@ def test_a_trial_waits_for_rate_and_packets(setting: Setting, missing: Resources
     assert got == [0]
 
 
+def test_each_packet_loop_has_its_part_of_the_packets(setting: Setting) -> None:
+    one = demand_of(setting)
+    lanes = SharedLanes(6, one + one + one, loops=2)  # a trial and a half for each loop
+    taken = [lanes.take(setting) for _ in range(2)]
+    assert taken == [0, 1]
+    assert lanes.first_fitting([setting]) is None
+    lanes.free(0)
+    assert lanes.first_fitting([setting]) == 0
+    assert lanes.take(setting) == 0
+
+
+def test_the_packet_loop_with_the_most_room_comes_first(setting: Setting) -> None:
+    one = demand_of(setting)
+    lanes = SharedLanes(6, one + one + one + one, loops=2)
+    assert [lanes.take(setting) for _ in range(4)] == [0, 1, 2, 3]
+    lanes.free(1)
+    lanes.free(3)
+    assert [lanes.take(setting) for _ in range(2)] == [1, 3]
+
+
 def test_one_alone_always_fits(setting: Setting) -> None:
     with SharedLanes(1, Resources(1, 1)).lane_for(setting) as (lane, _):
         assert lane == 0

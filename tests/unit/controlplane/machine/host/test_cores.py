@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from nashbed.controlplane.machine.host import cores as module
@@ -48,7 +49,7 @@ def processes(
         "off the core": idle_process(online - {core}),
     }
     monkeypatch.setattr(module, "_tasks", lambda: iter([p.pid for p in started.values()]))
-    plan = module.plan_shield(core)
+    plan = module.plan_shield((core,))
     assert plan is not None
     try:
         # The machine's own mask stays out of it.
@@ -78,3 +79,19 @@ def test_what_a_moved_task_started_is_put_back_too(
     os.sched_setaffinity(started["on the core"].pid, shield.rest)  # as a child would inherit it
     lower_shield(shield)
     assert os.sched_getaffinity(started["on the core"].pid) == set(shield.online)
+
+
+@pytest.mark.parametrize(
+    ("cores", "rest"), [((3,), {0, 1, 2}), ((1, 3), {0, 2}), ((0, 1, 2, 3), None), ((4,), None)]
+)
+def test_a_shield_needs_a_core_for_the_others(
+    cores: tuple[int, ...],
+    rest: set[int] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    online = tmp_path / "online"
+    online.write_text("0-3\n")
+    monkeypatch.setattr(module, "ONLINE", online)
+    plan = module.plan_shield(cores)
+    assert (None if plan is None else plan.rest) == rest

@@ -30,11 +30,109 @@ def test_names_and_addresses() -> None:
     testbed = load_testbed(TESTBEDS / "embedded.yaml").model
     layout = make_layout("ab12", testbed, cores=4, lanes=2, groups=1)
     assert layout.namespaces == ("nbab12-snd", "nbab12-rcv", "nbab12-dp")
-    assert (layout.senders.interface, layout.senders.peer) == ("nbs0", "nbs1")
-    assert (layout.receivers.interface, layout.receivers.peer) == ("nbr0", "nbr1")
+    assert (layout.senders[0].interface, layout.senders[0].peer) == ("nbs0", "nbs1")
+    assert (layout.receivers[0].interface, layout.receivers[0].peer) == ("nbr0", "nbr1")
     assert layout.cores == (0, 2, 3)
     assert sender_address(63, 15) == "10.64.63.16"
     assert receiver_address(0, 0) == "10.65.0.1"
+
+
+def with_cores(testbed: Testbed, *cores: int) -> Testbed:
+    """The testbed with packet loops on these cores."""
+    plane = testbed.dataplane.model_copy(update={"cores": cores})
+    return testbed.model_copy(update={"dataplane": plane})
+
+
+def test_each_packet_loop_has_a_pair_of_interfaces_on_either_side() -> None:
+    testbed = with_cores(load_testbed(TESTBEDS / "embedded.yaml").model, 3, 1)
+    layout = make_layout("ab12", testbed, cores=4, lanes=5, groups=1)
+    assert layout.namespaces == ("nbab12-snd", "nbab12-rcv", "nbab12-dp")
+    assert [(side.loop, side.interface, side.peer) for side in layout.sides] == [
+        (0, "nbs0", "nbs1"), (1, "nbs2", "nbs3"), (0, "nbr0", "nbr1"), (1, "nbr2", "nbr3"),
+    ]  # fmt: skip
+    assert len({side.mac for side in layout.sides}) == 4
+    assert (layout.loop_cores, layout.cores) == ((3, 1), (0, 2))
+    assert [list(layout.lanes_of(loop)) for loop in range(2)] == [[0, 2, 4], [1, 3]]
+    assert [layout.at_lane("rcv", lane).interface for lane in range(3)] == ["nbr0", "nbr2", "nbr0"]
+
+
+def test_a_lane_has_its_addresses_and_routes_at_its_loops_interface(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: dict[str, list[str]] = {}
+
+    def run(args: Sequence[str], text: str = "") -> Completed:
+        if "-batch" in args:
+            written.setdefault(args[2], []).extend(text.splitlines())
+        out = "rx-0 tx-0" if "ls" in args else '[{"address": "02:00:00:00:00:01"}]'
+        return Completed(tuple(args), 0, out, "")
+
+    monkeypatch.setattr(command, "run", run)
+    testbed = with_cores(load_testbed(TESTBEDS / "embedded.yaml").model, 0, 1)
+    namespaces.configure(make_layout("ab12", testbed, cores=3, lanes=3, groups=1), {})
+    mac = "lladdr 02:00:00:00:00:01 nud permanent dev"
+    assert sorted(written["nbab12-snd"]) == [
+        "addr add 10.64.0.1/32 dev nbs0", "addr add 10.64.1.1/32 dev nbs2",
+        "addr add 10.64.2.1/32 dev nbs0",
+        f"neigh replace 10.65.0.1 {mac} nbs0", f"neigh replace 10.65.1.1 {mac} nbs2",
+        f"neigh replace 10.65.2.1 {mac} nbs0",
+        "route add 10.65.0.0/24 dev nbs0 mtu 1500", "route add 10.65.1.0/24 dev nbs2 mtu 1500",
+        "route add 10.65.2.0/24 dev nbs0 mtu 1500",
+    ]  # fmt: skip
+    assert sorted(line for line in written["nbab12-rcv"] if line.startswith("route")) == [
+        "route add 10.64.0.0/24 dev nbr0 mtu 1500", "route add 10.64.1.0/24 dev nbr2 mtu 1500",
+        "route add 10.64.2.0/24 dev nbr0 mtu 1500",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("loops", "cores", "senders", "receivers"),
+    [
+        ((1, 2), 4, [(0, 3), (0, 3)], [(0, 3), (0, 3)]),
+        ((1, 2), 3, [(0,), (0,)], [(1,), (2,)]),  # each loop does its receivers' half
+        ((0, 1), 2, [(0, 1), (0, 1)], [(0, 1), (0, 1)]),  # they sleep, and share all cores
+    ],
+)
+def test_on_which_cores_each_loops_sides_receive(
+    loops: tuple[int, ...],
+    cores: int,
+    senders: list[tuple[int, ...]],
+    receivers: list[tuple[int, ...]],
+) -> None:
+    testbed = with_cores(load_testbed(TESTBEDS / "embedded.yaml").model, *loops)
+    layout = make_layout("ab12", testbed, cores, lanes=2, groups=1)
+    assert [layout.receive_cores(side) for side in layout.senders] == senders
+    assert [layout.receive_cores(side) for side in layout.receivers] == receivers
+
+
+@pytest.mark.parametrize(
+    ("loops", "loop", "service", "problem"),
+    [
+        ((0, 2), "poll", 0, "dataplane.cores has core 2, but this machine has cores 0 to 1"),
+        ((1,), "poll", 7, "dataplane.service_core has core 7, but this machine has cores 0 to 1"),
+        ((0, 1), "poll", 0, "dataplane.cores has all 2 cores of this machine, and no core is left"),
+        ((0, 1), "sleep", 0, ""),
+        ((1,), "poll", 0, ""),
+    ],
+)
+def test_cores_are_checked_before_anything_is_touched(
+    loops: tuple[int, ...],
+    loop: str,
+    service: int,
+    problem: str,
+    testbed: Testbed,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    update = {"cores": loops, "loop": loop, "service_core": service}
+    plane = testbed.dataplane.model_copy(update=update)
+    bed = testbed.model_copy(update={"dataplane": plane})
+    if not problem:
+        preflight.require_cores(bed)
+        return
+    with pytest.raises(HostError) as caught:
+        preflight.require_cores(bed)
+    assert problem in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -53,9 +151,7 @@ def test_on_which_cores_each_side_receives(
     file: str, cores: int, senders: str, receivers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     testbed = load_testbed(TESTBEDS / f"{file}.yaml").model
-    testbed = testbed.model_copy(
-        update={"dataplane": testbed.dataplane.model_copy(update={"core": min(1, cores - 1)})}
-    )
+    testbed = with_cores(testbed, min(1, cores - 1))
     written = {}
 
     def run(args: Sequence[str], text: str = "") -> Completed:
@@ -94,6 +190,21 @@ def test_ports_of_every_testbed(
         "senders": {"driver": driver, key: devices[0]},
         "receivers": {"driver": driver, key: devices[1]},
     }
+
+
+@pytest.mark.parametrize(
+    ("file", "senders", "receivers"),
+    [
+        ("embedded", ["nbs1", "nbs3"], ["nbr1", "nbr3"]),
+        ("tap", ["nbs0", "nbs2"], ["nbr0", "nbr2"]),
+    ],
+)
+def test_each_packet_loop_has_a_device_at_every_port(
+    file: str, senders: list[str], receivers: list[str], tmp_path: Path
+) -> None:
+    testbed = with_cores(load_testbed(TESTBEDS / f"{file}.yaml").model, 1, 2)
+    ports = LocalSession(SessionRequest("ab12", tmp_path, testbed, 2, 1, 10**6)).ports()
+    assert [ports[name]["iface"] for name in ("senders", "receivers")] == [senders, receivers]
 
 
 def test_socket_buffers_hold_four_windows() -> None:

@@ -49,8 +49,8 @@ def test_the_switch_program_stands_between_data_plane_and_receivers(bmv2: Testbe
     layout = make_layout("ab12", bmv2, cores=2, lanes=1, groups=1)
     assert layout.namespaces == ("nbab12-snd", "nbab12-rcv", "nbab12-dp", "nbab12-sw")
     assert layout.switch_interfaces == ("nbi0", "nbr1", "nbt0")
-    assert layout.senders.peer_namespace == "nbab12-dp"
-    assert layout.receivers.peer_namespace == "nbab12-sw"
+    assert layout.senders[0].peer_namespace == "nbab12-dp"
+    assert layout.receivers[0].peer_namespace == "nbab12-sw"
     assert [(cable.port, cable.dp) for cable in layout.cables] == [
         ("switch", "nbi1"),
         ("telemetry", "nbt1"),
@@ -70,7 +70,7 @@ def test_a_switch_elsewhere_needs_nothing_here_but_nics(tmp_path: Path) -> None:
     session = LocalSession(SessionRequest("ab12", tmp_path, testbed, 1, 1, 10**6))
     assert session.layout.switch == ""
     assert session.layout.cables == ()
-    assert session.layout.receivers.interface == "enp4s0f0"
+    assert session.layout.receivers[0].interface == "enp4s0f0"
     assert session.ports() == {
         "senders": {"driver": "af_xdp", "iface": "nbs1"},
         "switch": {"driver": "pci", "address": "0000:03:00.0"},
