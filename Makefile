@@ -25,7 +25,7 @@ FLUID_BUILD = build/analysis
 COVERAGE = build/coverage
 DPDK_INTERNAL = build/dpdk-internal
 # The documents with tables of measured speed.
-SPEED = README.md controlplane/README.md hosts/README.md analysis/README.md
+SPEED = docs/reference/speed.md controlplane/README.md hosts/README.md analysis/README.md docs/how-to/captures.md
 PACKAGES = configs/debian-packages.txt
 BFRT = controlplane/targets/tofino
 # An archive or a folder, for native code where apt has no source package of the installed DPDK.
@@ -164,10 +164,6 @@ growth: venv build ## measure how cost grows with lanes, flows and postcards, an
 doctor: venv ## what is here, what will be skipped, and how to get it
 	$(BIN)/nashbed doctor
 
-.PHONY: targets
-targets: venv ## write the README's table of targets from their capability data
-	$(BIN)/nashbed targets --into README.md
-
 .PHONY: setup
 setup: hugepages venv-and-build ## Debian packages, huge pages, Python environment, C build
 
@@ -301,6 +297,11 @@ bitstream: place-tools ## write the FPGA board's bitstream: build/fpga/colorligh
 proto: venv ## generate the BfRt client's messages from its .proto file
 	$(BIN)/python -m grpc_tools.protoc -I $(BFRT) --python_out=$(BFRT) --pyi_out=$(BFRT) \
 		$(BFRT)/bfruntime.proto
+
+# What is not found in the code or in the pages is an error. Nothing is asked of the network.
+.PHONY: docs
+docs: venv ## make the documentation, build/docs/index.html (strict, offline)
+	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/doctrees docs build/docs
 
 .PHONY: schema
 schema: venv ## write the JSON schemas of scenario and testbed files
