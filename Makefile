@@ -216,11 +216,14 @@ $(STAMPS)/venv: requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-# mypy reads the namespace package through links to the folders.
-build/pylinks/nashbed:
+# mypy reads the package through links to the folders.
+API = $(wildcard controlplane/api/*.py*)
+build/pylinks/nashbed: $(API)
 	mkdir -p $@
 	ln -sfn ../../../controlplane $@/controlplane
 	ln -sfn ../../../analysis $@/analysis
+	ln -sfn $(API:%=../../../%) $@
+	touch $@
 
 # DPDK's own headers for the P4 program as native code; without them it is interpreted.
 .PHONY: dpdk-internal

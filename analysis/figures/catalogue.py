@@ -76,8 +76,17 @@ class DrawnFigure:
 
 
 @dataclass(frozen=True)
-class _Sketch:
-    """A figure before it is drawn."""
+class Sketch:
+    """A figure before it is drawn.
+
+    Attributes:
+        kind: Which figure it is, e.g. `throughput_by_mix`.
+        setting: Label of its setting; empty: it is of the whole run.
+        suffix: What distinguishes it from others of the same kind and setting.
+        title: One line.
+        caption: What is shown and how to read it.
+        draw: Draws it in the style that is set; None: there is nothing to show.
+    """
 
     kind: str
     setting: str
@@ -88,6 +97,7 @@ class _Sketch:
 
     @property
     def name(self) -> str:
+        """Stem of its files."""
         return "-".join(part for part in (self.kind, self.setting, self.suffix) if part)
 
 
@@ -114,7 +124,7 @@ def draw_all(
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     with house_style():
-        for sketch in (*_sketches(measures, equilibria, correlation), *_tap_sketches(taps)):
+        for sketch in sketches(measures, equilibria, correlation, taps):
             figure = sketch.draw()
             if figure is None:
                 continue
@@ -128,11 +138,22 @@ def draw_all(
     return drawn
 
 
-def _sketches(
+def sketches(
     measures: RunMeasures,
     equilibria: Sequence[SettingEquilibria],
     correlation: RunCorrelation,
-) -> Iterator[_Sketch]:
+    taps: Sequence[TapComparison] = (),
+) -> Iterator[Sketch]:
+    """Every figure of a run, none of them drawn yet; see `draw_all`."""
+    yield from _measured_sketches(measures, equilibria, correlation)
+    yield from _tap_sketches(taps)
+
+
+def _measured_sketches(
+    measures: RunMeasures,
+    equilibria: Sequence[SettingEquilibria],
+    correlation: RunCorrelation,
+) -> Iterator[Sketch]:
     by_label = {e.setting.label: e for e in equilibria}
     yield from _run_sketches(measures, by_label)
     if len(measures.run.settings) > MAX_SETTINGS:
@@ -149,9 +170,9 @@ def _sketches(
                 yield from _trial_sketches(measures, trial)
 
 
-def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
+def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[Sketch]:
     for comparison in taps:
-        yield _Sketch(
+        yield Sketch(
             "tap_delay",
             "",
             comparison.trial,
@@ -165,11 +186,11 @@ def _tap_sketches(taps: Sequence[TapComparison]) -> Iterator[_Sketch]:
 
 def _run_sketches(
     measures: RunMeasures, equilibria: Mapping[str, SettingEquilibria]
-) -> Iterator[_Sketch]:
+) -> Iterator[Sketch]:
     for line in lines(measures.run.settings):
         yield from _line_sketches(measures, line, equilibria)
     yield from _kernel_sketches(measures, equilibria)
-    yield _Sketch(
+    yield Sketch(
         "equilibrium_by_length",
         "",
         "",
@@ -183,7 +204,7 @@ def _run_sketches(
         lambda: draw_equilibrium_by_length(measures, lines(measures.run.settings)),
     )
     first, second = measures.strategies[:2]
-    yield _Sketch(
+    yield Sketch(
         "goodput_gain",
         "",
         "",
@@ -193,7 +214,7 @@ def _run_sketches(
         lambda: draw_heat_map(measures, gain_of_setting, "goodput gain (%)", signed=True),
     )
     for strategy in (first, second):
-        yield _Sketch(
+        yield Sketch(
             "retransmits",
             "",
             strategy,
@@ -202,7 +223,7 @@ def _run_sketches(
             partial(draw_heat_map, measures, retransmits_of(strategy),
                     "retransmitted (%)", False),
         )  # fmt: skip
-    yield _Sketch(
+    yield Sketch(
         "decision_tree",
         "",
         "",
@@ -217,12 +238,12 @@ def _run_sketches(
 
 def _line_sketches(
     measures: RunMeasures, line: SweepLine, equilibria: Mapping[str, SettingEquilibria]
-) -> Iterator[_Sketch]:
+) -> Iterator[Sketch]:
     axis = "the buffer" if line.axis == "buffer" else "random loss"
     kind, name = f"throughput_by_{line.axis}", line.label
     found = [equilibria[setting.label] for setting in line.settings]
     for state in _line_mixes(measures, line):
-        yield _Sketch(
+        yield Sketch(
             kind,
             "",
             f"{name}-{'-'.join(str(c) for c in strategy_totals(state))}",
@@ -233,7 +254,7 @@ def _line_sketches(
             + _if_modelled(measures, line.settings[0], MODELS_SAY, state),
             partial(draw_mix_along, measures, line, state),
         )
-    yield _Sketch(
+    yield Sketch(
         f"{kind}_alone",
         "",
         name,
@@ -242,7 +263,7 @@ def _line_sketches(
         "repetitions, if there are any.",
         lambda: draw_alone_along(measures, line),
     )
-    yield _Sketch(
+    yield Sketch(
         "equilibria_by_buffer",
         "",
         name,
@@ -260,7 +281,7 @@ def _line_sketches(
         ),
         lambda: draw_equilibria_by_buffer(measures, line, equilibria),
     )
-    yield _Sketch(
+    yield Sketch(
         "pair_equilibria",
         "",
         name,
@@ -270,7 +291,7 @@ def _line_sketches(
         "equilibria; the line goes through their mean." + _condition(found),
         lambda: draw_pair_equilibria(measures, line, equilibria),
     )
-    yield _Sketch(
+    yield Sketch(
         "panel_by_mix",
         "",
         name,
@@ -319,11 +340,11 @@ def _if_modelled(
 
 def _kernel_sketches(
     measures: RunMeasures, equilibria: Mapping[str, SettingEquilibria]
-) -> Iterator[_Sketch]:
+) -> Iterator[Sketch]:
     """What is drawn where the guests' kernel was swept."""
     for kernels in lines_by_kernel(measures.run.settings):
         shared = SweepLine(kernels[0].axis, tuple(map(without_kernel, kernels[0].settings)))
-        yield _Sketch(
+        yield Sketch(
             "equilibria_by_kernel",
             "",
             shared.label,
@@ -338,7 +359,7 @@ def _kernel_sketches(
     for settings in settings_by_kernel(measures.run.settings):
         shared = SweepLine("buffer", (without_kernel(settings[0]),))
         buffer = buffer_text(settings[0], measures.applied_buffer(settings[0]))
-        yield _Sketch(
+        yield Sketch(
             "throughput_by_kernel",
             "",
             settings[0].label.removeprefix(f"v{settings[0].kernel}-"),
@@ -362,13 +383,13 @@ def _line_mixes(measures: RunMeasures, line: SweepLine) -> list[State]:
 
 def _setting_sketches(
     measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
-) -> Iterator[_Sketch]:
+) -> Iterator[Sketch]:
     label = setting.label
     if equilibria.table.pairs:
         yield from _pair_sketches(measures, setting, equilibria)
     elif sum(bool(cell.trials) for cell in measures.cells(setting)) > 1:
         yield from _by_mix_sketches(measures, setting, equilibria)
-    yield _Sketch(
+    yield Sketch(
         "share_against_share",
         label,
         "",
@@ -382,10 +403,10 @@ def _setting_sketches(
 
 def _pair_sketches(
     measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
-) -> Iterator[_Sketch]:
+) -> Iterator[Sketch]:
     """What is drawn of mixes of two CCAs at a time."""
     first = measures.strategies[0]
-    yield _Sketch(
+    yield Sketch(
         "pair_lines",
         setting.label,
         "",
@@ -396,7 +417,7 @@ def _pair_sketches(
         "repetitions, if there are any.",
         lambda: draw_pair_lines(measures, setting),
     )
-    yield _Sketch(
+    yield Sketch(
         "tournament",
         setting.label,
         "",
@@ -411,11 +432,11 @@ def _pair_sketches(
 
 def _by_mix_sketches(
     measures: RunMeasures, setting: Setting, equilibria: SettingEquilibria
-) -> Iterator[_Sketch]:
+) -> Iterator[Sketch]:
     """What is drawn over the mixes: nothing to see where there is one."""
     label = setting.label
     series = references(measures, setting)
-    yield _Sketch(
+    yield Sketch(
         "throughput_by_mix",
         label,
         "",
@@ -425,7 +446,7 @@ def _by_mix_sketches(
         + _if_modelled(measures, setting, MODELS_SAY),
         lambda: draw_throughput_by_mix(measures, setting, equilibria, series),
     )
-    yield _Sketch(
+    yield Sketch(
         "delay_by_mix",
         label,
         "",
@@ -435,7 +456,7 @@ def _by_mix_sketches(
         + _if_modelled(measures, setting, " Thin: the mean by models that predict it."),
         lambda: draw_delay_by_mix(measures, setting),
     )
-    yield _Sketch(
+    yield Sketch(
         "dynamics",
         label,
         "",
@@ -450,8 +471,8 @@ def _by_mix_sketches(
     )
 
 
-def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[_Sketch]:
-    yield _Sketch(
+def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[Sketch]:
+    yield Sketch(
         "rtt_alone",
         setting.label,
         "",
@@ -462,9 +483,9 @@ def _alone_sketches(measures: RunMeasures, setting: Setting) -> Iterator[_Sketch
     )
 
 
-def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iterator[_Sketch]:
+def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iterator[Sketch]:
     label = setting.label
-    yield _Sketch(
+    yield Sketch(
         "model_assumptions",
         label,
         "",
@@ -475,7 +496,7 @@ def _correlation_sketches(correlation: RunCorrelation, setting: Setting) -> Iter
         "brackets: the paper's equations. The table below gives the assumptions in words.",
         lambda: draw_model_assumptions(correlation, setting),
     )
-    yield _Sketch(
+    yield Sketch(
         "synchronisation",
         label,
         "",
@@ -502,14 +523,14 @@ def _throughput_caption(measures: RunMeasures) -> str:
     )
 
 
-def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sketch]:
+def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[Sketch]:
     label = trial.trial.setting.label
     suffix = trial.trial.id.removeprefix(f"{label}-")
     mix = state_text(trial.state, measures.strategies, measures.group_names)
     sampled = trial.trial.has("postcards") and trial.trial.record.postcards != "all"
     exact = "estimated from sampled postcards" if sampled else "rebuilt exactly from postcards"
     source = exact if trial.trial.has("postcards") else "as counted by the data plane"
-    yield _Sketch(
+    yield Sketch(
         "queue_over_time",
         label,
         suffix,
@@ -520,7 +541,7 @@ def _trial_sketches(measures: RunMeasures, trial: TrialMeasures) -> Iterator[_Sk
         "RTT of 10 s and the RTT through the queue. Grey: some BBR flow is in ProbeRTT.",
         lambda: draw_queue_over_time(measures, trial),
     )
-    yield _Sketch(
+    yield Sketch(
         "rtt_over_time",
         label,
         suffix,

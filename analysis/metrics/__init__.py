@@ -4,34 +4,40 @@ A metric is a pure function of arrays with its unit, definition and source, unde
 figures, tables and acceptance bounds use. README.md says how to add one.
 """
 
+from nashbed.controlplane.contract.plugins import WithPlugins
+
 from . import losses, queue, rtt, throughput
 from .metric import Metric
 
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        throughput.PER_FLOW,
-        throughput.JAIN,
-        losses.PER_FLOW_LOSS,
-        losses.LOSS,
-        throughput.SHARE,
-        queue.OCCUPANCY_SHARE,
-        queue.OCCUPANCY,
-        queue.MEAN_DELAY,
-        queue.MEAN_DELAY_PER_FLOW,
-        queue.TIME_MEAN_DELAY,
-        queue.MEDIAN_DELAY,
-        queue.P95_DELAY,
-        queue.P99_DELAY,
-        losses.PER_FLOW_RETRANSMITTED,
-        losses.RETRANSMITTED,
-        rtt.MEAN_RTT,
-        rtt.PEAK_RTT,
-        throughput.DRIFT,
-        throughput.UTILISATION,
-    )
-}
-"""By name, in the order in which tables show them."""
+METRICS = WithPlugins(
+    "metrics",
+    Metric,
+    {
+        metric.name: metric
+        for metric in (
+            throughput.PER_FLOW,
+            throughput.JAIN,
+            losses.PER_FLOW_LOSS,
+            losses.LOSS,
+            throughput.SHARE,
+            queue.OCCUPANCY_SHARE,
+            queue.OCCUPANCY,
+            queue.MEAN_DELAY,
+            queue.MEAN_DELAY_PER_FLOW,
+            queue.TIME_MEAN_DELAY,
+            queue.MEDIAN_DELAY,
+            queue.P95_DELAY,
+            queue.P99_DELAY,
+            losses.PER_FLOW_RETRANSMITTED,
+            losses.RETRANSMITTED,
+            rtt.MEAN_RTT,
+            rtt.PEAK_RTT,
+            throughput.DRIFT,
+            throughput.UTILISATION,
+        )
+    },
+)
+"""By name, in the order in which tables show them; those of plugins come last."""
 __all__ = ["METRICS", "Metric", "metric_named"]
 
 

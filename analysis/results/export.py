@@ -13,7 +13,7 @@ from nashbed.controlplane.store.staging import whole_folder
 from nashbed.controlplane.store.tables import TABLES
 
 from ..correlation import correlate_run, correlation_answer
-from ..measures import RunMeasures, TrialMeasures, measure_run
+from ..measures import RunMeasures, TrialMeasures
 from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
 from ..nash.of_run import equilibria_of_measures
@@ -24,12 +24,12 @@ FORMATS = ("csv", "parquet")
 
 
 def export_run(
-    run_dir: Path, out: Path, suffix: str = "csv", raw: Sequence[str] = ()
+    measures: RunMeasures, out: Path, suffix: str = "csv", raw: Sequence[str] = ()
 ) -> dict[str, int]:
     """Write a run's flat tables into a folder; the folder is whole or the one before.
 
     Args:
-        run_dir: A run directory.
+        measures: The run's measures.
         out: The folder; one that holds something else is refused.
         suffix: `csv` or `parquet`.
         raw: Raw tables to add, of all valid trials one below the other with a column `trial`.
@@ -38,11 +38,9 @@ def export_run(
         Table -> number of rows.
 
     Raises:
-        RunError: The directory is not a readable run, a format or table is unknown, or the
-            folder cannot be written.
+        RunError: A format or table is unknown, or the folder cannot be written.
     """
     _check(suffix, raw, out)
-    measures = measure_run(run_dir)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         with whole_folder(out) as made:

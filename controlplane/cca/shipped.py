@@ -42,7 +42,10 @@ def shipped_ccas(folder: Path = CCA_FOLDER) -> list[ShippedCca]:
     """Every one of them."""
     own = kernels_own_ccas()
     problems = kernel_problems()
-    virtual = "kernel module" if takes_modules(GUEST_CONFIGURATION) else "not in this version"
+    virtual = "needs nashbed-kernel"
+    if GUEST_CONFIGURATION.is_file():
+        takes = takes_modules(GUEST_CONFIGURATION)
+        virtual = "kernel module" if takes else "not in this version"
     return [
         ShippedCca(
             name,

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from nashbed.files import find_testbed
+from nashbed.planning import plan as planned_run
+from nashbed.running import start
 
 from ..bench import all_parts, simple_switch
 from ..bench.cpu import bench_cpu, cpu_traffic
@@ -24,7 +27,7 @@ from ..bench.startup import bench_startup
 from ..bench.virtual import bench_virtual
 from ..calibrate.capacity import Capacities, check_machine
 from ..calibrate.level import Lanes
-from ..config import load_scenario, load_testbed
+from ..config import load_testbed
 from ..contract.benchmark import BenchAnswer, Benchmark
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, HostError
 from ..contract.model import JsonAnswer
@@ -32,10 +35,7 @@ from ..contract.testbed import MAX_LANES
 from ..contract.units import Buffer, Duration, Rate
 from ..machine.paths import MEASURED
 from ..machine.sessions import check_host
-from ..run.active_run import needed_disk_bytes, new_run
-from ..run.planning import plan_run
 from ..store.staging import write_whole
-from ..study import adaptive
 from .bench_text import SPEED, benchmarks_text, growth_text, speed_table
 from .console import step_display
 from .documents import write_tables
@@ -44,13 +44,12 @@ from .options import (
     Results,
     TestbedName,
     answer,
-    find_testbed,
     new_app,
     quantity,
     work_folder,
 )
 from .run import carry_out
-from .where import Wait, machine_for
+from .where import Wait, machine_for, waiting
 
 Repetitions = Annotated[int, typer.Option(min=1, help="Repetitions.")]
 Folder = Annotated[
@@ -305,19 +304,17 @@ def panel(
 
     It is the one at 50 Mbit/s and 40 ms, by adaptive search; a run takes 20 min.
     """
-    loaded, bed = load_scenario(PANEL), load_testbed(find_testbed(testbed))
-    plan = plan_run(loaded, bed, adaptive.expect)
-    benchmarks: tuple[Benchmark, ...] = (projected(plan),)
+    benchmarks: tuple[Benchmark, ...] = (projected(planned_run(PANEL, testbed)),)
     if full:
-        with machine_for(bed.model, out, wait):
-            check_host(bed.model, out, needed_disk_bytes(plan))
-            begun = time.monotonic()
-            active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
-            carry_out(active)
-            seconds = time.monotonic() - begun
-        trials = sum(record.valid for record in active.directory.sealed())
-        benchmarks += of_run(active.directory.path, loaded.model, trials, seconds)
-        _say(f"run directory: {active.directory.path} (`nashbed report` builds its report)")
+        with waiting(wait) as on_wait:
+            running = start(PANEL, testbed, out, on_wait=on_wait)
+        begun = time.monotonic()
+        carry_out(running)
+        seconds = time.monotonic() - begun
+        run = running.finish()
+        trials = sum(trial.valid for trial in run.trials)
+        benchmarks += of_run(run.path, run.scenario, trials, seconds)
+        _say(f"run directory: {run.path} (`nashbed report` builds its report)")
     return _answer("panel", benchmarks, as_json)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from nashbed.files import find_testbed
 
 from ..cluster.security import certificates, check_address
 from ..cluster.serve import DEFAULT_PORT, Workers, serve_scheduler, serve_workers
@@ -16,7 +17,7 @@ from ..config import load_testbed
 from ..contract.cluster import Cluster, ClusterTls
 from ..contract.errors import EXIT_OK, ConfigError
 from ..run.standing import standing, with_capacity
-from .options import find_testbed, new_app
+from .options import new_app
 
 app = new_app()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from nashbed.files import find_testbed
 
 from .. import targets
 from ..config import available_ccas, load_testbed
@@ -47,7 +48,7 @@ from ..machine.paths import (
 )
 from ..store.staging import remove_stale
 from ..targets.bmv2.runtime import load_bindings
-from .options import AsJson, answer, find_testbed, new_app
+from .options import AsJson, answer, new_app
 
 AF_XDP = 44
 OURS = re.compile(r"^nb[0-9a-f]{4}-(snd|rcv|dp)$")

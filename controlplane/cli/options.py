@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from nashbed.files import find_testbed, usual_testbed
 
 from ..contract.errors import ConfigError, HostError
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
 from ..contract.units import Buffer, Duration, Rate, Share, Size
-from ..machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from ..machine.paths import CONFIGS, VIRTUAL_TESTBED
 from ..store.errors import writing
 from ..store.staging import scratch_folder
 
@@ -96,26 +96,6 @@ def quantity(kind: type[Q], option: str, text: str) -> Q:
         raise ConfigError(f"{option}: {error}") from error
 
 
-def find_scenario(name: str) -> Path:
-    """A scenario file: a path, or a bare name of one that is shipped."""
-    shipped = CONFIGS / "scenarios" / f"{name}.yaml"
-    return shipped if shipped.is_file() and not Path(name).is_file() else Path(name)
-
-
-def find_testbed(name: str) -> Path:
-    """A testbed file: a path, or a bare name of one that is shipped."""
-    if "/" in name or name.endswith((".yaml", ".yml")):
-        return Path(name)
-    path = CONFIGS / "testbeds" / f"{name}.yaml"
-    if not path.exists():
-        known = sorted(p.stem for p in path.parent.glob("*.yaml") if "example" not in p.name)
-        raise ConfigError(
-            f"testbed {name!r}: there is no such file in configs/testbeds/; write one of "
-            f"{', '.join(known)}, or a path"
-        )
-    return path
-
-
 def choose_testbed(name: str | None) -> Path:
     """The testbed file that was asked for, or else the one that this user can run on.
 
@@ -124,12 +104,12 @@ def choose_testbed(name: str | None) -> Path:
     """
     if name is not None:
         return find_testbed(name)
-    if os.geteuid() == 0:
-        return DEFAULT_TESTBED
-    sys.stderr.write(
-        "not root: in virtual time, on testbed virtual (real time: as root, or by --testbed)\n"
-    )
-    return VIRTUAL_TESTBED
+    usual = usual_testbed()
+    if usual == VIRTUAL_TESTBED:
+        sys.stderr.write(
+            "not root: in virtual time, on testbed virtual (real time: as root, or by --testbed)\n"
+        )
+    return usual
 
 
 @contextmanager

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from nashbed.files import read_scenario
+from nashbed.place import chosen_cluster, reach_cluster
+from nashbed.planning import plan as planned_run
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
-from ..config import load_scenario, load_testbed
+from ..config import load_testbed
 from ..config.load import write_schemas
 from ..contract.certificate import Standing
 from ..contract.errors import EXIT_OK
@@ -19,9 +22,8 @@ from ..contract.units import Duration, Rate, Size, counted
 from ..machine.paths import CONFIGS
 from ..plan.estimates import speed_ups
 from ..run.cca import ccas_of
-from ..run.planning import plan_run, preview_run
+from ..run.planning import preview_run
 from ..run.standing import standing
-from ..study import adaptive
 from ..study.length import LengthAnswer, trial_lengths
 from .console import step_display
 from .options import (
@@ -30,10 +32,9 @@ from .options import (
     ScenarioFile,
     answer,
     choose_testbed,
-    find_scenario,
     new_app,
 )
-from .where import On, PrivateNetwork, choose_testbed_for, chosen_cluster, reach_cluster
+from .where import On, PrivateNetwork, choose_testbed_for, say
 
 FIRST_WORKER_S = 30.0
 """How long a plan waits for a cluster's first worker: it is a question, and runs nothing."""
@@ -108,10 +109,11 @@ def validate(
     scenario: ScenarioFile, testbed: OptionalTestbed = None, as_json: AsJson = False
 ) -> int:
     """Check a scenario and a testbed file; touches nothing."""
-    loaded, bed = load_scenario(find_scenario(scenario)), load_testbed(choose_testbed(testbed))
-    trials = plan_run(loaded, bed, adaptive.expect).expected_trials
+    bed = load_testbed(choose_testbed(testbed))
+    planned = planned_run(scenario, bed)
+    trials = planned.expected_trials
     text = f"{scenario}: ok, {counted(trials, 'trial')} on {bed.model.name}"
-    said = Validated(scenario=loaded.model.name, testbed=bed.model.name, trials=trials)
+    said = Validated(scenario=planned.scenario, testbed=bed.model.name, trials=trials)
     answer(said, as_json, text)
     return EXIT_OK
 
@@ -132,19 +134,19 @@ def plan(
     Of CUBIC and BBR it also says which settings would be measured before their shares have
     settled, by the fluid model. With --on it reaches the cluster, and plans for its seats.
     """
-    loaded, bed = load_scenario(find_scenario(scenario)), choose_testbed_for(testbed, on)
+    loaded, bed = read_scenario(scenario), choose_testbed_for(testbed, on)
     cluster = chosen_cluster(on, private_network, bed)
     seats: int | None = None
     cluster_seats: ClusterSeats | None = None
     cluster_line = ""
     if cluster is not None:
-        with reach_cluster(cluster, FIRST_WORKER_S) as reached:
+        with reach_cluster(cluster, say, FIRST_WORKER_S) as reached:
             seats = reached.seats
             cluster_seats = ClusterSeats(workers=reached.workers, seats=reached.seats)
             cluster_line = (
                 f"cluster: workers: {reached.workers}, seats (trials at once): {reached.seats}\n"
             )
-    planned = plan_run(loaded, bed, adaptive.expect, seats)
+    planned = planned_run(loaded, bed, seats=seats)
     certificate, preview = standing(bed), preview_run(planned, bed.model)
     ccas = {cca.name: str(cca.source) for cca in ccas_of(loaded, bed)}
     files = "".join(f"{name}: {source}\n" for name, source in ccas.items())

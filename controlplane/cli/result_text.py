@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import SerializeAsAny
 from rich.table import Table
 
+from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK
+from ..contract.model import ContractModel, JsonAnswer
 from ..contract.scenario import Scenario
+from ..contract.trial import FailedAttempt
 from ..contract.units import counted
-from ..study.results import RunResults
 from .console import as_text
 
 if TYPE_CHECKING:
@@ -17,14 +21,67 @@ if TYPE_CHECKING:
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.summary import SummaryRow
+    from nashbed.runs import Run
 
     from ..store.finished_run import DamagedTrial
 
 VERDICTS = {"met": "met   ", "missed": "MISSED", "undecided": "UNDECIDED"}
 
 
-def result_text(results: RunResults) -> str:
-    """The results as a person reads them."""
+class RunAnswer(JsonAnswer):
+    """What `nashbed run` and `resume` answer. Rows, bounds and testbeds are those of summary.json.
+
+    Attributes:
+        ok: Whether every acceptance bound was met.
+        run_dir: The run directory.
+        exit_code: The exit code of the command.
+        rows: One for each setting and mix.
+        headlines: Label of a setting -> its equilibrium in words.
+        acceptance: The verdict on each acceptance bound.
+        failed_attempts: Attempts that their host or guest ended.
+        testbeds: How testbeds of one run agree; null: it had one.
+        report: The report page; null: it was not built.
+    """
+
+    ok: bool
+    run_dir: str
+    exit_code: int
+    rows: tuple[SerializeAsAny[ContractModel], ...]
+    headlines: dict[str, str]
+    acceptance: tuple[SerializeAsAny[ContractModel], ...]
+    failed_attempts: tuple[FailedAttempt, ...]
+    testbeds: SerializeAsAny[ContractModel] | None
+    report: str | None
+
+
+def run_answer(run: Run, report: Path | None) -> RunAnswer:
+    """What is said of a run in JSON.
+
+    Args:
+        run: The run.
+        report: The report page; None: it was not built.
+    """
+    testbeds = run.summary.testbeds
+    return RunAnswer(
+        ok=run.passed,
+        run_dir=str(run.path),
+        exit_code=EXIT_OK if run.passed else EXIT_ACCEPTANCE,
+        rows=tuple(run.rows),
+        headlines=run.headlines,
+        acceptance=tuple(run.acceptance),
+        failed_attempts=run.failures,
+        testbeds=testbeds and testbeds.answer(),
+        report=str(report) if report else None,
+    )
+
+
+def result_text(results: Run, report: Path | None) -> str:
+    """The results as a person reads them.
+
+    Args:
+        results: The run.
+        report: The report page; None: it was not built.
+    """
     text = as_text(result_table(results))
     if results.summary.seeks_equilibria:
         text += "★ equilibrium   ε nobody gains more than "
@@ -41,9 +98,9 @@ def result_text(results: RunResults) -> str:
         text += f"{results.summary.testbeds.sentence()}\n"
     text += failures_text(results)
     text += left_out_text(results.summary.measures.damaged)
-    if results.report is not None:
-        text += f"report: {results.report}\n"
-    return text + f"run directory: {results.run_dir}\n"
+    if report is not None:
+        text += f"report: {report}\n"
+    return text + f"run directory: {results.path}\n"
 
 
 def headline_lines(setting: SettingEquilibria) -> list[str]:
@@ -62,7 +119,7 @@ def left_out_text(damaged: Sequence[DamagedTrial]) -> str:
     return f"left out: {counted(len(damaged), 'trial')}; {damaged[0].id}: {damaged[0].problem}\n"
 
 
-def failures_text(results: RunResults) -> str:
+def failures_text(results: Run) -> str:
     """How many attempts failed, what that costs, and why the last one did; empty: none."""
     if not results.failures:
         return ""
@@ -71,7 +128,7 @@ def failures_text(results: RunResults) -> str:
     return f"{sentence}\nthe last that failed: {last.trial}: {last.reason}\n"
 
 
-def result_table(results: RunResults) -> Table:
+def result_table(results: Run) -> Table:
     """One row for each setting and mix."""
     scenario, rows = results.scenario, results.rows
     several, mark = _differ_beyond_buffer(rows), results.summary.seeks_equilibria

@@ -85,18 +85,14 @@ def report(
     as_json: AsJson = False,
 ) -> int:
     """Build the report of a run again."""
-    from nashbed.analysis.report import (  # noqa: PLC0415 - slow to import
-        USUAL_FORMATS,
-        check_formats,
-        report_of,
-    )
-    from nashbed.analysis.results.summary import summarise  # noqa: PLC0415 - slow to import
+    from nashbed.analysis.report import check_formats  # noqa: PLC0415 - slow to import
+    from nashbed.runs import USUAL_FORMATS, open_run  # noqa: PLC0415 - slow to import
 
     wanted = tuple(formats or USUAL_FORMATS)
     check_formats(wanted)
-    summary = summarise(run_dir)
-    path = report_of(summary, run_dir / "report", wanted)
-    damaged = summary.measures.damaged
+    run = open_run(run_dir)
+    path = run.report(formats=wanted)
+    damaged = run.summary.measures.damaged
     left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
     said = ReportAnswer(report=str(path), damaged=left_out)
     answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
@@ -107,9 +103,9 @@ def report(
 def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
     """Show the Nash equilibria of a run."""
     from nashbed.analysis.nash.answer import equilibria_answer  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.nash.of_run import equilibria_of_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
-    settings = equilibria_of_run(run_dir)
+    settings = open_run(run_dir).equilibria
     text = "\n".join(equilibria_text(each) for each in settings)
     answer([equilibria_answer(each).model_dump() for each in settings], as_json, text)
     return EXIT_OK
@@ -146,9 +142,9 @@ def compare(
     """
     if equivalence is not None:
         return _equivalence(first, second, equivalence, (setting, against), as_json)
-    from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
+    from nashbed import runs  # noqa: PLC0415 - slow to import
 
-    comparison = compare_runs(first, second, setting, against)
+    comparison = runs.compare(first, second, setting, against)
     text = "" if as_json else comparison_text(comparison, everything)
     answer(comparison, as_json, text)
     return EXIT_OK
@@ -162,14 +158,12 @@ def _equivalence(
     as_json: bool,
 ) -> int:
     """Test two runs for equivalence within a margin; returns the exit code."""
-    from nashbed.analysis.results.equivalence import (  # noqa: PLC0415 - slow to import
-        equivalence_of_runs,
-    )
+    from nashbed import runs  # noqa: PLC0415 - slow to import
 
     most = quantity(Share, "--equivalence", margin).fraction
     if not 0 < most < 1:
         raise ConfigError(f"--equivalence: {margin}; write more than 0% and less than 100%")
-    found = equivalence_of_runs(first, second, most, *settings)
+    found = runs.equivalence(first, second, most, *settings)
     answer(found, as_json, "" if as_json else equivalence_text(found))
     return EXIT_OK if found.equivalent else EXIT_ACCEPTANCE
 
@@ -192,10 +186,10 @@ def export(
     The ledger is that of the assumptions of Mishra's model. analysis/README.md describes the
     columns.
     """
-    from nashbed.analysis.results.export import export_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
     folder = out or run_dir / "export"
-    rows = export_run(run_dir, folder, form, tuple(tables or ()))
+    rows = open_run(run_dir).export(folder, form, tables or ())
     lines = [f"{folder / name}.{form}: {count} rows" for name, count in rows.items()]
     data = {"ok": True, "out": str(folder), "format": form, "rows": rows}
     answer(data, as_json, "\n".join(lines))

@@ -6,41 +6,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from nashbed.running import RunInProgress, start
+from nashbed.running import resume as resumed
 
-from ..config import load_scenario
-from ..contract.errors import ConfigError
-from ..machine.host.preflight import require_disk
-from ..machine.sessions import check_host
 from ..plan.estimates import resources_of
-from ..run.active_run import ActiveRun, needed_disk_bytes, new_run, resumed_run, testbed_of
-from ..run.cca import ccas_of, require_strategies
-from ..run.dispatcher import TrialPlace
-from ..run.planning import plan_run
-from ..run.runner import execute
-from ..run.standing import EACH_SEAT
-from ..study import adaptive
-from ..study.results import results_of_run
-from .options import (
-    AsJson,
-    OptionalTestbed,
-    Results,
-    RunFolder,
-    ScenarioFile,
-    answer,
-    find_scenario,
-    new_app,
-)
+from ..run.dispatcher import watch
+from .options import AsJson, OptionalTestbed, Results, RunFolder, ScenarioFile, answer, new_app
 from .progress import make_display
-from .result_text import result_text
-from .where import (
-    On,
-    PrivateNetwork,
-    Wait,
-    choose_testbed_for,
-    chosen_cluster,
-    machine_for,
-    reach_cluster,
-)
+from .result_text import result_text, run_answer
+from .where import On, PrivateNetwork, Wait, choose_testbed_for, say, waiting
 
 app = new_app()
 
@@ -67,18 +41,18 @@ def run(  # noqa: PLR0913, PLR0917 - each is an option
     exclude nobody. With --on the trials run on a cluster: in virtual time, or, with a --testbed in
     real time, on those of its workers that are testbeds.
     """
-    loaded, bed = load_scenario(find_scenario(scenario)), choose_testbed_for(testbed, on)
-    cluster = chosen_cluster(on, private_network, bed)
-    if cluster is not None:
-        with reach_cluster(cluster) as reached:
-            plan = plan_run(loaded, bed, adaptive.expect, reached.seats)
-            require_disk(out, needed_disk_bytes(plan))
-            active = new_run(out, loaded, bed, plan, adaptive.make_chooser)
-            return _finish(active, no_report, as_json, reached.place)
-    plan = plan_run(loaded, bed, adaptive.expect)
-    with machine_for(bed.model, out, wait):
-        check_host(bed.model, out, needed_disk_bytes(plan), ccas_of(loaded, bed))
-        return _finish(new_run(out, loaded, bed, plan, adaptive.make_chooser), no_report, as_json)
+    bed = choose_testbed_for(testbed, on)
+    with waiting(wait) as on_wait:
+        running = start(
+            scenario,
+            bed,
+            out,
+            on=on,
+            private_network=private_network,
+            on_wait=on_wait,
+            say=say,
+        )
+    return _finish(running, no_report, as_json)
 
 
 @app.command(epilog="Example: nashbed resume results/20260101T120000Z-quickstart")
@@ -95,62 +69,37 @@ def resume(
     Finished trials are kept. What one machine has begun a cluster may finish, and the other way
     round, where trials run in virtual time.
     """
-    cluster = chosen_cluster(on, private_network, testbed_of(run_dir))
-    if cluster is not None:
-        with reach_cluster(cluster) as reached:
-            resumed = resumed_run(run_dir, adaptive.make_chooser)
-            require_disk(run_dir, needed_disk_bytes(resumed.plan, resumed.work))
-            return _finish(resumed, no_report, as_json, reached.place)
-    with machine_for(testbed_of(run_dir).model, run_dir, wait):
-        resumed = resumed_run(run_dir, adaptive.make_chooser)
-        _require_planned_here(resumed)
-        bed, needed = resumed.testbed.model, needed_disk_bytes(resumed.plan, resumed.work)
-        require_strategies(resumed.scenario, bed, resumed.ccas)
-        check_host(bed, run_dir, needed, resumed.ccas)
-        return _finish(resumed, no_report, as_json)
+    with waiting(wait) as on_wait:
+        running = resumed(run_dir, on=on, private_network=private_network, on_wait=on_wait, say=say)
+    return _finish(running, no_report, as_json)
 
 
-def _require_planned_here(active: ActiveRun) -> None:
-    """In real time, a plan for a cluster's testbeds says nothing of what this machine carries."""
-    if active.plan.capacity_from == EACH_SEAT and not active.plan.isolated:
-        raise ConfigError(
-            f"{active.directory.path}: was planned for real testbeds of a cluster; write --on "
-            "WHERE to finish it there"
-        )
-
-
-def carry_out(active: ActiveRun, place: TrialPlace | None = None) -> None:
-    """Run the jobs of a run with a display on standard error.
+def carry_out(running: RunInProgress) -> None:
+    """Run to the end with a display on standard error.
 
     Args:
-        active: The run.
-        place: Where; None: on this machine.
+        running: The run.
 
     Raises:
         NashbedError: What ended it early; the display has said how to go on.
     """
-    display = make_display(active.plan, resources_of(active.testbed.model, active.plan))
-    display.say(f"run directory: {active.directory.path}")
-    certificate = active.manifest.certificate
-    if certificate is not None and certificate.state != "certified":
-        display.say(certificate.detail)
-    if active.plan.memory_short:
-        display.say(active.plan.memory_short)
+    display = make_display(running.plan, resources_of(running.testbed, running.plan))
+    display.say(f"run directory: {running.path}")
+    for line in running.remarks:
+        display.say(line)
     try:
         with display:
-            execute(active, display.show, place)
+            watch(running, display.show)
     except BaseException:
-        display.say(
-            f"finished trials are kept; to continue: nashbed resume {active.directory.path}"
-        )
+        display.say(f"finished trials are kept; to continue: nashbed resume {running.path}")
         raise
 
 
-def _finish(
-    active: ActiveRun, no_report: bool, as_json: bool, place: TrialPlace | None = None
-) -> int:
+def _finish(running: RunInProgress, no_report: bool, as_json: bool) -> int:
     """Run all jobs, then show the results; returns the exit code."""
-    carry_out(active, place)
-    results = results_of_run(active.directory.path, with_report=not no_report)
-    answer(results.answer(), as_json, "" if as_json else result_text(results))
-    return results.exit_code
+    carry_out(running)
+    finished = running.finish()
+    report = None if no_report else finished.report()
+    said = run_answer(finished, report)
+    answer(said, as_json, "" if as_json else result_text(finished, report))
+    return said.exit_code

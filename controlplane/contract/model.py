@@ -1,8 +1,11 @@
 """The bases of every contract model: what is read and kept, and what a user is answered in JSON."""
 
+import inspect
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from .units import Quantity
 
 JsonObject = dict[str, Any]
 """A JSON object without a model: another program's, a file's, a schema's, a page template's."""
@@ -11,10 +14,35 @@ Number = int | float
 """A number that JSON keeps as it came: a whole one without a decimal point."""
 
 
+def _describe(schema: JsonObject, model: type[BaseModel]) -> None:
+    """Put what docstrings say of a model and of its attributes where its schema has them.
+
+    Args:
+        schema: The model's schema; changed.
+        model: The model.
+    """
+    from docstring_parser import DocstringStyle, parse  # noqa: PLC0415 - for schemas only
+
+    said: dict[str, str] = {}
+    for each in reversed(model.__mro__):
+        text = parse(inspect.cleandoc(each.__doc__ or ""), DocstringStyle.GOOGLE)
+        said |= {one.arg_name: " ".join((one.description or "").split()) for one in text.params}
+        if each is model:
+            whole = (text.short_description, text.long_description)
+            schema["description"] = "\n\n".join(part for part in whole if part)
+    for name, key in schema.get("properties", {}).items():
+        written = key.get("description")  # of a quantity: what may be written
+        if name in said:
+            key["description"] = said[name] + (f" Write {written}." if written else "")
+        default = model.model_fields[name].default
+        if isinstance(default, Quantity):
+            key["default"] = str(default)
+
+
 class ContractModel(BaseModel):
     """A frozen model that refuses unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra=_describe)
 
 
 class JsonAnswer(ContractModel):

@@ -5,9 +5,16 @@ It never names a machine, a port or a target: the testbed file does.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+    model_validator,
+)
 
 from .cca import SUFFIX as CCA_SUFFIX
 from .cca import cca_name
@@ -49,15 +56,36 @@ KernelRelease = Annotated[
 """The beginning of a kernel's release, e.g. 6.1 for 6.1.176."""
 
 
-def _strategy_name(value: Any) -> Any:
+class CcaInFile(str):
+    """The name of a CCA that was written as the path of its file.
+
+    Attributes:
+        path: The path, as written.
+    """
+
+    path: str
+
+    def __new__(cls, name: str, path: str) -> Self:
+        """Name it."""
+        made = super().__new__(cls, name)
+        made.path = path
+        return made
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        """What a copy is made of."""
+        return type(self), (str(self), self.path)
+
+
+def _strategy_name(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """A CCA that is written as the path of its file has the file's name from here on."""
-    is_path = isinstance(value, str) and value.endswith(CCA_SUFFIX)
-    return cca_name(value) if is_path else value
+    if isinstance(value, str) and value.endswith(CCA_SUFFIX):
+        return CcaInFile(check(cca_name(value)), value)
+    return check(value) if not isinstance(value, CcaInFile) else value
 
 
 Strategy = Annotated[
     StrategyName,
-    BeforeValidator(_strategy_name),
+    WrapValidator(_strategy_name),
     WithJsonSchema({"type": "string", "pattern": r"^([a-z0-9][a-z0-9_-]{0,14}|.*\.c)$"}),
 ]
 """A congestion control, written by its name or as the path of its C file."""
@@ -278,7 +306,11 @@ class Equilibrium(ContractModel):
 
 
 class SampledPostcards(ContractModel):
-    """Keep one postcard in `sample`."""
+    """Keep some postcards.
+
+    Attributes:
+        sample: One in so many is kept.
+    """
 
     sample: Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 
@@ -384,6 +416,7 @@ class ThroughputBound(Place):
     """Mean per-flow throughput of one strategy at one mix.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose throughput.
         mix: Number of flows of each strategy listed; the other strategies have the rest.
         expect: Expected per-flow throughput.
@@ -401,6 +434,7 @@ class DelayBound(Place):
     """Mean queueing delay of a setting, of one mix or over all its mixes.
 
     Attributes:
+        metric: What is bounded.
         mix: As in ThroughputBound; left out: the mean over all mixes with every strategy.
         min: Smallest allowed delay.
         max: Largest allowed delay.
@@ -434,6 +468,7 @@ class ShareBound(Place):
     """Share of the throughput that all flows of one strategy have together.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose share.
         mix: As in ThroughputBound.
         min: Smallest allowed share.
@@ -451,6 +486,7 @@ class LossBound(Place):
     """Share of the packets that the queue dropped, or of the payload that was sent again.
 
     Attributes:
+        metric: What is bounded.
         mix: As in ThroughputBound.
         min: Smallest allowed share.
         max: Largest allowed share.
@@ -466,6 +502,7 @@ class RatioBound(Place):
     """Per-flow throughput of one strategy, divided by that of another.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose throughput.
         over: Whose throughput it is divided by.
         mix: The mix in which both are measured; left out: each where all flows run it.
@@ -485,6 +522,7 @@ class CrossingBound(Place):
     """Where the strategies' per-flow throughputs cross, in flows of the second strategy.
 
     Attributes:
+        metric: What is bounded.
         expect: Expected crossing, in flows (a fraction is between two mixes).
         tolerance: Allowed difference, in flows.
     """
@@ -505,6 +543,7 @@ class EquilibriumBound(Place):
     few for an interval, every equilibrium of the means must be allowed.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose flows.
         group: Only those of this flow group; left out: of all.
         min: Smallest allowed number.
@@ -522,6 +561,7 @@ class EquilibriumCountBound(Place):
     """How many mixes are equilibria.
 
     Attributes:
+        metric: What is bounded.
         min: Smallest allowed number.
         max: Largest allowed number.
     """
@@ -537,6 +577,7 @@ class RttOrderBound(Place):
     At every equilibrium in which a flow runs the strategy: the smallest share of them counts.
 
     Attributes:
+        metric: What is bounded.
         strategy: Whose flows.
         min: Smallest allowed share; 100 %: they are the flows with the shortest base RTTs.
     """

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from .model import ContractModel
+from .plugins import plugin_names
 from .scenario import KernelRelease, Name
 from .shared import CONSTANTS
 from .units import Rate, Size
@@ -31,8 +39,23 @@ LEAST_GUEST_MEMORY_BYTES = 64 * MIB
 InterfaceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
 Core = Annotated[int, Field(strict=True, ge=0, le=CONSTANTS.core_max)]
 Cores = Annotated[tuple[Core, ...], Field(min_length=1, max_length=CONSTANTS.loops_max)]
-TargetName = Literal["dpdk", "virtual", "bmv2", "tofino"]
-VIRTUAL: TargetName = "virtual"
+VIRTUAL = "virtual"
+TARGET_NAMES = ("dpdk", VIRTUAL, "bmv2", "tofino")
+
+
+def _known_target(name: str) -> str:
+    """Refuse a target that neither we nor a plugin has."""
+    if name not in TARGET_NAMES and name not in plugin_names("targets"):
+        known = [f"'{each}'" for each in (*TARGET_NAMES, *plugin_names("targets"))]
+        raise ValueError(f"{name!r} is unknown; write {', '.join(known[:-1])} or {known[-1]}")
+    return name
+
+
+TargetName = Annotated[
+    str,
+    AfterValidator(_known_target),
+    WithJsonSchema({"anyOf": [{"enum": list(TARGET_NAMES)}, {"type": "string"}]}),
+]
 
 
 class SwitchBmv2(ContractModel):
@@ -348,7 +371,12 @@ class TapFile(ContractModel):
 
 
 class TapFiles(ContractModel):
-    """Hardware taps before and behind the bottleneck."""
+    """Hardware taps before and behind the bottleneck.
+
+    Attributes:
+        before: What is captured on the senders' side.
+        behind: What is captured on the receivers' side.
+    """
 
     before: TapFile
     behind: TapFile

@@ -25,7 +25,7 @@ PACKET_BYTES = CONSTANTS.frame_bytes_max
 _NUMBER = re.compile(r"^\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*(.*?)\s*$")
 
 
-class _Quantity(ABC):
+class Quantity(ABC):
     """Text <-> exact value, and the pydantic glue. Subclasses say which units they know."""
 
     UNITS: ClassVar[dict[str, int]]
@@ -115,7 +115,7 @@ def _format(value: int, steps: tuple[tuple[str, int], ...]) -> str:
 
 
 @dataclass(frozen=True, order=True)
-class Rate(_Quantity):
+class Rate(Quantity):
     """A bit rate.
 
     Attributes:
@@ -147,7 +147,7 @@ class Rate(_Quantity):
 
 
 @dataclass(frozen=True, order=True)
-class Duration(_Quantity):
+class Duration(Quantity):
     """A length of time.
 
     Attributes:
@@ -194,7 +194,7 @@ _SIZE_STEPS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("B", 1))
 
 
 @dataclass(frozen=True, order=True)
-class Size(_Quantity):
+class Size(Quantity):
     """An amount of data.
 
     Attributes:
@@ -216,7 +216,7 @@ class Size(_Quantity):
 
 
 @dataclass(frozen=True, order=True)
-class Share(_Quantity):
+class Share(Quantity):
     """A part of a whole.
 
     Attributes:
@@ -246,7 +246,7 @@ BufferUnit = Literal["bytes", "packets", "bdp"]
 
 
 @dataclass(frozen=True)
-class Buffer(_Quantity):
+class Buffer(Quantity):
     """A buffer as a person writes it: `1MB`, `64pkt` or `2bdp`.
 
     Attributes:

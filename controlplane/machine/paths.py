@@ -46,6 +46,16 @@ GUEST_CONFIGURATION = UML / "kernel.config"
 """What is built into the kernel of virtual time."""
 
 
+def guest_configuration() -> Path:
+    """The configuration of virtual time's kernel; raises PrerequisiteError where there is none."""
+    if not GUEST_CONFIGURATION.is_file():
+        raise PrerequisiteError(
+            f"{GUEST_CONFIGURATION}: missing; restore it from git, or, of a wheel: virtual time "
+            "needs a kernel, `pip install nashbed-kernel`"
+        )
+    return GUEST_CONFIGURATION
+
+
 def built(path: Path) -> Path:
     """A program that `make` builds; raises HostError when it is missing."""
     if path.is_file():

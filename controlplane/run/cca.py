@@ -23,7 +23,7 @@ from ..machine.cca.checks import kernels_own_ccas, require_ccas
 from ..machine.cca.modules import module_of
 from ..machine.cca.objects import is_shipped, object_of
 from ..machine.kernels.cache import GuestKernel, file_digest, find_kernel
-from ..machine.paths import CCA_FOLDER, GUEST_CONFIGURATION, ROOT
+from ..machine.paths import CCA_FOLDER, ROOT, guest_configuration
 from ..store.errors import disk_errors
 
 FOLDER = "controls"
@@ -42,7 +42,7 @@ def ccas_of(scenario: Loaded[Scenario], testbed: Loaded[Testbed]) -> tuple[CcaFi
 def kernels_own(testbed: Testbed) -> tuple[str, ...]:
     """The CCAs that the kernel of a testbed's hosts has of its own."""
     if testbed.is_virtual:
-        return configured_ccas(GUEST_CONFIGURATION)
+        return configured_ccas(guest_configuration())
     return kernels_own_ccas()
 
 
@@ -66,7 +66,7 @@ def require_strategies(
     check_strategies(others, scenario.name, kernels_own(testbed), loadable)
     if not testbed.is_virtual:
         require_ccas(ccas)
-    elif ccas and not takes_modules(GUEST_CONFIGURATION):
+    elif ccas and not takes_modules(guest_configuration()):
         names = ", ".join(cca.name for cca in ccas)
         raise HostError(f"{names}: the guests' kernel takes no modules, which it would need")
 

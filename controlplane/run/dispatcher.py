@@ -9,8 +9,8 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from .progress import AllowedLoad, OnProgress, Running, Snapshot, TrialStep
 from .work import Job, Work
 
 T = TypeVar("T")
+STOPPED = "stopped; finished trials are kept"
 HOPELESS_ATTEMPTS = 9
 HOPELESS_TRIALS = 3
 """So many attempts at so many trials may fail one after the other: the next ones would, too."""
@@ -90,9 +91,7 @@ class TrialPlace(Protocol):
         """
 
 
-def dispatch(
-    book: JobBook, workers: TrialWorkers, on_progress: OnProgress, every_s: float = 0.25
-) -> None:
+def dispatch(book: JobBook, workers: TrialWorkers, every_s: float = 0.25) -> Generator[Snapshot]:
     """Have workers carry out jobs, and those that follow from them, until none is left.
 
     An attempt that its host or its guest ended is one failed attempt (see `JobBook.settle`). What
@@ -102,8 +101,10 @@ def dispatch(
     Args:
         book: The jobs.
         workers: Who carries them out; they have stopped at the end, whatever it was.
-        on_progress: Called with the state of the run, again and again.
-        every_s: How often, in seconds.
+        every_s: How often the state of the run is given, in seconds.
+
+    Yields:
+        The state of the run, again and again; the work goes on when the next one is asked for.
 
     Raises:
         NashbedError: What ended the run early; Interrupted on Ctrl-C.
@@ -111,15 +112,43 @@ def dispatch(
     try:
         while not book.is_done:
             workers.hand_out()
-            on_progress(book.snapshot(workers.load))
+            yield book.snapshot(workers.load)
             for ended in workers.ended(every_s):
                 book.settle(ended)
-        on_progress(book.snapshot(workers.load))
+        yield book.snapshot(workers.load)
         book.require_results()
     except KeyboardInterrupt as error:
-        raise Interrupted("stopped; finished trials are kept") from error
+        raise Interrupted(STOPPED) from error
     finally:
         workers.stop()
+
+
+class States(Protocol):
+    """States of a run that goes on while they are iterated."""
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """Go on."""
+
+    def close(self) -> None:
+        """Stop it."""
+
+
+def watch(states: States, on_progress: OnProgress) -> None:
+    """Go through the states of a run, which is stopped at the end, whatever it was.
+
+    Args:
+        states: As `dispatch` yields them.
+        on_progress: Called with each of them.
+
+    Raises:
+        NashbedError: What ended the run early; Interrupted on Ctrl-C, here or there.
+    """
+    with closing(states):
+        try:
+            for state in states:
+                on_progress(state)
+        except KeyboardInterrupt as error:
+            raise Interrupted(STOPPED) from error
 
 
 def drained(source: queue.SimpleQueue[T], timeout_s: float) -> Iterator[T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Generator
 
 from ..contract.errors import Interrupted, NashbedError
 from ..contract.manifest import Manifest
@@ -10,9 +11,9 @@ from ..contract.trial import TrialRecord
 from ..machine.log import close_log, log_to
 from .active_run import ActiveRun
 from .cca import with_objects
-from .dispatcher import JobBook, TrialPlace, dispatch
+from .dispatcher import JobBook, TrialPlace, dispatch, watch
 from .manifest import with_guest_kernels, with_guest_programs
-from .progress import OnProgress
+from .progress import OnProgress, Snapshot
 from .this_machine import ThisMachine
 
 LOG = logging.getLogger(__name__)
@@ -29,6 +30,22 @@ def execute(
         place: Where; None: on this machine.
 
     Raises:
+        NashbedError: As `progress_of` does; Interrupted on Ctrl-C.
+    """
+    watch(progress_of(run, place), on_progress)
+    return run.directory.sealed()
+
+
+def progress_of(run: ActiveRun, place: TrialPlace | None = None) -> Generator[Snapshot]:
+    """Run all jobs of a run, and say where it stands, again and again.
+
+    Closing the generator stops the run.
+
+    Args:
+        run: What to do.
+        place: Where; None: on this machine.
+
+    Raises:
         NashbedError: What ended the run early. The place has been given back, finished
             trials are kept, and the manifest says how the run ended.
     """
@@ -40,16 +57,15 @@ def execute(
             run.write_manifest(_with_guests_and_ccas(run))
             book = JobBook(first, run.work, run.directory.note_failure)
             with (place or ThisMachine()).opened(run, book) as workers:
-                dispatch(book, workers, on_progress)
+                yield from dispatch(book, workers)
         run.set_status("complete")
     except BaseException as error:
-        stopped = isinstance(error, Interrupted | KeyboardInterrupt)
+        stopped = isinstance(error, Interrupted | KeyboardInterrupt | GeneratorExit)
         LOG.error("run ended early: %s", error, exc_info=not isinstance(error, NashbedError))
         run.set_status("interrupted" if stopped else "failed")
         raise
     finally:
         close_log(handler)
-    return run.directory.sealed()
 
 
 def _with_guests_and_ccas(run: ActiveRun) -> Manifest:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FunctionType
 
 from ..contract.errors import ConfigError
+from ..contract.plugins import WithPlugins
 from ..contract.target import Applied, BottleneckProgram, Capabilities
 from ..contract.testbed import Testbed
 from .base import Finding, Target, TargetHost
@@ -95,13 +97,13 @@ def _tofino() -> TargetKind:
     )
 
 
-TARGETS: dict[str, Callable[[], TargetKind]] = {
-    "dpdk": _dpdk,
-    "virtual": _virtual,
-    "bmv2": _bmv2,
-    "tofino": _tofino,
-}
-"""Name -> target. What drives a target (gRPC, Thrift) is imported when a testbed names it."""
+TARGETS: WithPlugins[Callable[[], TargetKind]] = WithPlugins(
+    "targets",
+    FunctionType,
+    {"dpdk": _dpdk, "virtual": _virtual, "bmv2": _bmv2, "tofino": _tofino},
+)
+"""Name -> target; those of plugins are functions that return a TargetKind. What drives a target
+(gRPC, Thrift) is imported when a testbed names it."""
 
 
 def capabilities_of(testbed: Testbed) -> Capabilities:

@@ -31,7 +31,9 @@ def main() -> None:
 
 def lines(shared: dict[str, Any], source: str) -> Iterator[str]:
     """The header's lines."""
+    # REUSE-IgnoreStart
     yield "/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */"
+    # REUSE-IgnoreEnd
     yield f"/* Generated from {source}: change it there. */"
     yield "#ifndef COMMON_SHARED_H\n#define COMMON_SHARED_H\n"
     yield '#include <stddef.h>\n#include <stdint.h>\n\n#include "common/big_endian.h"\n'

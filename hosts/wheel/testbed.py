@@ -17,8 +17,15 @@ DATA = ("configs", "p4src", "hosts/cc", "hosts/pktgen")
 """Folders that Python reads at run time, besides its own packages."""
 FLUID = "analysis/models/fluid/core"
 LICENCES = ("LICENSE", "LICENSES")
-LINKED = ("libbsd-dev", "libdpdk-dev", "libjansson-dev", "libnuma-dev")
-"""Debian packages whose code is in the wheel."""
+LINKED = {
+    "libbsd-dev": ("BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"),
+    "libdpdk-dev": ("BSD-3-Clause",),
+    "libjansson-dev": ("MIT",),
+    "libmd-dev": ("BSD-2-Clause", "BSD-3-Clause", "Beerware", "ISC"),
+    "libnuma-dev": ("LGPL-2.1-only",),
+}
+"""Debian packages whose code is in the wheel -> its licences; their texts go with it."""
+OURS = 'license = "Apache-2.0"\n'
 MESON_OPTIONS = """\
 [tool.meson-python.args]
 setup = ["-Dwheel=true", "-Db_lto=true", "-Db_ndebug=false"]
@@ -39,7 +46,7 @@ def lay_out(source: Path) -> Path:
     project = source / "hosts"
     shutil.copytree(source / FLUID, project / "subprojects" / "fluid")
     for name, place in (package_folders() | {name: name for name in DATA}).items():
-        shutil.copytree(source / place, source / "package" / name)
+        shutil.copytree(source / place, source / "package" / name, dirs_exist_ok=True)
     shutil.copy(REPOSITORY / "README.md", project)
     copy_tracked(LICENCES, project)
     for package in LINKED:
@@ -59,5 +66,7 @@ def metadata() -> str:
     """What pyproject.toml says of the distribution, without what belongs to other tools."""
     text = (REPOSITORY / "pyproject.toml").read_text()
     tables = [table for table in re.split(r"(?m)^(?=\[)", text) if table.startswith("[project")]
-    licences = 'license-files = ["LICENSE", "LICENSES/*"]\n'
-    return "".join(tables).replace("dependencies = [", licences + "dependencies = [", 1)
+    files = 'license-files = ["LICENSE", "LICENSES/*"]\n'
+    text = "".join(tables).replace("dependencies = [", files + "dependencies = [", 1)
+    others = sorted({licence for licences in LINKED.values() for licence in licences})
+    return text.replace(OURS, f'license = "{" AND ".join(["Apache-2.0", *others])}"\n', 1)

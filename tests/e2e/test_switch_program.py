@@ -67,7 +67,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[MakeSwitch], None]:
             make=make_target,
             artefact=lambda testbed: "build.py",
         )
-        monkeypatch.setitem(registry.TARGETS, "bmv2", lambda: kind)
+        monkeypatch.setitem(registry.TARGETS.ours, "bmv2", lambda: kind)
 
     return use_one
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ...config import available_ccas
 from ...contract.cca import CcaFile
 from ...contract.errors import HostError, NashbedError
-from ..paths import CCA_LOADER
+from ..paths import CCA_LOADER, built
 from ..process.table import command_lines
 from .objects import OBJECT, require_object_at_hand
 
@@ -78,7 +78,7 @@ def require_ccas(ccas: Sequence[CcaFile]) -> None:
 
 def kernel_problems() -> list[str]:
     """What keeps this machine's kernel from taking a CCA as eBPF, a line each."""
-    checks: tuple[Callable[[], str], ...] = (release, btf, jit, capabilities)
+    checks: tuple[Callable[[], str], ...] = (release, btf, jit, capabilities, loader)
     problems = []
     for check in checks:
         try:
@@ -86,6 +86,11 @@ def kernel_problems() -> list[str]:
         except HostError as error:
             problems.append(error.message)
     return problems
+
+
+def loader() -> str:
+    """What loads CCAs; raises HostError where it is not there, as in a wheel."""
+    return str(built(CCA_LOADER))
 
 
 def release(text: str = "") -> str:

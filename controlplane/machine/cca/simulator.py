@@ -83,7 +83,7 @@ def compile_for_simulator(cca: CcaFile, place: Path) -> None:
     """
     compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
     if compiler is None:
-        raise HostError("no C compiler is installed; `make setup` installs it")
+        raise HostError("no C compiler: install gcc or clang (in a checkout: `make setup`)")
     flags = ["-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fPIC"]
     names = ["-DCC_SIM", f'-DCC_NAME="{cca.name}"', f"-I{CCA_FOLDER}", "-fvisibility=hidden"]
     source = str(cca.source.resolve())

@@ -43,7 +43,7 @@ capacity: {rate: 250mbit, lanes: 4}
 def as_root(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands take whoever runs the tests for root: the default testbed is in real time then."""
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr("nashbed.controlplane.cli.where.reserved", lambda *_: nullcontext())
+    monkeypatch.setattr("nashbed.place.reserved", lambda *_: nullcontext())
 
 
 def scenario_with(old: str, new: str) -> Scenario:

@@ -34,7 +34,13 @@ def test_the_wheel_has_the_checkouts_name_version_and_needs(
     testbed = module(monkeypatch, "testbed")
     told = tomllib.loads(testbed.BACKEND + testbed.metadata() + testbed.MESON_OPTIONS)
     ours = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert told["project"] == ours | {"license-files": ["LICENSE", "LICENSES/*"]}
+    licences = ("Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Beerware", "ISC",
+                "LGPL-2.1-only", "MIT")  # fmt: skip
+    of_the_wheel = {
+        "license-files": ["LICENSE", "LICENSES/*"],
+        "license": " AND ".join(licences),
+    }
+    assert told["project"] == ours | of_the_wheel
     assert told["build-system"]["build-backend"] == "mesonpy"
 
 
@@ -50,7 +56,7 @@ def test_what_is_laid_out_is_where_a_checkout_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     testbed = module(monkeypatch, "testbed")
-    monkeypatch.setattr(testbed, "LINKED", ())
+    monkeypatch.setattr(testbed, "LINKED", {})
     project = testbed.lay_out(tmp_path)
     package = tmp_path / "package"
     for name in ("controlplane/machine/paths.py", "configs/scenarios/quickstart.yaml",

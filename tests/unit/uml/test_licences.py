@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,8 +12,10 @@ from nashbed.controlplane.machine.paths import ROOT, UML
 
 HOSTS = ROOT / "hosts"
 LINKED = ("config", "control", "core", "io", "path", "pipeline", "plane", "virtual")
+# REUSE-IgnoreStart
 EITHER = "SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only"
 GPL = "SPDX-License-Identifier: GPL-2.0-only"
+# REUSE-IgnoreEnd
 
 
 def c_sources(folder: Path) -> list[Path]:
@@ -36,3 +41,11 @@ def test_the_texts_of_both_are_there() -> None:
     folder = ROOT / "LICENSES"
     assert (folder / "Apache-2.0.txt").read_text() == (ROOT / "LICENSE").read_text()
     assert "GNU GENERAL PUBLIC LICENSE" in (folder / "GPL-2.0-only.txt").read_text()
+
+
+def test_every_file_has_a_licence() -> None:
+    """As REUSE has it: by its own first lines, or by REUSE.toml."""
+    lint = [str(Path(sys.executable).with_name("reuse")), "--root", str(ROOT), "lint", "--lines"]
+    env = os.environ | {"REUSE_ENCODING_MODULE": "charset_normalizer"}  # the other needs libmagic
+    told = subprocess.run(lint, env=env, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (0, "")

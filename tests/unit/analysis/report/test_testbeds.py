@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from nashbed.analysis.measures import measure_run
 from nashbed.analysis.report import build_report
 from nashbed.analysis.results.export import export_run
-from nashbed.controlplane.cli.result_text import result_text
+from nashbed.controlplane.cli.result_text import result_text, run_answer
 from nashbed.controlplane.contract.certificate import Standing
 from nashbed.controlplane.contract.manifest import TestbedFacts
-from nashbed.controlplane.study.results import results_of_run
+from nashbed.runs import open_run
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
 from tests.unit.analysis.made_testbeds import ran_on
 from tests.unit.analysis.report.test_report import PAGE, text_of
@@ -61,15 +62,17 @@ def test_the_page_has_a_section(two_labs: Path, tmp_path: Path) -> None:
 
 
 def test_the_terminal_and_the_results_say_it_in_a_line(two_labs: Path) -> None:
-    results = results_of_run(two_labs, with_report=False)
-    lines = result_text(results).splitlines()
+    results = open_run(two_labs)
+    lines = result_text(results, None).splitlines()
     assert "testbeds east, west DISAGREE at b2bdp (2 comparisons)" in lines
-    assert results.answer().model_dump(mode="json")["testbeds"]["disagreeing_settings"] == ["b2bdp"]
+    assert run_answer(results, None).model_dump(mode="json")["testbeds"][
+        "disagreeing_settings"
+    ] == ["b2bdp"]
     assert "testbeds east and west disagree" in results.summary.equilibria[0].notes()
 
 
 def test_the_export_says_where_each_trial_ran(two_labs: Path, tmp_path: Path) -> None:
-    export_run(two_labs, tmp_path / "out")
+    export_run(measure_run(two_labs), tmp_path / "out")
     rows = (tmp_path / "out" / "trials.csv").read_text().splitlines()
     assert "testbed,host,mix" in rows[0]
     assert sum(",west,host-of-west," in row for row in rows) == 4
@@ -79,4 +82,4 @@ def test_the_export_says_where_each_trial_ran(two_labs: Path, tmp_path: Path) ->
 def test_a_run_on_one_testbed_has_no_such_section(whole_run: Path, tmp_path: Path) -> None:
     page = build_report(whole_run, PAGE, tmp_path / "report")
     assert 'id="testbeds"' not in page.read_text()
-    assert results_of_run(whole_run, with_report=False).answer().testbeds is None
+    assert run_answer(open_run(whole_run), None).testbeds is None

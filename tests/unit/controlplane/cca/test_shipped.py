@@ -11,9 +11,11 @@ from nashbed.controlplane.machine.paths import CCA_FOLDER
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        # REUSE-IgnoreStart
         ("/* SPDX-License-Identifier: X */\n/* BBR version 3.\n *\n * More. */\n", "BBR version 3"),
         ("/* Copa (NSDI\n * 2018): a delay-based one. */ /* other */", "Copa (NSDI 2018)"),
         ("/* SPDX-License-Identifier: X */\nint x;", ""),
+        # REUSE-IgnoreEnd
         ("/* No full stop */", "No full stop"),
         ("/* draft-x.y of v1.2 is one. Two. */", "draft-x.y of v1.2 is one"),
     ],

@@ -222,7 +222,7 @@ def test_an_unexpected_error_names_a_log(monkeypatch: pytest.MonkeyPatch, capsys
     def fail(*args: object) -> None:
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr("nashbed.controlplane.cli.plan.plan_run", fail)
+    monkeypatch.setattr("nashbed.planning.plan_run", fail)
     assert run(["plan", QUICKSTART]) == 5
     err = capsys.readouterr().err
     found = re.fullmatch(
@@ -239,7 +239,7 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def fail(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nashbed.controlplane.cli.plan.plan_run", fail)
+    monkeypatch.setattr("nashbed.planning.plan_run", fail)
     assert run(["plan", QUICKSTART]) == 130
     assert capsys.readouterr().err == "nashbed: stopped\n"
     assert run(["plan", QUICKSTART, "--json"]) == 130

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from nashbed import place
 from nashbed.controlplane.cli import where
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.host.runs import OnWait, StateFile, own_state, read_states
@@ -27,8 +28,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             on_wait(own_state("ab12", "/results/other"))
         yield
 
-    monkeypatch.setattr(where, "reserved", reserved)
-    monkeypatch.setattr(where, "require_root", lambda: None)
+    monkeypatch.setattr(place, "reserved", reserved)
+    monkeypatch.setattr(place, "require_root", lambda: None)
     return asked
 
 
@@ -51,7 +52,7 @@ def test_who_does_not_wait_says_nothing(
 def test_virtual_time_excludes_nobody_and_clears_up(
     asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(where, "guests_folder", lambda: tmp_path)
+    monkeypatch.setattr(place, "guests_folder", lambda: tmp_path)
     dead = own_state("ab12-1-0", "/results/gone").model_copy(update={"pid": 2**22 + 1})
     StateFile(dead, tmp_path)
     with where.machine_for(Testbed(name="v", target="virtual"), "x", wait=False):

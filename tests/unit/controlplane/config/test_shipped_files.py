@@ -138,3 +138,17 @@ def test_schemas_are_fresh(file: str) -> None:
     committed = (CONFIGS / "schema" / file).read_text()
     assert committed == render(SCHEMAS[file]), "run `make schema`"
     json.loads(committed)
+
+
+@pytest.mark.parametrize("file", SCHEMAS)
+def test_every_key_is_described(file: str) -> None:
+    schema = json.loads(render(SCHEMAS[file]))
+    models = {file: schema, **schema["$defs"]}
+    keys = {
+        (model, key): value.get("description", "")
+        for model, said in models.items()
+        for key, value in said.get("properties", {}).items()
+    }
+    assert [key for key, text in keys.items() if not text] == []
+    assert [model for model, said in models.items() if not said.get("description")] == []
+    assert not any("Attributes:" in said["description"] for said in models.values())

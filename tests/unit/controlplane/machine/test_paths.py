@@ -20,3 +20,12 @@ def test_a_missing_program_is_to_be_built_in_a_checkout_only(
         paths.built(program)
     program.touch()
     assert paths.built(program) == program
+
+
+def test_a_wheel_without_a_kernel_says_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert paths.guest_configuration().is_file()
+    monkeypatch.setattr(paths, "GUEST_CONFIGURATION", tmp_path / "kernel.config")
+    with pytest.raises(PrerequisiteError, match="`pip install nashbed-kernel`"):
+        paths.guest_configuration()

@@ -144,7 +144,7 @@ def test_virtual_time_wants_a_kernel_that_takes_modules(
     ccas = ccas_of(scenario, bed)
     assert [cca.name for cca in ccas] == ["mycc"]
     configuration = tmp_path / "kernel.config"
-    monkeypatch.setattr(run_cca, "GUEST_CONFIGURATION", configuration)
+    monkeypatch.setattr(run_cca, "guest_configuration", lambda: configuration)
     configuration.write_text("CONFIG_TCP_CONG_CUBIC=y\n")
     with pytest.raises(HostError, match="mycc: the guests' kernel takes no modules"):
         require_strategies(scenario, bed.model, ccas)

@@ -33,7 +33,7 @@ from nashbed.controlplane.plan.estimates import (
     held_packets,
 )
 from nashbed.controlplane.run import lanes as lanes_module
-from nashbed.controlplane.run.dispatcher import HOPELESS_ATTEMPTS, JobBook, dispatch
+from nashbed.controlplane.run.dispatcher import HOPELESS_ATTEMPTS, JobBook, dispatch, watch
 from nashbed.controlplane.run.lanes import GuestMemory, SharedLanes
 from nashbed.controlplane.run.progress import ORDER, OnProgress, OnStep, Snapshot, Steps, TrialStep
 from nashbed.controlplane.run.this_machine import LaneWorkers
@@ -102,7 +102,7 @@ class OnLanes:
         return self._execute(job, lane, tell)
 
     def run(self, on_progress: OnProgress, every_s: float = 0.25) -> None:
-        dispatch(self._book, self._workers, on_progress, every_s)
+        watch(dispatch(self._book, self._workers, every_s), on_progress)
 
 
 def on_lanes(

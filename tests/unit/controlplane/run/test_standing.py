@@ -11,7 +11,6 @@ import pytest
 from nashbed.controlplane.calibrate.runner import refuse_foreign, write_certificate
 from nashbed.controlplane.cli.calibrate import certificate_text
 from nashbed.controlplane.cli.main import run as nashbed
-from nashbed.controlplane.cli.options import find_scenario, find_testbed
 from nashbed.controlplane.config import Loaded, load_testbed, parse_testbed
 from nashbed.controlplane.contract.certificate import CalibrationCheck, Certificate, Standing
 from nashbed.controlplane.contract.errors import EXIT_CONFIG, ConfigError
@@ -31,6 +30,7 @@ from nashbed.controlplane.run.standing import (
     standing,
     with_capacity,
 )
+from nashbed.files import find_scenario, find_testbed
 from tests.unit.controlplane.conftest import SCENARIO, TESTBED
 
 SILENT = """\

@@ -153,7 +153,7 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> list[FakeSwitch]:
         return SwitchWithHosts(made[-1], session, DataPlane())
 
     monkeypatch.setitem(
-        registry.TARGETS,
+        registry.TARGETS.ours,
         "bmv2",
         lambda: registry.TargetKind(
             capabilities=lambda testbed: fake.capabilities(),

@@ -1,0 +1,139 @@
+"""nashbed from Python: what is named in `__all__` is what callers may rely on.
+
+>>> import nashbed as nb
+>>> scenario = nb.Scenario(
+...     name="mine",
+...     title="Six flows at 50 Mbit/s",
+...     bottleneck=nb.Bottleneck(rate="50mbit", buffer="2bdp"),
+...     flows=[nb.FlowGroup(name="main", count=6, base_rtt="30ms")],
+...     strategies=["cubic", "bbr"],
+...     duration="60s",
+...     warmup="10s",
+... )
+>>> nb.plan(scenario, "virtual").estimated_seconds
+>>> with nb.start(scenario, "virtual") as running:
+...     for progress in running:
+...         print(progress.finished, "of", progress.total)
+...     run = running.finish()
+>>> run.headlines
+>>> run.trials[0].postcards.filter(pl.col("flow") == 0).collect()
+
+The command line does what these functions do. Names are imported when they are first used: a
+process that only asks for a quantity does not wait for the analysis.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nashbed.analysis.metrics import METRICS, Metric
+    from nashbed.analysis.nash.of_run import SettingEquilibria
+    from nashbed.controlplane.contract.errors import (
+        ConfigError,
+        HostError,
+        Interrupted,
+        NashbedError,
+        TargetError,
+    )
+    from nashbed.controlplane.contract.plan import Plan
+    from nashbed.controlplane.contract.scenario import (
+        Bottleneck,
+        Equilibrium,
+        FlowGroup,
+        Hosts,
+        Scenario,
+        Sweep,
+        Telemetry,
+    )
+    from nashbed.controlplane.contract.testbed import Testbed
+    from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
+    from nashbed.controlplane.run.progress import Snapshot
+    from nashbed.controlplane.store.errors import RunError
+
+    from . import figures, models
+    from .files import read_scenario, read_testbed, scenario_text
+    from .planning import plan
+    from .running import RunInProgress, resume, run, start
+    from .runs import Run, Trial, compare, equivalence, open_run
+
+__all__ = [
+    "METRICS",
+    "Bottleneck",
+    "Buffer",
+    "ConfigError",
+    "Duration",
+    "Equilibrium",
+    "FlowGroup",
+    "HostError",
+    "Hosts",
+    "Interrupted",
+    "Metric",
+    "NashbedError",
+    "Plan",
+    "Rate",
+    "Run",
+    "RunError",
+    "RunInProgress",
+    "Scenario",
+    "SettingEquilibria",
+    "Share",
+    "Size",
+    "Snapshot",
+    "Sweep",
+    "TargetError",
+    "Telemetry",
+    "Testbed",
+    "Trial",
+    "compare",
+    "equivalence",
+    "figures",
+    "models",
+    "open_run",
+    "plan",
+    "read_scenario",
+    "read_testbed",
+    "resume",
+    "run",
+    "scenario_text",
+    "start",
+]
+
+_MODULES = {
+    "nashbed.analysis.metrics": ("METRICS", "Metric"),
+    "nashbed.analysis.nash.of_run": ("SettingEquilibria",),
+    "nashbed.controlplane.contract.errors": (
+        "ConfigError", "HostError", "Interrupted", "NashbedError", "TargetError",
+    ),
+    "nashbed.controlplane.contract.plan": ("Plan",),
+    "nashbed.controlplane.contract.scenario": (
+        "Bottleneck", "Equilibrium", "FlowGroup", "Hosts", "Scenario", "Sweep", "Telemetry",
+    ),
+    "nashbed.controlplane.contract.testbed": ("Testbed",),
+    "nashbed.controlplane.contract.units": ("Buffer", "Duration", "Rate", "Share", "Size"),
+    "nashbed.controlplane.run.progress": ("Snapshot",),
+    "nashbed.controlplane.store.errors": ("RunError",),
+    "nashbed.files": ("read_scenario", "read_testbed", "scenario_text"),
+    "nashbed.planning": ("plan",),
+    "nashbed.running": ("RunInProgress", "resume", "run", "start"),
+    "nashbed.runs": ("Run", "Trial", "compare", "equivalence", "open_run"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import a name of `__all__` when it is first used."""
+        if name in ("figures", "models"):
+            return import_module(f"nashbed.{name}")
+        if name not in _HOME:
+            raise AttributeError(f"module 'nashbed' has no attribute {name!r}")
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    """What a caller sees."""
+    return sorted(__all__)

@@ -1,0 +1,113 @@
+"""What a caller names: scenarios and testbeds, as files, shipped ones, objects or mappings."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
+from nashbed.controlplane.config.load import parse_testbed
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.model import ContractModel
+from nashbed.controlplane.contract.scenario import CcaInFile, Scenario
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+from ruamel.yaml import YAML
+
+ScenarioLike = str | Path | Mapping[str, Any] | Scenario | Loaded[Scenario]
+"""A file, the name of one in configs/scenarios, a mapping with the file's keys, an object, or one
+that was read before."""
+TestbedLike = str | Path | Mapping[str, Any] | Testbed | Loaded[Testbed]
+"""The same of a testbed, in configs/testbeds."""
+
+
+def read_scenario(what: ScenarioLike) -> Loaded[Scenario]:
+    """Read a scenario.
+
+    Args:
+        what: A file, a shipped one's name (`quickstart`), a mapping, or an object. Files of CCAs
+            that a mapping or an object names are relative to the working directory.
+
+    Raises:
+        ConfigError: One line for each mistake.
+    """
+    if isinstance(what, Loaded):
+        return what
+    if isinstance(what, Scenario):
+        return Loaded(what, scenario_text(what), f"{what.name}.yaml")
+    if isinstance(what, Mapping):
+        return parse_scenario(_yaml(dict(what)), f"{what.get('name', 'scenario')}.yaml")
+    return load_scenario(find_scenario(what))
+
+
+def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:
+    """Read a testbed.
+
+    Args:
+        what: A file, a shipped one's name (`virtual`), a mapping, an object, or None: the one that
+            suits this user, `embedded` for root, else `virtual`.
+
+    Raises:
+        ConfigError: One line for each mistake.
+    """
+    if what is None:
+        return load_testbed(usual_testbed())
+    if isinstance(what, Loaded):
+        return what
+    if isinstance(what, Testbed):
+        return Loaded(what, _yaml(_as_written(what)), f"{what.name}.yaml")
+    if isinstance(what, Mapping):
+        return parse_testbed(_yaml(dict(what)), f"{what.get('name', 'testbed')}.yaml")
+    return load_testbed(find_testbed(what))
+
+
+def scenario_text(scenario: Scenario) -> str:
+    """A scenario as the YAML file that says the same; what was left out stays left out."""
+    written = _as_written(scenario)
+    written["strategies"] = [
+        name.path if isinstance(name, CcaInFile) else name for name in scenario.strategies
+    ]
+    return _yaml(written)
+
+
+def find_scenario(name: str | Path) -> Path:
+    """A scenario file: a path, or a bare name of one that is shipped."""
+    shipped = CONFIGS / "scenarios" / f"{name}.yaml"
+    return shipped if shipped.is_file() and not Path(name).is_file() else Path(name)
+
+
+def find_testbed(name: str | Path) -> Path:
+    """A testbed file: a path, or a bare name of one that is shipped."""
+    text = str(name)
+    if "/" in text or text.endswith((".yaml", ".yml")):
+        return Path(name)
+    path = CONFIGS / "testbeds" / f"{name}.yaml"
+    if not path.exists():
+        known = sorted(p.stem for p in path.parent.glob("*.yaml") if "example" not in p.name)
+        raise ConfigError(
+            f"testbed {text!r}: there is no such file in configs/testbeds/; write one of "
+            f"{', '.join(known)}, or a path"
+        )
+    return path
+
+
+def usual_testbed() -> Path:
+    """The testbed file that this user can run on."""
+    return DEFAULT_TESTBED if os.geteuid() == 0 else VIRTUAL_TESTBED
+
+
+def _as_written(model: ContractModel) -> dict[str, Any]:
+    """The keys of a file that a model came from, or might have come from."""
+    return model.model_dump(mode="json", exclude_unset=True)
+
+
+def _yaml(data: Mapping[str, Any]) -> str:
+    writer = YAML(typ="safe", pure=True)
+    writer.default_flow_style = False
+    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]  # its types say None
+    text = io.StringIO()
+    writer.dump(data, text)
+    return text.getvalue()

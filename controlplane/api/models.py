@@ -1,0 +1,186 @@
+"""Models of who gets what: ours and published ones, asked in the quantities of a scenario.
+
+>>> import nashbed as nb
+>>> nb.models.fluid.share(rate="50mbit", base_rtt="40ms", buffer="5bdp", flows=10, second_flows=3)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+from nashbed.analysis.models import MODELS, Competition, Model, Prediction, cubic_against
+from nashbed.analysis.models.answers import chosen_models
+from nashbed.analysis.models.crossing import PredictedCrossing, predicted_crossing
+from nashbed.analysis.models.starts import BBR, Starts
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.units import Buffer, Duration, Rate
+
+__all__ = [
+    "AskedModel",
+    "Competition",
+    "PredictedCrossing",
+    "Prediction",
+    "closed_form",
+    "competition",
+    "fluid",
+    "mishra_desynchronised",
+    "mishra_given_k",
+    "mishra_synchronised",
+    "mishra_two_flow",
+    "models",
+    "ware",
+]
+
+
+class _Parsed(Protocol):
+    @classmethod
+    def parse(cls, text: str) -> Self: ...
+
+
+Q = TypeVar("Q", bound=_Parsed)
+
+
+def competition(  # noqa: PLR0913 - each is a part of the question
+    *,
+    rate: str | Rate,
+    base_rtt: str | Duration,
+    buffer: str | Buffer,
+    flows: int,
+    second_flows: int = 0,
+    second: str = BBR,
+    duration: str | Duration = "120s",
+    warmup: str | Duration = "0s",
+    cubic_start: str | Duration = "0s",
+    second_start: str | Duration = "0s",
+    window: str | Buffer | None = None,
+) -> Competition:
+    """CUBIC flows against those of one other CCA at a drop-tail bottleneck.
+
+    Args:
+        rate: The bottleneck's.
+        base_rtt: Of all flows.
+        buffer: Drop-tail limit.
+        flows: In all.
+        second_flows: How many of them run the other CCA.
+        second: Which one that is.
+        duration: How long they compete.
+        warmup: Time at the beginning that does not count.
+        cubic_start: When the CUBIC flows start.
+        second_start: When the others start.
+        window: Most that socket buffers let a flow have in flight; None: no limit.
+
+    Raises:
+        ConfigError: A quantity cannot be read, or is out of its range.
+    """
+    link = _quantity(Rate, "rate", rate)
+    base = _quantity(Duration, "base_rtt", base_rtt)
+    size = _quantity(Buffer, "buffer", buffer).to_bytes(link, base)
+    if not 0 <= second_flows <= flows:
+        raise ConfigError(f"second_flows: {second_flows} of {flows} flows; write 0 to {flows}")
+    first_s, second_s, warmup_s, duration_s = (
+        _quantity(Duration, name, value).seconds
+        for name, value in (
+            ("cubic_start", cubic_start),
+            ("second_start", second_start),
+            ("warmup", warmup),
+            ("duration", duration),
+        )
+    )
+    most = None if window is None else _quantity(Buffer, "window", window).to_bytes(link, base)
+    game = cubic_against(
+        link.bps, base.seconds, size, flows - second_flows, second_flows, second, duration_s
+    )
+    return game.started(Starts(first_s, second_s, 0.1), warmup_s).limited(most)
+
+
+@dataclass(frozen=True)
+class AskedModel:
+    """A model to ask.
+
+    Attributes:
+        name: As on the command line.
+    """
+
+    name: str
+
+    @property
+    def about(self) -> Model:
+        """Its title, source (paper and equations) and validity."""
+        return MODELS[self.name]
+
+    def predict(
+        self,
+        game: Competition | None = None,
+        *,
+        k: float | None = None,
+        unvalidated: bool = False,
+        **question: Any,
+    ) -> Prediction:
+        """Its whole answer: the share with its range and reservations, or why there is none.
+
+        Args:
+            game: What is asked; None: `question` is.
+            k: Part of its window that CUBIC keeps, for the model that takes it.
+            unvalidated: The fluid model answers also where our runs do not bear it out.
+            question: As `competition` has it.
+
+        Raises:
+            ConfigError: The question makes no sense.
+        """
+        asked = competition(**question) if game is None else game
+        return self._model(asked, k, unvalidated).predict(asked)
+
+    def share(self, game: Competition | None = None, **question: Any) -> float | None:
+        """Part of the throughput that the second CCA's flows have, 0 to 1; None: it refuses.
+
+        Args:
+            game: As `predict` has it.
+            question: As `predict` has it.
+        """
+        return self.predict(game, **question).share
+
+    def equilibrium(
+        self,
+        game: Competition | None = None,
+        *,
+        k: float | None = None,
+        unvalidated: bool = False,
+        **question: Any,
+    ) -> PredictedCrossing:
+        """Where the second CCA's lead over CUBIC ends among as many flows.
+
+        Args:
+            game: As `predict` has it; how its flows are split plays no part.
+            k: As `predict` has it.
+            unvalidated: As `predict` has it.
+            question: As `predict` has it.
+        """
+        asked = competition(**question) if game is None else game
+        return predicted_crossing(self._model(asked, k, unvalidated), asked)
+
+    def _model(self, game: Competition, k: float | None, unvalidated: bool) -> Model:
+        return chosen_models([self.name], k, game.second.cca, unvalidated)[0]
+
+
+def models() -> tuple[AskedModel, ...]:
+    """Every model, in the order of tables."""
+    return tuple(map(AskedModel, MODELS))
+
+
+def _quantity(kind: type[Q], name: str, value: str | Q) -> Q:
+    if not isinstance(value, str):
+        return value
+    try:
+        return kind.parse(value)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from error
+
+
+fluid = AskedModel("fluid")
+closed_form = AskedModel("closed-form")
+ware = AskedModel("ware")
+mishra_two_flow = AskedModel("mishra-two-flow")
+mishra_synchronised = AskedModel("mishra-synchronised")
+mishra_desynchronised = AskedModel("mishra-desynchronised")
+mishra_given_k = AskedModel("mishra-given-k")

@@ -1,0 +1,247 @@
+"""Start runs and go on with them: on this machine or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from nashbed.controlplane.config import Loaded
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.machine.host.preflight import require_disk
+from nashbed.controlplane.machine.host.runs import OnWait
+from nashbed.controlplane.machine.paths import VIRTUAL_TESTBED
+from nashbed.controlplane.machine.sessions import check_host
+from nashbed.controlplane.run.active_run import (
+    ActiveRun,
+    needed_disk_bytes,
+    new_run,
+    resumed_run,
+    testbed_of,
+)
+from nashbed.controlplane.run.cca import ccas_of, require_strategies
+from nashbed.controlplane.run.dispatcher import TrialPlace
+from nashbed.controlplane.run.planning import plan_run
+from nashbed.controlplane.run.progress import Snapshot
+from nashbed.controlplane.run.runner import progress_of
+from nashbed.controlplane.run.standing import EACH_SEAT
+from nashbed.controlplane.study import adaptive
+
+from .files import ScenarioLike, TestbedLike, read_scenario, read_testbed
+from .place import LOG, Say, chosen_cluster, machine_for, reach_cluster
+
+if TYPE_CHECKING:
+    from .runs import Run
+
+
+class RunInProgress(Iterator[Snapshot]):
+    """A run that goes on while it is iterated: each item says where it stands.
+
+    It holds what it runs on until its last item, an error, or `close`, which stops it; finished
+    trials are kept, and `resume` goes on with the others. As a context manager it closes itself.
+
+    Attributes:
+        path: The run directory.
+        plan: What will be run.
+        testbed: Where.
+        remarks: What a person should know before it begins, a line each.
+    """
+
+    def __init__(self, active: ActiveRun, held: ExitStack, place: TrialPlace | None) -> None:
+        """Take over a run.
+
+        Args:
+            active: The run.
+            held: What is given back at its end.
+            place: Where trials run; None: on this machine.
+        """
+        self.path = active.directory.path
+        self.plan = active.plan
+        self.testbed = active.testbed.model
+        self.remarks = _remarks(active)
+        self._held = held
+        self._progress = progress_of(active, place)
+
+    def __next__(self) -> Snapshot:
+        """Go on for a moment.
+
+        Raises:
+            NashbedError: What ended the run early.
+        """
+        try:
+            return next(self._progress)
+        except BaseException:
+            self.close()
+            raise
+
+    def finish(self) -> Run:
+        """Go on to the end, and open what was run.
+
+        Raises:
+            NashbedError: What ended the run early.
+        """
+        from .runs import open_run  # noqa: PLC0415 - slow to import
+
+        for _ in self:
+            pass
+        return open_run(self.path)
+
+    def close(self) -> None:
+        """Stop, if it still goes on, and give back what it runs on."""
+        try:
+            self._progress.close()
+        finally:
+            self._held.close()
+
+    def __enter__(self) -> Self:
+        """Close it at the end of the block."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+
+def start(
+    scenario: ScenarioLike,
+    testbed: TestbedLike | None = None,
+    out: str | Path = "results",
+    *,
+    on: str | None = None,
+    private_network: bool = False,
+    on_wait: OnWait | None = None,
+    say: Say = LOG.info,
+) -> RunInProgress:
+    """Make a run directory, and be ready to run.
+
+    Args:
+        scenario: See `read_scenario`.
+        testbed: See `read_testbed`; None: with `on`, the virtual one.
+        out: Folder that the run directory goes into.
+        on: A cluster: `local:N`, `tcp://HOST:PORT`, `tls://HOST:PORT`, `ssh:HOSTS.txt` or a
+            cluster file; None: as the testbed says, else this machine.
+        private_network: Whether the cluster's network of private addresses is used without TLS.
+        on_wait: Another run in real time on this machine is waited for, and this is called
+            meanwhile; None: it is an error.
+        say: Is told what a cluster is waiting for.
+
+    Raises:
+        NashbedError: It cannot be run; why.
+    """
+    loaded = read_scenario(scenario)
+    bed = read_testbed(VIRTUAL_TESTBED if testbed is None and on is not None else testbed)
+    folder = Path(out)
+    with ExitStack() as held:
+        place = _cluster(held, on, private_network, bed, say)
+        if place is not None:
+            planned = plan_run(loaded, bed, adaptive.expect, place[1])
+            require_disk(folder, needed_disk_bytes(planned))
+        else:
+            planned = plan_run(loaded, bed, adaptive.expect)
+            held.enter_context(machine_for(bed.model, folder, on_wait))
+            check_host(bed.model, folder, needed_disk_bytes(planned), ccas_of(loaded, bed))
+        active = new_run(folder, loaded, bed, planned, adaptive.make_chooser)
+        return RunInProgress(active, held.pop_all(), place and place[0])
+
+
+def run(
+    scenario: ScenarioLike,
+    testbed: TestbedLike | None = None,
+    out: str | Path = "results",
+    *,
+    on: str | None = None,
+    private_network: bool = False,
+    on_progress: Callable[[Snapshot], None] | None = None,
+) -> Run:
+    """Run a scenario to its end; see `start`, which gives an iterator instead.
+
+    Args:
+        scenario: See `read_scenario`.
+        testbed: See `read_testbed`.
+        out: Folder that the run directory goes into.
+        on: As `start` has it.
+        private_network: As `start` has it.
+        on_progress: Called with where the run stands, again and again.
+
+    Raises:
+        NashbedError: It cannot be run, or what ended it early.
+    """
+    with start(scenario, testbed, out, on=on, private_network=private_network) as running:
+        for snapshot in running:
+            if on_progress is not None:
+                on_progress(snapshot)
+        return running.finish()
+
+
+def resume(
+    path: str | Path,
+    *,
+    on: str | None = None,
+    private_network: bool = False,
+    on_wait: OnWait | None = None,
+    say: Say = LOG.info,
+) -> RunInProgress:
+    """Be ready to go on with a run that was stopped or killed; finished trials are kept.
+
+    What one machine has begun a cluster may finish, and the other way round, where trials run in
+    virtual time.
+
+    Args:
+        path: The run directory.
+        on: As `start` has it.
+        private_network: As `start` has it.
+        on_wait: As `start` has it.
+        say: As `start` has it.
+
+    Raises:
+        NashbedError: It is no run, or cannot be finished here; why.
+    """
+    folder = Path(path)
+    bed = testbed_of(folder)
+    with ExitStack() as held:
+        place = _cluster(held, on, private_network, bed, say)
+        if place is not None:
+            resumed = resumed_run(folder, adaptive.make_chooser)
+            require_disk(folder, needed_disk_bytes(resumed.plan, resumed.work))
+        else:
+            held.enter_context(machine_for(bed.model, folder, on_wait))
+            resumed = resumed_run(folder, adaptive.make_chooser)
+            _require_planned_here(resumed)
+            needed = needed_disk_bytes(resumed.plan, resumed.work)
+            require_strategies(resumed.scenario, resumed.testbed.model, resumed.ccas)
+            check_host(resumed.testbed.model, folder, needed, resumed.ccas)
+        return RunInProgress(resumed, held.pop_all(), place and place[0])
+
+
+def _cluster(
+    held: ExitStack, on: str | None, private_network: bool, testbed: Loaded[Testbed], say: Say
+) -> tuple[TrialPlace, int] | None:
+    """The cluster that was asked for, reached, and its seats; None: this machine."""
+    cluster = chosen_cluster(on, private_network, testbed)
+    if cluster is None:
+        return None
+    reached = held.enter_context(reach_cluster(cluster, say))
+    return reached.place, reached.seats
+
+
+def _require_planned_here(active: ActiveRun) -> None:
+    """In real time, a plan for a cluster's testbeds says nothing of what this machine carries."""
+    if active.plan.capacity_from == EACH_SEAT and not active.plan.isolated:
+        raise ConfigError(
+            f"{active.directory.path}: was planned for real testbeds of a cluster; write --on "
+            "WHERE to finish it there"
+        )
+
+
+def _remarks(active: ActiveRun) -> tuple[str, ...]:
+    certificate = active.manifest.certificate
+    doubts = certificate.detail if certificate and certificate.state != "certified" else ""
+    return tuple(line for line in (doubts, active.plan.memory_short) if line)

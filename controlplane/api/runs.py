@@ -1,0 +1,319 @@
+"""A finished run and its trials: what was measured, as objects and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+from nashbed.analysis.measures import TrialMeasures
+from nashbed.analysis.results.export import export_run, flat_tables
+from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.plan import Plan
+from nashbed.controlplane.contract.scenario import Scenario
+from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
+from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store.sealed_trial import SealedTrial
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from nashbed.analysis.nash.of_run import SettingEquilibria
+    from nashbed.analysis.results.acceptance import AcceptanceResult
+    from nashbed.analysis.results.compare import RunComparison
+    from nashbed.analysis.results.equivalence import EquivalenceAnswer
+
+USUAL_FORMATS = ("html", "png", "pdf")
+
+
+class Trial:
+    """One trial of a run.
+
+    Args:
+        sealed: What is on the disk.
+        measures: Its metrics; None: it is not valid, or another attempt counts.
+    """
+
+    def __init__(self, sealed: SealedTrial, measures: TrialMeasures | None) -> None:
+        self._sealed = sealed
+        self._measures = measures
+
+    def __repr__(self) -> str:
+        """Its name, and whether it counts."""
+        return f"<Trial {self.id}{'' if self.counted else ', not counted'}>"
+
+    @property
+    def id(self) -> str:
+        """Its name in the run."""
+        return self._sealed.id
+
+    @property
+    def path(self) -> Path:
+        """Its directory."""
+        return self._sealed.path
+
+    @property
+    def record(self) -> TrialRecord:
+        """All that trial.json says: what was applied, the gates, marks, times."""
+        return self._sealed.record
+
+    @property
+    def setting(self) -> Setting:
+        """The setting that it is of."""
+        return self._sealed.setting
+
+    @property
+    def mix(self) -> dict[str, int]:
+        """Strategy -> flows that ran it, over all flow groups."""
+        counts: dict[str, int] = {}
+        for group in self.record.mix:
+            for name, flows in group.counts.items():
+                counts[name] = counts.get(name, 0) + flows
+        return counts
+
+    @property
+    def valid(self) -> bool:
+        """Whether every gate passed."""
+        return self.record.valid
+
+    @property
+    def counted(self) -> bool:
+        """Whether the run's numbers have it: it is valid, and its repetition's last attempt."""
+        return self._measures is not None
+
+    @property
+    def settled(self) -> bool | None:
+        """Whether its shares had settled; None: not known."""
+        return None if self._measures is None else self._measures.settled
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Metric of the trial -> value in its unit (analysis/README.md); empty if not counted."""
+        return {} if self._measures is None else self._measures.total
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow: number, strategy, group, and each metric of flows, in base units."""
+        if self._measures is None:
+            return pl.DataFrame()
+        measures = self._measures
+        return pl.DataFrame(
+            {
+                "flow": range(len(measures.strategy)),
+                "strategy": measures.strategy,
+                "group": measures.group,
+                **measures.per_flow,
+            }
+        ).fill_nan(None)
+
+    @property
+    def postcards(self) -> pl.LazyFrame:
+        """One row for each packet (times in ns, bytes); see `table`."""
+        return self.table("postcards")
+
+    def tables(self) -> tuple[str, ...]:
+        """Names of its tables (controlplane/README.md has their columns)."""
+        return tuple(sorted(path.stem for path in self.path.glob("*.parquet")))
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """One of its tables, read when it is collected.
+
+        Args:
+            name: One of `tables()`.
+
+        Raises:
+            KeyError: It has no such table, for instance no postcards where bins were kept.
+        """
+        if name not in self.tables():
+            raise KeyError(f"{self.id} has no table {name!r}; it has {', '.join(self.tables())}")
+        return self._sealed.lazy(name)
+
+    def arrow(self, name: str) -> pa.Table:
+        """One of its tables in memory, as Arrow; see `table`."""
+        return self.table(name).collect().to_arrow()
+
+
+class Run:
+    """A run directory, measured when its numbers are asked for.
+
+    Args:
+        path: The run directory.
+
+    Raises:
+        RunError: It is not a readable run.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.summary: RunSummary = summarise(path)
+
+    def __repr__(self) -> str:
+        """Its name, and how much is in it."""
+        return f"<Run {self.path.name}: {len(self.trials)} trials>"
+
+    @property
+    def scenario(self) -> Scenario:
+        """What was run."""
+        return self._finished.scenario
+
+    @property
+    def plan(self) -> Plan | None:
+        """Every trial that was planned; None: no plan was kept."""
+        return self._finished.plan
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """Every setting that was planned or run."""
+        return self._finished.settings
+
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every readable trial, valid or not, by name."""
+        measured = {each.trial.id: each for each in self.summary.measures.trials}
+        return tuple(Trial(each, measured.get(each.id)) for each in self._finished.trials)
+
+    @property
+    def failures(self) -> tuple[FailedAttempt, ...]:
+        """Attempts that their host or guest ended."""
+        return self._finished.failures
+
+    @property
+    def rows(self) -> Sequence[SummaryRow]:
+        """What was measured at each setting and mix, means with intervals."""
+        return self.summary.rows
+
+    @property
+    def equilibria(self) -> Sequence[SettingEquilibria]:
+        """The equilibria of each setting, with their intervals and what they owe to chance."""
+        return self.summary.equilibria
+
+    @property
+    def headlines(self) -> dict[str, str]:
+        """Label of a setting -> its equilibrium in words; empty if the run cannot say."""
+        if not self.summary.seeks_equilibria:
+            return {}
+        return {each.setting.label: each.summary() for each in self.equilibria}
+
+    @property
+    def acceptance(self) -> Sequence[AcceptanceResult]:
+        """The verdict on each acceptance bound of the scenario."""
+        return self.summary.acceptance
+
+    @property
+    def passed(self) -> bool:
+        """Whether every acceptance bound was met."""
+        return all(result.passed for result in self.acceptance)
+
+    @cached_property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """`trials`, `flows`, `mixes` and `ledger`, as `nashbed export` writes them."""
+        return flat_tables(self.summary.measures)
+
+    def export(
+        self, out: str | Path, suffix: str = "csv", raw: Iterable[str] = ()
+    ) -> dict[str, int]:
+        """Write `tables` into a folder.
+
+        Args:
+            out: The folder; what it holds of an earlier export is replaced.
+            suffix: `csv` or `parquet`.
+            raw: Tables of trials to add, all trials one below the other.
+
+        Returns:
+            Table -> rows.
+
+        Raises:
+            RunError: A format or table is unknown, or the folder cannot be written.
+        """
+        return export_run(self.summary.measures, Path(out), suffix, tuple(raw))
+
+    def report(self, out: str | Path | None = None, formats: Sequence[str] = USUAL_FORMATS) -> Path:
+        """Build the report.
+
+        Args:
+            out: Where; None: `report/` in the run directory.
+            formats: html, png, pdf, svg.
+
+        Returns:
+            The page.
+
+        Raises:
+            RunError: It cannot be written, or a format is unknown.
+        """
+        from nashbed.analysis.report import report_of  # noqa: PLC0415 - slow to import
+
+        folder = self.path / "report" if out is None else Path(out)
+        return report_of(self.summary, folder, formats)
+
+    @property
+    def _finished(self) -> FinishedRun:
+        return self.summary.measures.run
+
+
+RunLike = Run | str | Path
+
+
+def _folder(run: RunLike) -> Path:
+    return run.path if isinstance(run, Run) else Path(run)
+
+
+def compare(
+    first: RunLike, second: RunLike, setting: str | None = None, against: str | None = None
+) -> RunComparison:
+    """Say what differs between two runs, and where by more than chance.
+
+    Args:
+        first: A run, or its directory.
+        second: Another one.
+        setting: Only this setting of the first run, by its label.
+        against: It is compared with this one of the second run; None: with its like.
+
+    Raises:
+        RunError: There is no such setting, or they have none in common.
+    """
+    from nashbed.analysis.results.compare import compare_runs  # noqa: PLC0415 - slow to import
+
+    return compare_runs(_folder(first), _folder(second), setting, against)
+
+
+def equivalence(
+    first: RunLike,
+    second: RunLike,
+    margin: float = 0.02,
+    setting: str | None = None,
+    against: str | None = None,
+) -> EquivalenceAnswer:
+    """Test whether two runs measure the same shares: two one-sided tests at 95 % (TOST).
+
+    Args:
+        first: A run, or its directory.
+        second: Another one.
+        margin: The largest difference of a share that does not matter, between 0 and 1.
+        setting: As `compare` has it.
+        against: As `compare` has it.
+
+    Raises:
+        RunError: As `compare` has it.
+        ConfigError: The margin is not between 0 and 1.
+    """
+    from nashbed.analysis.results.equivalence import (  # noqa: PLC0415 - slow to import
+        equivalence_of_runs,
+    )
+
+    if not 0 < margin < 1:
+        raise ConfigError(f"margin: {margin:g}; write more than 0 and less than 1")
+    return equivalence_of_runs(_folder(first), _folder(second), margin, setting, against)
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run directory, finished or not, and measure it.
+
+    Args:
+        path: A directory in results/.
+
+    Raises:
+        RunError: It is not a readable run.
+    """
+    return Run(Path(path))

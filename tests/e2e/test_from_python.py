@@ -1,0 +1,100 @@
+"""A run from Python: an iterator that holds what it runs on, and gives it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nashbed as nb
+import pytest
+from nashbed import running
+from nashbed.controlplane.contract.manifest import Manifest
+
+pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
+CONTROLPLANE = Path(__file__).resolve().parents[2] / "controlplane"
+SCENARIO = {
+    "name": "small",
+    "title": "A small one",
+    "bottleneck": {"rate": "10mbit", "buffer": "2bdp"},
+    "flows": [{"name": "main", "count": 2, "base_rtt": "10ms"}],
+    "strategies": ["cubic", "bbr"],
+    "duration": "2s",
+    "warmup": "500ms",
+}
+
+
+def _manifest(path: Path) -> Manifest:
+    return Manifest.model_validate_json((path / "manifest.json").read_text())
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was taken and given back."""
+    events: list[str] = []
+
+    @contextmanager
+    def machine_for(testbed: object, what: object, on_wait: object) -> Iterator[None]:
+        events.append("taken")
+        try:
+            yield
+        finally:
+            events.append("given back")
+
+    monkeypatch.setattr(running, "machine_for", machine_for)
+    return events
+
+
+def test_a_run_is_iterated_to_its_end(held: list[str], tmp_path: Path) -> None:
+    going = nb.start(SCENARIO, "virtual", tmp_path)
+    assert (held, going.plan.expected_trials) == (["taken"], 3)
+    states = list(going)
+    assert held == ["taken", "given back"]
+    assert [states[0].finished, states[-1].finished, states[-1].total] == [0, 3, 3]
+    run = going.finish()
+    assert [trial.mix["bbr"] for trial in run.trials] == [0, 1, 2]
+    assert all(trial.counted for trial in run.trials)
+    assert _manifest(run.path).status == "complete"
+
+
+def test_what_was_closed_is_resumed(held: list[str], tmp_path: Path) -> None:
+    with nb.start(SCENARIO, "virtual", tmp_path) as going:
+        next(going)
+        assert held == ["taken"]
+    assert held == ["taken", "given back"]
+    assert _manifest(going.path).status == "interrupted"
+    assert list(going) == []
+    with nb.resume(going.path) as again:
+        run = again.finish()
+    assert held == ["taken", "given back"] * 2
+    assert len(run.trials) == 3
+    told: list[int] = []
+    whole = nb.run(SCENARIO, "virtual", tmp_path, on_progress=lambda s: told.append(s.finished))
+    assert told[-1] == 3
+    digests = [[trial.record.digests for trial in each.trials] for each in (run, whole)]
+    assert digests[0] == digests[1]
+
+
+def test_an_error_of_the_caller_stops_the_run(held: list[str], tmp_path: Path) -> None:
+    def fail(state: nb.Snapshot) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        nb.run(SCENARIO, "virtual", tmp_path, on_progress=fail)
+    assert held == ["taken", "given back"]
+    (path,) = tmp_path.iterdir()
+    assert _manifest(path).status == "interrupted"
+
+
+def test_the_example_of_the_documentation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (CONTROLPLANE / "api" / "README.md").read_text()
+    code = text.partition("```python\n")[2].partition("```")[0]
+    for old, new in (('duration="60s"', 'duration="2s"'), ('warmup="10s"', 'warmup="1s"')):
+        assert old in code
+        code = code.replace(old, new)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "README.md", "exec"), {})
+    assert "7 of 7\n" in capsys.readouterr().out
+    assert (tmp_path / "mine.png").stat().st_size > 10_000

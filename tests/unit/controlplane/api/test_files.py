@@ -1,0 +1,77 @@
+"""What a caller names: files, shipped scenarios and testbeds, objects, mappings."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+
+import nashbed as nb
+import pytest
+from nashbed.controlplane.config import parse_scenario
+from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
+
+SHIPPED = sorted((CONFIGS / "scenarios").rglob("*.yaml"))
+MINE = {
+    "name": "mine",
+    "title": "Six flows",
+    "bottleneck": {"rate": "50mbit", "buffer": "2bdp"},
+    "flows": [{"name": "main", "count": 6, "base_rtt": "30ms"}],
+    "strategies": ["cubic", "bbr"],
+    "duration": "20s",
+    "warmup": "5s",
+}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(CONFIGS)))
+def test_an_object_is_written_as_a_file_that_says_the_same(path: Path) -> None:
+    model = nb.read_scenario(path).model
+    text = nb.scenario_text(model)
+    assert parse_scenario(text, str(path)).model == model
+    assert nb.read_scenario(model).text == text
+
+
+def test_an_object_and_a_mapping_are_alike() -> None:
+    scenario = nb.Scenario(
+        name="mine",
+        title="Six flows",
+        bottleneck=nb.Bottleneck(rate="50mbit", buffer=nb.Buffer.parse("2bdp")),
+        flows=[nb.FlowGroup(name="main", count=6, base_rtt="30ms")],
+        strategies=["cubic", "bbr"],
+        duration="20s",
+        warmup="5s",
+    )
+    assert nb.read_scenario(MINE).model == scenario
+    assert nb.plan(MINE, "virtual").trials == nb.plan(scenario, "virtual").trials
+
+
+def test_a_mistake_names_its_key() -> None:
+    with pytest.raises(nb.ConfigError, match=r"mine\.yaml:\d+: bottleneck\.rate: '50 apples'"):
+        nb.read_scenario(MINE | {"bottleneck": {"rate": "50 apples", "buffer": "2bdp"}})
+    with pytest.raises(nb.ConfigError, match="no such scenario file"):
+        nb.read_scenario("nosuch")
+
+
+def test_a_cca_in_a_file_keeps_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenario = nb.read_scenario(MINE | {"strategies": ["cubic", "./own.c"]}).model
+    assert scenario.strategies == ("cubic", "own")
+    for each in (scenario, copy.deepcopy(scenario), pickle.loads(pickle.dumps(scenario))):
+        assert "- ./own.c\n" in nb.scenario_text(each)
+    changed = nb.Scenario(**dict(scenario) | {"name": "other"})
+    assert "- ./own.c\n" in nb.scenario_text(changed)
+    with pytest.raises(nb.ConfigError, match=r"own\.c"):
+        nb.plan(scenario, "virtual")
+
+
+def test_testbeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    bed = nb.Testbed(name="mine", target="virtual")
+    for what in (bed, {"name": "mine", "target": "virtual"}):
+        loaded = nb.read_testbed(what)
+        assert loaded.model == bed
+        assert nb.read_testbed(loaded) is loaded
+    for user, usual in ((0, DEFAULT_TESTBED), (1000, VIRTUAL_TESTBED)):
+        monkeypatch.setattr("os.geteuid", lambda user=user: user)
+        assert nb.read_testbed(None).name == str(usual)
+    with pytest.raises(nb.ConfigError, match="no such file in configs/testbeds"):
+        nb.read_testbed("nosuch")

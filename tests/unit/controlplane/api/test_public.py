@@ -1,0 +1,61 @@
+"""What is public: `nashbed.__all__`, its documentation, and how little importing it takes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nashbed as nb
+import pytest
+
+README = Path(__file__).resolve().parents[4] / "controlplane" / "api" / "README.md"
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    assert dir(nb) == sorted(nb.__all__)
+    for name in nb.__all__:
+        value = getattr(nb, name)
+        assert name == "METRICS" or inspect.getdoc(value), name
+
+
+def test_the_reference_lists_what_is_public() -> None:
+    reference = README.read_text().partition("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)", reference, re.MULTILINE)
+    assert sorted(listed) == sorted(nb.__all__)
+    assert len(set(listed)) == len(listed)
+
+
+def test_nothing_else_is_public() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        nb.nothing  # noqa: B018
+
+
+def test_importing_it_imports_nothing_else() -> None:
+    script = "import sys, nashbed; print([m for m in sys.modules if m.startswith('nashbed.')])"
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert told.stdout.strip() == "[]"
+
+
+def test_models_are_asked_in_the_quantities_of_a_scenario() -> None:
+    question = {"rate": "50mbit", "base_rtt": "40ms", "buffer": "5bdp", "flows": 10}
+    game = nb.models.competition(**question, second_flows=3)
+    assert (game.rate_bps, game.buffer_bytes, game.second.flows) == (50e6, 5 * 250_000, 3)
+    for model in nb.models.models():
+        predicted = model.predict(game)
+        assert predicted.model == model.name
+        assert model.share(**question, second_flows=3) == predicted.share
+        assert model.about.source
+    settled = nb.models.ware.equilibrium(**question)
+    assert settled.flows == 10
+    for wrong, says in (
+        ({"rate": "50"}, "rate: '50' has no unit"),
+        ({"second_flows": 11}, "second_flows: 11 of 10 flows; write 0 to 10"),
+        ({"second": "reno"}, "reno"),
+    ):
+        with pytest.raises(nb.ConfigError, match=re.escape(says)):
+            nb.models.fluid.predict(**question | wrong)
