@@ -1,6 +1,6 @@
 """The closed form: BBR's share from one ProbeRTT to the next.
 
-`analysis/README.md`, "The closed form", derives it.
+`docs/explanation/closed-form.md` derives it.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def predict(question: Competition) -> Prediction:
     Args:
         question: The question; of its times `duration_s` and `measured_from_s` are read.
 
-    Source: `analysis/README.md`, "The closed form".
+    Source: `docs/explanation/closed-form.md`.
     """
     simple = other_than_bbr(NAME, question) or no_competition(NAME, question)
     if simple is not None:
@@ -283,7 +283,7 @@ def _flags(question: Competition) -> tuple[str, ...]:
 MODEL = Model(
     NAME,
     "Closed form",
-    'nashbed, analysis/README.md, "The closed form"',
+    "nashbed, docs/explanation/closed-form.md",
     "BBR version 1, one base RTT; checked from 0.5 to 50 BDP",
     predict,
 )

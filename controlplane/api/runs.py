@@ -90,7 +90,7 @@ class Trial:
 
     @property
     def metrics(self) -> Mapping[str, float]:
-        """Metric of the trial -> value in its unit (analysis/README.md); empty if not counted."""
+        """Metric of the trial -> value in its unit (see `METRICS`); empty if not counted."""
         return {} if self._measures is None else self._measures.total
 
     @property
@@ -114,7 +114,7 @@ class Trial:
         return self.table("postcards")
 
     def tables(self) -> tuple[str, ...]:
-        """Names of its tables (controlplane/README.md has their columns)."""
+        """Names of its tables (store/columns.py has their columns)."""
         return tuple(sorted(path.stem for path in self.path.glob("*.parquet")))
 
     def table(self, name: str) -> pl.LazyFrame:

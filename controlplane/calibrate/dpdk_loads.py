@@ -5,11 +5,11 @@ bursts before it begins to forward, so with a burst of one packet the number of 
 forwarding is `rxonly`, which sends nothing.
 
 Pktgen-DPDK paces. It is driven over its Lua socket with hosts/pktgen/nashbed.lua. It runs where the
-senders' port is, started by a person with `-G` or `-g HOST:PORT` (hosts/README.md); the socket is a
-Lua shell without a prompt, one client at a time. Each start writes all of its packet buffers anew,
-which takes a tenth of a second: what was due meanwhile leaves back to back, and a change of size
-costs as much. (Its range mode needs one start for many sizes, but counts only upwards, from a size
-that depends on all that was sent before; a drop point needs sizes that fall.)
+senders' port is, started by a person with `-G` or `-g HOST:PORT` (docs/how-to/calibrate.md); the
+socket is a Lua shell without a prompt, one client at a time. Each start writes all of its packet
+buffers anew, which takes a tenth of a second: what was due meanwhile leaves back to back, and a
+change of size costs as much. (Its range mode needs one start for many sizes, but counts only
+upwards, from a size that depends on all that was sent before; a drop point needs sizes that fall.)
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class LuaShell:
         except OSError as error:
             raise HostError(
                 f"{self._name}: cannot connect ({error.strerror or error}); start it with -G, "
-                "see hosts/README.md, or use --load own"
+                "see docs/how-to/calibrate.md, or use --load own"
             ) from error
         self.is_open = True
 

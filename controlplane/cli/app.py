@@ -11,17 +11,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from ..contract.errors import ConfigError
+from ..contract.errors import EXIT_CODES, ConfigError
 
 LOG_VARIABLE = "NASHBED_LOG"
 """Environment variable with the level of the log on standard error."""
-EXIT_CODES = """Exit codes: 0 ok, 2 configuration, 3 target, 4 host, 5 internal error,
-20 an acceptance bound was missed, a repeated trial differs or runs are not equivalent, 130 stopped
-by Ctrl-C."""
+_CODES = ";\n".join(f"{each.code} {each.meaning}" for each in EXIT_CODES)
 root = typer.Typer(
     name="nashbed",
     help=f"Congestion controls compete at a P4 bottleneck; who gets what, and where it settles.\n\n"
-    f"{EXIT_CODES}",
+    f"Exit codes: {_CODES}.",
     epilog="Example: nashbed run configs/scenarios/quickstart.yaml",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..config import load_testbed
 from ..contract.errors import EXIT_OK
@@ -15,15 +12,9 @@ from ..contract.units import Duration, Rate
 from ..machine.paths import CONFIGS
 from ..targets.evidence import EVIDENCE, Evidence
 from ..targets.registry import TARGETS, capabilities_of
-from .documents import Markers, write_tables
 from .options import AsJson, answer, new_app
 
 app = new_app()
-
-MARKERS = Markers("<!-- targets: `make targets` writes this -->", "<!-- end of targets -->")
-EVIDENCE_MARKERS = Markers(
-    "<!-- evidence: `make targets` writes this -->", "<!-- end of evidence -->"
-)
 
 
 class TargetsAnswer(JsonAnswer):
@@ -41,21 +32,13 @@ class TargetsAnswer(JsonAnswer):
 
 
 @app.command(epilog="Example: nashbed targets --json")
-def targets(
-    into: Annotated[
-        Path | None, typer.Option("--into", help="Write the tables between this file's markers.")
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
+def targets(as_json: AsJson = False) -> int:
     """Show what each target can do.
 
     A second table says how far each claim has been verified, and what stays unproven.
     """
     shipped = shipped_capabilities()
     table, evidence = capability_table(shipped), evidence_table()
-    if into is not None:
-        write_tables(into, MARKERS, lambda _: table)
-        write_tables(into, EVIDENCE_MARKERS, lambda _: evidence)
     told = TargetsAnswer(targets=tuple(shipped), evidence=EVIDENCE)
     answer(told, as_json, f"{table}\n\n{evidence}")
     return EXIT_OK

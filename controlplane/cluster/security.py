@@ -34,7 +34,7 @@ from ..contract.errors import ConfigError, HostError
 
 Role = Literal["client", "scheduler", "worker"]
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
-REMEDY = "use TLS (configs/clusters/README.md says how)"
+REMEDY = "use TLS (docs/how-to/clusters.md says how)"
 ANSWER_S = 5.0
 """How long a scheduler may take to answer: a thousand times what one across the world needs."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
@@ -300,7 +300,7 @@ def _not_believed(error: ssl.SSLCertVerificationError, tls: ClusterTls | None) -
     if error.verify_code in _STRICT:
         return (
             f"its certificate, or {_name(tls)}, lacks what Python 3.13 asks for "
-            f"({error.verify_message}); make them as configs/clusters/README.md says"
+            f"({error.verify_message}); make them as docs/how-to/clusters.md says"
         )
     return (
         f"its certificate is not one that {_name(tls)} signed "

@@ -128,7 +128,7 @@ def _read(path: Path, kind: str) -> str:
 def _parse(text: str, name: str, model: type[M]) -> Loaded[M]:
     source = parse(text, name)
     if not isinstance(source.data, dict):
-        raise ConfigError(f"{name}:1: must be a mapping of keys; see configs/README.md")
+        raise ConfigError(f"{name}:1: must be a mapping of keys; see docs/how-to/scenario.md")
     try:
         return Loaded(model.model_validate(source.data), text, name)
     except ValidationError as error:

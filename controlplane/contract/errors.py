@@ -1,6 +1,7 @@
 """The errors that users see: each kind with its exit code, and whether a trial is tried again."""
 
 import errno
+from typing import NamedTuple
 
 from .shared import CONSTANTS
 
@@ -11,6 +12,34 @@ EXIT_HOST = CONSTANTS.exit_host
 EXIT_INTERNAL = CONSTANTS.exit_internal
 EXIT_ACCEPTANCE = 20
 EXIT_INTERRUPTED = 130
+
+
+class ExitCode(NamedTuple):
+    """What a code that a command ends with says.
+
+    Attributes:
+        code: The code.
+        meaning: When a command ends with it.
+    """
+
+    code: int
+    meaning: str
+
+
+EXIT_CODES = (
+    ExitCode(EXIT_OK, "ok"),
+    ExitCode(EXIT_CONFIG, "configuration: a file, an option, a damaged run directory"),
+    ExitCode(EXIT_TARGET, "target: the data plane refused or failed"),
+    ExitCode(EXIT_HOST, "host: not root, no huge pages, disk full, a name already in use"),
+    ExitCode(EXIT_INTERNAL, "internal error; the message names the log with the traceback"),
+    ExitCode(
+        EXIT_ACCEPTANCE,
+        "a complete run missed an acceptance bound of its scenario, a calibration missed a bound, "
+        "a repeated trial differs, or two runs are not shown to be equivalent",
+    ),
+    ExitCode(EXIT_INTERRUPTED, "stopped by Ctrl-C or SIGTERM; finished trials are kept"),
+)
+"""Every code there is."""
 
 
 class NashbedError(Exception):

@@ -43,7 +43,7 @@ BIN = _dtype("bin_record")
 would be without its wrap; n has its lowest 32 bits."""
 
 FLOW_SAMPLE = _dtype("flow_sample")
-"""One TCP_INFO sample of one flow, 176 bytes (hosts/flows/README.md says what each field is).
+"""One TCP_INFO sample of one flow, 176 bytes (store/columns.py says what each field is).
 BBR's gains are in 1/256; all bbr_ fields are zero where has_bbr is 0."""
 
 GOODPUT = _dtype("goodput_record")

@@ -1,4 +1,4 @@
-"""Certificates as configs/clusters/README.md says to make them, for tests."""
+"""Certificates as docs/how-to/clusters.md says to make them, for tests."""
 
 from __future__ import annotations
 

@@ -224,10 +224,12 @@ def test_no_two_classes_of_a_room_share_a_name() -> None:
 
 
 def test_every_module_is_used() -> None:
-    """By another module, as an entry point, by the table of commands, or run by itself."""
+    """By another module, an entry point, the table of commands, the documentation, or by itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     used = {target.partition(":")[0] for target in project["scripts"].values()}
     used |= {f"nashbed.controlplane.cli.{command.module}" for command in COMMANDS}
+    for path in (ROOT / "docs" / "extension").glob("*.py"):
+        used |= imported(Module(path.stem, path, ast.parse(path.read_text())))
     for module in modules().values():
         used |= imported(module)
         if "__name__ == '__main__'" in ast.unparse(module.tree):

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("analysis", "configs", "controlplane", "hosts", "p4src", "tests")
+FOLDERS = ("analysis", "configs", "controlplane", "docs", "hosts", "p4src", "tests")
 SOURCES = ("py", "c", "h", "p4", "md", "lua", "v", "sv")
 COMMENTED = {".c": r"(?s:/\*.*?\*/)|//.*", ".yaml": r"#.*", ".toml": r"#.*", ".build": r"#.*"}
 COMMENTED |= dict.fromkeys((".h", ".p4", ".v", ".sv"), COMMENTED[".c"])
@@ -35,7 +35,7 @@ UNTIL_COMPILED = {"hosts/dpdk/core/postcard.h"}
 """A comment is part of the digest that P4 artefacts carry: it waits for their next compilation."""
 FOREIGN = {
     "arch/um/drivers/nashbed_kern.c", "bpf_tracing.h", "dpdk-devbind.py", "include/drm/drm.h",
-    "mem.c", "module/procfs.c", "mycc.c", "net/bpf/test_run.c", "net/ipv4/proc.c",
+    "gentle.c", "mem.c", "module/procfs.c", "mycc.c", "net/bpf/test_run.c", "net/ipv4/proc.c",
     "net/ipv4/tcp_bbr.c", "net/ipv4/tcp_cubic.c", "net/ipv4/tcp_rate.c", "pna.p4", "process.c",
     "random.c", "rte_swx_pipeline_internal.h", "signal.c", "skas/process.c", "src/iperf_api.h",
     "bf_pipe_mgr_mirror_buffer.c", "bf_pm_intf.c", "pipe_mgr_mirror_buffer.c",

@@ -77,7 +77,7 @@ def _inner(outcomes: list[Outcome]) -> dict[str, float]:
 MODEL = Model(
     NAME,
     "Fluid",
-    "nashbed, analysis/README.md, the fluid model",
+    "nashbed, docs/explanation/fluid-model.md",
     "CUBIC and BBR version 1 at a drop-tail queue; constants fitted on FABRIC's mixes",
     predict,
 )

@@ -25,8 +25,9 @@ FITTED_FILE = Path(__file__).with_name("fitted.json")
 class FluidConstants:
     """The constants of the fluid model.
 
-    The first four are fitted; what each is in the network is in `analysis/README.md`, the fluid
-    model. The last two say how finely the fluid is cut: the answers hardly depend on them.
+    The first four are fitted; what each is in the network is in
+    `docs/explanation/fluid-model.md`. The last two say how finely the fluid is cut: the answers
+    hardly depend on them.
 
     Attributes:
         losing_packets: Packets that a CUBIC flow loses together when the queue overflows.

@@ -85,7 +85,7 @@ def test_the_shell_completes_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_tells_the_exit_codes(capsys: Capture) -> None:
     assert run(["--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    for code in ("0 ok", "2 configuration", "3 target", "4 host", "5 internal", "20 an acc"):
+    for code in ("0 ok", "2 configuration", "3 target", "4 host", "5 internal", "20 a complete"):
         assert code in text
 
 

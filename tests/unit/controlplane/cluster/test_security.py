@@ -116,7 +116,7 @@ def test_files_that_are_no_certificates(tmp_path: Path) -> None:
 
 
 SHORT_S = 0.2
-README = Path(__file__).resolve().parents[4] / "configs" / "clusters" / "README.md"
+GUIDE = Path(__file__).resolve().parents[4] / "docs" / "how-to" / "clusters.md"
 
 
 @contextmanager
@@ -230,7 +230,7 @@ def test_theirs_is_not_what_python_3_13_asks_for(
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_certificates_by_the_commands_of_the_readme(tmp_path: Path) -> None:
     """Whatever Python verifies them: strictly, as 3.13 does."""
-    block = README.read_text().split("```\nopenssl", 1)[1].split("```", 1)[0]
+    block = GUIDE.read_text().split("```\nopenssl", 1)[1].split("```", 1)[0]
     subprocess.run(["sh", "-ec", f"openssl{block}"], cwd=tmp_path, check=True, capture_output=True)
     verify = ["openssl", "verify", "-x509_strict", "-CAfile", "ca.pem", "me.pem"]
     subprocess.run(verify, cwd=tmp_path, check=True, capture_output=True)

@@ -22,6 +22,7 @@ CONDOR = (
     "jobqueue: {system: htcondor, interface: lo, jobs: 1, cores: 2, memory: 2GB"
 )
 FILES = sorted(path for path in CLUSTERS.glob("*.yaml") if not is_manifest(path))
+GUIDE = CLUSTERS.parents[1] / "docs" / "how-to" / "clusters.md"
 MANIFEST = CLUSTERS / "kubernetes-daskcluster.yaml"
 
 
@@ -195,9 +196,9 @@ def command_context(name: str, args: list[str]) -> dict[str, Any]:
     return given
 
 
-def test_the_readmes_cluster_file_loads() -> None:
-    text = (CLUSTERS / "README.md").read_text()
+def test_the_guides_cluster_file_loads() -> None:
+    text = GUIDE.read_text()
     (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    cluster = parse_cluster(block, "README.md").model
+    cluster = parse_cluster(block, GUIDE.name).model
     assert cluster.is_encrypted
     assert cluster.tls == ClusterTls(ca="ca.pem", certificate="me.pem", key="me.key")
