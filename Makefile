@@ -282,7 +282,7 @@ place-tools: venv
 	$(BIN)/pip install --quiet --disable-pip-version-check -r hosts/fpga/requirements.txt
 
 .PHONY: test-pnr
-test-pnr: place-tools ## place and route the FPGA cores, and compare with the README's table (yosys)
+test-pnr: place-tools ## place and route the FPGA cores and the board, and compare with the README (yosys)
 	$(BIN)/pytest -q -m pnr tests/rtl
 
 .PHONY: place

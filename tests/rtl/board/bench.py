@@ -17,6 +17,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, First, RisingEdge, Timer
 from cocotb.utils import get_sim_time
 from cocotbext.eth import GmiiFrame, RgmiiSink, RgmiiSource
+from litex.tools.remote.comm_uart import CMD_READ_BURST_INCR, CMD_WRITE_BURST_INCR
 from tests.rtl.models import trailer
 from tests.rtl.registers import register_map
 
@@ -38,8 +39,6 @@ it."""
 BIT_NS = 160
 """Of the serial line: the simulation's is fast."""
 BAUD = 10**9 // BIT_NS
-READ, WRITE = 2, 1
-"""Commands of LiteX's `uartbone`."""
 REG = register_map()
 
 
@@ -145,13 +144,15 @@ class Board:
         """A register, over the serial line."""
         answer = cocotb.start_soon(self._hear(4))
         word = (REG[name] + offset) // 4
-        await self._say(bytes([READ, 1]) + word.to_bytes(4, "big"))
+        await self._say(bytes([CMD_READ_BURST_INCR, 1]) + word.to_bytes(4, "big"))
         return int.from_bytes(await answer, "big")
 
     async def write(self, name: str, value: int) -> None:
         """A register, over the serial line."""
         word = REG[name] // 4
-        await self._say(bytes([WRITE, 1]) + word.to_bytes(4, "big") + value.to_bytes(4, "big"))
+        await self._say(
+            bytes([CMD_WRITE_BURST_INCR, 1]) + word.to_bytes(4, "big") + value.to_bytes(4, "big")
+        )
 
     async def counter(self, port: int, name: str) -> int:
         """A port's counter."""
