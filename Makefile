@@ -82,9 +82,14 @@ say-virtual:
 .PHONY: test
 test: setup virtual ## set up, then every test (root; skips are counted and explained)
 	@status=0; \
-	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and not pnr" || status=$$?; \
+	$(BIN)/pytest $(PARALLEL) $(SLOWEST) -m "not live and not pnr and not pci" || status=$$?; \
 	$(BIN)/pytest $(SLOWEST) -m live $(LIVE) || status=$$?; \
 	exit $$status
+
+# Not in `make test`: minutes of emulation, beside which nothing else should run.
+.PHONY: test-pci
+test-pci: setup ## the data plane on emulated PCI NICs, in QEMU (qemu-system-x86, busybox-static)
+	$(BIN)/pytest $(SLOWEST) -m pci tests/pci
 
 .PHONY: fresh
 fresh: ## prove all this on bare Debian roots, 2 h as root (ROOTS=, STEPS=, KEEP=1, RESUME=1)
@@ -102,7 +107,7 @@ coverage: setup virtual coverage-build ## what no test enters, Python and C: bui
 	@rm -rf $(COVERAGE)/python
 	@mkdir -p $(COVERAGE)/python
 	@find $(COVERAGE) -name '*.gcda' -delete
-	-$(COVERED) $(PARALLEL) -m "not live and not pnr"
+	-$(COVERED) $(PARALLEL) -m "not live and not pnr and not pci"
 	-$(COVERED) -m live
 	@$(MAKE) --no-print-directory coverage-report
 
@@ -130,7 +135,7 @@ check-types:
 
 .PHONY: check-tests
 check-tests:
-	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and not pnr"
+	$(BIN)/pytest -q $(PARALLEL) -m "not live and not root and not slow and not pnr and not pci"
 
 .PHONY: check-style
 check-style:
@@ -281,8 +286,12 @@ test-pnr: place-tools ## place and route the FPGA cores, and compare with the RE
 	$(BIN)/pytest -q -m pnr tests/rtl
 
 .PHONY: place
-place: place-tools ## place and route the FPGA cores, and write the README's table
+place: place-tools ## place and route the FPGA cores and the board, and write the README's tables
 	$(BIN)/python hosts/fpga/place.py --write
+
+.PHONY: bitstream
+bitstream: place-tools ## write the FPGA board's bitstream: build/fpga/colorlight_i5.bit (yosys)
+	$(BIN)/python hosts/fpga/place.py --board
 
 .PHONY: proto
 proto: venv ## generate the BfRt client's messages from its .proto file

@@ -51,7 +51,8 @@ EVIDENCE = (
     Evidence(
         claim="Flows of real kernels run through DPDK, with emulated base RTTs",
         met="kernel TCP over AF_XDP, AF_PACKET and TAP ports on virtual interfaces; testpmd on "
-        "the same ports for comparison; by hand, e1000e, vmxnet3 and virtio-net in QEMU",
+        "the same ports for comparison; e1000e, vmxnet3 and virtio-net in QEMU (`make "
+        "test-pci`; a whole run on e1000e by hand)",
         proves="every frame counted, round trips and departures within a certificate's bounds "
         "(`nashbed calibrate`)",
         unproven="more than a few Mbit/s on PCI, RSS, NUMA, time stamps made by NICs",
@@ -71,11 +72,12 @@ EVIDENCE = (
     ),
     Evidence(
         claim="The FPGA core stamps frames at line rate",
-        met="Icarus Verilog against plain Python models; place and route on two ECP5 chips "
-        "(Yosys, nextpnr)",
+        met="Icarus Verilog against plain Python models, with LiteEth's MAC from RGMII pins to "
+        "RGMII pins; place and route on two ECP5 chips and for a board (Yosys, nextpnr)",
         proves="stamps, trailers, FCS and back-pressure, beat by beat; one port of 64 bits at the "
-        "156.25 MHz of 10 GbE on the faster chip",
-        unproven="a board, a MAC, a clock crossing; 512 bits or several ports placed",
+        "156.25 MHz of 10 GbE on the faster chip; two ports of 1 Gbit/s on a board of 50 euros by "
+        "nextpnr's timing",
+        unproven="the bitstream on that board: RGMII delays, link; 512 bits placed",
     ),
     Evidence(
         claim="Pktgen-DPDK can load a bottleneck for its calibration",

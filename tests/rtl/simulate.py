@@ -10,6 +10,8 @@ from tests.support.programs import need_program
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "hosts" / "fpga" / "rtl"
+BOARD = tuple(sorted((RTL / "board").glob("*.v")))
+"""What is needed besides the core for a board."""
 SEED = 1
 
 

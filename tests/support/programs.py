@@ -13,11 +13,13 @@ import pytest
 from nashbed.controlplane.machine.cca.objects import find_clang
 
 PACKAGES = {
+    "busybox": "busybox-static",
     "clang": "clang",
     "dpdk-testpmd": "dpdk-dev",
     "iverilog": "iverilog",
     "perf": "linux-perf",
     "ping": "iputils-ping",
+    "qemu-system-x86_64": "qemu-system-x86",
     "tcpdump": "tcpdump",
     "tshark": "tshark",
     "yosys": "yosys",

@@ -78,14 +78,28 @@ def software() -> dict[str, str]:
 
 
 def git(root: Path = ROOT) -> dict[str, str]:
-    """Commit and state of the checkout; empty outside a git checkout, and without git."""
+    """Commit and state of the checkout; empty outside a git checkout, and without git.
+
+    Never fails: git reads every file where it does not know the file system, and a run can do
+    without.
+    """
     if not (root / ".git").exists() or shutil.which("git") is None:
         return {}
-    commit = command.attempt(["git", "-C", str(root), "rev-parse", "HEAD"])
-    status = command.attempt(["git", "-C", str(root), "status", "--porcelain"])
-    if commit.code != 0:
+    commit = _git(root, "rev-parse", "HEAD")
+    if not commit:
         return {}
-    return {"commit": commit.out.strip(), "tree": "modified" if status.out.strip() else "clean"}
+    changes = _git(root, "status", "--porcelain")
+    tree = "unknown" if changes is None else "modified" if changes else "clean"
+    return {"commit": commit, "tree": tree}
+
+
+def _git(root: Path, *args: str) -> str | None:
+    """What git says; None where it fails, or takes too long."""
+    try:
+        done = command.attempt(["git", "-C", str(root), *args])
+    except command.CommandTimeoutError:
+        return None
+    return done.out.strip() if done.code == 0 else None
 
 
 def host() -> dict[str, str]:

@@ -1,31 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core placed and routed on ECP5 chips: about what the README tells, and 125 MHz."""
+"""Core and board placed and routed on ECP5 chips: about what the README tells, and fast enough."""
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tests.rtl.script import FPGA, load_script
 from tests.support.programs import needs_program
 
-FPGA = Path(__file__).resolve().parents[3] / "hosts" / "fpga"
-
-
-def load_script() -> ModuleType:
-    """hosts/fpga/place.py, which is no package."""
-    spec = importlib.util.spec_from_file_location("place", FPGA / "place.py")
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    sys.modules["place"] = script
-    spec.loader.exec_module(script)
-    return script
-
-
-place = load_script()
+place = load_script("place")
 
 
 def row(table: str, name: str) -> list[float]:
@@ -55,6 +40,28 @@ def test_the_table_is_about_what_comes_out() -> None:
         assert row(found, kind) == pytest.approx(row(told, kind), rel=0.05), found
 
 
+@pytest.mark.pnr
+@pytest.mark.timeout(1800)
+@needs_program("yosys")
+def test_the_board_reaches_its_clocks(tmp_path: Path) -> None:
+    """nextpnr refuses where one is not reached; ecppack's bitstream names the board's chip."""
+    placer, packer = place.find_placer(), place.find(place.PACKERS)
+    if placer is None or packer is None:
+        pytest.skip("needs nextpnr-ecp5 and ecppack: `make test-pnr` installs YoWASP's")
+    pytest.importorskip("liteeth", reason="needs LiteEth: `make venv`")
+    load_script("mac")
+    board = place.build_board(placer, packer, tmp_path)
+    assert all(board.fmax_mhz[name] >= asked for name, asked in board.asked_mhz.items())
+    found, told = place.board_table("", board), place.committed(place.BOARD_BEGIN)
+    for clock in place.BOARD_CLOCKS:
+        assert row(found, clock) == pytest.approx(row(told, clock), rel=0.2), found
+    for kind in place.CELLS:
+        assert row(found, kind) == pytest.approx(row(told, kind), rel=0.05), found
+    bits = (tmp_path / place.BITSTREAM.name).read_bytes()
+    assert bits.startswith(b"\xff\x00Part: LFE5U-25F-6CABGA381\x00")
+    assert len(bits) < 2 << 20, "the board's flash has 2 MiB"
+
+
 def test_a_table_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     readme = tmp_path / "README.md"
     shutil.copy(FPGA / "README.md", readme)
@@ -68,4 +75,4 @@ def test_a_table_is_written_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "| flip-flop | 1,234 |" in text
     parts = (FPGA / "README.md").read_text().split(place.BEGIN)
     assert readme.read_text().startswith(parts[0])
-    assert readme.read_text().endswith(parts[1].split(place.END)[1])
+    assert readme.read_text().endswith(parts[1].split(place.END, 1)[1])

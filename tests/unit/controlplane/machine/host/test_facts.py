@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from nashbed.controlplane.machine.host import facts
+from nashbed.controlplane.machine.process.command import CommandTimeoutError, Completed
 
 
 def test_a_clone_on_a_machine_without_git_has_no_commit(
@@ -14,6 +15,35 @@ def test_a_clone_on_a_machine_without_git_has_no_commit(
     (tmp_path / ".git").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path))
     assert facts.git(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "tree"),
+    [
+        (Completed((), 0, "", ""), "clean"),
+        (Completed((), 0, " M README.md\n", ""), "modified"),
+        (Completed((), 128, "", "fatal: index file corrupt"), "unknown"),
+        (CommandTimeoutError("`git status` did not end within 20.0 s"), "unknown"),
+    ],
+)
+def test_a_checkout_whose_state_git_does_not_tell_is_unknown(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Completed | CommandTimeoutError,
+    tree: str,
+) -> None:
+    """On a network's file system `git status` may take minutes, which must not end a run."""
+
+    def attempt(args: list[str]) -> Completed:
+        if "status" not in args:
+            return Completed((), 0, "0123abcd\n", "")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    (tmp_path / ".git").mkdir()
+    monkeypatch.setattr(facts.command, "attempt", attempt)
+    assert facts.git(tmp_path) == {"commit": "0123abcd", "tree": tree}
 
 
 ANSWER = """sending: GET PORT_DATA_SET

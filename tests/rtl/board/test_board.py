@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""top_ecp5: from RGMII pins to RGMII pins, with the MAC that LiteEth writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.rtl.script import load_script
+from tests.rtl.simulate import BOARD, simulate
+
+HERE = Path(__file__).parent
+
+
+def simulate_board(checks: str, folder: Path, parameters: dict[str, int] | None = None) -> None:
+    """Generate the MAC, with a serial line as fast as the checks', and run them."""
+    pytest.importorskip("liteeth", reason="needs LiteEth: `make venv`")
+    from tests.rtl.board.bench import BAUD
+
+    made = load_script("mac").write(folder, BAUD)
+    sources = (*BOARD, HERE / "sockets.v", HERE / "primitives.v", *made)
+    simulate("sockets", checks, folder / "sim", parameters, sources)
+
+
+@pytest.mark.slow
+def test_frames_from_pins_to_pins(tmp_path: Path) -> None:
+    simulate_board("tests.rtl.board.checks", tmp_path)
+
+
+@pytest.mark.slow
+def test_an_overload(tmp_path: Path) -> None:
+    simulate_board("tests.rtl.board.overload", tmp_path, {"FIFO_BYTES": 2048})
