@@ -27,7 +27,7 @@ from tests.support.tofino import artefact, settings
 
 ADDRESS = os.environ.get("NASHBED_TOFINO_MODEL", "127.0.0.1:50052")
 CHIP = os.environ.get("NASHBED_TOFINO_MODEL_CHIP", "tofino1")
-PAGE = "p4src/tofino/README.md says how to start it"
+PAGE = "docs/how-to/tofino-model.md says how to start it"
 PORTS = {
     "senders": {"port": 8, "speed": "25gbit"},
     "receivers": {"port": 9, "speed": "25gbit"},
