@@ -47,7 +47,7 @@ CORES = 2
 """Of its own, however many this machine has."""
 PLACES = {"senders": 0x10, "receivers": 0x12}
 """The data plane's ports -> where they are on the bus; the kernel's end of the cable is next."""
-BOOT_S = 400
+BOOT_S = 300
 """A few seconds on an idle machine."""
 
 INIT = """#!/bin/busybox sh
