@@ -301,7 +301,7 @@ proto: venv ## generate the BfRt client's messages from its .proto file
 # What is not found in the code or in the pages is an error. Nothing is asked of the network.
 .PHONY: docs
 docs: venv ## make the documentation, build/docs/index.html (strict, offline)
-	$(BIN)/python -m sphinx -W --keep-going -n -q -b html -d build/doctrees docs build/docs
+	$(BIN)/python -m sphinx -E -W --keep-going -n -q -b html -d build/doctrees docs build/docs
 
 .PHONY: schema
 schema: venv ## write the JSON schemas of scenario and testbed files
