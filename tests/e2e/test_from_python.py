@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import nashbed as nb
 import pytest
@@ -12,7 +14,7 @@ from nashbed import running
 from nashbed.controlplane.contract.manifest import Manifest
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
-CONTROLPLANE = Path(__file__).resolve().parents[2] / "controlplane"
+TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "python.md"
 SCENARIO = {
     "name": "small",
     "title": "A small one",
@@ -86,15 +88,18 @@ def test_an_error_of_the_caller_stops_the_run(held: list[str], tmp_path: Path) -
     assert _manifest(path).status == "interrupted"
 
 
-def test_the_example_of_the_documentation(
+def test_the_tutorial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = (CONTROLPLANE / "api" / "README.md").read_text()
-    code = text.partition("```python\n")[2].partition("```")[0]
-    for old, new in (('duration="60s"', 'duration="2s"'), ('warmup="10s"', 'warmup="1s"')):
+    """All that it types, one after the other, with shorter trials."""
+    blocks = re.findall(r"^```python\n(.*?)^```", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
+    code = "\n".join(blocks)
+    for old, new in (('duration="20s"', 'duration="2s"'), ('warmup="5s"', 'warmup="1s"')):
         assert old in code
         code = code.replace(old, new)
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "README.md", "exec"), {})
-    assert "7 of 7\n" in capsys.readouterr().out
-    assert (tmp_path / "mine.png").stat().st_size > 10_000
+    said: dict[str, Any] = {}
+    exec(compile(code, TUTORIAL.name, "exec"), said)
+    assert "5 of 5" in capsys.readouterr().out
+    assert said["trial"].mix == {"cubic": 2, "bbr": 2}
+    assert said["figure"].axes

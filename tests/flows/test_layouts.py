@@ -58,7 +58,10 @@ def test_layouts_option_describes_the_python_types(flows_binary: Path) -> None:
 
 @each_file
 def test_readme_describes_the_python_types(name: str) -> None:
+    """Its size, and its fields where the reference of the run directory does not have them."""
     section = README.read_text().split(f"### `{name}`")[1].split("\n#")[0]
+    assert f"{DTYPES[name].itemsize} bytes per record" in section
+    if "docs/reference/run-directory.md" in section:
+        return
     rows = re.findall(r"^\| (\d+) \| ([iu]\d+) \| `(\w+)` \|", section, re.MULTILINE)
     assert [(int(offset), kind, field) for offset, kind, field in rows] == described(DTYPES[name])
-    assert f"{DTYPES[name].itemsize} bytes per record" in section
