@@ -146,13 +146,13 @@ class HostNic(ContractModel):
     Attributes:
         interface: Its interface.
         mtu: Its MTU in bytes.
-        pauses: Whether its flow control (PAUSE frames) is `off`, as read back, or its driver has
-            no such call.
+        pauses: Its flow control (PAUSE frames), as read back while it has a link; `unsupported`:
+            its driver has no such call.
     """
 
     interface: str
     mtu: int
-    pauses: Literal["off", "unsupported"]
+    pauses: Literal["off", "on", "unsupported"]
 
 
 class LabFacts(ContractModel):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +29,7 @@ ARRIVAL_S = 60
 
 _dataplane: subprocess.Popen[str] | None = None
 _control: TextIO | None = None
+_run: subprocess.Popen[str] | None = None
 
 
 def shell(command: str) -> str:
@@ -51,6 +54,11 @@ def bind(addresses: list[str], name: str) -> list[str]:
             (device / "driver" / "unbind").write_text(address)
         (device / "driver_override").write_text(f"{name}\n")
         (PCI / "drivers_probe").write_text(address)
+    return drivers(addresses)
+
+
+def drivers(addresses: list[str]) -> list[str]:
+    """The drivers that have NICs."""
     return [driver(address) for address in addresses]
 
 
@@ -167,6 +175,88 @@ def await_link(address: str) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{address}: no link")
         time.sleep(0.1)
+
+
+def settings(address: str) -> dict[str, Any]:
+    """What a run changes of a NIC and must give back; also the huge pages and namespaces."""
+    name = interface(address)
+    [link] = json.loads(shell(f"ip -j addr show dev {name}"))
+    return {
+        "up": "UP" in link["flags"],
+        "mtu": link["mtu"],
+        "addresses": [each["local"] for each in link["addr_info"] if each["family"] == "inet"],
+        "pauses": shell(f"ethtool -a {name}"),
+        "offloads": shell(f"ethtool -k {name}"),
+        "huge pages": shell("grep HugePages_Free /proc/meminfo"),
+        "namespaces": shell("ip netns list"),
+        "state files": sorted(str(path) for path in Path("/run/nashbed").glob("*.json")),
+    }
+
+
+def reset_end(address: str) -> None:
+    """Make a NIC of the kernel's as it comes up by itself, but for an MTU and an address."""
+    name = interface(address)
+    shell(f"ip link set {name} down promisc off mtu 1400 && ip addr flush dev {name}")
+    shell(f"ethtool -A {name} autoneg on rx on tx on && ethtool -K {name} tso on gro on")
+    shell(f"ip link set {name} up && ip addr add 192.0.2.{address[-4:-2]}/24 dev {name}")
+    await_link(address)
+
+
+def sleep(seconds: float) -> None:
+    """Wait, on this machine's clock."""
+    time.sleep(seconds)
+
+
+def start_run(scenario: str, testbed: str) -> None:
+    """Start a whole run in the background."""
+    global _run  # noqa: PLW0603 - there is one
+    RUN.mkdir(exist_ok=True)
+    shutil.rmtree(RUN / "results", ignore_errors=True)
+    (BUILD / "pipeline" / "native" / "bottleneck.so").unlink(missing_ok=True)
+    (RUN / "scenario.yaml").write_text(scenario)
+    (RUN / "testbed.yaml").write_text(testbed)
+    with (RUN / "run.log").open("w") as log:
+        _run = subprocess.Popen(
+            [
+                *(ROOT / ".venv" / "bin" / "nashbed", "run", RUN / "scenario.yaml", "--testbed"),
+                *(RUN / "testbed.yaml", "--out", RUN / "results"),
+            ],
+            stdout=log, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+            env=os.environ | {"GIT_DIR": os.devnull},
+        )  # fmt: skip
+
+
+def run_state() -> dict[str, Any]:
+    """How far the run is: its status once it has ended, complete trials, whether flows start."""
+    assert _run is not None
+    configured = (RUN / "results").glob("*/trials/.*/**/sender.json")
+    return {
+        "status": _run.poll(),
+        "log": (RUN / "run.log").read_text()[-4000:],
+        "trials": len(list((RUN / "results").glob("*/trials/*/trial.json"))),
+        "starts": any(configured),
+    }
+
+
+def recorded() -> dict[str, Any]:
+    """The records of the run's trials, in their order, and its manifest."""
+    trials = (RUN / "results").glob("*/trials/*/trial.json")
+    manifests = (RUN / "results").glob("*/manifest.json")
+    return {
+        "trials": [json.loads(path.read_text()) for path in sorted(trials)],
+        "manifests": [json.loads(path.read_text()) for path in manifests],
+    }
+
+
+def signal_run(number: int) -> None:
+    """Send the run a signal."""
+    assert _run is not None
+    os.kill(_run.pid, number)
+
+
+def kill(program: str) -> None:
+    """Kill a program so that it can do nothing about it."""
+    os.kill(int(shell(f"pidof {program}")), signal.SIGKILL)
 
 
 def serve() -> None:

@@ -18,7 +18,7 @@ from ..process import command
 from ..process.clock import poll
 from .counters import FILES
 from .layout import MTU, HostSide, Layout
-from .nics import await_link, inside, raise_mtu, rps_files, stop_pausing
+from .nics import await_link_without_pauses, inside, raise_mtu, rps_files, stop_pausing
 
 HELD_PACKETS = 10_000
 OFFLOADS = ("tso", "gso", "gro", "lro", "tx")
@@ -112,7 +112,7 @@ def configure(layout: Layout, sysctls: dict[str, str]) -> None:
         _steer(side.namespace, side.interface, layout.receive_cores(side))
     for side in layout.sides:
         if side.is_nic:
-            await_link(side.namespace, side.interface)
+            await_link_without_pauses(side.namespace, side.interface)
     for senders, receivers in zip(layout.senders, layout.receivers, strict=True):
         _address(senders, receivers, layout)
         _address(receivers, senders, layout)

@@ -14,8 +14,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,10 @@ class Pauses(ContractModel):
         return [word for name, on in settings for word in (name, "on" if on else "off")]
 
 
+PAUSES_S = 5.0
+"""For so long a NIC may take back what it was told of its flow control."""
+LINK_CHANGES = 3
+"""So often its link may come up with flow control."""
 NO_PAUSES = Pauses(autonegotiate=False, rx=False, tx=False)
 
 
@@ -177,15 +183,44 @@ def stop_pausing(namespace: str, interface: str) -> None:
     if before is None or not (before.rx or before.tx or before.autonegotiate):
         return
     # Some drivers set it only when both ends agree on it, others only when they do not.
-    for words in (NO_PAUSES.words, ["rx", "off", "tx", "off"]):
-        command.attempt(inside(namespace, ["ethtool", "-A", interface, *words]))
+    ways = cycle((NO_PAUSES.words, ["rx", "off", "tx", "off"]))
+
+    def is_off() -> bool | None:
+        command.attempt(inside(namespace, ["ethtool", "-A", interface, *next(ways)]))
         now = _pauses(namespace, interface)
-        if now is not None and not (now.rx or now.tx):
-            return
-    raise HostError(
-        f"interface {interface}: flow control (PAUSE frames) stays on: a full ring would pause who "
-        f"sends; try `ethtool -A {interface} autoneg off rx off tx off`, or use another NIC"
+        return True if now is not None and not (now.rx or now.tx) else None
+
+    poll(
+        is_off,
+        PAUSES_S,
+        lambda: HostError(
+            f"interface {interface}: flow control (PAUSE frames) stays on: a full ring would pause "
+            f"who sends; try `ethtool -A {interface} autoneg off rx off tx off`, or use another NIC"
+        ),
+        interval_s=0.2,
     )
+
+
+def await_link_without_pauses(namespace: str, interface: str) -> None:
+    """Wait until a NIC has a link, on which nothing pauses.
+
+    What was switched off before may be on again: when its link comes up, an e1000e takes what both
+    ends of the cable once offered.
+
+    Args:
+        namespace: Where it is.
+        interface: Its interface.
+
+    Raises:
+        HostError: It has no link, or its flow control stays on.
+    """
+    for _ in range(LINK_CHANGES):
+        await_link(namespace, interface)
+        now = _pauses(namespace, interface)
+        if now is None or not (now.rx or now.tx):
+            return
+        stop_pausing(namespace, interface)  # which may cost the link
+    await_link(namespace, interface)
 
 
 def as_set(namespace: str, interface: str) -> HostNic:
@@ -196,10 +231,11 @@ def as_set(namespace: str, interface: str) -> HostNic:
         interface: Its interface.
     """
     shown = command.run(inside(namespace, ["ip", "-j", "link", "show", "dev", interface])).out
+    now = _pauses(namespace, interface)
     return HostNic(
         interface=interface,
         mtu=json.loads(shown)[0]["mtu"],
-        pauses="unsupported" if _pauses(namespace, interface) is None else "off",
+        pauses="unsupported" if now is None else "on" if now.rx or now.tx else "off",
     )
 
 
@@ -291,11 +327,16 @@ def _restore_offloads(nic: NicBefore) -> None:
 
 
 def _pauses(namespace: str, interface: str) -> Pauses | None:
-    told = command.attempt(inside(namespace, ["ethtool", "--json", "-a", interface]))
+    told = command.attempt(inside(namespace, ["ethtool", "-a", interface]))
     if told.code != 0:
         return None
-    [shown] = json.loads(told.out)
-    return Pauses(autonegotiate=shown["autonegotiate"], rx=shown["rx"], tx=shown["tx"])
+    # Not by --json: ethtool 6.1, Debian 12's, says true there of all that the driver knows.
+    said = dict(re.findall(r"^(Autonegotiate|RX|TX):\s+(on|off)$", told.out, re.MULTILINE))
+    return Pauses(
+        autonegotiate=said.get("Autonegotiate") == "on",
+        rx=said.get("RX") == "on",
+        tx=said.get("TX") == "on",
+    )
 
 
 def _restore_pauses(nic: NicBefore) -> None:
