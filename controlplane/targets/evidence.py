@@ -51,8 +51,8 @@ EVIDENCE = (
     Evidence(
         claim="Flows of real kernels run through DPDK, with emulated base RTTs",
         met="kernel TCP over AF_XDP, AF_PACKET and TAP ports on virtual interfaces; testpmd on "
-        "the same ports for comparison; e1000e, vmxnet3 and virtio-net in QEMU (`make "
-        "test-pci`; a whole run on e1000e by hand)",
+        "the same ports for comparison; e1000e, vmxnet3 and virtio-net in QEMU, whole "
+        "runs on e1000e included (`make test-pci`)",
         proves="every frame counted, round trips and departures within a certificate's bounds "
         "(`nashbed calibrate`)",
         unproven="more than a few Mbit/s on PCI, RSS, NUMA, time stamps made by NICs",
