@@ -17,7 +17,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +49,17 @@ class Pauses(ContractModel):
     tx: bool
 
     @property
+    def on(self) -> bool:
+        """Whether anything pauses."""
+        return self.rx or self.tx
+
+    @property
     def words(self) -> list[str]:
         """What makes ethtool set it so."""
         settings = (("autoneg", self.autonegotiate), ("rx", self.rx), ("tx", self.tx))
         return [word for name, on in settings for word in (name, "on" if on else "off")]
 
 
-PAUSES_S = 5.0
-"""For so long a NIC may take back what it was told of its flow control."""
 LINK_CHANGES = 3
 """So often its link may come up with flow control."""
 NO_PAUSES = Pauses(autonegotiate=False, rx=False, tx=False)
@@ -180,24 +182,21 @@ def stop_pausing(namespace: str, interface: str) -> None:
         HostError: It stays on.
     """
     before = _pauses(namespace, interface)
-    if before is None or not (before.rx or before.tx or before.autonegotiate):
+    if before is None or not (before.on or before.autonegotiate):
         return
     # Some drivers set it only when both ends agree on it, others only when they do not.
-    ways = cycle((NO_PAUSES.words, ["rx", "off", "tx", "off"]))
-
-    def is_off() -> bool | None:
-        command.attempt(inside(namespace, ["ethtool", "-A", interface, *next(ways)]))
+    for words in (NO_PAUSES.words, ["rx", "off", "tx", "off"]):
+        command.attempt(inside(namespace, ["ethtool", "-A", interface, *words]))
         now = _pauses(namespace, interface)
-        return True if now is not None and not (now.rx or now.tx) else None
+        if now is not None and not now.on:
+            return
+    raise _stays_on(interface)
 
-    poll(
-        is_off,
-        PAUSES_S,
-        lambda: HostError(
-            f"interface {interface}: flow control (PAUSE frames) stays on: a full ring would pause "
-            f"who sends; try `ethtool -A {interface} autoneg off rx off tx off`, or use another NIC"
-        ),
-        interval_s=0.2,
+
+def _stays_on(interface: str) -> HostError:
+    return HostError(
+        f"interface {interface}: flow control (PAUSE frames) stays on: a full ring would pause who "
+        f"sends; try `ethtool -A {interface} autoneg off rx off tx off`, or use another NIC"
     )
 
 
@@ -217,10 +216,10 @@ def await_link_without_pauses(namespace: str, interface: str) -> None:
     for _ in range(LINK_CHANGES):
         await_link(namespace, interface)
         now = _pauses(namespace, interface)
-        if now is None or not (now.rx or now.tx):
+        if now is None or not now.on:
             return
         stop_pausing(namespace, interface)  # which may cost the link
-    await_link(namespace, interface)
+    raise _stays_on(interface)
 
 
 def as_set(namespace: str, interface: str) -> HostNic:
@@ -235,7 +234,7 @@ def as_set(namespace: str, interface: str) -> HostNic:
     return HostNic(
         interface=interface,
         mtu=json.loads(shown)[0]["mtu"],
-        pauses="unsupported" if now is None else "on" if now.rx or now.tx else "off",
+        pauses="unsupported" if now is None else "on" if now.on else "off",
     )
 
 
