@@ -16,21 +16,20 @@ from ..correlation import correlate_run, correlation_answer
 from ..measures import RunMeasures, TrialMeasures
 from ..metrics import METRICS
 from ..models.starts import BBR, CUBIC
-from ..nash.of_run import equilibria_of_measures
 from ..state import mix_state, state_text, strategy_totals
-from .summary import SummaryRow, summary_rows
+from .summary import RunSummary, SummaryRow
 
 FORMATS = ("csv", "parquet")
 
 
 def export_run(
-    measures: RunMeasures, out: Path, suffix: str = "csv", raw: Sequence[str] = ()
+    summary: RunSummary, out: Path, suffix: str = "csv", raw: Sequence[str] = ()
 ) -> dict[str, int]:
     """Write a run's flat tables into a folder; the folder is whole or the one before.
 
     Args:
-        measures: The run's measures.
-        out: The folder; one that holds something else is refused.
+        summary: What was measured.
+        out: The folder, which `check_export` has looked at.
         suffix: `csv` or `parquet`.
         raw: Raw tables to add, of all valid trials one below the other with a column `trial`.
 
@@ -38,26 +37,27 @@ def export_run(
         Table -> number of rows.
 
     Raises:
-        RunError: A format or table is unknown, or the folder cannot be written.
+        RunError: The folder cannot be written.
     """
-    _check(suffix, raw, out)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         with whole_folder(out) as made:
-            rows = {n: _write(t.lazy(), made, n, suffix) for n, t in flat_tables(measures).items()}
-            return rows | {name: _write(_raw(measures, name), made, name, suffix) for name in raw}
+            rows = {n: _write(t.lazy(), made, n, suffix) for n, t in flat_tables(summary).items()}
+            return rows | {
+                name: _write(_raw(summary.measures, name), made, name, suffix) for name in raw
+            }
 
 
-def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
+def flat_tables(summary: RunSummary) -> dict[str, pl.DataFrame]:
     """The tables `trials`, `flows`, `mixes` and, where the model holds, `ledger` of a run.
 
     Values are in base units, NaN is null.
     """
-    rows = summary_rows(measures, equilibria_of_measures(measures))
+    measures = summary.measures
     tables = {
         "trials": [_trial_row(measures, trial) for trial in measures.run.trials],
         "flows": [row for trial in measures.trials for row in _flow_rows(measures, trial)],
-        "mixes": [row for each in rows for row in _mix_rows(each)],
+        "mixes": [row for each in summary.rows for row in _mix_rows(each)],
     }
     ledger = _ledger_rows(measures)
     if ledger:
@@ -66,7 +66,12 @@ def flat_tables(measures: RunMeasures) -> dict[str, pl.DataFrame]:
             for name, content in tables.items()}  # fmt: skip
 
 
-def _check(suffix: str, raw: Sequence[str], out: Path) -> None:
+def check_export(out: Path, suffix: str, raw: Sequence[str]) -> None:
+    """Refuse what `export_run` could not do, before anything is measured for it.
+
+    Raises:
+        RunError: A format or table is unknown, or the folder holds something else.
+    """
     if suffix not in FORMATS:
         raise RunError(f"export format {suffix!r} is unknown; there are {', '.join(FORMATS)}")
     unknown = sorted(set(raw) - set(TABLES))

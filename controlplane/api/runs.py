@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 from nashbed.analysis.measures import TrialMeasures
-from nashbed.analysis.results.export import export_run, flat_tables
+from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
-from nashbed.controlplane.store.finished_run import FinishedRun
+from nashbed.controlplane.store import finished_run
+from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 if TYPE_CHECKING:
@@ -25,24 +26,27 @@ if TYPE_CHECKING:
     from nashbed.analysis.results.compare import RunComparison
     from nashbed.analysis.results.equivalence import EquivalenceAnswer
 
-USUAL_FORMATS = ("html", "png", "pdf")
-
 
 class Trial:
     """One trial of a run.
 
     Args:
         sealed: What is on the disk.
-        measures: Its metrics; None: it is not valid, or another attempt counts.
+        run: The run that it is of, which measures it.
     """
 
-    def __init__(self, sealed: SealedTrial, measures: TrialMeasures | None) -> None:
+    def __init__(self, sealed: SealedTrial, run: Run) -> None:
         self._sealed = sealed
-        self._measures = measures
+        self._run = run
 
     def __repr__(self) -> str:
         """Its name, and whether it counts."""
         return f"<Trial {self.id}{'' if self.counted else ', not counted'}>"
+
+    @property
+    def _measures(self) -> TrialMeasures | None:
+        """Its metrics; None: it is not valid, or another attempt counts."""
+        return self._run.measured.get(self.id)
 
     @property
     def id(self) -> str:
@@ -147,7 +151,17 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.summary: RunSummary = summarise(path)
+        self._finished = finished_run.open_run(path)
+
+    @cached_property
+    def summary(self) -> RunSummary:
+        """All that is measured of it, in the analysis's own objects."""
+        return summarise(self.path)
+
+    @cached_property
+    def measured(self) -> Mapping[str, TrialMeasures]:
+        """The trials that count, by name, in the analysis's own objects."""
+        return {each.trial.id: each for each in self.summary.measures.trials}
 
     def __repr__(self) -> str:
         """Its name, and how much is in it."""
@@ -171,8 +185,7 @@ class Run:
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
         """Every readable trial, valid or not, by name."""
-        measured = {each.trial.id: each for each in self.summary.measures.trials}
-        return tuple(Trial(each, measured.get(each.id)) for each in self._finished.trials)
+        return tuple(Trial(each, self) for each in self._finished.trials)
 
     @property
     def failures(self) -> tuple[FailedAttempt, ...]:
@@ -209,7 +222,7 @@ class Run:
     @cached_property
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """`trials`, `flows`, `mixes` and `ledger`, as `nashbed export` writes them."""
-        return flat_tables(self.summary.measures)
+        return flat_tables(self.summary)
 
     def export(
         self, out: str | Path, suffix: str = "csv", raw: Iterable[str] = ()
@@ -227,14 +240,16 @@ class Run:
         Raises:
             RunError: A format or table is unknown, or the folder cannot be written.
         """
-        return export_run(self.summary.measures, Path(out), suffix, tuple(raw))
+        folder, tables = Path(out), tuple(raw)
+        check_export(folder, suffix, tables)
+        return export_run(self.summary, folder, suffix, tables)
 
-    def report(self, out: str | Path | None = None, formats: Sequence[str] = USUAL_FORMATS) -> Path:
+    def report(self, out: str | Path | None = None, formats: Sequence[str] | None = None) -> Path:
         """Build the report.
 
         Args:
             out: Where; None: `report/` in the run directory.
-            formats: html, png, pdf, svg.
+            formats: html, png, pdf, svg; None: all but svg.
 
         Returns:
             The page.
@@ -242,14 +257,16 @@ class Run:
         Raises:
             RunError: It cannot be written, or a format is unknown.
         """
-        from nashbed.analysis.report import report_of  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.report import (  # noqa: PLC0415 - slow to import
+            USUAL_FORMATS,
+            check_formats,
+            report_of,
+        )
 
-        folder = self.path / "report" if out is None else Path(out)
-        return report_of(self.summary, folder, formats)
-
-    @property
-    def _finished(self) -> FinishedRun:
-        return self.summary.measures.run
+        wanted = formats or USUAL_FORMATS
+        check_formats(wanted)
+        folder = self.path / REPORT if out is None else Path(out)
+        return report_of(self.summary, folder, wanted)
 
 
 RunLike = Run | str | Path

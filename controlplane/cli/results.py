@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from nashbed.files import quantity
 from rich.table import Table
 
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
@@ -16,7 +17,7 @@ from ..contract.units import Share, counted
 from ..store.errors import RunError
 from .console import as_text
 from .equivalence_text import equivalence_text
-from .options import AsJson, RunFolder, answer, new_app, quantity, write_table
+from .options import AsJson, RunFolder, answer, new_app, write_table
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -85,13 +86,10 @@ def report(
     as_json: AsJson = False,
 ) -> int:
     """Build the report of a run again."""
-    from nashbed.analysis.report import check_formats  # noqa: PLC0415 - slow to import
-    from nashbed.runs import USUAL_FORMATS, open_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
-    wanted = tuple(formats or USUAL_FORMATS)
-    check_formats(wanted)
     run = open_run(run_dir)
-    path = run.report(formats=wanted)
+    path = run.report(formats=formats)
     damaged = run.summary.measures.damaged
     left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
     said = ReportAnswer(report=str(path), damaged=left_out)

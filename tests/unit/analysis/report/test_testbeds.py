@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from nashbed.analysis.measures import measure_run
 from nashbed.analysis.report import build_report
-from nashbed.analysis.results.export import export_run
 from nashbed.controlplane.cli.result_text import result_text, run_answer
 from nashbed.controlplane.contract.certificate import Standing
 from nashbed.controlplane.contract.manifest import TestbedFacts
@@ -72,7 +70,7 @@ def test_the_terminal_and_the_results_say_it_in_a_line(two_labs: Path) -> None:
 
 
 def test_the_export_says_where_each_trial_ran(two_labs: Path, tmp_path: Path) -> None:
-    export_run(measure_run(two_labs), tmp_path / "out")
+    open_run(two_labs).export(tmp_path / "out")
     rows = (tmp_path / "out" / "trials.csv").read_text().splitlines()
     assert "testbed,host,mix" in rows[0]
     assert sum(",west,host-of-west," in row for row in rows) == 4

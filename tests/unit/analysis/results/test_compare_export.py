@@ -16,11 +16,11 @@ from nashbed.analysis.results.compare import (
     compare_runs,
     summarise_shares,
 )
-from nashbed.analysis.results.export import export_run
 from nashbed.controlplane.cli.main import run as cli
 from nashbed.controlplane.cli.results import MOST_ROWS, comparison_text
 from nashbed.controlplane.store.errors import RunError
 from nashbed.controlplane.store.tables import TABLES
+from nashbed.runs import open_run
 from tests.support.synthetic_run import SCENARIO, RunWriter, edit_json
 
 Capture = pytest.CaptureFixture[str]
@@ -204,7 +204,7 @@ def test_compare_on_the_command_line(runs: tuple[Path, Path], capsys: Capture) -
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_export(whole_run: Path, tmp_path: Path, form: str) -> None:
-    rows = export_run(measure_run(whole_run), tmp_path / "out", form, ("goodput",))
+    rows = open_run(whole_run).export(tmp_path / "out", form, ("goodput",))
     read = pl.read_csv if form == "csv" else pl.read_parquet
     tables = {name: read(tmp_path / "out" / f"{name}.{form}") for name in rows}
     assert {name: table.height for name, table in tables.items()} == rows
@@ -225,20 +225,20 @@ def test_export(whole_run: Path, tmp_path: Path, form: str) -> None:
     )
     assert "rtt_plus" not in tables["ledger"]["assumption"]
     # Again over what is there.
-    assert export_run(measure_run(whole_run), tmp_path / "out", form)["trials"] == 5
+    assert open_run(whole_run).export(tmp_path / "out", form)["trials"] == 5
     assert not (tmp_path / "out" / f"goodput.{form}").exists()
 
 
 def test_export_says_what_is_wrong(whole_run: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="format 'xls' is unknown"):
-        export_run(measure_run(whole_run), tmp_path / "out", "xls")
+        open_run(whole_run).export(tmp_path / "out", "xls")
     with pytest.raises(RunError, match="no table 'packets'; there are postcards"):
-        export_run(measure_run(whole_run), tmp_path / "out", "csv", ("packets",))
+        open_run(whole_run).export(tmp_path / "out", "csv", ("packets",))
     with pytest.raises(RunError, match="no valid trial has the table bins"):
-        export_run(measure_run(whole_run), tmp_path / "out", "csv", ("bins",))
+        open_run(whole_run).export(tmp_path / "out", "csv", ("bins",))
     (tmp_path / "mine.txt").write_text("keep me")
     with pytest.raises(RunError, match="holds other files"):
-        export_run(measure_run(whole_run), tmp_path)
+        open_run(whole_run).export(tmp_path)
     assert (tmp_path / "mine.txt").exists()
     assert not (tmp_path / "out").exists()
 
