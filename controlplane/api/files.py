@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from nashbed.controlplane.config import Loaded, load_scenario, load_testbed, parse_scenario
 from nashbed.controlplane.config.load import parse_testbed
@@ -14,9 +14,11 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.contract.scenario import CcaInFile, Scenario
 from nashbed.controlplane.contract.testbed import Testbed
+from nashbed.controlplane.contract.units import Buffer, Duration, Rate, Share, Size
 from nashbed.controlplane.machine.paths import CONFIGS, DEFAULT_TESTBED, VIRTUAL_TESTBED
 from ruamel.yaml import YAML
 
+Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
 ScenarioLike = str | Path | Mapping[str, Any] | Scenario | Loaded[Scenario]
 """A file, the name of one in configs/scenarios, a mapping with the file's keys, an object, or one
 that was read before."""
@@ -62,6 +64,25 @@ def read_testbed(what: TestbedLike | None) -> Loaded[Testbed]:
     if isinstance(what, Mapping):
         return parse_testbed(_yaml(dict(what)), f"{what.get('name', 'testbed')}.yaml")
     return load_testbed(find_testbed(what))
+
+
+def quantity(kind: type[Q], name: str, value: str | Q) -> Q:
+    """Read a quantity such as `50mbit`; one that is read already stays as it is.
+
+    Args:
+        kind: Which quantity.
+        name: What it was given as, an argument or an option.
+        value: The text.
+
+    Raises:
+        ConfigError: The text is not such a quantity; the message begins with the name.
+    """
+    if not isinstance(value, str):
+        return value
+    try:
+        return kind.parse(value)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from error
 
 
 def scenario_text(scenario: Scenario) -> str:

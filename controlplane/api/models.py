@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any
 
 from nashbed.analysis.models import MODELS, Competition, Model, Prediction, cubic_against
 from nashbed.analysis.models.answers import chosen_models
@@ -15,6 +15,8 @@ from nashbed.analysis.models.crossing import PredictedCrossing, predicted_crossi
 from nashbed.analysis.models.starts import BBR, Starts
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate
+
+from .files import quantity
 
 __all__ = [
     "AskedModel",
@@ -31,14 +33,6 @@ __all__ = [
     "models",
     "ware",
 ]
-
-
-class _Parsed(Protocol):
-    @classmethod
-    def parse(cls, text: str) -> Self: ...
-
-
-Q = TypeVar("Q", bound=_Parsed)
 
 
 def competition(  # noqa: PLR0913 - each is a part of the question
@@ -73,13 +67,13 @@ def competition(  # noqa: PLR0913 - each is a part of the question
     Raises:
         ConfigError: A quantity cannot be read, or is out of its range.
     """
-    link = _quantity(Rate, "rate", rate)
-    base = _quantity(Duration, "base_rtt", base_rtt)
-    size = _quantity(Buffer, "buffer", buffer).to_bytes(link, base)
+    link = quantity(Rate, "rate", rate)
+    base = quantity(Duration, "base_rtt", base_rtt)
+    size = quantity(Buffer, "buffer", buffer).to_bytes(link, base)
     if not 0 <= second_flows <= flows:
         raise ConfigError(f"second_flows: {second_flows} of {flows} flows; write 0 to {flows}")
     first_s, second_s, warmup_s, duration_s = (
-        _quantity(Duration, name, value).seconds
+        quantity(Duration, name, value).seconds
         for name, value in (
             ("cubic_start", cubic_start),
             ("second_start", second_start),
@@ -87,7 +81,7 @@ def competition(  # noqa: PLR0913 - each is a part of the question
             ("duration", duration),
         )
     )
-    most = None if window is None else _quantity(Buffer, "window", window).to_bytes(link, base)
+    most = None if window is None else quantity(Buffer, "window", window).to_bytes(link, base)
     game = cubic_against(
         link.bps, base.seconds, size, flows - second_flows, second_flows, second, duration_s
     )
@@ -166,15 +160,6 @@ class AskedModel:
 def models() -> tuple[AskedModel, ...]:
     """Every model, in the order of tables."""
     return tuple(map(AskedModel, MODELS))
-
-
-def _quantity(kind: type[Q], name: str, value: str | Q) -> Q:
-    if not isinstance(value, str):
-        return value
-    try:
-        return kind.parse(value)
-    except ValueError as error:
-        raise ConfigError(f"{name}: {error}") from error
 
 
 fluid = AskedModel("fluid")

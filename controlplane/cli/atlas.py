@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from nashbed.files import quantity
 
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.model import JsonObject
@@ -17,7 +18,7 @@ from ..contract.units import Buffer, Duration, Rate, Size
 from ..machine.host import facts
 from ..machine.process.clock import utc_now
 from .console import duration_text, step_display
-from .options import PUBLISHED_EQUILIBRIA, AsJson, answer, new_app, quantity
+from .options import PUBLISHED_EQUILIBRIA, AsJson, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.atlas.compute import EquilibriumMap

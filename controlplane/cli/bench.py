@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from nashbed.files import find_testbed
+from nashbed.files import find_testbed, quantity
 from nashbed.planning import plan as planned_run
 from nashbed.running import start
 
@@ -45,7 +45,6 @@ from .options import (
     TestbedName,
     answer,
     new_app,
-    quantity,
     work_folder,
 )
 from .run import carry_out

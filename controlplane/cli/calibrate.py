@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from nashbed.files import find_testbed
+from nashbed.files import find_testbed, quantity
 from rich.table import Table
 
 from ..calibrate.calibration import make_settings
@@ -25,7 +25,7 @@ from ..contract.units import Duration, Rate
 from ..run.standing import certificate_path
 from ..targets.registry import capabilities_of
 from .console import as_text, step_display
-from .options import AsJson, answer, new_app, quantity, work_folder
+from .options import AsJson, answer, new_app, work_folder
 from .where import Wait, machine_for
 
 MAX_BASE_RTTS = 16

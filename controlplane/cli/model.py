@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from nashbed.files import quantity
 from rich.table import Table
 
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import Buffer, Duration, Rate, counted
 from .console import as_text
-from .options import AsJson, answer, new_app, quantity
+from .options import AsJson, answer, new_app
 
 if TYPE_CHECKING:
     from nashbed.analysis.models import Competition
@@ -124,28 +125,32 @@ def _only_against(others: JsonObject) -> None:
 
 def _game(setting: dict[str, str], bbr: int, second: str, course: dict[str, str]) -> Competition:
     """The game in machine units; a ConfigError says which option is wrong."""
-    from nashbed.analysis.models import cubic_against  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.models.starts import Starts  # noqa: PLC0415
+    from nashbed.models import competition  # noqa: PLC0415 - slow to import
 
     link = quantity(Rate, "--rate", setting["--rate"])
     base = quantity(Duration, "--rtt", setting["--rtt"])
-    size = quantity(Buffer, "--buffer", setting["--buffer"]).to_bytes(link, base)
+    size = quantity(Buffer, "--buffer", setting["--buffer"])
     flows = int(setting["--flows"])
     if not 0 <= bbr <= flows:
         raise ConfigError(f"--bbr: {bbr} of {flows} flows; write 0 to {flows}")
-    seconds = {
-        option: quantity(Duration, option, course[option]).seconds
-        for option in ("--duration", "--warmup", "--cubic-start", "--bbr-start")
-        if option in course
-    }
+
+    def when(option: str, usual: str = "0s") -> Duration:
+        return quantity(Duration, option, course.get(option, usual))
+
     window = course.get("--window")
-    limit = None if window is None else quantity(Buffer, "--window", window).to_bytes(link, base)
-    duration_s = seconds.get("--duration", 120.0)
-    game = cubic_against(
-        link.bps, base.seconds, size, flows - bbr, bbr, second, duration_s=duration_s
+    return competition(
+        rate=link,
+        base_rtt=base,
+        buffer=size,
+        flows=flows,
+        second_flows=bbr,
+        second=second,
+        duration=when("--duration", "120s"),
+        warmup=when("--warmup"),
+        cubic_start=when("--cubic-start"),
+        second_start=when("--bbr-start"),
+        window=None if window is None else quantity(Buffer, "--window", window),
     )
-    starts = Starts(seconds.get("--cubic-start", 0.0), seconds.get("--bbr-start", 0.0), 0.1)
-    return game.started(starts, seconds.get("--warmup", 0.0)).limited(limit)
 
 
 def _predict(

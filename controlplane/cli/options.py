@@ -7,19 +7,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from nashbed.files import find_testbed, usual_testbed
 
 from ..contract.errors import ConfigError, HostError
 from ..contract.model import ContractModel, JsonAnswer, JsonObject
-from ..contract.units import Buffer, Duration, Rate, Share, Size
 from ..machine.paths import CONFIGS, VIRTUAL_TESTBED
 from ..store.errors import writing
 from ..store.staging import scratch_folder
-
-Q = TypeVar("Q", Rate, Duration, Buffer, Share, Size)
 
 ScenarioFile = Annotated[
     str, typer.Argument(help="Scenario file, or the name of one in configs/scenarios/.")
@@ -77,23 +74,6 @@ def write_table(path: Path, text: str) -> None:
     """
     with writing(path):
         path.write_text(text, encoding="utf-8")
-
-
-def quantity(kind: type[Q], option: str, text: str) -> Q:
-    """Read a quantity such as `50mbit`.
-
-    Args:
-        kind: Which quantity.
-        option: The option that it was given with.
-        text: The text.
-
-    Raises:
-        ConfigError: The text is not such a quantity; the message names the option.
-    """
-    try:
-        return kind.parse(text)
-    except ValueError as error:
-        raise ConfigError(f"{option}: {error}") from error
 
 
 def choose_testbed(name: str | None) -> Path:

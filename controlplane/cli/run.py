@@ -97,8 +97,9 @@ def carry_out(running: RunInProgress) -> None:
 
 def _finish(running: RunInProgress, no_report: bool, as_json: bool) -> int:
     """Run all jobs, then show the results; returns the exit code."""
-    carry_out(running)
-    finished = running.finish()
+    with running:  # also where it is stopped before its first step
+        carry_out(running)
+        finished = running.finish()
     report = None if no_report else finished.report()
     said = run_answer(finished, report)
     answer(said, as_json, "" if as_json else result_text(finished, report))

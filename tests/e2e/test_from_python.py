@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import nashbed as nb
 import pytest
-from nashbed import running
 from nashbed.controlplane.contract.manifest import Manifest
+from tests.support.held_machine import SMALL, watch_machine
 
 pytestmark = [pytest.mark.virtual, pytest.mark.slow, pytest.mark.usefixtures("guests_place")]
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "python.md"
-SCENARIO = {
-    "name": "small",
-    "title": "A small one",
-    "bottleneck": {"rate": "10mbit", "buffer": "2bdp"},
-    "flows": [{"name": "main", "count": 2, "base_rtt": "10ms"}],
-    "strategies": ["cubic", "bbr"],
-    "duration": "2s",
-    "warmup": "500ms",
-}
 
 
 def _manifest(path: Path) -> Manifest:
@@ -33,22 +22,11 @@ def _manifest(path: Path) -> Manifest:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was taken and given back."""
-    events: list[str] = []
-
-    @contextmanager
-    def machine_for(testbed: object, what: object, on_wait: object) -> Iterator[None]:
-        events.append("taken")
-        try:
-            yield
-        finally:
-            events.append("given back")
-
-    monkeypatch.setattr(running, "machine_for", machine_for)
-    return events
+    return watch_machine(monkeypatch)
 
 
 def test_a_run_is_iterated_to_its_end(held: list[str], tmp_path: Path) -> None:
-    going = nb.start(SCENARIO, "virtual", tmp_path)
+    going = nb.start(SMALL, "virtual", tmp_path)
     assert (held, going.plan.expected_trials) == (["taken"], 3)
     states = list(going)
     assert held == ["taken", "given back"]
@@ -60,7 +38,7 @@ def test_a_run_is_iterated_to_its_end(held: list[str], tmp_path: Path) -> None:
 
 
 def test_what_was_closed_is_resumed(held: list[str], tmp_path: Path) -> None:
-    with nb.start(SCENARIO, "virtual", tmp_path) as going:
+    with nb.start(SMALL, "virtual", tmp_path) as going:
         next(going)
         assert held == ["taken"]
     assert held == ["taken", "given back"]
@@ -71,7 +49,7 @@ def test_what_was_closed_is_resumed(held: list[str], tmp_path: Path) -> None:
     assert held == ["taken", "given back"] * 2
     assert len(run.trials) == 3
     told: list[int] = []
-    whole = nb.run(SCENARIO, "virtual", tmp_path, on_progress=lambda s: told.append(s.finished))
+    whole = nb.run(SMALL, "virtual", tmp_path, on_progress=lambda s: told.append(s.finished))
     assert told[-1] == 3
     digests = [[trial.record.digests for trial in each.trials] for each in (run, whole)]
     assert digests[0] == digests[1]
@@ -82,7 +60,7 @@ def test_an_error_of_the_caller_stops_the_run(held: list[str], tmp_path: Path) -
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        nb.run(SCENARIO, "virtual", tmp_path, on_progress=fail)
+        nb.run(SMALL, "virtual", tmp_path, on_progress=fail)
     assert held == ["taken", "given back"]
     (path,) = tmp_path.iterdir()
     assert _manifest(path).status == "interrupted"
