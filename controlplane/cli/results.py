@@ -181,7 +181,7 @@ def export(
 ) -> int:
     """Write flat tables of a run: trials, flows, mixes, ledger.
 
-    The ledger is that of the assumptions of Mishra's model. docs/reference/run-directory.md
+    The ledger is that of the assumptions of Mishra's model. docs/reference/exported-tables.md
     describes the columns.
     """
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
@@ -374,7 +374,7 @@ def mixes(
     """Write the measured mixes of runs as a table for `nashbed model --against`.
 
     Each row is a mix of cubic and one other congestion control, the mean over its valid trials,
-    with its starts. docs/reference/run-directory.md describes the columns.
+    with its starts. docs/reference/exported-tables.md describes the columns.
     """
     from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
     from nashbed.analysis.models.mix_files import mix_table  # noqa: PLC0415 - slow to import
