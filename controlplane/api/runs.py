@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
-from nashbed.analysis.measures import TrialMeasures
+from nashbed.analysis.measures import RunMeasures, TrialMeasures, measure_run
+from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
 from nashbed.controlplane.contract.errors import ConfigError
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.compare import RunComparison
     from nashbed.analysis.results.equivalence import EquivalenceAnswer
+    from nashbed.controlplane.store.finished_run import DamagedTrial
+
+__all__ = [
+    "Run",
+    "RunLike",
+    "Trial",
+    "compare",
+    "equilibria_answer",
+    "equivalence",
+    "measures_of",
+    "open_run",
+]
 
 
 class Trial:
@@ -193,6 +206,11 @@ class Run:
         return self._finished.failures
 
     @property
+    def damaged(self) -> Sequence[DamagedTrial]:
+        """Trials that cannot be read, and so are left out."""
+        return self.summary.measures.damaged
+
+    @property
     def rows(self) -> Sequence[SummaryRow]:
         """What was measured at each setting and mix, means with intervals."""
         return self.summary.rows
@@ -274,6 +292,11 @@ RunLike = Run | str | Path
 
 def _folder(run: RunLike) -> Path:
     return run.path if isinstance(run, Run) else Path(run)
+
+
+def measures_of(run: RunLike) -> RunMeasures:
+    """A run's measures, which a `Run` may have already."""
+    return run.summary.measures if isinstance(run, Run) else measure_run(Path(run))
 
 
 def compare(
