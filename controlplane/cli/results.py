@@ -218,8 +218,8 @@ def export(  # noqa: PLR0913, PLR0917 - one argument for each option
     """Write tables of a run, or one trial for Perfetto, qlog or Wireshark.
 
     The tables are flat: trials, flows, mixes, and the ledger, which is that of the assumptions of
-    Mishra's model. docs/reference/run-directory.md describes their columns, docs/how-to/traces.md
-    what a trial's files have.
+    Mishra's model. docs/reference/exported-tables.md describes their columns,
+    docs/how-to/traces.md what a trial's files have.
     """
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
@@ -461,7 +461,7 @@ def mixes(
     """Write the measured mixes of runs as a table for `nashbed model --against`.
 
     Each row is a mix of cubic and one other congestion control, the mean over its valid trials,
-    with its starts. docs/reference/run-directory.md describes the columns.
+    with its starts. docs/reference/exported-tables.md describes the columns.
     """
     from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
     from nashbed.analysis.models.mix_files import mix_table  # noqa: PLC0415 - slow to import
