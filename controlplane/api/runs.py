@@ -20,6 +20,7 @@ from nashbed.analysis.traces import (
     check_form,
     choose_trial,
     export_trial,
+    parse_flows,
     silent,
 )
 from nashbed.controlplane.contract.errors import ConfigError
@@ -278,7 +279,7 @@ class Run:
         form: str,
         out: str | Path | None = None,
         *,
-        flows: Iterable[int] = (),
+        flows: Iterable[int] | str = (),
         begin_s: float | None = None,
         end_s: float | None = None,
         invalid: bool = False,
@@ -291,7 +292,7 @@ class Run:
             form: `perfetto`, `qlog`, `int-xd` or `pcapng`.
             out: The file, for qlog the folder; None: in `traces/` of the run directory. What is
                 there of an earlier export is replaced.
-            flows: Only these flows, by number.
+            flows: Only these flows, by number: `[0, 3, 4]`, or `"0,3-4"`.
             begin_s: Only what reached the bottleneck, or was sampled, from then on, in seconds
                 after the trial's t0.
             end_s: And before then.
@@ -308,7 +309,8 @@ class Run:
         check_form(form)
         begin_ns, end_ns = (None if s is None else round(s * NS_PER_S) for s in (begin_s, end_s))
         sealed = choose_trial(self._finished, trial, invalid)
-        chosen = Selection(sealed, tuple(flows), begin_ns, end_ns, progress)
+        numbers = parse_flows(flows) if isinstance(flows, str) else tuple(flows)
+        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress)
         return export_trial(self.path, form, chosen, None if out is None else Path(out))
 
     def report(self, out: str | Path | None = None, formats: Sequence[str] | None = None) -> Path:

@@ -253,7 +253,6 @@ def _export_trial(
     run_dir: Path, form: str, out: Path | None, chosen: _TrialChoice, as_json: bool
 ) -> int:
     """Write one trial for others' tools; returns the exit code."""
-    from nashbed.analysis.traces import parse_flows  # noqa: PLC0415 - slow to import
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
     begin, end = (
@@ -267,7 +266,7 @@ def _export_trial(
             chosen.trial,
             form,
             out,
-            flows=() if chosen.flows is None else parse_flows(chosen.flows),
+            flows=chosen.flows or (),
             begin_s=begin,
             end_s=end,
             invalid=chosen.invalid,
