@@ -346,6 +346,8 @@ DISCIPLINES: dict[str, type[Parameters]] = {
     "dualpi2": DualPi2,
 }
 """Our disciplines by name, in the order of tables."""
+IN_ORDER = frozenset(DISCIPLINES) - {"fq_codel", "dualpi2"}
+"""Those in whose queue no packet overtakes another; of a user's own that is not known."""
 DROPTAIL = Discipline(droptail=DropTail())
 
 
