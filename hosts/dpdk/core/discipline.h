@@ -24,7 +24,10 @@ struct queue_packet {
 	/* Waiting or being sent at enqueue, without this packet, whatever the limit counts. */
 	uint64_t queue_bytes;
 	uint64_t enqueue_ns;
-	uint64_t dequeue_ns; /* end of serialisation; = enqueue_ns when dropped */
+	uint64_t dequeue_ns; /* end of serialisation, or when it was dropped */
+	uint8_t ecn;	     /* its ECN field when it arrived: 0 if it is not capable */
+	bool mark;	     /* CE is to be set in it */
+	uint8_t reason;	     /* why it was dropped; 0: no room */
 };
 
 enum limit_unit {
