@@ -23,7 +23,7 @@ bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lane
 	b->n_lanes = n_lanes;
 	b->ingress_burst = RTE_MIN(ingress_burst, PIPELINE_BURST);
 	b->sink = *sink;
-	error = traffic_manager_init(&b->tm, &droptail_ops, n_lanes);
+	error = traffic_manager_init(&b->tm, n_lanes);
 	if (error)
 		return error;
 	error = delays_init(&b->delays, n_lanes, hold_ups);
@@ -169,13 +169,21 @@ push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
 		flush_egress(b);
 }
 
+static enum pass
+pass_of(const struct queue_packet *q)
+{
+	if (q->dropped)
+		return PASS_DROPPED;
+	return q->mark ? PASS_MARKED : PASS_DEPARTED;
+}
+
 static void
 depart_until(struct bottleneck *b, uint64_t now_ns)
 {
 	struct queue_packet q;
 
 	while (traffic_manager_dequeue(&b->tm, &q, now_ns))
-		push_egress(b, &q, q.mark ? PASS_MARKED : PASS_DEPARTED);
+		push_egress(b, &q, pass_of(&q));
 }
 
 /* What has come as one is taken or dropped as one. */
@@ -224,6 +232,7 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		.handle = mbuf,
 		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
+		.flow = bridge_flow(bridge),
 		.ecn = bridge_reserved(bridge) & ECN_BITS,
 	};
 
