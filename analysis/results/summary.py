@@ -45,6 +45,7 @@ class SummaryRow(ContractModel):
         buffer: The buffer as the scenario has it.
         buffer_bytes: Buffer that the target applied, in bytes.
         base_rtt_ns: Base RTT of each flow group, in ns.
+        discipline: The queue's discipline, with what of it is not as by default.
         kernel: Guest kernel of the setting; empty: the testbed's.
         mix: The mix, for a person.
         counts: Strategy -> flows.
@@ -59,6 +60,7 @@ class SummaryRow(ContractModel):
         utilisation: Share of the applied rate that was used.
         jain_index: Fairness of the flows.
         loss_rate: Share of the packets that were dropped.
+        mark_rate: Share of the packets in which the queue set CE; left out where none can be.
         retransmit_share: Share of the bytes that were sent again.
         throughput_drift: How far both halves of the second half of the trials differ.
         groups: The flow groups; left out where there is only one.
@@ -76,6 +78,7 @@ class SummaryRow(ContractModel):
     buffer: str
     buffer_bytes: int
     base_rtt_ns: tuple[int, ...]
+    discipline: str
     kernel: str
     mix: str
     counts: dict[str, int]
@@ -90,6 +93,7 @@ class SummaryRow(ContractModel):
     utilisation: EstimateAnswer | None
     jain_index: EstimateAnswer | None
     loss_rate: EstimateAnswer | None
+    mark_rate: EstimateAnswer | None = Field(None, exclude_if=lambda rate: rate is None)
     retransmit_share: EstimateAnswer | None
     throughput_drift: EstimateAnswer | None
     groups: tuple[GroupRow, ...] = Field((), exclude_if=lambda groups: not groups)
@@ -162,6 +166,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         buffer=setting.buffer_label,
         buffer_bytes=measures.applied_buffer(setting),
         base_rtt_ns=tuple(setting.base_rtt_ns),
+        discipline=setting.queue.label,
         kernel=setting.kernel,
         mix=state_text(cell.state, names, measures.group_names),
         counts=dict(zip(names, strategy_totals(cell.state), strict=True)),
@@ -176,6 +181,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         utilisation=_answer(cell.estimate("utilisation")),
         jain_index=_answer(cell.estimate("jain_index")),
         loss_rate=_answer(cell.estimate("loss_rate")),
+        mark_rate=_answer(cell.estimate("mark_rate")),
         retransmit_share=_answer(cell.estimate("retransmit_share")),
         throughput_drift=_answer(cell.estimate("throughput_drift")),
         groups=tuple(_group(measures, cell, group) for group in groups),

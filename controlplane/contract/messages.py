@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from .disciplines import DisciplineProgram
 from .errors import NashbedError, TargetError
 from .model import JsonObject
 from .shared import FLOW_REGISTERS
@@ -158,10 +159,11 @@ class AppliedProgram(Message, extra="forbid"):
 
     Attributes:
         rate_bps: Rate in bit/s.
-        limit: Drop-tail limit.
+        limit: The queue's hard limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What it admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
+        discipline: The queue's discipline with its parameters; None: drop-tail.
     """
 
     rate_bps: Count
@@ -169,6 +171,7 @@ class AppliedProgram(Message, extra="forbid"):
     overhead_bytes: Count
     arrivals: Arrivals
     limit_counts: LimitCounts
+    discipline: DisciplineProgram | None = None
 
 
 class Programmed(Message):
@@ -262,6 +265,8 @@ class FlowRegisters(Message, extra="forbid"):
     dropped_bytes: tuple[Count, ...]
     in_queue_bytes: tuple[Count, ...]
     peak_queue_bytes: tuple[Count, ...]
+    marked_packets: tuple[Count, ...]
+    marked_bytes: tuple[Count, ...]
 
     @model_validator(mode="after")
     def _as_many_of_each(self) -> Self:
@@ -456,6 +461,8 @@ class ReplayedFlow(Message):
     dropped_bytes: Count
     in_queue_bytes: Count
     peak_queue_bytes: Count
+    marked_packets: Count
+    marked_bytes: Count
 
 
 class ReplaySummary(Message):
@@ -556,11 +563,13 @@ class ReadyFlow(Message):
         flow: Its number.
         cc_applied: Its CCA, read back from the socket.
         handshake_ns: How long connecting took; None for a flow that is connected after t0.
+        ecn: Whether both sides agreed on ECN.
     """
 
     flow: Count
     cc_applied: str
     handshake_ns: Moment
+    ecn: bool = False
 
 
 class SinkProgress(Message):
@@ -604,6 +613,7 @@ class SenderFlowReport(Message):
         notsent_bytes: Bytes left in the socket.
         min_rtt_us: The shortest round trip; None: none was measured.
         error: Why it ended early; None: it did not.
+        ecn: Whether both sides agreed on ECN.
     """
 
     flow: Count
@@ -619,6 +629,7 @@ class SenderFlowReport(Message):
     notsent_bytes: Count
     min_rtt_us: Count | None
     error: str | None
+    ecn: bool = False
 
 
 class SinkFlowReport(Message):

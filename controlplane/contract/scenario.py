@@ -28,6 +28,7 @@ from .course import (
     StrategyName,
     WindowSpec,
 )
+from .disciplines import DROPTAIL, DisciplineSpec
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
@@ -38,6 +39,8 @@ MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
 MOST_JITTER_NS = 10**8
 """Flows of one trial: their TCP source ports are 10000 + i."""
+NEED_ECN = frozenset({"dctcp"})
+"""Strategies that turn into another one on a connection without ECN."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
@@ -96,8 +99,11 @@ class Bottleneck(ContractModel):
 
     Attributes:
         rate: Rate on the wire, with `overhead` counted for each packet.
-        buffer: Drop-tail limit. One BDP is the rate times the base RTT of the first flow group.
-        discipline: Queue discipline.
+        buffer: The queue's hard limit. One BDP is the rate times the base RTT of the first flow
+            group.
+        discipline: What the queue does before it is full, and whose packet leaves next: a
+            discipline's name, or `{codel: {target: 1ms, ecn: true}}`, or one of your own:
+            `{file: ./mine.c}`.
         overhead: Bytes counted for each packet in addition to its frame without FCS; Ethernet's
             FCS, preamble and inter-packet gap are 24 B.
         cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
@@ -111,7 +117,7 @@ class Bottleneck(ContractModel):
 
     rate: Rate
     buffer: Buffer
-    discipline: Literal["droptail"] = "droptail"
+    discipline: DisciplineSpec = DROPTAIL
     overhead: Size = Size(0)
     cell: Size | None = None
     arrivals: Arrivals = "frames"
@@ -178,12 +184,19 @@ class Hosts(ContractModel):
             random, in order. Without it virtual time is exact, and flows may stay in phase with
             the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend one to
             two service times of the bottleneck); a busy machine has it anyway.
+        ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
+            groups that are listed. DCTCP needs it.
     """
 
     wmem_max: Size | None = None
     rmem_max: Size | None = None
     read_interval: Duration = Duration(0)
     jitter: Duration = Duration(0)
+    ecn: bool | tuple[Name, ...] = False
+
+    def negotiates_ecn(self, strategy: str, group: str) -> bool:
+        """Whether flows of a strategy and of a flow group ask for ECN."""
+        return self.ecn if isinstance(self.ecn, bool) else bool({strategy, group} & {*self.ecn})
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
@@ -232,6 +245,7 @@ class Sweep(ContractModel):
 
     Attributes:
         buffer: Buffers in place of the bottleneck's.
+        discipline: Queue disciplines in place of the bottleneck's.
         rate: Rates in place of the bottleneck's.
         base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
@@ -242,6 +256,7 @@ class Sweep(ContractModel):
     """
 
     buffer: tuple[Buffer, ...] | None = None
+    discipline: tuple[DisciplineSpec, ...] | None = None
     rate: tuple[Rate, ...] | None = None
     base_rtt: tuple[Duration, ...] | None = None
     random_loss: tuple[Share, ...] | None = None
@@ -251,7 +266,7 @@ class Sweep(ContractModel):
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
-        for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "start", "mixes"):
+        for key in type(self).model_fields:
             values = getattr(self, key)
             if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
@@ -397,6 +412,7 @@ class Place(ContractModel):
 
     Attributes:
         buffer: The setting's buffer, as written in the sweep.
+        discipline: Its queue discipline, likewise.
         rate: Its rate.
         base_rtt: Its base RTT (of the first flow group).
         random_loss: Its swept random loss.
@@ -405,6 +421,7 @@ class Place(ContractModel):
     """
 
     buffer: Buffer | None = None
+    discipline: DisciplineSpec | None = None
     rate: Rate | None = None
     base_rtt: Duration | None = None
     random_loss: Share | None = None
@@ -483,7 +500,7 @@ class ShareBound(Place):
 
 
 class LossBound(Place):
-    """Share of the packets that the queue dropped, or of the payload that was sent again.
+    """Share of the packets that the queue dropped or marked, or of the payload sent again.
 
     Attributes:
         metric: What is bounded.
@@ -492,7 +509,7 @@ class LossBound(Place):
         max: Largest allowed share.
     """
 
-    metric: Literal["loss_rate", "retransmit_share"]
+    metric: Literal["loss_rate", "mark_rate", "retransmit_share"]
     mix: dict[StrategyName, Count]
     min: Share = Share(0)
     max: Share = Share(10**9)
@@ -730,6 +747,7 @@ class Scenario(ContractModel):
         _check_mixes(self)
         _check_search(self)
         _check_named_strategies(self)
+        _check_ecn(self)
         return self
 
 
@@ -960,6 +978,23 @@ def _check_named_strategies(scenario: Scenario) -> None:
             raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
     for i, series in enumerate(scenario.reference):
         _check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+
+
+def _check_ecn(scenario: Scenario) -> None:
+    """Every name of `hosts.ecn` is known, and DCTCP has what it needs."""
+    hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
+    listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
+    for name in listed:
+        if name not in {*scenario.strategies, *groups}:
+            known = ", ".join([*scenario.strategies, *groups])
+            raise ValueError(
+                f"hosts.ecn: {name!r} is neither a strategy nor a flow group ({known})"
+            )
+    for strategy in sorted(NEED_ECN.intersection(scenario.strategies)):
+        if not all(hosts.negotiates_ecn(strategy, group) for group in groups):
+            raise ValueError(
+                f"strategies: {strategy} needs ECN; write `hosts: {{ecn: [{strategy}]}}`"
+            )
 
 
 def _check_known(scenario: Scenario, where: str, named: set[str]) -> None:

@@ -58,6 +58,7 @@ class TrialFlow:
         sport: Sender's port.
         start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
         process: The iperf3 process that it would belong to.
+        ecn: Whether it asks for ECN.
     """
 
     index: int
@@ -70,6 +71,7 @@ class TrialFlow:
     sport: int
     start_ns: int
     process: int = 0
+    ecn: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,11 @@ class Attempt:
     def raw_telemetry(self) -> Path:
         """Where the data plane writes raw records."""
         return self.folder / "telemetry.raw"
+
+    @property
+    def can_mark(self) -> bool:
+        """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
+        return self.trial.program.discipline is not None or any(flow.ecn for flow in self.flows)
 
     def program(self) -> LaneProgram:
         """What the target is asked to do."""
@@ -185,6 +192,7 @@ def trial_flows(
                 scenario, scenario.flows[mix.group], cc, index, trial.repetition, seed
             ),
             process=process_of[index],
+            ecn=scenario.hosts.negotiates_ecn(cc, mix.name),
         )
         for index, (mix, cc) in enumerate(kinds)
     )
@@ -287,6 +295,7 @@ def _generator_flow(flow: TrialFlow) -> JsonObject:
         "dport": SINK_PORT,
         "start_ns": flow.start_ns,
         "process": flow.process,
+        "ecn": flow.ecn,
     }
 
 

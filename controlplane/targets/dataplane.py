@@ -106,6 +106,7 @@ class RunningDataPlane:
             overhead_bytes=applied.overhead_bytes,
             arrivals=applied.arrivals,
             limit_counts=applied.limit_counts,
+            discipline=applied.discipline,
         )
 
     def set_delays(self, lane: LaneProgram) -> None:

@@ -143,6 +143,16 @@ def congestion_control(trial: TrialMeasurement) -> Gate:
     )
 
 
+def ecn(trial: TrialMeasurement) -> Gate:
+    """Each connection has ECN if it was asked for, and only then."""
+    wrong = [
+        f"flow {flow.index} ({flow.cc}) {'has no' if flow.ecn else 'has'} ECN"
+        for flow, end in zip(trial.attempt.flows, trial.sender.flows, strict=True)
+        if end.ecn != flow.ecn
+    ]
+    return _gate("ecn", not wrong, len(wrong), 0, "flows", _listed(wrong) or "as asked")
+
+
 def round_trips(trial: TrialMeasurement) -> Gate:
     """Round trips were no longer than base RTT and queue made them, as far as TCP can notice.
 
@@ -314,7 +324,10 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
 
 
 def conservation(trial: TrialMeasurement) -> Gate:
-    """Arrived = departed + dropped + in queue, per flow, by registers and by postcards."""
+    """Arrived = departed + dropped + in queue, per flow, by registers and by postcards.
+
+    A mark is no loss: what was marked has departed, and both count the same marks.
+    """
     registers = trial.counters.flows
     problems = _register_problems(registers)
     if trial.evidence.postcards is not None:
@@ -340,7 +353,10 @@ def _register_problems(registers: FlowRegisters) -> list[str]:
 
 def _postcard_problems(evidence: PostcardEvidence, registers: FlowRegisters) -> list[str]:
     problems = []
-    for name in ("departed_packets", "departed_bytes", "dropped_packets", "dropped_bytes"):
+    for name in (
+        *("departed_packets", "departed_bytes", "dropped_packets", "dropped_bytes"),
+        *("marked_packets", "marked_bytes"),
+    ):
         by_postcards: NDArray[np.int64] = getattr(evidence.totals, name)
         by_registers = _each(getattr(registers, name))
         for i in np.flatnonzero(by_postcards != by_registers):
@@ -380,6 +396,7 @@ GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     postcards_complete,
     flows_overlapped,
     congestion_control,
+    ecn,
     round_trips,
     paused,
     responses,

@@ -57,6 +57,23 @@ def test_times_are_exact(nashbed: Nashbed) -> None:
     assert samples["min_rtt_us"][known].min() in range(20_000, 20_000 + 40)
 
 
+def test_ecn_is_each_flows_own(nashbed: Nashbed) -> None:
+    """Of three controls in one trial: the kernel's DCTCP and BBR ask for it, CUBIC does not."""
+    scenario = nashbed.scenario(
+        "hosts: {ecn: [dctcp, bbr]}\n", duration="4s", warmup="1s", count=3,
+        mixes="[{cubic: 1, dctcp: 1, bbr: 1}]",
+    )  # fmt: skip
+    text = scenario.read_text()
+    scenario.write_text(text.replace("[cubic, bbr]", "[cubic, dctcp, bbr]"))
+    run_dir = nashbed.run(scenario, "virtual")
+    record = only_valid(run_dir)
+    gates = {gate["name"]: gate["passed"] for gate in record["gates"]}
+    assert gates["ecn"]
+    # DCTCP without ECN would be another control, and say so.
+    flows = table(run_dir, record["id"], "flows")
+    assert list(flows["cc_applied"]) == ["cubic", "dctcp", "bbr"]
+
+
 def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
     thinned = run(nashbed, "hosts: {read_interval: 10ms}\n", duration="6s", warmup="2s")
     prompt = run(nashbed, duration="6s", warmup="2s")

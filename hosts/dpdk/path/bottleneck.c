@@ -9,6 +9,8 @@
 /* Packets between prefetching one and using it. */
 #define PREFETCH_AHEAD 4u
 
+#define ECN_BITS 0x03u /* of the ToS byte */
+
 int
 bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lanes,
 		uint32_t ingress_burst, struct hold_ups *hold_ups,
@@ -21,7 +23,7 @@ bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lane
 	b->n_lanes = n_lanes;
 	b->ingress_burst = RTE_MIN(ingress_burst, PIPELINE_BURST);
 	b->sink = *sink;
-	error = traffic_manager_init(&b->tm, &droptail_ops, n_lanes);
+	error = traffic_manager_init(&b->tm, n_lanes);
 	if (error)
 		return error;
 	error = delays_init(&b->delays, n_lanes, hold_ups);
@@ -59,6 +61,17 @@ bottleneck_receive(struct bottleneck *b, enum pipeline_port wire, struct rte_mbu
 	delays_put(&b->delays, wire == PIPELINE_SENDERS, mbufs, arrivals_ns, n);
 }
 
+/* The postcard's. */
+static uint8_t
+marks_of(enum pass pass, const struct queue_packet *q)
+{
+	uint8_t marks = q->ecn ? MARK_CAPABLE : 0;
+
+	if (pass == PASS_MARKED)
+		return marks | MARK_CE;
+	return pass == PASS_DROPPED ? marks | q->reason : marks;
+}
+
 /* Put the intrinsic header in front. False without headroom: the packet is dropped. */
 static bool
 put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
@@ -74,7 +87,7 @@ put_intrinsic(struct bottleneck *b, struct rte_mbuf *mbuf, enum pass pass,
 	intrinsic_encode(header, &(struct intrinsic){
 					 .pass = (uint8_t)pass,
 					 .ingress_port = (uint8_t)mbuf->port,
-					 .lane = (uint16_t)q->lane,
+					 .marks = marks_of(pass, q),
 					 .packet_bytes = q->bytes,
 					 .queue_bytes = (uint32_t)q->queue_bytes,
 					 .enqueue_ns = q->enqueue_ns,
@@ -156,13 +169,21 @@ push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
 		flush_egress(b);
 }
 
+static enum pass
+pass_of(const struct queue_packet *q)
+{
+	if (q->dropped)
+		return PASS_DROPPED;
+	return q->mark ? PASS_MARKED : PASS_DEPARTED;
+}
+
 static void
 depart_until(struct bottleneck *b, uint64_t now_ns)
 {
 	struct queue_packet q;
 
 	while (traffic_manager_dequeue(&b->tm, &q, now_ns))
-		push_egress(b, &q, PASS_DEPARTED);
+		push_egress(b, &q, pass_of(&q));
 }
 
 /* What has come as one is taken or dropped as one. */
@@ -211,6 +232,8 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		.handle = mbuf,
 		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
+		.flow = bridge_flow(bridge),
+		.ecn = bridge_reserved(bridge) & ECN_BITS,
 	};
 
 	if (q.lane >= b->n_lanes) {

@@ -69,7 +69,7 @@ REGISTERS = FlowRegisters(
     arrived_packets=(110,), arrived_bytes=(166_540,),
     departed_packets=(100,), departed_bytes=(151_400,),
     dropped_packets=(10,), dropped_bytes=(15_140,),
-    in_queue_bytes=(0,), peak_queue_bytes=(1,),
+    in_queue_bytes=(0,), peak_queue_bytes=(1,), marked_packets=(0,), marked_bytes=(0,),
 )  # fmt: skip
 SHARED = SharedCounters(
     ports={
@@ -494,6 +494,16 @@ def test_cca_is_read_back(trial: TrialMeasurement) -> None:
     gate = gates.congestion_control(replace(trial, ready=ready))
     assert gate.detail == "flow 0: 'reno' instead of 'cubic'"
     assert not gates.congestion_control(with_sender(trial, cc_applied="reno")).passed
+
+
+def test_ecn_is_read_back(trial: TrialMeasurement) -> None:
+    assert gates.ecn(trial).passed
+    gate = gates.ecn(with_sender(trial, ecn=True))
+    assert (gate.passed, gate.detail) == (False, "flow 0 (cubic) has ECN")
+    (flow,) = trial.attempt.flows
+    asked = replace(trial, attempt=replace(trial.attempt, flows=(replace(flow, ecn=True),)))
+    assert gates.ecn(asked).detail == "flow 0 (cubic) has no ECN"
+    assert gates.ecn(with_sender(asked, ecn=True)).passed
 
 
 def test_which_counters_are_losses() -> None:
