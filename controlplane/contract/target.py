@@ -249,6 +249,8 @@ class TelemetryPlan:
         flows: Number of the lane's flows.
         n: One in how many.
         bin_ns: Length of a bin in ns.
+        overtaken_ns: For bins: a packet leaves at the latest when one does that arrived so long
+            after it; 0: first in, first out.
     """
 
     mode: Literal["all", "sample", "bins"]
@@ -257,3 +259,4 @@ class TelemetryPlan:
     flows: int
     n: int = 1
     bin_ns: int = 0
+    overtaken_ns: int = 0

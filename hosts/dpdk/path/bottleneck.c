@@ -121,11 +121,19 @@ prefetch_egress(const struct bottleneck *b, uint32_t i)
 	const struct rte_mbuf *mbuf;
 
 	if (i + 2 * PREFETCH_AHEAD < b->n_egress)
-		rte_prefetch0(b->egress[i + 2 * PREFETCH_AHEAD].packet.handle);
+		rte_prefetch0(b->egress[i + 2 * PREFETCH_AHEAD].handle);
 	if (i + PREFETCH_AHEAD >= b->n_egress)
 		return;
-	mbuf = b->egress[i + PREFETCH_AHEAD].packet.handle;
+	mbuf = b->egress[i + PREFETCH_AHEAD].handle;
 	rte_prefetch0((const uint8_t *)mbuf->buf_addr + mbuf->data_off - INTRINSIC_BYTES);
+}
+
+static enum pass
+pass_of(const struct queue_packet *q)
+{
+	if (q->dropped)
+		return PASS_DROPPED;
+	return q->mark ? PASS_MARKED : PASS_DEPARTED;
 }
 
 /* Fill the pipeline's slots; a packet without headroom is dropped. */
@@ -135,13 +143,15 @@ load_egress(struct bottleneck *b, struct pipeline_slot *slots)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->n_egress; i++) {
-		const struct egress_entry *entry = &b->egress[i];
+		const struct queue_packet *packet = &b->egress[i];
 
 		prefetch_egress(b, i);
-		if (!put_intrinsic(b, entry->packet.handle, entry->pass, &entry->packet))
+		if (!put_intrinsic(b, packet->handle, pass_of(packet), packet))
 			continue;
-		slots[n].mbuf = entry->packet.handle;
-		b->egress[n++] = *entry;
+		slots[n].mbuf = packet->handle;
+		if (n < i)
+			b->egress[n] = *packet;
+		n++;
 	}
 	return n;
 }
@@ -158,32 +168,22 @@ flush_egress(struct bottleneck *b)
 	b->n_egress = 0;
 	pipeline_run(b->pipeline, n);
 	for (uint32_t i = 0; i < n; i++)
-		finish_egress(b, &slots[i], &b->egress[i].packet);
+		finish_egress(b, &slots[i], &b->egress[i]);
 }
 
+/* One more is in its place behind the others. */
 static void
-push_egress(struct bottleneck *b, const struct queue_packet *q, enum pass pass)
+grow_egress(struct bottleneck *b)
 {
-	b->egress[b->n_egress] = (struct egress_entry){.packet = *q, .pass = pass};
 	if (++b->n_egress == PIPELINE_BURST)
 		flush_egress(b);
-}
-
-static enum pass
-pass_of(const struct queue_packet *q)
-{
-	if (q->dropped)
-		return PASS_DROPPED;
-	return q->mark ? PASS_MARKED : PASS_DEPARTED;
 }
 
 static void
 depart_until(struct bottleneck *b, uint64_t now_ns)
 {
-	struct queue_packet q;
-
-	while (traffic_manager_dequeue(&b->tm, &q, now_ns))
-		push_egress(b, &q, pass_of(&q));
+	while (traffic_manager_dequeue(&b->tm, &b->egress[b->n_egress], now_ns))
+		grow_egress(b);
 }
 
 /* What has come as one is taken or dropped as one. */
@@ -193,8 +193,10 @@ admit(struct bottleneck *b, struct queue_packet *packets, uint32_t n, uint64_t a
 	depart_until(b, arrival_ns);
 	if (traffic_manager_enqueue(&b->tm, packets, n, arrival_ns))
 		return;
-	for (uint32_t i = 0; i < n; i++)
-		push_egress(b, &packets[i], PASS_DROPPED);
+	for (uint32_t i = 0; i < n; i++) {
+		b->egress[b->n_egress] = packets[i];
+		grow_egress(b);
+	}
 }
 
 static void
