@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* linux/types.h, kernel.h, compiler.h, minmax.h */
+/* Types, and small arithmetic. */
 typedef uint8_t u8;
 typedef uint16_t u16;
 typedef uint32_t u32;
@@ -94,7 +94,7 @@ reciprocal_scale(u32 value, u32 below)
 	return (u32)(((u64)value * below) >> 32);
 }
 
-/* linux/module.h, slab.h, err.h */
+/* Modules, memory, errors as pointers. */
 #define THIS_MODULE NULL
 #define EXPORT_SYMBOL(x)
 #define EXPORT_SYMBOL_GPL(x)
@@ -116,7 +116,7 @@ reciprocal_scale(u32 value, u32 below)
 #define IS_ERR_OR_NULL(pointer) (!(pointer) || IS_ERR(pointer))
 #define PTR_ERR(pointer) ((int)(intptr_t)(pointer))
 
-/* linux/list.h */
+/* Lists. */
 struct list_head {
 	struct list_head *next, *prev;
 };
@@ -160,7 +160,7 @@ list_move_tail(struct list_head *entry, struct list_head *head)
 	list_add_tail(entry, head);
 }
 
-/* linux/ktime.h, jiffies.h, timer.h, hrtimer.h: run.c keeps them */
+/* Time and timers: run.c keeps them. */
 typedef s64 ktime_t;
 
 #define NSEC_PER_USEC 1000L
@@ -223,7 +223,7 @@ jiffies_to_usecs(unsigned long j)
 	return (unsigned int)(j * 1000000 / oracle_hz());
 }
 
-/* linux/random.h */
+/* Random numbers. */
 #define get_random_u32() ((u32)(oracle_random() >> 32))
 #define prandom_u32() get_random_u32()
 
@@ -237,7 +237,7 @@ get_random_bytes(void *bytes, size_t n)
 	memcpy(bytes, &drawn, n);
 }
 
-/* linux/skbuff.h: a packet is one of the caller's arrivals. */
+/* A packet is one of the caller's arrivals. */
 enum fate {
 	FATE_WAITS,
 	FATE_SENT,
@@ -312,7 +312,7 @@ __skb_queue_head(struct sk_buff_head *list, struct sk_buff *skb)
 	list->first = skb;
 }
 
-/* net/inet_ecn.h, ip.h: the codepoint of every packet is at hand. */
+/* The ECN codepoint of every packet is at hand. */
 enum {
 	INET_ECN_NOT_ECT,
 	INET_ECN_ECT_1,
@@ -349,7 +349,7 @@ INET_ECN_set_ce(struct sk_buff *skb)
 #define ipv4_get_dsfield(skb) ((skb)->ecn)
 #define ipv6_get_dsfield(skb) ((skb)->ecn)
 
-/* net/netlink.h: options are an array of attributes, ended by one of length 0. */
+/* Options come as over netlink: one attribute with attributes in it. */
 struct nla_policy {
 	int type;
 	int len;
@@ -442,7 +442,7 @@ struct tcmsg {
 #define gnet_stats_copy_app(dump, data, bytes) ((void)(data), 0)
 #define gnet_stats_copy_queue(dump, cpu, queue, qlen) ((void)(queue), 0)
 
-/* net/sch_generic.h, pkt_sched.h, pkt_cls.h */
+/* Queue disciplines. */
 struct Qdisc;
 struct Qdisc_class_ops;
 struct qdisc_walker {
