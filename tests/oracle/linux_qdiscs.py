@@ -76,6 +76,8 @@ class Line:
         is_exact: Timers come when they are due; else with the tick after, as the kernel's do.
         epoch_ns: The kernel's clock at time 0.
         mtu: The device's.
+        bypasses: A packet that finds no other waiting goes past the qdisc, as it does in the kernel
+            where the qdisc is a device's own (root).
     """
 
     rate_bps: int
@@ -85,6 +87,7 @@ class Line:
     is_exact: bool = True
     epoch_ns: int = 2**40
     mtu: int = 1500
+    bypasses: bool = False
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,7 @@ def run(qdisc: Qdisc, line: Line, arrivals: NDArray[Any], source: LinuxSource) -
         line.mtu,
         line.overhead,
         line.is_exact,
-        0,
+        line.bypasses,
     )
     arrivals = np.ascontiguousarray(arrivals, ARRIVAL)
     outcomes = np.zeros(len(arrivals), OUTCOME)
@@ -283,7 +286,7 @@ class _Setup(ctypes.Structure):
         ("mtu", ctypes.c_uint32),
         ("overhead_bytes", ctypes.c_uint32),
         ("is_exact", ctypes.c_uint32),
-        ("spare", ctypes.c_uint32),
+        ("bypasses", ctypes.c_uint32),
     )
 
 

@@ -63,7 +63,7 @@ def qdiscs_cache() -> Path:
 
 def sources() -> list[LinuxSource]:
     """All that were fetched, the newest first."""
-    folders = [path for path in qdiscs_cache().glob("*.*") if path.is_dir()]
+    folders = [path for path in qdiscs_cache().glob("[0-9]*") if path.is_dir()]
     return [LinuxSource(each) for each in sorted(folders, key=_numbers, reverse=True)]
 
 

@@ -9,6 +9,7 @@
 #include <linux/etherdevice.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/ip.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -24,7 +25,8 @@ module_param(rate_bps, ulong, 0);
 
 #define NEVER U64_MAX
 #define MODE HRTIMER_MODE_ABS_SOFT
-#define LEAD_NS (100 * NSEC_PER_MSEC) /* from the start to time 0 */
+#define LEAD_NS (100 * NSEC_PER_MSEC) /* from the start to time 0, */
+#define PHASE_NS (1 << 20)	      /* which is where ticks of 64 and of 1024 ns begin */
 
 /* As in ../kernel/run.c. */
 struct arrival {
@@ -46,6 +48,7 @@ static struct {
 	struct net_device *device;
 	struct proc_dir_entry *entry;
 	struct hrtimer timer;
+	struct tasklet_struct arrivals_due;
 	struct completion over;
 	struct arrival *arrivals;
 	struct outcome *outcomes;
@@ -117,13 +120,17 @@ next_event(void)
 	return min(end_ns, arrival_ns);
 }
 
+/* A timer of a guest comes a nanosecond after its time, unless something else happens just then. */
 static void
 arm(void)
 {
 	u64 at_ns = next_event();
 
-	if (at_ns != NEVER)
-		hrtimer_start(&line.timer, ns_to_ktime(line.epoch_ns + at_ns), MODE);
+	if (at_ns == NEVER)
+		return;
+	if (since_epoch() + 1 < at_ns || since_epoch() > at_ns)
+		at_ns--;
+	hrtimer_start(&line.timer, ns_to_ktime(line.epoch_ns + at_ns), MODE);
 }
 
 static void
@@ -139,24 +146,26 @@ end_of_packet(void)
 	netif_wake_queue(line.device);
 }
 
-/* What frees the line, then (its queue discipline has had its turn) what arrives at that time. */
+/* What frees the line; its queue discipline has its turn; then what arrives at that time. */
 static enum hrtimer_restart
 on_time(struct hrtimer *timer)
 {
-	u64 now_ns = since_epoch();
-
-	if (line.sending && line.free_ns <= now_ns) {
+	if (line.sending && line.free_ns <= since_epoch())
 		end_of_packet();
-	} else {
-		while (line.next < line.n && line.arrivals[line.next].ns <= now_ns) {
-			struct sk_buff *skb = packet(line.next++);
+	tasklet_schedule(&line.arrivals_due);
+	return HRTIMER_NORESTART;
+}
 
-			if (skb)
-				dev_queue_xmit(skb);
-		}
+static void
+arrive(struct tasklet_struct *tasklet)
+{
+	while (line.next < line.n && line.arrivals[line.next].ns <= since_epoch()) {
+		struct sk_buff *skb = packet(line.next++);
+
+		if (skb)
+			dev_queue_xmit(skb);
 	}
 	arm();
-	return HRTIMER_NORESTART;
 }
 
 static netdev_tx_t
@@ -241,7 +250,7 @@ start(struct file *file, const char __user *text, size_t bytes, loff_t *offset)
 	int error;
 
 	init_completion(&line.over);
-	line.epoch_ns = ktime_get_ns() + LEAD_NS;
+	line.epoch_ns = round_up(ktime_get_ns() + LEAD_NS, PHASE_NS);
 	local_bh_disable();
 	arm();
 	local_bh_enable();
@@ -259,6 +268,7 @@ load(void)
 
 	if (error < 0)
 		return error;
+	tasklet_setup(&line.arrivals_due, arrive);
 	hrtimer_setup(&line.timer, on_time, CLOCK_MONOTONIC, MODE);
 	line.device = alloc_netdev(0, "line0", NET_NAME_USER, set_up);
 	if (line.device == NULL)
@@ -268,4 +278,5 @@ load(void)
 }
 
 module_init(load);
+MODULE_DESCRIPTION("A line of an exact rate");
 MODULE_LICENSE("GPL");

@@ -36,7 +36,7 @@ struct setup {
 	u32 mtu;
 	u32 overhead_bytes;
 	u32 is_exact; /* timers come when they are due, not at the tick after */
-	u32 spare;
+	u32 bypasses; /* a packet that finds no other waiting goes past the qdisc */
 };
 
 struct pending {
@@ -53,6 +53,7 @@ static struct {
 	struct pending timers[TIMERS];
 	struct Qdisc *root;
 	struct sk_buff *sending;
+	struct sk_buff *past;	/* waits for the line, past the qdisc */
 	u64 free_ns, free_part; /* when the line is free: ns + part / rate, the kernel's time */
 	u32 sent;
 } run;
@@ -180,11 +181,33 @@ qdisc_put(struct Qdisc *sch)
 	free(sch);
 }
 
+/* What went past the qdisc waits in front of it, and is counted in it. */
+static struct sk_buff *
+next_packet(void)
+{
+	struct sk_buff *skb = run.past;
+
+	if (skb == NULL)
+		return run.root->dequeue(run.root);
+	run.past = NULL;
+	qdisc_qlen_dec(run.root);
+	qdisc_qstats_backlog_dec(run.root, skb);
+	return skb;
+}
+
+static void
+go_past(struct sk_buff *skb)
+{
+	run.past = skb;
+	qdisc_qlen_inc(run.root);
+	qdisc_qstats_backlog_inc(run.root, skb);
+}
+
 /* Ask for the next packet, and begin to send it. */
 static void
 send_next(void)
 {
-	struct sk_buff *skb = run.root->dequeue(run.root);
+	struct sk_buff *skb = next_packet();
 	u64 bits, parts;
 
 	run.sending = skb;
@@ -242,7 +265,11 @@ arrive(struct sk_buff *skb, const struct arrival *arrival)
 				.ecn = (u8)arrival->ecn};
 	qdisc_skb_cb(skb)->pkt_len = arrival->bytes;
 	qdisc_skb_cb(skb)->pkt_segs = 1;
-	run.root->enqueue(skb, run.root, &to_free);
+	if (run.setup->bypasses && (run.root->flags & TCQ_F_CAN_BYPASS) &&
+	    qdisc_qlen(run.root) == 0)
+		go_past(skb);
+	else
+		run.root->enqueue(skb, run.root, &to_free);
 	if (run.sending == NULL)
 		send_next();
 }
