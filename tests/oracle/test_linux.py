@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from nashbed.controlplane.machine.kernels.cache import release_numbers
 from tests.oracle.arrivals import PATTERNS, Traffic, arrivals
 from tests.oracle.compare import assert_same
 from tests.oracle.linux_qdiscs import (
@@ -55,10 +56,18 @@ def test_all_packets_are_sent_or_dropped_and_the_line_is_exact(qdisc: Qdisc, pat
 
 @pytest.mark.parametrize("qdisc", ALL, ids=lambda qdisc: qdisc.name)
 def test_releases_agree(qdisc: Qdisc) -> None:
-    """What was fetched of several releases decides alike."""
-    known = [each for each in sources() if each.has(OPERATIONS[qdisc.name])]
+    """What was fetched of several releases decides alike.
+
+    But for CoDel before 6.1: it does not forget, when a queue empties, since when it was above its
+    target.
+    """
+    known = [
+        each
+        for each in sources()
+        if each.has(OPERATIONS[qdisc.name]) and release_numbers(each.release) >= [6, 1]
+    ]
     if len(known) < 2:
-        pytest.skip("`make qdiscs KERNEL=...` has fetched no second release that has it")
+        pytest.skip("`make qdiscs KERNEL=...` has fetched no second release since 6.1 that has it")
     came = arrivals(Traffic("steps", RATE_BPS, seconds=10, flows=20, sizes="any", ecn="mixed"))
     first, *others = (run(qdisc, Line(RATE_BPS), came, source).outcomes for source in known)
     for other in others:

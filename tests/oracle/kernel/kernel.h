@@ -226,6 +226,7 @@ jiffies_to_usecs(unsigned long j)
 /* Random numbers. */
 #define get_random_u32() ((u32)(oracle_random() >> 32))
 #define prandom_u32() get_random_u32()
+#define prandom_bytes(bytes, n) get_random_bytes(bytes, n)
 
 static inline void
 get_random_bytes(void *bytes, size_t n)
@@ -582,7 +583,7 @@ struct Qdisc *fifo_create_dflt(struct Qdisc *sch, struct Qdisc_ops *ops, unsigne
 #define tc_qdisc_stats_dump(sch, class, walker) true
 #define tcf_block_get(block, filters, sch, extack) ((void)(block), (void)(filters), 0)
 #define tcf_block_put(block) ((void)(block))
-#define tcf_classify(skb, block, filter, result, compatible) ((result)->classid = 0, -1)
+#define tcf_classify(...) (res.classid = 0, -1) /* its arguments vary */
 #define tcf_classify_qdisc(skb, filter, result, compatible) ((result)->classid = 0, -1)
 #define qdisc_tree_reduce_backlog(sch, packets, bytes) ((void)(packets), (void)(bytes))
 #define qdisc_skb_cb(skb) ((struct qdisc_skb_cb *)(skb)->cb)
