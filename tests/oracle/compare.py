@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,3 +40,42 @@ def describe(outcome: NDArray[Any]) -> str:
     """One packet's fate."""
     fate = "dropped" if outcome["dropped"] else "marked" if outcome["marked"] else "sent"
     return f"{fate} (decided {outcome['decided_ns']}, left {outcome['departure_ns']})"
+
+
+@dataclass(frozen=True)
+class Means:
+    """Two samples' means.
+
+    Attributes:
+        ours: The mean of ours.
+        theirs: The mean of Linux's.
+        error: The standard error of their difference.
+    """
+
+    ours: float
+    theirs: float
+    error: float
+
+    @property
+    def errors_apart(self) -> float:
+        """How many standard errors lie between them."""
+        return abs(self.ours - self.theirs) / self.error
+
+    @property
+    def detectable(self) -> float:
+        """The least difference that is seen nine times of ten, as a share of Linux's.
+
+        At a limit of four standard errors, which chance passes once in 16,000 times.
+        """
+        return (4 + 1.28) * self.error / self.theirs
+
+
+def means(ours: Sequence[float], theirs: Sequence[float]) -> Means:
+    """Compare samples by their means (Welch).
+
+    Args:
+        ours: A number for each seed.
+        theirs: Likewise, with as many seeds or not.
+    """
+    variances = [np.var(sample, ddof=1) / len(sample) for sample in (ours, theirs)]
+    return Means(float(np.mean(ours)), float(np.mean(theirs)), float(np.sqrt(sum(variances))))
