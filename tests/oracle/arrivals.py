@@ -98,7 +98,7 @@ def sawtooth(traffic: Traffic, rng: np.random.Generator) -> Floats:
 def ties(traffic: Traffic, rng: np.random.Generator) -> Floats:
     """Several at one instant, and gaps of whole packet times: what comes as another leaves."""
     n = int(traffic.seconds / traffic.packet_s)
-    gaps = rng.choice([0, 0, 1, 1, 2, 30], n, p=[0.2, 0.19, 0.3, 0.2, 0.1, 0.01])
+    gaps = rng.choice([0, 0, 1, 1, 2, 20], n, p=[0.2, 0.19, 0.3, 0.2, 0.1, 0.01])
     return np.cumsum(gaps * traffic.packet_s)
 
 

@@ -160,6 +160,9 @@ def fifo(name: str, limit: int) -> Qdisc:
     return Qdisc(name, [(0, struct.pack("=I", limit))], is_plain=True)
 
 
+TICKS_IN_US = 1000 / 64
+
+
 @dataclass(frozen=True)
 class Red:
     """What one says to tc's red.
@@ -176,6 +179,8 @@ class Red:
         harddrop: Above the upper threshold drops, even with ECN.
         nodrop: What cannot be marked is queued.
         adaptive: Adapts the probability.
+        in_ticks: The decay is computed as tc does it, in ticks of 64 ns, which the kernel takes for
+            us; else in us.
     """
 
     limit: int
@@ -189,6 +194,7 @@ class Red:
     harddrop: bool = False
     nodrop: bool = False
     adaptive: bool = False
+    in_ticks: bool = False
 
     @property
     def weight_log(self) -> int:
@@ -201,13 +207,17 @@ class Red:
         raise ValueError("no such weight")
 
     def damping(self) -> tuple[int, bytes]:
-        """How the average decays while idle: log2 of a step in us, and shifts for 256 steps."""
+        """How the average decays while idle: log2 of a step in us, and shifts for 256 steps.
+
+        By tc's formula, which has the natural logarithm where the kernel shifts by powers of two.
+        """
         packet_us = self.average * 8e6 / self.rate_bps
-        per_us = -math.log(1 - 2.0**-self.weight_log) / packet_us / math.log(2)
-        longest = 31 / per_us
-        log = next(each for each in range(32) if longest / 2**each < 512)
-        shifts = [min(31, round((step << log) * per_us)) for step in range(255)]
-        return log, bytes([0, *shifts[1:], 31])
+        if self.in_ticks:
+            packet_us = int(int(packet_us) * TICKS_IN_US)
+        per_us = -math.log(1 - 2.0**-self.weight_log) / packet_us
+        log = next(each for each in range(32) if 31 / per_us / 2**each < 512)
+        shifts = [min(31, int((step << log) * per_us)) for step in range(255)]
+        return log, bytes([*shifts, 31])
 
     def qdisc(self) -> Qdisc:
         """As tc says it to the kernel."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tests.oracle.arrivals import PATTERNS, Traffic, arrivals
 from tests.oracle.compare import assert_same
 from tests.oracle.guest.guest import need_guest
-from tests.oracle.linux_qdiscs import Line, Qdisc, codel, fifo, fq_codel, need_source, pie, run
+from tests.oracle.linux_qdiscs import Line, Qdisc, Red, codel, fifo, fq_codel, need_source, pie, run
 from tests.support.programs import needs_program
 
 pytestmark = [pytest.mark.slow, needs_program("busybox")]
@@ -53,6 +53,22 @@ def test_each_packet(tmp_path: Path, tc: str, rate_bps: int, pattern: str) -> No
     line = Line(rate_bps, hz=250, is_exact=False, bypasses=True)
     left = run(qdisc, line, came, need_source(qdisc.name)).outcomes
     assert_same(left, kernels, ("dropped", "marked", "decided_ns", "departure_ns"))
+
+
+@pytest.mark.parametrize("pattern", ["bursts", "poisson", "steps"])
+@pytest.mark.parametrize("ecn", ["", " ecn"])
+def test_red_with_tcs_own_table(tmp_path: Path, pattern: str, ecn: str) -> None:
+    """No draw between thresholds that are a byte apart: what is compared is the average."""
+    rate_bps = 10_000_000
+    traffic = Traffic(pattern, rate_bps, 10, flows=20, sizes="any", ecn="mixed")
+    came = on_grid(arrivals(traffic), rate_bps)
+    tc = f"red limit 4000000 min 30000 max 30001 avpkt 1000 burst 55 bandwidth 10mbit{ecn}"
+    kernels = need_guest().run(tmp_path, tc, rate_bps, came)
+    red = Red(4_000_000, 30_000, 30_001, 1000, 55, 0.02, rate_bps, ecn=bool(ecn), in_ticks=True)
+    line = Line(rate_bps, hz=250, is_exact=False)
+    result = run(red.qdisc(), line, came, need_source("red"))
+    assert kernels["dropped"].sum() > 100
+    assert_same(result.outcomes, kernels, ("dropped", "marked", "decided_ns", "departure_ns"))
 
 
 def test_timers_come_with_the_tick_after(tmp_path: Path) -> None:
