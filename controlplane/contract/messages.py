@@ -556,11 +556,13 @@ class ReadyFlow(Message):
         flow: Its number.
         cc_applied: Its CCA, read back from the socket.
         handshake_ns: How long connecting took; None for a flow that is connected after t0.
+        ecn: Whether both sides agreed on ECN.
     """
 
     flow: Count
     cc_applied: str
     handshake_ns: Moment
+    ecn: bool = False
 
 
 class SinkProgress(Message):
@@ -604,6 +606,7 @@ class SenderFlowReport(Message):
         notsent_bytes: Bytes left in the socket.
         min_rtt_us: The shortest round trip; None: none was measured.
         error: Why it ended early; None: it did not.
+        ecn: Whether both sides agreed on ECN.
     """
 
     flow: Count
@@ -619,6 +622,7 @@ class SenderFlowReport(Message):
     notsent_bytes: Count
     min_rtt_us: Count | None
     error: str | None
+    ecn: bool = False
 
 
 class SinkFlowReport(Message):

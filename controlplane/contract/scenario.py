@@ -38,6 +38,8 @@ MAX_GROUPS = CONSTANTS.groups_per_lane
 MAX_FLOWS = 50_000
 MOST_JITTER_NS = 10**8
 """Flows of one trial: their TCP source ports are 10000 + i."""
+NEED_ECN = frozenset({"dctcp"})
+"""Strategies that turn into another one on a connection without ECN."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
 Count = Annotated[int, Field(strict=True, ge=0, le=MAX_FLOWS)]
@@ -178,12 +180,19 @@ class Hosts(ContractModel):
             random, in order. Without it virtual time is exact, and flows may stay in phase with
             the queue (Floyd and Jacobson, On Traffic Phase Effects, 1992, who recommend one to
             two service times of the bottleneck); a busy machine has it anyway.
+        ecn: Which flows negotiate ECN: `true`, all of them; or those of the strategies and flow
+            groups that are listed. DCTCP needs it.
     """
 
     wmem_max: Size | None = None
     rmem_max: Size | None = None
     read_interval: Duration = Duration(0)
     jitter: Duration = Duration(0)
+    ecn: bool | tuple[Name, ...] = False
+
+    def negotiates_ecn(self, strategy: str, group: str) -> bool:
+        """Whether flows of a strategy and of a flow group ask for ECN."""
+        return self.ecn if isinstance(self.ecn, bool) else bool({strategy, group} & {*self.ecn})
 
     @model_validator(mode="after")
     def _check(self) -> Hosts:
@@ -730,6 +739,7 @@ class Scenario(ContractModel):
         _check_mixes(self)
         _check_search(self)
         _check_named_strategies(self)
+        _check_ecn(self)
         return self
 
 
@@ -960,6 +970,23 @@ def _check_named_strategies(scenario: Scenario) -> None:
             raise ValueError(f"acceptance.{i}.group: there is no flow group {group!r}")
     for i, series in enumerate(scenario.reference):
         _check_known(scenario, f"reference.{i}.strategy", {series.strategy})
+
+
+def _check_ecn(scenario: Scenario) -> None:
+    """Every name of `hosts.ecn` is known, and DCTCP has what it needs."""
+    hosts, groups = scenario.hosts, [group.name for group in scenario.flows]
+    listed = () if isinstance(hosts.ecn, bool) else hosts.ecn
+    for name in listed:
+        if name not in {*scenario.strategies, *groups}:
+            known = ", ".join([*scenario.strategies, *groups])
+            raise ValueError(
+                f"hosts.ecn: {name!r} is neither a strategy nor a flow group ({known})"
+            )
+    for strategy in sorted(NEED_ECN.intersection(scenario.strategies)):
+        if not all(hosts.negotiates_ecn(strategy, group) for group in groups):
+            raise ValueError(
+                f"strategies: {strategy} needs ECN; write `hosts: {{ecn: [{strategy}]}}`"
+            )
 
 
 def _check_known(scenario: Scenario, where: str, named: set[str]) -> None:

@@ -58,6 +58,7 @@ class TrialFlow:
         sport: Sender's port.
         start_ns: Start after the common start t0; 0 for the flow of an iperf3 process.
         process: The iperf3 process that it would belong to.
+        ecn: Whether it asks for ECN.
     """
 
     index: int
@@ -70,6 +71,7 @@ class TrialFlow:
     sport: int
     start_ns: int
     process: int = 0
+    ecn: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,7 @@ def trial_flows(
                 scenario, scenario.flows[mix.group], cc, index, trial.repetition, seed
             ),
             process=process_of[index],
+            ecn=scenario.hosts.negotiates_ecn(cc, mix.name),
         )
         for index, (mix, cc) in enumerate(kinds)
     )
@@ -287,6 +290,7 @@ def _generator_flow(flow: TrialFlow) -> JsonObject:
         "dport": SINK_PORT,
         "start_ns": flow.start_ns,
         "process": flow.process,
+        "ecn": flow.ecn,
     }
 
 

@@ -143,6 +143,16 @@ def congestion_control(trial: TrialMeasurement) -> Gate:
     )
 
 
+def ecn(trial: TrialMeasurement) -> Gate:
+    """Each connection has ECN if it was asked for, and only then."""
+    wrong = [
+        f"flow {flow.index} ({flow.cc}) {'has no' if flow.ecn else 'has'} ECN"
+        for flow, end in zip(trial.attempt.flows, trial.sender.flows, strict=True)
+        if end.ecn != flow.ecn
+    ]
+    return _gate("ecn", not wrong, len(wrong), 0, "flows", _listed(wrong) or "as asked")
+
+
 def round_trips(trial: TrialMeasurement) -> Gate:
     """Round trips were no longer than base RTT and queue made them, as far as TCP can notice.
 
@@ -380,6 +390,7 @@ GATES: tuple[Callable[[TrialMeasurement], Gate], ...] = (
     postcards_complete,
     flows_overlapped,
     congestion_control,
+    ecn,
     round_trips,
     paused,
     responses,

@@ -70,6 +70,7 @@ static const struct json_field flow_fields[] = {
 	JSON_FIELD(struct flow_config, "start_ns", start_ns, json_read_i64, .max = DURATION_NS_MAX),
 	JSON_FIELD(struct flow_config, "process", process, json_read_u32, .max = PROCESSES_MAX - 1,
 		   .optional = true),
+	JSON_FIELD(struct flow_config, "ecn", ecn, json_read_bool, .optional = true),
 };
 
 static const struct json_list flow_list = {
@@ -258,11 +259,12 @@ flow_to_json(const struct flow_config *flow)
 
 	inet_ntop(AF_INET, &flow->source.sin_addr, source, sizeof(source));
 	inet_ntop(AF_INET, &flow->destination.sin_addr, destination, sizeof(destination));
-	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I}", "flow",
+	return json_pack("{s:I, s:I, s:s, s:s, s:i, s:s, s:i, s:I, s:I, s:b}", "flow",
 			 (json_int_t)flow->flow, "group", (json_int_t)flow->group, "cc", flow->cc,
 			 "src", source, "sport", ntohs(flow->source.sin_port), "dst", destination,
 			 "dport", ntohs(flow->destination.sin_port), "start_ns",
-			 (json_int_t)flow->start_ns, "process", (json_int_t)flow->process);
+			 (json_int_t)flow->start_ns, "process", (json_int_t)flow->process, "ecn",
+			 flow->ecn);
 }
 
 static json_t *

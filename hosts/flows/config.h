@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,7 @@ struct flow_config {
 	struct sockaddr_in destination;
 	int64_t start_ns; /* after t0; not used with control connections */
 	uint32_t process; /* whose flow it is, where there are control connections */
+	bool ecn;	  /* it asks for ECN */
 };
 
 /* The control connection of an iperf3 process. */

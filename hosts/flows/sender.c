@@ -22,11 +22,21 @@ handshake(const struct sender_flow *flow)
 					 json_integer(flow->connected_ns - flow->connecting_ns);
 }
 
+/* Said only of a flow that has ECN, as of every other fact that most flows lack. */
+static json_t *
+with_ecn(json_t *object, const struct sender_flow *flow)
+{
+	if (flow->has_ecn)
+		json_object_set_new(object, "ecn", json_true());
+	return object;
+}
+
 static json_t *
 ready_to_json(const struct sender_flow *flow)
 {
-	return json_pack("{s:I, s:s, s:o}", "flow", (json_int_t)flow->config->flow, "cc_applied",
-			 flow->cc_applied, "handshake_ns", handshake(flow));
+	return with_ecn(json_pack("{s:I, s:s, s:o}", "flow", (json_int_t)flow->config->flow,
+				  "cc_applied", flow->cc_applied, "handshake_ns", handshake(flow)),
+			flow);
 }
 
 static int
@@ -52,17 +62,19 @@ flow_to_json(const struct sender_flow *flow)
 		flow->min_rtt_us == UINT32_MAX ? json_null() : json_integer(flow->min_rtt_us);
 	json_t *error = flow->error == 0 ? json_null() : json_string(strerror(flow->error));
 
-	return json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
-			 "flow", (json_int_t)flow->config->flow, "cc_applied", flow->cc_applied,
-			 "connect_ns", session_moment(session, flow->connected_ns), "handshake_ns",
-			 handshake(flow), "start_ns", session_moment(session, flow->started_ns),
-			 "end_ns", session_moment(session, flow->ended_ns), "bytes_acked",
-			 (json_int_t)flow->last.bytes_acked, "bytes_sent",
-			 (json_int_t)flow->last.bytes_sent, "bytes_retrans",
-			 (json_int_t)flow->last.bytes_retrans, "total_retrans",
-			 (json_int_t)flow->last.total_retrans, "notsent_bytes",
-			 (json_int_t)flow->last.notsent_bytes, "min_rtt_us", min_rtt, "error",
-			 error);
+	return with_ecn(
+		json_pack("{s:I, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+			  "flow", (json_int_t)flow->config->flow, "cc_applied", flow->cc_applied,
+			  "connect_ns", session_moment(session, flow->connected_ns), "handshake_ns",
+			  handshake(flow), "start_ns", session_moment(session, flow->started_ns),
+			  "end_ns", session_moment(session, flow->ended_ns), "bytes_acked",
+			  (json_int_t)flow->last.bytes_acked, "bytes_sent",
+			  (json_int_t)flow->last.bytes_sent, "bytes_retrans",
+			  (json_int_t)flow->last.bytes_retrans, "total_retrans",
+			  (json_int_t)flow->last.total_retrans, "notsent_bytes",
+			  (json_int_t)flow->last.notsent_bytes, "min_rtt_us", min_rtt, "error",
+			  error),
+		flow);
 }
 
 static int

@@ -111,6 +111,9 @@ sender_flows_open_sockets(struct sender_flows *all)
 			tcp_socket_open(flow->config, all->unsent_bytes, all->session.failure);
 		if (flow->watch.fd < 0 || read_cc(flow) < 0)
 			return -1;
+		if (flow->config->ecn &&
+		    tcp_socket_ask_for_ecn(flow->watch.fd, all->session.failure) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -170,6 +173,10 @@ note_connected(struct sender_flow *flow, int64_t now_ns)
 	flow->state = FLOW_CONNECTED;
 	flow->connected_ns = now_ns;
 	flow->all->connected++;
+	flow->has_ecn = tcp_socket_has_ecn(flow->watch.fd);
+	if (flow->config->ecn &&
+	    tcp_socket_set_cc(flow->watch.fd, flow->config, flow->all->session.failure) < 0)
+		return -1;
 	if (read_cc(flow) < 0)
 		return -1;
 	flow->state_of_cc = cca_states_find(&flow->all->states, flow->watch.fd, flow->cc_applied);

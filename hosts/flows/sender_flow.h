@@ -48,6 +48,7 @@ struct sender_flow {
 	sender_flow_connected connected;
 	void *owner;
 	char cc_applied[CC_NAME_BYTES];
+	bool has_ecn; /* both sides agreed on it */
 	const struct cca_state *state_of_cc;
 	int64_t connecting_ns; /* CLOCK_MONOTONIC; 0: did not happen */
 	int64_t connected_ns;

@@ -16,6 +16,7 @@ struct listener {
 	struct watch watch;
 	struct sink *sink;
 	struct sockaddr_in address;
+	bool grants_ecn; /* to whoever asks */
 };
 
 enum sink_flow_end {

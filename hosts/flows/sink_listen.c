@@ -47,6 +47,10 @@ connection_arrived(struct listener *listener, int fd, const struct sockaddr_in *
 		tcp_socket_abort(fd);
 		return 0;
 	}
+	/* The receiver's part of a CCA that needs ECN is to echo each mark. */
+	if (listener->grants_ecn &&
+	    tcp_socket_set_cc(fd, flow->config, listener->sink->session.failure) < 0)
+		return -1;
 	return sink_flow_open(flow, fd);
 }
 
@@ -95,6 +99,16 @@ open_listening_socket(const struct sockaddr_in *address, struct failure *failure
 	return -1;
 }
 
+static bool
+any_asks_for_ecn(const struct sink *sink, const struct sockaddr_in *address)
+{
+	for (size_t i = 0; i < sink->flow_count; i++)
+		if (sink->flows[i].config->ecn &&
+		    same_address(&sink->flows[i].config->destination, address))
+			return true;
+	return false;
+}
+
 static int
 listen_on(struct sink *sink, const struct sockaddr_in *address)
 {
@@ -105,10 +119,14 @@ listen_on(struct sink *sink, const struct sockaddr_in *address)
 			  .ready = listener_ready},
 		.sink = sink,
 		.address = *address,
+		.grants_ecn = any_asks_for_ecn(sink, address),
 	};
 	if (listener->watch.fd < 0)
 		return -1;
 	sink->listener_count++;
+	if (listener->grants_ecn &&
+	    tcp_socket_ask_for_ecn(listener->watch.fd, sink->session.failure) < 0)
+		return -1;
 	return loop_add(&sink->session.loop, &listener->watch, EPOLLIN);
 }
 

@@ -10,6 +10,13 @@
 
 #define AVAILABLE_PATH "/proc/sys/net/ipv4/tcp_available_congestion_control"
 
+/*
+ * What asks for ECN of a single socket. net.ipv4.tcp_ecn is of a namespace, which flows with and
+ * without ECN share; but a socket whose CCA needs ECN asks for it in its SYN, and one that listens
+ * grants it, whatever that setting is. Once a connection has ECN, any CCA may follow.
+ */
+#define ECN_CC "dctcp"
+
 static void
 read_available(char *text, int size)
 {
@@ -23,30 +30,40 @@ read_available(char *text, int size)
 }
 
 static int
-cc_refused(const struct flow_config *flow, int error, struct failure *failure)
+cc_refused(const char *who, const char *cc, int error, struct failure *failure)
 {
-	char name[FLOW_NAME_BYTES];
 	char available[256];
 
 	if (error != ENOENT)
 		return failure_set(failure, EXIT_STATUS_HOST,
-				   "%s: cannot use congestion control '%s': %s%s",
-				   flow_name(flow, name), flow->cc, strerror(error),
-				   error == EPERM ? "; run as root" : "");
+				   "%s: cannot use congestion control '%s': %s%s", who, cc,
+				   strerror(error), error == EPERM ? "; run as root" : "");
 	read_available(available, sizeof(available));
 	return failure_set(failure, EXIT_STATUS_HOST,
-			   "%s: the kernel has no congestion control '%s' (available: %s)",
-			   flow_name(flow, name), flow->cc, available);
+			   "%s: the kernel has no congestion control '%s' (available: %s)", who, cc,
+			   available);
 }
 
 static int
-set_cc(int fd, const struct flow_config *flow, struct failure *failure)
+set_cc(int fd, const char *cc, const char *who, struct failure *failure)
 {
-	socklen_t length = (socklen_t)strlen(flow->cc);
-
-	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, flow->cc, length) < 0)
-		return cc_refused(flow, errno, failure);
+	if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, cc, (socklen_t)strlen(cc)) < 0)
+		return cc_refused(who, cc, errno, failure);
 	return 0;
+}
+
+int
+tcp_socket_set_cc(int fd, const struct flow_config *flow, struct failure *failure)
+{
+	char name[FLOW_NAME_BYTES];
+
+	return set_cc(fd, flow->cc, flow_name(flow, name), failure);
+}
+
+int
+tcp_socket_ask_for_ecn(int fd, struct failure *failure)
+{
+	return set_cc(fd, ECN_CC, "ECN", failure);
 }
 
 static int
@@ -90,7 +107,7 @@ tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes, struc
 	if (fd < 0)
 		return failure_set(failure, EXIT_STATUS_HOST, "%s: cannot open a socket: %s",
 				   flow_name(flow, name), strerror(errno));
-	if (set_cc(fd, flow, failure) < 0 || bind_source(fd, flow, failure) < 0 ||
+	if (tcp_socket_set_cc(fd, flow, failure) < 0 || bind_source(fd, flow, failure) < 0 ||
 	    limit_unsent(fd, flow, unsent_bytes, failure) < 0) {
 		close(fd);
 		return -1;
@@ -148,13 +165,28 @@ tcp_socket_error(int fd)
 	return error;
 }
 
-struct tcp_segments
-tcp_socket_segments(int fd)
+/* An older kernel fills in less of it. */
+static struct tcp_info
+read_info(int fd)
 {
-	struct tcp_info info = {0}; /* an older kernel fills in less of it */
+	struct tcp_info info = {0};
 	socklen_t length = sizeof(info);
 
 	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length);
+	return info;
+}
+
+bool
+tcp_socket_has_ecn(int fd)
+{
+	return (read_info(fd).tcpi_options & TCPI_OPT_ECN) != 0;
+}
+
+struct tcp_segments
+tcp_socket_segments(int fd)
+{
+	struct tcp_info info = read_info(fd);
+
 	return (struct tcp_segments){
 		.sent = info.tcpi_segs_out,
 		.received_data = info.tcpi_data_segs_in,

@@ -17,6 +17,19 @@ struct tcp_segments {
 int tcp_socket_open(const struct flow_config *flow, unsigned int unsent_bytes,
 		    struct failure *failure);
 
+/* Give a socket the flow's CCA. */
+int tcp_socket_set_cc(int fd, const struct flow_config *flow, struct failure *failure);
+
+/*
+ * Before it is connected: ask for ECN, or where it listens, grant it to whoever asks. It has
+ * another CCA then, and so have the connections of a socket that listens: set the flow's when the
+ * connection is there.
+ */
+int tcp_socket_ask_for_ecn(int fd, struct failure *failure);
+
+/* Whether both sides of a connection agreed on ECN. */
+bool tcp_socket_has_ecn(int fd);
+
 /* A non-blocking socket that sends every small message at once. Returns the descriptor or -1. */
 int tcp_socket_open_control(const struct sockaddr_in *source, struct failure *failure);
 

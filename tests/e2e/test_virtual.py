@@ -19,6 +19,7 @@ from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPT
 from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.paths import CCA_FOLDER
 from tests.e2e.conftest import Nashbed, digests, only_valid, records
+from tests.support.container import KEPT, ProfileError, profile_text
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "virtual.json"
 S = 10**9
@@ -54,6 +55,23 @@ def test_times_are_exact(nashbed: Nashbed) -> None:
     known = samples["min_rtt_us"] < 2**32 - 1
     # The base RTT, the serialisation of a small segment, and some readings of the clock.
     assert samples["min_rtt_us"][known].min() in range(20_000, 20_000 + 40)
+
+
+def test_ecn_is_each_flows_own(nashbed: Nashbed) -> None:
+    """Of three controls in one trial: the kernel's DCTCP and BBR ask for it, CUBIC does not."""
+    scenario = nashbed.scenario(
+        "hosts: {ecn: [dctcp, bbr]}\n", duration="4s", warmup="1s", count=3,
+        mixes="[{cubic: 1, dctcp: 1, bbr: 1}]",
+    )  # fmt: skip
+    text = scenario.read_text()
+    scenario.write_text(text.replace("[cubic, bbr]", "[cubic, dctcp, bbr]"))
+    run_dir = nashbed.run(scenario, "virtual")
+    record = only_valid(run_dir)
+    gates = {gate["name"]: gate["passed"] for gate in record["gates"]}
+    assert gates["ecn"]
+    # DCTCP without ECN would be another control, and say so.
+    flows = table(run_dir, record["id"], "flows")
+    assert list(flows["cc_applied"]) == ["cubic", "dctcp", "bbr"]
 
 
 def test_reads_that_wait_thin_acks(nashbed: Nashbed) -> None:
@@ -146,17 +164,28 @@ def test_two_runs_at_once_do_not_meet(nashbed: Nashbed) -> None:
     assert digests(first) == digests(second)
 
 
-CONTAINER = (sys.executable, str(Path(__file__).parents[1] / "support" / "container.py"))
+@pytest.fixture(scope="module")
+def container(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """What runs a command as a default container does, with the profile at hand."""
+    try:
+        text = profile_text()
+    except ProfileError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("container")
+    (folder / KEPT).write_text(text)
+    script = shutil.copy(Path(__file__).parents[1] / "support" / "container.py", folder)
+    return sys.executable, str(script)
 
 
-@pytest.mark.parametrize("within", [(), CONTAINER], ids=["free", "container"])
-def test_the_golden_trial(nashbed: Nashbed, within: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("where", ["free", "container"])
+def test_the_golden_trial(nashbed: Nashbed, where: str, request: pytest.FixtureRequest) -> None:
     """Digests that were seen on other machines; each kernel has its own.
 
     A default container may not switch random addresses off: what is random there is another place
     for the heap, the stack and the libraries at each start.
     """
-    nashbed.within = within
+    if where == "container":
+        nashbed.within = request.getfixturevalue("container")
     golden = json.loads(GOLDEN.read_text())
     kernel = find_kernel()
     if kernel.digest not in golden["kernels"]:
@@ -165,10 +194,10 @@ def test_the_golden_trial(nashbed: Nashbed, within: tuple[str, ...]) -> None:
     assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]
 
 
-def test_a_container_refuses_fixed_addresses() -> None:
+def test_a_container_refuses_fixed_addresses(container: tuple[str, ...]) -> None:
     """As Docker's profile does: what this filter lets pass says something."""
     for options, code in (([], 0), (["-R"], 1)):
-        command = [*CONTAINER, "setarch", "x86_64", *options, "true"]
+        command = [*container, "setarch", "x86_64", *options, "true"]
         assert subprocess.run(command, capture_output=True, check=False).returncode == code
 
 

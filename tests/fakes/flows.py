@@ -23,7 +23,7 @@ KEYS = {
     "progress_ns", "read_bytes", "read_interval_ns", "connect_timeout_ns", "out", "controls",
     "flows",
 }  # fmt: skip
-FLOW_KEYS = {"flow", "group", "cc", "src", "sport", "dst", "dport", "start_ns", "process"}
+FLOW_KEYS = {"flow", "group", "cc", "src", "sport", "dst", "dport", "start_ns", "process", "ecn"}
 
 
 def say(event: str, **more: Any) -> None:

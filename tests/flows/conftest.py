@@ -57,6 +57,7 @@ def flow(number: int, cc: str = "cubic", start_ns: int = 0) -> Config:
         "dport": 5001,
         "start_ns": start_ns,
         "process": 0,
+        "ecn": False,
     }
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
-from ctypes import c_char_p, c_int, c_size_t, c_uint32, c_uint64, c_void_p
+from collections.abc import Mapping, Sequence
+from ctypes import c_char_p, c_double, c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,11 +47,19 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "delay_waiting": (c_uint64, [c_void_p, c_uint32]),
     "tm_new": (c_void_p, [c_uint32]),
     "tm_delete": (None, [c_void_p]),
-    "tm_configure": (c_int, [c_void_p, c_uint32, c_uint64, c_uint64, c_uint32, c_uint32, c_uint32]),
+    "config_new": (c_void_p, [c_uint64, c_uint64, *[c_uint32] * 4]),
+    "config_delete": (None, [c_void_p]),
+    "config_discipline": (c_int, [c_void_p, c_char_p, c_uint64]),
+    "config_set": (c_int, [c_void_p, c_char_p, c_double]),
+    "config_check": (c_char_p, [c_void_p]),
+    "config_get": (c_double, [c_void_p, c_uint32]),
+    "config_param": (c_char_p, [c_void_p, c_uint32, c_void_p]),
+    "tm_configure": (c_int, [c_void_p, c_uint32, c_void_p]),
     "tm_enqueue": (
         c_int,
-        [c_void_p, c_uint32, c_uint64, c_void_p, c_uint32, c_uint64, c_void_p],
+        [c_void_p, c_uint32, c_uint64, c_void_p, *[c_uint32] * 3, c_uint64, c_void_p],
     ),
+    "tm_describe": (c_int, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "tm_dequeue": (c_int, [c_void_p, c_uint64, c_void_p]),
     "tm_discard": (c_int, [c_void_p, c_uint32]),
     "tm_next_ns": (c_uint64, [c_void_p]),
@@ -276,13 +284,25 @@ class Disturbance(Owned):
 
 @dataclass(frozen=True)
 class Queued:
-    """A packet with its metadata."""
+    """A packet with its metadata; `reason` is one of a drop."""
 
     packet: int
     lane: int
     queue_bytes: int
     enqueue_ns: int
     dequeue_ns: int
+    mark: bool
+    dropped: bool
+    reason: int
+
+    @classmethod
+    def exported(cls, fields: Sequence[int]) -> Queued:
+        """From what the shim gives."""
+        *numbers, mark, dropped, reason = fields
+        return cls(*numbers, mark=bool(mark), dropped=bool(dropped), reason=reason)
+
+
+EXPORTED = c_uint64 * 8
 
 
 @dataclass(frozen=True)
@@ -295,8 +315,66 @@ class QueueStats:
     dropped_packets: int
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A line of a discipline's parameter table."""
+
+    name: str
+    kind: int
+    first: float
+    least: float
+    most: float
+
+
+class Lane(Owned):
+    """A lane's configuration: struct discipline_config."""
+
+    kind = "config"
+
+    def __init__(
+        self,
+        rate_bps: int,
+        limit: int,
+        unit: str = "bytes",
+        cell_bytes: int = 0,
+        counts: str = "system",
+        overhead: int = 0,
+    ) -> None:
+        units = (UNITS.index(unit), cell_bytes, COUNTS.index(counts), overhead)
+        super().__init__(rate_bps, limit, *units)
+
+    def discipline(self, name: str, seed: int = 0, **params: float) -> Lane:
+        """Decide by a discipline; without this it is drop-tail.
+
+        Raises:
+            ValueError: A parameter is unknown or out of range, or they do not go together.
+        """
+        if self.call("discipline", name.encode(), seed) != 0:
+            raise ValueError(name)
+        for key, value in params.items():
+            error = -self.call("set", key.encode(), value)
+            if error:
+                raise ValueError(f"{key}: {os.strerror(error)}")
+        wrong = self.call("check")
+        if wrong is not None:
+            raise ValueError(wrong.decode())
+        return self
+
+    def parameters(self) -> list[Parameter]:
+        """The discipline's table."""
+        out, found = (c_double * 4)(), []
+        while (name := self.call("param", len(found), out)) is not None:
+            kind, *numbers = out
+            found.append(Parameter(name.decode(), int(kind), *numbers))
+        return found
+
+    def values(self) -> Mapping[str, float]:
+        """The discipline's parameters, with what was computed for those that were left out."""
+        return {p.name: self.call("get", i) for i, p in enumerate(self.parameters())}
+
+
 class TrafficManager(Owned):
-    """core/traffic_manager.h with drop-tail lanes."""
+    """core/traffic_manager.h; lanes are drop-tail unless they are set up otherwise."""
 
     kind = "tm"
 
@@ -309,28 +387,55 @@ class TrafficManager(Owned):
         cell_bytes: int = 0,
         counts: str = "system",
     ) -> int:
-        """0 or a negative errno."""
-        codes = (UNITS.index(unit), cell_bytes, COUNTS.index(counts))
-        return int(self.call("configure", lane, rate_bps, limit, *codes))
+        """A lane with drop-tail: 0 or a negative errno."""
+        return self.set_up(lane, Lane(rate_bps, limit, unit, cell_bytes, counts))
 
-    def enqueue(self, lane: int, packet: int, size: int, now_ns: int) -> tuple[bool, Queued]:
+    def set_up(self, lane: int, config: Lane) -> int:
+        """0 or a negative errno."""
+        return int(self.call("configure", lane, config.handle))
+
+    def enqueue(
+        self, lane: int, packet: int, size: int, now_ns: int, flow: int = 0, ecn: int = 0
+    ) -> tuple[bool, Queued]:
         """Whether it was taken, and its metadata."""
-        taken, (queued,) = self.enqueue_train(lane, packet, [size], now_ns)
+        taken, (queued,) = self.enqueue_train(lane, packet, [size], now_ns, flow, ecn)
         return taken, queued
 
     def enqueue_train(
-        self, lane: int, first_packet: int, sizes: Sequence[int], now_ns: int
+        self,
+        lane: int,
+        first_packet: int,
+        sizes: Sequence[int],
+        now_ns: int,
+        flow: int = 0,
+        ecn: int = 0,
     ) -> tuple[bool, list[Queued]]:
-        """Packets as one: whether they were taken, and their metadata."""
+        """Packets as one: whether they were taken, and their metadata.
+
+        Args:
+            lane: Whose they are.
+            first_packet: Number of the first; the others follow.
+            sizes: Bytes of each.
+            now_ns: When they arrive.
+            flow: Whose they are.
+            ecn: Their ECN codepoint.
+        """
         n = len(sizes)
-        out = (c_uint64 * 5 * n)()
-        taken = self.call("enqueue", lane, first_packet, (c_uint32 * n)(*sizes), n, now_ns, out)
-        return bool(taken), [Queued(*each) for each in out]
+        out = (EXPORTED * n)()
+        given = ((c_uint32 * n)(*sizes), n, flow, ecn, now_ns, out)
+        taken = self.call("enqueue", lane, first_packet, *given)
+        return bool(taken), [Queued.exported(each) for each in out]
 
     def dequeue(self, now_ns: int) -> Queued | None:
-        """The earliest departure that is due."""
-        out = (c_uint64 * 5)()
-        return Queued(*out) if self.call("dequeue", now_ns, out) else None
+        """The earliest that has left, or was dropped out of its queue."""
+        out = EXPORTED()
+        return Queued.exported(out) if self.call("dequeue", now_ns, out) else None
+
+    def describe(self, lane: int) -> str:
+        """A lane's configuration in words."""
+        text = ctypes.create_string_buffer(512)
+        self.call("describe", lane, text, len(text))
+        return text.value.decode()
 
     def discard(self, lane: int) -> bool:
         """Take one packet out of a lane."""

@@ -64,11 +64,15 @@ discipline_json_read(const struct json_place *place, const struct json_field *fi
 json_t *
 discipline_json_write(const struct discipline_config *config)
 {
-	return json_pack("{s:I, s:{s:s, s:I, s:I}, s:I, s:s, s:s}", "rate_bps",
-			 (json_int_t)config->rate_bps, "limit", "unit", unit_names[config->unit],
-			 "value", (json_int_t)config->limit, "cell_bytes",
-			 (json_int_t)config->cell_bytes, "overhead_bytes",
-			 (json_int_t)config->overhead_bytes, "arrivals",
-			 arrivals_names[config->arrivals], "limit_counts",
-			 limit_counts_names[config->counts]);
+	json_t *object = json_pack("{s:I, s:{s:s, s:I, s:I}, s:I, s:s, s:s}", "rate_bps",
+				   (json_int_t)config->rate_bps, "limit", "unit",
+				   unit_names[config->unit], "value", (json_int_t)config->limit,
+				   "cell_bytes", (json_int_t)config->cell_bytes, "overhead_bytes",
+				   (json_int_t)config->overhead_bytes, "arrivals",
+				   arrivals_names[config->arrivals], "limit_counts",
+				   limit_counts_names[config->counts]);
+
+	if (config->aqm != NULL)
+		json_object_set_new(object, "discipline", aqm_json_write(config));
+	return object;
 }

@@ -2,11 +2,14 @@
 /* A lane's bottleneck in JSON, the same in the configuration of a replay and on the control
  * socket:
  *   {"rate_bps":n,"limit":{"unit":"bytes|packets|cells","value":n,"cell_bytes":n},
- *    "overhead_bytes":n, "arrivals":"frames|trains", "limit_counts":"system|queue"}
+ *    "overhead_bytes":n, "arrivals":"frames|trains", "limit_counts":"system|queue",
+ *    "discipline":{"name":"codel", ...}}
+ * Without a discipline it is drop-tail; aqm_json.h says what one looks like.
  */
 #ifndef NASHBED_DISCIPLINE_JSON_H
 #define NASHBED_DISCIPLINE_JSON_H
 
+#include "aqm_json.h"
 #include "common/json_fields.h"
 #include "common/shared.h"
 #include "core/discipline.h"
@@ -21,7 +24,8 @@
 		JSON_FIELD(type, "limit_counts", member.counts, json_read_choice,                  \
 			   .choices = limit_counts_names, .optional = true),                       \
 		JSON_FIELD(type, "overhead_bytes", member.overhead_bytes, json_read_u32,           \
-			   .max = OVERHEAD_BYTES_MAX, .optional = true)
+			   .max = OVERHEAD_BYTES_MAX, .optional = true),                           \
+		JSON_FIELD(type, "discipline", member, aqm_json_read, .optional = true)
 
 /* enum arrivals; ends with NULL. */
 extern const char *const arrivals_names[];

@@ -87,7 +87,7 @@ run_view_lane(struct loop *loop, void *argument)
 	if (loop->pipeline == NULL)
 		return 0;
 	traffic_manager_stats(&b->tm, view->lane, &view->queue);
-	b->tm.ops->describe(b->tm.lanes[view->lane], view->description, sizeof(view->description));
+	traffic_manager_describe(&b->tm, view->lane, view->description, sizeof(view->description));
 	return 0;
 }
 

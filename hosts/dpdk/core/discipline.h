@@ -4,28 +4,18 @@
  *
  * A packet's sojourn time is from its arrival until its last bit has been serialised:
  *   departure = max(arrival, previous departure) + (bytes + overhead) * 8 / rate
- * computed at the arrival, so that a late poll delays the frame but never
+ * known before it is polled for, so that a late poll delays the frame but never
  * changes the rate. Fractions of a nanosecond are carried.
  */
 #ifndef NASHBED_DISCIPLINE_H
 #define NASHBED_DISCIPLINE_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the traffic manager knows of a packet: an opaque handle, a length, and the intrinsic
- * metadata for egress.
- */
-struct queue_packet {
-	void *handle;
-	uint32_t lane;
-	uint32_t bytes; /* Ethernet frame without FCS */
-	/* Waiting or being sent at enqueue, without this packet, whatever the limit counts. */
-	uint64_t queue_bytes;
-	uint64_t enqueue_ns;
-	uint64_t dequeue_ns; /* end of serialisation; = enqueue_ns when dropped */
-};
+#include "aqm.h"
 
 enum limit_unit {
 	LIMIT_BYTES,
@@ -47,6 +37,9 @@ enum limit_counts {
 	COUNTS_QUEUE,  /* until its first bit leaves, as in Linux's bfifo and pfifo */
 };
 
+/* Room for the parameters of any discipline. */
+#define AQM_CONFIG_BYTES 256u
+
 struct discipline_config {
 	uint64_t rate_bps;
 	uint64_t limit;
@@ -55,6 +48,10 @@ struct discipline_config {
 	uint32_t overhead_bytes; /* per packet: serialised, but not in the buffer */
 	enum arrivals arrivals;	 /* for whoever calls enqueue: n is 1 with ARRIVALS_FRAMES */
 	enum limit_counts counts;
+	/* What decides who is dropped, marked and sent next; NULL: drop-tail. */
+	const struct aqm_ops *aqm;
+	uint64_t seed;
+	alignas(max_align_t) uint8_t aqm_config[AQM_CONFIG_BYTES]; /* with `check` done */
 };
 
 struct discipline_stats {
@@ -68,18 +65,20 @@ struct discipline;
 
 struct discipline_ops {
 	const char *name;
+	bool drops_taken; /* at an enqueue, too: the next event may come earlier by it */
 	struct discipline *(*create)(void);
 	void (*destroy)(struct discipline *d);
 	/* 0; -EINVAL for a value out of range; -EBUSY while packets are queued. */
 	int (*configure)(struct discipline *d, const struct discipline_config *config);
 	/* n packets that arrive as one: true when all are taken; false when all are
-	 * dropped. Fills all of the metadata.
+	 * dropped. Fills all of the metadata but the time of a departure that is not
+	 * known yet.
 	 */
 	bool (*enqueue)(struct discipline *d, struct queue_packet *packets, uint32_t n,
 			uint64_t now_ns);
-	/* The next packet whose departure is not after now. */
+	/* The next packet that has left, or was dropped out of the queue, not after now. */
 	bool (*dequeue)(struct discipline *d, struct queue_packet *packet, uint64_t now_ns);
-	/* The next departure, or EVENT_NEVER. */
+	/* When there is one, or EVENT_NEVER. */
 	uint64_t (*next_event)(const struct discipline *d);
 	/* Take out the first packet whatever its time; false when empty. With the
 	 * last one the line is free.
@@ -92,5 +91,12 @@ struct discipline_ops {
 };
 
 extern const struct discipline_ops droptail_ops;
+extern const struct discipline_ops served_ops; /* of any struct aqm_ops */
+
+static inline const struct discipline_ops *
+discipline_ops_of(const struct discipline_config *config)
+{
+	return config->aqm == NULL ? &droptail_ops : &served_ops;
+}
 
 #endif

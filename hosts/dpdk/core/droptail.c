@@ -7,17 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/nanoseconds.h"
-#include "common/shared.h"
 #include "discipline.h"
 #include "event_heap.h"
 #include "fifo.h"
-
-/* A point in time to a fraction of a nanosecond: ns + part / rate_bps. */
-struct exact_time {
-	uint64_t ns;
-	uint64_t part;
-};
+#include "line.h"
 
 struct waiting {
 	struct queue_packet packet;
@@ -50,20 +43,10 @@ droptail_destroy(struct discipline *d)
 	free(d);
 }
 
-static bool
-valid(const struct discipline_config *config)
-{
-	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
-		return false;
-	if (config->limit == 0 || config->limit > LIMIT_MAX)
-		return false;
-	return config->unit != LIMIT_CELLS || config->cell_bytes > 0;
-}
-
 static int
 droptail_configure(struct discipline *d, const struct discipline_config *config)
 {
-	if (!valid(config))
+	if (!line_valid(config))
 		return -EINVAL;
 	if (d->queue.count > 0)
 		return -EBUSY;
@@ -72,46 +55,14 @@ droptail_configure(struct discipline *d, const struct discipline_config *config)
 	return 0;
 }
 
-static uint64_t
-units_of(const struct discipline_config *config, uint32_t bytes)
-{
-	switch (config->unit) {
-	case LIMIT_PACKETS:
-		return 1;
-	case LIMIT_CELLS:
-		return (bytes + config->cell_bytes - 1) / config->cell_bytes;
-	case LIMIT_BYTES:
-	default:
-		return bytes;
-	}
-}
-
-static struct exact_time
-later_of(struct exact_time a, uint64_t ns)
-{
-	if (ns > a.ns)
-		return (struct exact_time){.ns = ns};
-	return a;
-}
-
-static struct exact_time
-departure_of(const struct discipline *d, uint32_t bytes, uint64_t now_ns)
-{
-	struct exact_time t = later_of(d->last_departure, now_ns);
-	uint64_t bits = 8 * ((uint64_t)bytes + d->config.overhead_bytes);
-	uint64_t parts = bits * SECOND_NS + t.part;
-
-	t.ns += parts / d->config.rate_bps;
-	t.part = parts % d->config.rate_bps;
-	return t;
-}
-
 static bool
 refuse(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		packets[i].enqueue_ns = packets[i].dequeue_ns = now_ns;
 		packets[i].queue_bytes = d->stats.queue_bytes;
+		packets[i].dropped = true;
+		packets[i].reason = DROP_LIMIT;
 	}
 	d->stats.dropped_packets += n;
 	return false;
@@ -120,7 +71,8 @@ refuse(struct discipline *d, struct queue_packet *packets, uint32_t n, uint64_t 
 static void
 append(struct discipline *d, struct queue_packet *packet, uint64_t frees, uint64_t now_ns)
 {
-	d->last_departure = departure_of(d, packet->bytes, now_ns);
+	d->last_departure =
+		line_departure(&d->config, later_of(d->last_departure, now_ns), packet->bytes);
 	packet->enqueue_ns = now_ns;
 	packet->dequeue_ns = d->last_departure.ns;
 	packet->queue_bytes = d->stats.queue_bytes;
@@ -136,7 +88,7 @@ static uint64_t
 frees_of(const struct discipline *d, const struct queue_packet *packets, uint32_t i, uint64_t units)
 {
 	if (d->config.counts == COUNTS_SYSTEM)
-		return units_of(&d->config, packets[i].bytes);
+		return line_units(&d->config, packets[i].bytes);
 	return i == 0 ? units : 0;
 }
 
@@ -146,7 +98,7 @@ droptail_enqueue(struct discipline *d, struct queue_packet *packets, uint32_t n,
 	uint64_t units = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		units += units_of(&d->config, packets[i].bytes);
+		units += line_units(&d->config, packets[i].bytes);
 	if (d->used + units > d->config.limit || fifo_reserve(&d->queue, n) < 0)
 		return refuse(d, packets, n, now_ns);
 	if (d->config.counts == COUNTS_SYSTEM || d->queue.count > 0)
@@ -207,14 +159,13 @@ droptail_discard(struct discipline *d, struct queue_packet *packet)
 static int
 droptail_describe(const struct discipline *d, char *text, size_t text_bytes)
 {
-	static const char *const unit_names[] = {"bytes", "packets", "cells"};
 	bool trains = d->config.arrivals == ARRIVALS_TRAINS;
 	bool waiting_only = d->config.counts == COUNTS_QUEUE;
 
 	return snprintf(text, text_bytes,
 			"drop-tail, %" PRIu64 " bit/s, limit %" PRIu64 " %s, overhead %" PRIu32
 			" bytes per packet%s%s",
-			d->config.rate_bps, d->config.limit, unit_names[d->config.unit],
+			d->config.rate_bps, d->config.limit, line_unit_name(d->config.unit),
 			d->config.overhead_bytes, trains ? ", trains all or nothing" : "",
 			waiting_only ? ", what is being sent does not count" : "");
 }

@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIFO_FIRST_CAPACITY 256u
 
 struct fifo {
 	uint8_t *elements;
@@ -22,10 +26,12 @@ fifo_init(struct fifo *fifo, size_t element_bytes)
 	*fifo = (struct fifo){.element_bytes = element_bytes};
 }
 
-void fifo_free(struct fifo *fifo);
-
-/* Make room for one element; 0 or -ENOMEM. */
-int fifo_grow(struct fifo *fifo);
+static inline void
+fifo_free(struct fifo *fifo)
+{
+	free(fifo->elements);
+	fifo_init(fifo, fifo->element_bytes);
+}
 
 static inline void *
 fifo_at(const struct fifo *fifo, uint32_t index)
@@ -33,6 +39,24 @@ fifo_at(const struct fifo *fifo, uint32_t index)
 	uint32_t slot = (fifo->head + index) & (fifo->capacity - 1);
 
 	return fifo->elements + slot * fifo->element_bytes;
+}
+
+/* Make room for one element; 0 or -ENOMEM. */
+static __attribute__((noinline, unused)) int
+fifo_grow(struct fifo *fifo)
+{
+	uint32_t capacity = fifo->capacity ? 2 * fifo->capacity : FIFO_FIRST_CAPACITY;
+	uint8_t *elements = malloc(capacity * fifo->element_bytes);
+
+	if (elements == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < fifo->count; i++)
+		memcpy(elements + i * fifo->element_bytes, fifo_at(fifo, i), fifo->element_bytes);
+	free(fifo->elements);
+	fifo->elements = elements;
+	fifo->capacity = capacity;
+	fifo->head = 0;
+	return 0;
 }
 
 /* Make room for n more elements, so that none of the next n pushes can fail; 0 or -ENOMEM. */

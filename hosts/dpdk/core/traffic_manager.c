@@ -5,17 +5,16 @@
 #include <stdlib.h>
 
 int
-traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops *ops, uint32_t n_lanes)
+traffic_manager_init(struct traffic_manager *tm, uint32_t n_lanes)
 {
-	*tm = (struct traffic_manager){.ops = ops, .n_lanes = n_lanes};
+	*tm = (struct traffic_manager){.n_lanes = n_lanes};
 	tm->lanes = calloc(n_lanes, sizeof(*tm->lanes));
-	tm->arrivals = calloc(n_lanes, sizeof(*tm->arrivals));
-	if (tm->lanes == NULL || tm->arrivals == NULL ||
-	    event_heap_init(&tm->departures, n_lanes) < 0)
+	if (tm->lanes == NULL || event_heap_init(&tm->departures, n_lanes) < 0)
 		goto fail;
 	for (uint32_t i = 0; i < n_lanes; i++) {
-		tm->lanes[i] = ops->create();
-		if (tm->lanes[i] == NULL)
+		tm->lanes[i].ops = &droptail_ops;
+		tm->lanes[i].discipline = droptail_ops.create();
+		if (tm->lanes[i].discipline == NULL)
 			goto fail;
 	}
 	return 0;
@@ -28,33 +27,59 @@ void
 traffic_manager_free(struct traffic_manager *tm)
 {
 	for (uint32_t i = 0; tm->lanes != NULL && i < tm->n_lanes; i++)
-		if (tm->lanes[i] != NULL)
-			tm->ops->destroy(tm->lanes[i]);
+		if (tm->lanes[i].discipline != NULL)
+			tm->lanes[i].ops->destroy(tm->lanes[i].discipline);
 	free(tm->lanes);
-	free(tm->arrivals);
 	tm->lanes = NULL;
-	tm->arrivals = NULL;
 	event_heap_free(&tm->departures);
+}
+
+/* Another kind of discipline in an empty lane. */
+static int
+replace(struct traffic_lane *lane, const struct discipline_ops *ops,
+	const struct discipline_config *config)
+{
+	struct discipline *d;
+	int error;
+
+	if (lane->ops->next_event(lane->discipline) != EVENT_NEVER)
+		return -EBUSY;
+	d = ops->create();
+	if (d == NULL)
+		return -ENOMEM;
+	error = ops->configure(d, config);
+	if (error) {
+		ops->destroy(d);
+		return error;
+	}
+	lane->ops->destroy(lane->discipline);
+	lane->discipline = d;
+	lane->ops = ops;
+	return 0;
 }
 
 int
 traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			  const struct discipline_config *config)
 {
+	const struct discipline_ops *ops = discipline_ops_of(config);
+	struct traffic_lane *l = &tm->lanes[lane];
 	int error;
 
 	if (lane >= tm->n_lanes)
 		return -EINVAL;
-	error = tm->ops->configure(tm->lanes[lane], config);
+	error = ops == l->ops ? ops->configure(l->discipline, config) : replace(l, ops, config);
 	if (!error)
-		tm->arrivals[lane] = config->arrivals;
+		l->arrivals = config->arrivals;
 	return error;
 }
 
 static void
 reschedule(struct traffic_manager *tm, uint32_t lane)
 {
-	event_heap_set(&tm->departures, lane, tm->ops->next_event(tm->lanes[lane]));
+	const struct traffic_lane *l = &tm->lanes[lane];
+
+	event_heap_set(&tm->departures, lane, l->ops->next_event(l->discipline));
 }
 
 bool
@@ -62,11 +87,11 @@ traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets
 			uint64_t now_ns)
 {
 	uint32_t lane = packets[0].lane;
-	struct discipline *d = tm->lanes[lane];
-	bool was_idle = tm->ops->next_event(d) == EVENT_NEVER;
-	bool taken = tm->ops->enqueue(d, packets, n, now_ns);
+	struct traffic_lane *l = &tm->lanes[lane];
+	bool was_idle = l->ops->next_event(l->discipline) == EVENT_NEVER;
+	bool taken = l->ops->enqueue(l->discipline, packets, n, now_ns);
 
-	if (taken && was_idle)
+	if (taken && (was_idle || l->ops->drops_taken))
 		reschedule(tm, lane);
 	return taken;
 }
@@ -74,12 +99,14 @@ traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets
 bool
 traffic_manager_dequeue(struct traffic_manager *tm, struct queue_packet *packet, uint64_t now_ns)
 {
+	struct traffic_lane *l;
 	uint32_t lane;
 
 	if (event_heap_next_ns(&tm->departures) > now_ns)
 		return false;
 	lane = event_heap_next_source(&tm->departures);
-	if (!tm->ops->dequeue(tm->lanes[lane], packet, now_ns))
+	l = &tm->lanes[lane];
+	if (!l->ops->dequeue(l->discipline, packet, now_ns))
 		return false;
 	reschedule(tm, lane);
 	return true;
@@ -88,7 +115,8 @@ traffic_manager_dequeue(struct traffic_manager *tm, struct queue_packet *packet,
 bool
 traffic_manager_discard(struct traffic_manager *tm, uint32_t lane, struct queue_packet *packet)
 {
-	bool taken = tm->ops->discard(tm->lanes[lane], packet);
+	struct traffic_lane *l = &tm->lanes[lane];
+	bool taken = l->ops->discard(l->discipline, packet);
 
 	reschedule(tm, lane);
 	return taken;
@@ -98,11 +126,18 @@ void
 traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 		      struct discipline_stats *stats)
 {
-	tm->ops->stats(tm->lanes[lane], stats);
+	tm->lanes[lane].ops->stats(tm->lanes[lane].discipline, stats);
+}
+
+int
+traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
+			 size_t text_bytes)
+{
+	return tm->lanes[lane].ops->describe(tm->lanes[lane].discipline, text, text_bytes);
 }
 
 void
 traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane)
 {
-	tm->ops->reset_stats(tm->lanes[lane]);
+	tm->lanes[lane].ops->reset_stats(tm->lanes[lane].discipline);
 }

@@ -8,31 +8,38 @@
 #include "discipline.h"
 #include "event_heap.h"
 
+struct traffic_lane {
+	const struct discipline_ops *ops; /* drop-tail until it is configured */
+	struct discipline *discipline;
+	enum arrivals arrivals;
+};
+
 struct traffic_manager {
-	const struct discipline_ops *ops;
 	uint32_t n_lanes;
-	struct discipline **lanes;
-	enum arrivals *arrivals; /* of each lane */
+	struct traffic_lane *lanes;
 	struct event_heap departures;
 };
 
 /* 0 or -ENOMEM. */
-int traffic_manager_init(struct traffic_manager *tm, const struct discipline_ops *ops,
-			 uint32_t n_lanes);
+int traffic_manager_init(struct traffic_manager *tm, uint32_t n_lanes);
 void traffic_manager_free(struct traffic_manager *tm);
 
-/* As the discipline's; -EINVAL also for a lane that does not exist. */
+/* As the discipline's, which is another one from then on where the configuration says so;
+ * -EINVAL also for a lane that does not exist.
+ */
 int traffic_manager_configure(struct traffic_manager *tm, uint32_t lane,
 			      const struct discipline_config *config);
 
-/* n packets of one lane that arrive as one; their handle, lane and bytes are given,
+/* n packets of one lane that arrive as one; their handle, lane, bytes, flow and ecn are given,
  * the rest is filled. True when all are taken, false when all are dropped. All
  * departures up to now_ns must have been taken out before.
  */
 bool traffic_manager_enqueue(struct traffic_manager *tm, struct queue_packet *packets, uint32_t n,
 			     uint64_t now_ns);
 
-/* The earliest departure over all lanes that is not after now_ns. */
+/* The earliest packet over all lanes that has left, or was dropped out of its queue, not after
+ * now_ns.
+ */
 bool traffic_manager_dequeue(struct traffic_manager *tm, struct queue_packet *packet,
 			     uint64_t now_ns);
 
@@ -42,13 +49,16 @@ bool traffic_manager_discard(struct traffic_manager *tm, uint32_t lane,
 
 void traffic_manager_stats(const struct traffic_manager *tm, uint32_t lane,
 			   struct discipline_stats *stats);
+/* The lane's configuration as one line for people, as snprintf() does. */
+int traffic_manager_describe(const struct traffic_manager *tm, uint32_t lane, char *text,
+			     size_t text_bytes);
 void traffic_manager_reset_stats(struct traffic_manager *tm, uint32_t lane);
 
 /* Whether packets of this lane arrive as trains. */
 static inline bool
 traffic_manager_takes_trains(const struct traffic_manager *tm, uint32_t lane)
 {
-	return tm->arrivals[lane] == ARRIVALS_TRAINS;
+	return tm->lanes[lane].arrivals == ARRIVALS_TRAINS;
 }
 
 static inline uint64_t

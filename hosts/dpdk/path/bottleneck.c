@@ -21,7 +21,7 @@ bottleneck_init(struct bottleneck *b, struct pipeline *pipeline, uint32_t n_lane
 	b->n_lanes = n_lanes;
 	b->ingress_burst = RTE_MIN(ingress_burst, PIPELINE_BURST);
 	b->sink = *sink;
-	error = traffic_manager_init(&b->tm, &droptail_ops, n_lanes);
+	error = traffic_manager_init(&b->tm, n_lanes);
 	if (error)
 		return error;
 	error = delays_init(&b->delays, n_lanes, hold_ups);
@@ -162,7 +162,7 @@ depart_until(struct bottleneck *b, uint64_t now_ns)
 	struct queue_packet q;
 
 	while (traffic_manager_dequeue(&b->tm, &q, now_ns))
-		push_egress(b, &q, PASS_DEPARTED);
+		push_egress(b, &q, q.dropped ? PASS_DROPPED : PASS_DEPARTED);
 }
 
 /* What has come as one is taken or dropped as one. */
@@ -211,6 +211,7 @@ enqueue(struct bottleneck *b, struct rte_mbuf *mbuf, uint64_t arrival_ns)
 		.handle = mbuf,
 		.lane = bridge_lane(bridge),
 		.bytes = mbuf->pkt_len - BRIDGE_BYTES,
+		.flow = bridge_flow(bridge),
 	};
 
 	if (q.lane >= b->n_lanes) {

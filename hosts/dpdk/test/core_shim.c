@@ -4,11 +4,14 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/collector.h"
 #include "core/delay_line.h"
+#include "core/disciplines.h"
 #include "core/disturbance.h"
 #include "core/lateness.h"
+#include "core/line.h"
 #include "core/prng.h"
 #include "core/round_trips.h"
 #include "core/traffic_manager.h"
@@ -140,7 +143,7 @@ shim_tm_new(uint32_t n_lanes)
 	struct traffic_manager *tm = calloc(1, sizeof(*tm));
 
 	if (tm != NULL)
-		traffic_manager_init(tm, &droptail_ops, n_lanes);
+		traffic_manager_init(tm, n_lanes);
 	return tm;
 }
 
@@ -151,37 +154,163 @@ shim_tm_delete(struct traffic_manager *tm)
 	free(tm);
 }
 
-int
-shim_tm_configure(struct traffic_manager *tm, uint32_t lane, uint64_t rate_bps, uint64_t limit,
-		  uint32_t unit, uint32_t cell_bytes, uint32_t counts)
+/* The plainest discipline: what has been taken leaves in its order. With the limit that served.c keeps
+ * it is drop-tail, which shows that served.c does what drop-tail's own code does.
+ */
+static int
+fifo_aqm_init(void *state, const void *config, const struct aqm_line *line, uint64_t seed)
 {
-	struct discipline_config config = {
-		.rate_bps = rate_bps,
-		.limit = limit,
-		.unit = (enum limit_unit)unit,
-		.cell_bytes = cell_bytes,
-		.counts = (enum limit_counts)counts,
-	};
-
-	return traffic_manager_configure(tm, lane, &config);
+	(void)config;
+	(void)line;
+	(void)seed;
+	fifo_init(state, sizeof(struct queue_packet));
+	return 0;
 }
 
 static void
-export_packet(const struct queue_packet *packet, uint64_t out[5])
+fifo_aqm_fini(void *state)
+{
+	fifo_free(state);
+}
+
+static bool
+fifo_aqm_enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
+{
+	(void)line;
+	(void)now_ns;
+	return aqm_push(state, packet);
+}
+
+static bool
+fifo_aqm_dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
+{
+	(void)line;
+	(void)now_ns;
+	return aqm_pop(state, packet);
+}
+
+static const struct aqm_param no_params[] = {{.name = NULL}};
+
+static const struct aqm_ops fifo_aqm_ops = {
+	.abi = AQM_ABI,
+	.name = "fifo",
+	.help = "first in, first out",
+	.params = no_params,
+	.state_bytes = sizeof(struct fifo),
+	.init = fifo_aqm_init,
+	.fini = fifo_aqm_fini,
+	.enqueue = fifo_aqm_enqueue,
+	.dequeue = fifo_aqm_dequeue,
+};
+
+struct discipline_config *
+shim_config_new(uint64_t rate_bps, uint64_t limit, uint32_t unit, uint32_t cell_bytes,
+		uint32_t counts, uint32_t overhead_bytes)
+{
+	struct discipline_config *config = calloc(1, sizeof(*config));
+
+	if (config != NULL)
+		*config = (struct discipline_config){
+			.rate_bps = rate_bps,
+			.limit = limit,
+			.unit = (enum limit_unit)unit,
+			.cell_bytes = cell_bytes,
+			.counts = (enum limit_counts)counts,
+			.overhead_bytes = overhead_bytes,
+		};
+	return config;
+}
+
+void
+shim_config_delete(struct discipline_config *config)
+{
+	free(config);
+}
+
+/* Its defaults; 0 or -ENOENT. */
+int
+shim_config_discipline(struct discipline_config *config, const char *name, uint64_t seed)
+{
+	bool is_fifo = strcmp(name, fifo_aqm_ops.name) == 0;
+
+	config->aqm = is_fifo ? &fifo_aqm_ops : aqm_find(name);
+	config->seed = seed;
+	if (config->aqm == NULL)
+		return -ENOENT;
+	aqm_defaults(config->aqm, config->aqm_config);
+	return 0;
+}
+
+/* 0, -ENOENT for a parameter that there is not, -ERANGE. */
+int
+shim_config_set(struct discipline_config *config, const char *name, double value)
+{
+	for (const struct aqm_param *p = config->aqm->params; p->name != NULL; p++)
+		if (strcmp(p->name, name) == 0)
+			return aqm_set(p, config->aqm_config, value) ? 0 : -ERANGE;
+	return -ENOENT;
+}
+
+/* What was left out is computed. NULL, or what is wrong. */
+const char *
+shim_config_check(struct discipline_config *config)
+{
+	struct aqm_line line = {0};
+
+	if (config->aqm == NULL || config->aqm->check == NULL)
+		return NULL;
+	line_describe(config, &line);
+	return config->aqm->check(config->aqm_config, &line);
+}
+
+/* A parameter of a discipline that was checked. */
+double
+shim_config_get(const struct discipline_config *config, uint32_t param)
+{
+	return aqm_get(&config->aqm->params[param], config->aqm_config);
+}
+
+/* Its name, NULL behind the last; kind, default, lowest and highest value in out. */
+const char *
+shim_config_param(const struct discipline_config *config, uint32_t param, double out[4])
+{
+	const struct aqm_param *p = &config->aqm->params[param];
+
+	out[0] = p->kind;
+	out[1] = p->first;
+	out[2] = p->min;
+	out[3] = p->max;
+	return p->name;
+}
+
+int
+shim_tm_configure(struct traffic_manager *tm, uint32_t lane, const struct discipline_config *config)
+{
+	return traffic_manager_configure(tm, lane, config);
+}
+
+#define EXPORTED 8
+
+static void
+export_packet(const struct queue_packet *packet, uint64_t out[EXPORTED])
 {
 	out[0] = (uint64_t)(uintptr_t)packet->handle;
 	out[1] = packet->lane;
 	out[2] = packet->queue_bytes;
 	out[3] = packet->enqueue_ns;
 	out[4] = packet->dequeue_ns;
+	out[5] = packet->mark;
+	out[6] = packet->dropped;
+	out[7] = packet->reason;
 }
 
-/* n packets as one, numbered from first_packet on. 1 taken, 0 dropped; packet, lane,
- * queue_bytes, enqueue_ns, dequeue_ns of each in out.
+/* n packets of one flow as one, numbered from first_packet on. 1 taken, 0 dropped; packet, lane,
+ * queue_bytes, enqueue_ns, dequeue_ns, mark, dropped, reason of each in out.
  */
 int
 shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet,
-		const uint32_t *bytes, uint32_t n, uint64_t now_ns, uint64_t (*out)[5])
+		const uint32_t *bytes, uint32_t n, uint32_t flow, uint32_t ecn, uint64_t now_ns,
+		uint64_t (*out)[EXPORTED])
 {
 	struct queue_packet packets[TRAIN_PACKETS];
 	bool taken;
@@ -193,6 +322,8 @@ shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet
 			.handle = (void *)(uintptr_t)(first_packet + i),
 			.lane = lane,
 			.bytes = bytes[i],
+			.flow = flow,
+			.ecn = (uint8_t)ecn,
 		};
 	taken = traffic_manager_enqueue(tm, packets, n, now_ns);
 	for (uint32_t i = 0; i < n; i++)
@@ -201,7 +332,7 @@ shim_tm_enqueue(struct traffic_manager *tm, uint32_t lane, uint64_t first_packet
 }
 
 int
-shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[5])
+shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[EXPORTED])
 {
 	struct queue_packet q;
 
@@ -209,6 +340,12 @@ shim_tm_dequeue(struct traffic_manager *tm, uint64_t now_ns, uint64_t out[5])
 		return 0;
 	export_packet(&q, out);
 	return 1;
+}
+
+int
+shim_tm_describe(const struct traffic_manager *tm, uint32_t lane, char *text, size_t text_bytes)
+{
+	return traffic_manager_describe(tm, lane, text, text_bytes);
 }
 
 int

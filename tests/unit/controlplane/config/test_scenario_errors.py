@@ -93,6 +93,16 @@ def message(text: str) -> str:
         ),
         (
             "title: A small one",
+            "title: A small one\nhosts: {ecn: [reno]}",
+            "s.yaml:3: hosts.ecn: 'reno' is neither a strategy nor a flow group (cubic, bbr, main)",
+        ),
+        (
+            "strategies: [cubic, bbr]",
+            "strategies: [cubic, dctcp]",
+            "s.yaml:6: strategies: dctcp needs ECN; write `hosts: {ecn: [dctcp]}`",
+        ),
+        (
+            "title: A small one",
             "title: A small one\nhosts: {read_interval: 2s}",
             "s.yaml:3: hosts.read_interval: 2s is out of range; write 0s or 0.1ms to 1s",
         ),

@@ -64,6 +64,21 @@ def test_the_data_plane_is_told_of_the_hosts(testbed: Testbed) -> None:
     assert (delay.jitter_ns, delay.receivers_wait) == (500_000, True)
 
 
+@pytest.mark.parametrize(
+    ("ecn", "expected"),
+    [
+        ("true", [True, True, True]),
+        ("[bbr]", [False, False, True]),
+        ("[main]", [True, True, True]),
+        ("[]", [False, False, False]),
+    ],
+)
+def test_ecn_is_a_strategys_or_a_groups(ecn: str, expected: list[bool], testbed: Testbed) -> None:
+    asked = attempt(scenario_with("title: ", f"hosts: {{ecn: {ecn}}}\ntitle: "), testbed)
+    assert [flow.ecn for flow in asked.flows] == expected
+    assert [flow["ecn"] for flow in generator_config("sink", asked)["flows"]] == expected
+
+
 def attempt(scenario: Scenario, testbed: Testbed, repetition: int = 0) -> Attempt:
     """Two CUBIC flows and a BBR flow."""
     trial = next(t for t in plan_of(scenario, testbed).trials if t.key.startswith("b2bdp-k01"))

@@ -496,6 +496,16 @@ def test_cca_is_read_back(trial: TrialMeasurement) -> None:
     assert not gates.congestion_control(with_sender(trial, cc_applied="reno")).passed
 
 
+def test_ecn_is_read_back(trial: TrialMeasurement) -> None:
+    assert gates.ecn(trial).passed
+    gate = gates.ecn(with_sender(trial, ecn=True))
+    assert (gate.passed, gate.detail) == (False, "flow 0 (cubic) has ECN")
+    (flow,) = trial.attempt.flows
+    asked = replace(trial, attempt=replace(trial.attempt, flows=(replace(flow, ecn=True),)))
+    assert gates.ecn(asked).detail == "flow 0 (cubic) has no ECN"
+    assert gates.ecn(with_sender(asked, ecn=True)).passed
+
+
 def test_which_counters_are_losses() -> None:
     assert loss_counters(SHARED, {"softnet_dropped": 9}) == {
         "softnet_dropped": 9,

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* The disciplines that decide when they are asked, one C file each in disciplines/, and what is
+ * the same for a user's own.
+ */
+#ifndef NASHBED_DISCIPLINES_H
+#define NASHBED_DISCIPLINES_H
+
+#include "aqm.h"
+
+#define AQM_PARAMS_MAX 32u
+
+/* Ended by NULL. */
+extern const struct aqm_ops *const aqm_disciplines[];
+
+/* NULL where there is none of the name. */
+const struct aqm_ops *aqm_find(const char *name);
+
+/* A configuration with nothing given. */
+void aqm_defaults(const struct aqm_ops *aqm, void *config);
+
+/* A parameter as a number: a flag is 0 or 1. */
+double aqm_get(const struct aqm_param *param, const void *config);
+
+/* Set it; false where it is out of range, or no whole number and has to be one. */
+bool aqm_set(const struct aqm_param *param, void *config, double value);
+
+#endif

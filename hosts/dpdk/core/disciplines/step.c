@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Marking above a threshold, as DCTCP has it (Alizadeh et al. 2010; RFC 8257, 3.1): CE is set in
+ * a packet that meets more than K bytes, what is being sent included. One that does not
+ * understand ECN is dropped there, as switches do it whose WRED has both thresholds at K, and
+ * Linux's sch_red.
+ */
+#include "../aqm.h"
+
+struct step_config {
+	uint64_t threshold_bytes;
+};
+
+struct step {
+	uint64_t threshold_bytes;
+	struct fifo packets; /* of struct queue_packet */
+};
+
+static const struct aqm_param params[] = {
+	{.name = "threshold",
+	 .kind = AQM_BYTES,
+	 .offset = offsetof(struct step_config, threshold_bytes),
+	 .first = 30000,
+	 .min = 1,
+	 .max = INT32_MAX,
+	 .help = "the queue above which packets are marked, or dropped (K)"},
+	{.name = NULL},
+};
+
+static int
+init(void *state, const void *config, const struct aqm_line *line, uint64_t seed)
+{
+	struct step *s = state;
+
+	(void)line;
+	(void)seed;
+	fifo_init(&s->packets, sizeof(struct queue_packet));
+	s->threshold_bytes = ((const struct step_config *)config)->threshold_bytes;
+	return 0;
+}
+
+static void
+fini(void *state)
+{
+	struct step *s = state;
+
+	fifo_free(&s->packets);
+}
+
+static bool
+enqueue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
+{
+	struct step *s = state;
+
+	(void)line;
+	(void)now_ns;
+	if (packet->queue_bytes > s->threshold_bytes && !aqm_mark(packet)) {
+		packet->reason = DROP_EARLY;
+		return false;
+	}
+	return aqm_push(&s->packets, packet);
+}
+
+static bool
+dequeue(void *state, struct aqm_line *line, struct queue_packet *packet, uint64_t now_ns)
+{
+	struct step *s = state;
+
+	(void)line;
+	(void)now_ns;
+	return aqm_pop(&s->packets, packet);
+}
+
+const struct aqm_ops step_ops = {
+	.abi = AQM_ABI,
+	.name = "step",
+	.help = "CE above a threshold (DCTCP; RFC 8257)",
+	.params = params,
+	.config_bytes = sizeof(struct step_config),
+	.state_bytes = sizeof(struct step),
+	.init = init,
+	.fini = fini,
+	.enqueue = enqueue,
+	.dequeue = dequeue,
+};

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What drop-tail and the disciplines that decide at dequeue share: when a packet has left, and
+ * what it takes of the limit.
+ */
+#ifndef NASHBED_LINE_H
+#define NASHBED_LINE_H
+
+#include "common/nanoseconds.h"
+#include "common/shared.h"
+#include "discipline.h"
+
+/* A point in time to a fraction of a nanosecond: ns + part / rate_bps. */
+struct exact_time {
+	uint64_t ns;
+	uint64_t part;
+};
+
+/* What a discipline is told of the line before anything is queued. */
+static inline void
+line_describe(const struct discipline_config *config, struct aqm_line *line)
+{
+	bool counts_packets = config->unit == LIMIT_PACKETS;
+
+	line->rate_bps = config->rate_bps;
+	line->overhead_bytes = config->overhead_bytes;
+	line->limit_packets = counts_packets ? config->limit : 0;
+	line->limit_bytes = counts_packets ? 0 : config->limit;
+	if (config->unit == LIMIT_CELLS)
+		line->limit_bytes *= config->cell_bytes;
+}
+
+static inline bool
+line_valid(const struct discipline_config *config)
+{
+	if (config->rate_bps == 0 || config->rate_bps > RATE_BPS_MAX)
+		return false;
+	if (config->limit == 0 || config->limit > LIMIT_MAX)
+		return false;
+	return config->unit != LIMIT_CELLS || config->cell_bytes > 0;
+}
+
+static inline uint64_t
+line_units(const struct discipline_config *config, uint32_t bytes)
+{
+	switch (config->unit) {
+	case LIMIT_PACKETS:
+		return 1;
+	case LIMIT_CELLS:
+		return (bytes + config->cell_bytes - 1) / config->cell_bytes;
+	case LIMIT_BYTES:
+	default:
+		return bytes;
+	}
+}
+
+static inline struct exact_time
+later_of(struct exact_time a, uint64_t ns)
+{
+	if (ns > a.ns)
+		return (struct exact_time){.ns = ns};
+	return a;
+}
+
+/* When the last bit of a packet has left whose first bit leaves at t. */
+static inline struct exact_time
+line_departure(const struct discipline_config *config, struct exact_time t, uint32_t bytes)
+{
+	uint64_t bits = 8 * ((uint64_t)bytes + config->overhead_bytes);
+	uint64_t parts = bits * SECOND_NS + t.part;
+
+	t.ns += parts / config->rate_bps;
+	t.part = parts % config->rate_bps;
+	return t;
+}
+
+/* The limit's unit, for people. */
+static inline const char *
+line_unit_name(enum limit_unit unit)
+{
+	static const char *const names[] = {"bytes", "packets", "cells"};
+
+	return names[unit];
+}
+
+#endif

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds of every discipline, whatever it decides, and what its parameters may be."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.model.core import NEVER, Lane, Queued, TrafficManager
+
+NAMES = ("step", "red", "codel", "pie")
+RATE_BPS = 10_000_000
+CE, MARKED = 3, 0b11
+DROP_LIMIT, DROP_EARLY = 0, 1
+
+Packet = tuple[int, int, int, int]
+"""Gap in ns, bytes, flow, ECN codepoint."""
+PACKETS = st.lists(
+    st.tuples(
+        st.sampled_from([0, 0, 10_000, 400_000, 1_000_000, 1_210_000, 40_000_000, 10**9]),
+        st.sampled_from([60, 600, 1514, 1514]),
+        st.integers(0, 4),
+        st.integers(0, 3),
+    ),
+    max_size=200,
+)
+LOADS = st.tuples(PACKETS, st.integers(1, 4)).map(lambda pair: pair[0] * pair[1])
+
+
+@st.composite
+def lanes(draw: Any) -> Lane:
+    """Any discipline with any parameters that go together."""
+    name = draw(st.sampled_from(NAMES))
+    limit = draw(st.sampled_from([("bytes", 60_000), ("packets", 30), ("bytes", 3028)]))
+    lane = Lane(RATE_BPS, limit[1], limit[0], counts=draw(st.sampled_from(["system", "queue"])))
+    if name == "red":  # its defaults follow from the limit, and want 12 kB of it
+        lane = Lane(RATE_BPS, 60_000, counts=draw(st.sampled_from(["system", "queue"])))
+    table = lane.discipline(name).parameters()
+    given = {
+        p.name: draw(st.floats(p.least, p.most) if p.kind in (4, 5) else small(p.least, p.most))
+        for p in draw(st.lists(st.sampled_from(table), unique_by=lambda p: p.name))
+    }
+    try:
+        return lane.discipline(name, draw(st.integers(0, 2**62)), **given)
+    except ValueError:
+        return lane.discipline(name)
+
+
+def small(least: float, most: float) -> st.SearchStrategy[int]:
+    """Whole numbers, mostly near the least."""
+    return st.one_of(
+        st.integers(int(least), int(min(most, least + 100_000))),
+        st.integers(int(least), int(most)),
+    )
+
+
+def run(lane: Lane, packets: list[Packet]) -> tuple[list[Queued], list[Queued]]:
+    """What was refused, and what came out in its order; depths are checked on the way."""
+    tm = TrafficManager(1)
+    assert tm.set_up(0, lane) == 0
+    now_ns, refused, out = 0, [], []
+    for packet, (gap_ns, size, flow, ecn) in enumerate(packets):
+        now_ns += gap_ns
+        out += drain(tm, now_ns)
+        taken, queued = tm.enqueue(0, packet, size, now_ns, flow, ecn)
+        refused += [] if taken else [queued]
+    out += drain(tm, NEVER - 1)
+    assert (tm.next_ns(), tm.stats(0).queue_bytes, tm.stats(0).queue_packets) == (NEVER, 0, 0)
+    dropped = len(refused) + sum(each.dropped for each in out)
+    assert tm.stats(0).dropped_packets == dropped
+    return refused, out
+
+
+def drain(tm: TrafficManager, now_ns: int) -> list[Queued]:
+    out = []
+    while (queued := tm.dequeue(now_ns)) is not None:
+        assert queued.dequeue_ns <= now_ns
+        out.append(queued)
+    return out
+
+
+@given(lanes(), LOADS)
+def test_every_packet_comes_out_once_and_in_order(lane: Lane, packets: list[Packet]) -> None:
+    refused, out = run(lane, packets)
+    assert sorted(q.packet for q in refused + out) == list(range(len(packets)))
+    times = [q.dequeue_ns for q in out]
+    assert times == sorted(times)
+    of_flow: dict[int, list[int]] = defaultdict(list)
+    for queued in out:
+        if not queued.dropped:
+            of_flow[packets[queued.packet][2]].append(queued.packet)
+    assert all(numbers == sorted(numbers) for numbers in of_flow.values())
+    assert all(q.dropped and q.dequeue_ns == q.enqueue_ns for q in refused)
+
+
+@given(lanes(), LOADS)
+def test_marks_are_of_capable_packets_and_drops_have_a_reason(
+    lane: Lane, packets: list[Packet]
+) -> None:
+    refused, out = run(lane, packets)
+    for queued in refused + out:
+        ecn = packets[queued.packet][3]
+        assert not (queued.mark and (queued.dropped or ecn in (0, CE)))
+        assert queued.reason in (DROP_LIMIT, DROP_EARLY)
+    assert all(q.reason == DROP_EARLY for q in out if q.dropped)
+
+
+@given(lanes(), LOADS)
+def test_the_line_is_never_idle_with_a_packet_in_the_queue(
+    lane: Lane, packets: list[Packet]
+) -> None:
+    """Each departure takes exactly as long as its packet after the later of what was before."""
+    _, out = run(lane, packets)
+    free, waiting = 0, deque(q for q in out if not q.dropped)
+    for queued in waiting:
+        begin = max(free, queued.enqueue_ns * RATE_BPS)
+        free = begin + 8 * packets[queued.packet][1] * 10**9
+        assert queued.dequeue_ns == free // RATE_BPS
+
+
+@given(lanes(), LOADS)
+def test_the_limit_holds(lane: Lane, packets: list[Packet]) -> None:
+    """In the system at any instant; where what is being sent does not count, without it."""
+    refused, out = run(lane, packets)
+    within = [q for q in out if q.dequeue_ns > q.enqueue_ns]
+    moments = sorted({q.enqueue_ns for q in within})
+    for moment in moments[:: max(1, len(moments) // 20)]:
+        inside = [q for q in within if q.enqueue_ns <= moment < q.dequeue_ns]
+        assert sum(packets[q.packet][1] for q in inside) <= 60_000 + 1514
+    assert all(q.queue_bytes <= 60_000 + 1514 for q in refused + out)
+
+
+@given(lanes(), LOADS)
+def test_the_same_packets_fare_the_same_again(lane: Lane, packets: list[Packet]) -> None:
+    assert run(lane, packets) == run(lane, packets)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_parameters_are_checked(name: str) -> None:
+    lane = Lane(RATE_BPS, 10**6).discipline(name)
+    for parameter in lane.parameters():
+        for value in (parameter.least - 1, parameter.most * 2 + 1, float("nan")):
+            with pytest.raises(ValueError, match=parameter.name):
+                lane.discipline(name, **{parameter.name: value})
+    with pytest.raises(ValueError, match="other: No such"):
+        lane.discipline(name, other=1)
+
+
+def test_parameters_that_do_not_go_together() -> None:
+    lane = Lane(RATE_BPS, 10**6)
+    with pytest.raises(ValueError, match="target is not below interval"):
+        lane.discipline("codel", target=100_000_000)
+    with pytest.raises(ValueError, match="min is above max"):
+        lane.discipline("red", min=3000, max=2000)
+    with pytest.raises(ValueError, match="min is below avpkt"):
+        lane.discipline("red", min=999, max=2000)
+    with pytest.raises(ValueError, match="burst is too small"):
+        lane.discipline("red", min=30_000, max=90_000, burst=3)
+
+
+def test_what_red_is_not_told_is_as_tc_computes_it() -> None:
+    values = Lane(RATE_BPS, 1_200_000).discipline("red").values()
+    assert (values["max"], values["min"], values["burst"]) == (300_000, 100_000, 166)
