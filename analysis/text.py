@@ -109,6 +109,8 @@ def setting_text(setting: Setting, rate_bps: int, buffer_bytes: int) -> str:
 
 
 def conditions_text(setting: Setting) -> str:
-    """What is swept besides rate, base RTT, buffer and loss, each after a comma; often empty."""
-    kernel = f", kernel {setting.kernel}" if setting.kernel else ""
-    return kernel if setting.start is None else f"{kernel}, {start_text(setting.start)}"
+    """What else distinguishes a setting than rate, base RTT, buffer and loss; often nothing."""
+    parts = [] if setting.discipline is None else [setting.discipline.text]
+    parts += [f"kernel {setting.kernel}"] if setting.kernel else []
+    parts += [] if setting.start is None else [start_text(setting.start)]
+    return "".join(f", {part}" for part in parts)

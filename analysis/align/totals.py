@@ -123,6 +123,7 @@ def _add_chunk(sums: _Sums, chunk: Arrays, link: Link) -> None:
     _add_counts(sums, "arrived", chunk, arrived)
     if dropped.any():
         _add_counts(sums, "dropped", chunk, arrived & dropped)
+        _add_occupancy(sums, {name: chunk[name][dropped] for name in POSTCARD_COLUMNS}, link)
         chunk = {name: chunk[name][~dropped] for name in POSTCARD_COLUMNS}
     _add_counts(sums, "departed", chunk, link.inside(chunk["dequeue_ns"]))
     _add_sojourns(sums, chunk, link)
@@ -134,11 +135,22 @@ def _add_counts(sums: _Sums, what: str, chunk: Arrays, which: NDArray[np.bool_])
     sums.add(f"{what}_bytes", flow, chunk["packet_bytes"][which])
 
 
+def _add_occupancy(sums: _Sums, chunk: Arrays, link: Link) -> NDArray[np.float64]:
+    """What packets held of the queue; those that were dropped at their arrival, nothing.
+
+    Returns:
+        How long each was in it within the window, shape (n,).
+    """
+    sojourn_ns = link.overlap_ns(chunk["enqueue_ns"], chunk["dequeue_ns"])
+    size = chunk["packet_bytes"].astype(np.float64)
+    sums.add("occupancy_byte_ns", chunk["flow"], size * sojourn_ns)
+    return sojourn_ns
+
+
 def _add_sojourns(sums: _Sums, chunk: Arrays, link: Link) -> None:
     flow, size = chunk["flow"], chunk["packet_bytes"].astype(np.float64)
     enqueue, dequeue = chunk["enqueue_ns"], chunk["dequeue_ns"]
-    sojourn_ns = link.overlap_ns(enqueue, dequeue)
-    sums.add("occupancy_byte_ns", flow, size * sojourn_ns)
+    sojourn_ns = _add_occupancy(sums, chunk, link)
     sums.backlog_byte_ns += float((size + link.overhead_bytes) @ sojourn_ns)
     on_wire = link.serialisation_ns(size)
     sums.busy_ns += float(link.overlap_ns(dequeue - on_wire, dequeue).sum())

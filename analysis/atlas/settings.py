@@ -106,7 +106,7 @@ def _published(found: PublishedEquilibrium) -> KnownSetting:
 
 
 def run_settings(run_dir: Path) -> list[KnownSetting]:
-    """The equilibria of a run of ours: settings of CUBIC and BBR with one base RTT and no loss.
+    """The equilibria of a run of ours: settings of CUBIC and BBR, one base RTT, drop-tail, no loss.
 
     Args:
         run_dir: A run directory.
@@ -142,7 +142,7 @@ def _share_of_bbr(found: SettingEquilibria) -> float | None:
     setting = found.setting
     if set(found.strategies) != {"cubic", "bbr"} or len(set(setting.base_rtt_ns)) > 1:
         return None
-    if found.table.pairs or setting.random_loss_ppb:
+    if found.table.pairs or setting.random_loss_ppb or not setting.queue.is_droptail:
         return None
     ends = () if found.ends is None else found.ends.intervals
     second = [interval.at for interval in ends if interval.sure and interval.at is not None]

@@ -10,6 +10,7 @@ import numpy as np
 from nashbed.controlplane.contract.units import NS_PER_S
 
 from ..measures import TrialMeasures
+from ..models.asked import problem_of_queue
 from ..models.competition import Competition, cubic_against
 from ..models.starts import BBR, CUBIC
 
@@ -24,10 +25,15 @@ def bbr_of(measures: TrialMeasures) -> str:
 
 
 def bbr_share(measures: TrialMeasures) -> float | None:
-    """BBR's aggregate share of the throughput, if it competes with CUBIC alone at one RTT."""
-    version = bbr_of(measures)
-    one_rtt = len(set(measures.trial.setting.base_rtt_ns)) == 1
-    if set(measures.strategy) != {CUBIC, version} or not one_rtt:
+    """BBR's aggregate share of the throughput, if it competes with CUBIC alone at one RTT.
+
+    Returns:
+        None also where models do not describe the queue.
+    """
+    version, setting = bbr_of(measures), measures.trial.setting
+    if set(measures.strategy) != {CUBIC, version} or len(set(setting.base_rtt_ns)) > 1:
+        return None
+    if problem_of_queue(setting) is not None:
         return None
     if "throughput_share" not in measures.per_flow:
         return None

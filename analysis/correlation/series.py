@@ -90,7 +90,7 @@ class _Notes:
         dropped = chunk["kind"] == KIND_DROPPED
         lost = dropped & self._inside(chunk["enqueue_ns"])
         if lost.any():
-            self.drop_ns.append(chunk["enqueue_ns"][lost])
+            self.drop_ns.append(chunk["dequeue_ns"][lost])
             self.drop_flow.append(chunk["flow"][lost].astype(np.int64))
         left = ~dropped & self._inside(chunk["dequeue_ns"])
         column = (chunk["dequeue_ns"][left] - self.bins.start_ns) // self.bins.length_ns

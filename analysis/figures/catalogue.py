@@ -14,6 +14,7 @@ from nashbed.controlplane.contract.trial import Setting
 from ..clock.queueing import TapComparison
 from ..correlation import RunCorrelation
 from ..measures import RunMeasures, TrialMeasures
+from ..models.asked import problem_of_queue
 from ..models.measured import question_of_mix, questions_of_setting
 from ..nash.of_run import SettingEquilibria
 from ..results.bounds import matches
@@ -333,6 +334,8 @@ def _if_modelled(
     measures: RunMeasures, setting: Setting, text: str, state: State | None = None
 ) -> str:
     """A part of a caption about models, where these speak of the mix, or of every mix."""
+    if (problem := problem_of_queue(setting)) is not None:
+        return f" No model is drawn: {problem}."
     if state is None:
         return text if questions_of_setting(measures, setting) is not None else ""
     return text if question_of_mix(measures, setting, state) is not None else ""

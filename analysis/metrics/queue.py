@@ -1,9 +1,10 @@
 """The queue: who holds how many bytes of it, and how long packets stay.
 
-A packet is in the queue from its enqueue time (included) to its dequeue time (excluded); a
-dropped packet never is. Both rebuilds of the occupancy take postcards in any order, chunk by chunk:
-each packet is two steps (+size, -size) put into a difference array, and one running sum at the end
-gives the occupancy. Memory is that of the result, whatever the number of postcards.
+A packet is in the queue from its enqueue time (included) to its dequeue time (excluded). One that
+is dropped at its arrival never is; one that a discipline drops later is until then. Both rebuilds
+of the occupancy take postcards in any order, chunk by chunk: each packet is two steps (+size,
+-size) put into a difference array, and one running sum at the end gives the occupancy. Memory is
+that of the result, whatever the number of postcards.
 """
 
 from __future__ import annotations
@@ -74,12 +75,12 @@ def occupancy_at(
     """
     steps = np.zeros((flows, len(instants_ns) + 1), dtype=np.int64)
     for chunk in chunks:
-        departed = _departed(chunk)
-        size = departed["packet_bytes"].astype(np.int64)
+        stayed = _stayed(chunk)
+        size = stayed["packet_bytes"].astype(np.int64)
         for column, sign in (("enqueue_ns", 1), ("dequeue_ns", -1)):
             # From the first instant at or after the step on, it has happened.
-            index = np.searchsorted(instants_ns, departed[column], side="left")
-            np.add.at(steps, (departed["flow"], index), sign * size)
+            index = np.searchsorted(instants_ns, stayed[column], side="left")
+            np.add.at(steps, (stayed["flow"], index), sign * size)
     return np.cumsum(steps, axis=1)[:, :-1]
 
 
@@ -101,11 +102,11 @@ def occupancy_bins(chunks: Iterable[Arrays], flows: int, bins: TimeBins) -> NDAr
     part = np.zeros((bins.count + 1, flows), dtype=np.int64)
     step = np.zeros((bins.count + 1, flows), dtype=np.int64)
     for chunk in chunks:
-        departed = _departed(chunk)
-        flow = departed["flow"].astype(np.int64)
-        size = departed["packet_bytes"].astype(np.float64)
-        _add_steps(part, step, bins, flow, departed["enqueue_ns"], size)
-        _add_steps(part, step, bins, flow, departed["dequeue_ns"], -size)
+        stayed = _stayed(chunk)
+        flow = stayed["flow"].astype(np.int64)
+        size = stayed["packet_bytes"].astype(np.float64)
+        _add_steps(part, step, bins, flow, stayed["enqueue_ns"], size)
+        _add_steps(part, step, bins, flow, stayed["dequeue_ns"], -size)
     before = np.cumsum(step, axis=0)[:-1]
     before = np.vstack((np.zeros((1, flows), dtype=np.int64), before[:-1]))
     integral = before * bins.length_ns + part[:-1]
@@ -141,9 +142,9 @@ def _add_steps(
     step[first : last + 1] += counted.reshape(shape).astype(np.int64)
 
 
-def _departed(chunk: Arrays) -> Arrays:
+def _stayed(chunk: Arrays) -> Arrays:
     """The postcards of packets that were in the queue."""
-    stayed = chunk["kind"] != KIND_DROPPED
+    stayed = (chunk["kind"] != KIND_DROPPED) | (chunk["dequeue_ns"] > chunk["enqueue_ns"])
     if stayed.all():
         return chunk
     return {name: chunk[name][stayed] for name in COLUMNS}

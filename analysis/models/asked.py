@@ -45,6 +45,8 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
         scenario: Says which packets are lost at random.
         setting: The setting.
     """
+    if (problem := problem_of_queue(setting)) is not None:
+        return problem
     if len(set(setting.base_rtt_ns)) > 1:
         return "its flows have several base RTTs"
     if setting.random_loss_ppb or (
@@ -52,6 +54,12 @@ def problem_of_setting(scenario: Scenario, setting: Setting) -> str | None:
     ):
         return "its packets are lost at random"
     return None
+
+
+def problem_of_queue(setting: Setting) -> str | None:
+    """Why the models do not describe the queue of a setting; None if they do."""
+    queue = setting.queue
+    return None if queue.is_droptail else f"its queue is {queue.text}, and models know drop-tail"
 
 
 def question_of(

@@ -164,6 +164,7 @@ class EquilibriaAnswer(ContractModel):
         rate_bps: Its rate.
         buffer: Its buffer, as the scenario has it.
         base_rtt_ns: Base RTT of each flow group.
+        discipline: Its queue's discipline, with what of it is not as by default.
         kernel: Its guest kernel; empty: the testbed's.
         strategies: Names of the strategies.
         utility: Utility of a flow, in words.
@@ -188,6 +189,7 @@ class EquilibriaAnswer(ContractModel):
     rate_bps: int
     buffer: str
     base_rtt_ns: tuple[int, ...]
+    discipline: str
     kernel: str
     strategies: tuple[str, ...]
     utility: str
@@ -216,6 +218,7 @@ def equilibria_answer(found: SettingEquilibria) -> EquilibriaAnswer:
         rate_bps=setting.rate_bps,
         buffer=setting.buffer_label,
         base_rtt_ns=tuple(setting.base_rtt_ns),
+        discipline=setting.queue.label,
         kernel=setting.kernel,
         strategies=found.strategies,
         utility=found.utility,

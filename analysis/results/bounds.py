@@ -102,6 +102,7 @@ def matches(place: Place, setting: Setting) -> bool:
     """Whether a setting has all that a bound or a published series names."""
     return (
         (place.buffer is None or str(place.buffer) == setting.buffer_label)
+        and (place.discipline is None or place.discipline == setting.queue)
         and (place.rate is None or place.rate.bps == setting.rate_bps)
         and (place.base_rtt is None or place.base_rtt.ns == setting.base_rtt_ns[0])
         and (place.random_loss is None or place.random_loss.ppb == setting.random_loss_ppb)

@@ -45,6 +45,7 @@ class SummaryRow(ContractModel):
         buffer: The buffer as the scenario has it.
         buffer_bytes: Buffer that the target applied, in bytes.
         base_rtt_ns: Base RTT of each flow group, in ns.
+        discipline: The queue's discipline, with what of it is not as by default.
         kernel: Guest kernel of the setting; empty: the testbed's.
         mix: The mix, for a person.
         counts: Strategy -> flows.
@@ -76,6 +77,7 @@ class SummaryRow(ContractModel):
     buffer: str
     buffer_bytes: int
     base_rtt_ns: tuple[int, ...]
+    discipline: str
     kernel: str
     mix: str
     counts: dict[str, int]
@@ -162,6 +164,7 @@ def _row(measures: RunMeasures, equilibria: SettingEquilibria, cell: Cell) -> Su
         buffer=setting.buffer_label,
         buffer_bytes=measures.applied_buffer(setting),
         base_rtt_ns=tuple(setting.base_rtt_ns),
+        discipline=setting.queue.label,
         kernel=setting.kernel,
         mix=state_text(cell.state, names, measures.group_names),
         counts=dict(zip(names, strategy_totals(cell.state), strict=True)),

@@ -13,6 +13,7 @@ from nashbed.analysis.models import MODELS, Competition, Model, Prediction, cubi
 from nashbed.analysis.models.answers import chosen_models
 from nashbed.analysis.models.crossing import PredictedCrossing, predicted_crossing
 from nashbed.analysis.models.starts import BBR, Starts
+from nashbed.controlplane.contract.disciplines import DROPTAIL
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate
 
@@ -48,6 +49,7 @@ def competition(  # noqa: PLR0913 - each is a part of the question
     cubic_start: str | Duration = "0s",
     second_start: str | Duration = "0s",
     window: str | Buffer | None = None,
+    discipline: str = DROPTAIL.name,
 ) -> Competition:
     """CUBIC flows against those of one other CCA at a drop-tail bottleneck.
 
@@ -63,10 +65,17 @@ def competition(  # noqa: PLR0913 - each is a part of the question
         cubic_start: When the CUBIC flows start.
         second_start: When the others start.
         window: Most that socket buffers let a flow have in flight; None: no limit.
+        discipline: The queue's; models describe drop-tail alone.
 
     Raises:
-        ConfigError: A quantity cannot be read, or is out of its range.
+        ConfigError: A quantity cannot be read, or is out of its range; or no model describes the
+            queue.
     """
+    if discipline != DROPTAIL.name:
+        raise ConfigError(
+            f"discipline: no model describes {discipline}, only {DROPTAIL.name}; measure it with "
+            "`nashbed run`, in virtual time without root"
+        )
     link = quantity(Rate, "rate", rate)
     base = quantity(Duration, "base_rtt", base_rtt)
     size = quantity(Buffer, "buffer", buffer).to_bytes(link, base)

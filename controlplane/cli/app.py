@@ -95,6 +95,9 @@ COMMANDS = (
     LazyCommand(
         "cc", "cc", "Congestion controls in one C file: list, write, check and compare them."
     ),
+    LazyCommand(
+        "aqm", "aqm", "Queue disciplines: list ours, write and check your own in one C file."
+    ),
     LazyCommand("worker", "cluster", "Run trials for others on this machine, until stopped."),
     LazyCommand("scheduler", "cluster", "Run a Dask scheduler on this machine, until stopped."),
     LazyCommand("bench", "bench", "Measure speed and memory of this installation."),

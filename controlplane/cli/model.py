@@ -10,6 +10,7 @@ import typer
 from nashbed.files import quantity
 from rich.table import Table
 
+from ..contract.disciplines import DROPTAIL
 from ..contract.errors import EXIT_OK, ConfigError
 from ..contract.model import JsonObject
 from ..contract.units import Buffer, Duration, Rate, counted
@@ -80,6 +81,9 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     second: Annotated[
         str | None, typer.Option(help="Congestion control in place of BBR, e.g. bbr3, copa.")
     ] = None,
+    discipline: Annotated[
+        str | None, typer.Option(help="The queue's; models know drop-tail alone.")
+    ] = None,
     unvalidated: Annotated[
         bool, typer.Option("--unvalidated", help="Answer also where our runs do not bear it out.")
     ] = False,
@@ -102,7 +106,7 @@ def model(  # noqa: PLR0913, PLR0917 - one argument for each option
     setting = {"--rate": rate, "--rtt": rtt, "--buffer": buffer, "--flows": flows}
     course = {
         "--duration": duration, "--warmup": warmup, "--cubic-start": cubic_start,
-        "--bbr-start": bbr_start, "--window": window,
+        "--bbr-start": bbr_start, "--window": window, "--discipline": discipline,
     }  # fmt: skip
     if against is not None:
         others = {"--second": second, "--unvalidated": unvalidated or None}
@@ -150,6 +154,7 @@ def _game(setting: dict[str, str], bbr: int, second: str, course: dict[str, str]
         cubic_start=when("--cubic-start"),
         second_start=when("--bbr-start"),
         window=None if window is None else quantity(Buffer, "--window", window),
+        discipline=course.get("--discipline", DROPTAIL.name),
     )
 
 

@@ -180,7 +180,9 @@ def plan_table(plan: Plan) -> str:
     table = Table(title=f"{plan.scenario}: {number}{counted(len(plan.trials), 'trial')}")
     most = "at most" if chosen else "trials"
     kernels = any(trial.setting.kernel for trial in plan.trials)
-    shown = ("setting", "rate", "buffer", "base RTT", *(("kernel",) if kernels else ()))
+    queues = any(trial.setting.discipline for trial in plan.trials)
+    more = (*(("queue",) if queues else ()), *(("kernel",) if kernels else ()))
+    shown = ("setting", "rate", "buffer", "base RTT", *more)
     for name in (*shown, "mixes", most):
         table.add_column(name)
     count = Counter(trial.setting.label for trial in plan.trials)
@@ -195,6 +197,7 @@ def plan_table(plan: Plan) -> str:
             str(Rate(setting.rate_bps)),
             f"{setting.buffer_label} ({Size(setting.buffer_bytes)})",
             ", ".join(str(Duration(rtt)) for rtt in setting.base_rtt_ns),
+            *((setting.queue.text,) if queues else ()),
             *((setting.kernel,) if kernels else ()),
             str(len(mixes)),
             str(count[label]),

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from .disciplines import DisciplineProgram
 from .errors import NashbedError, TargetError
 from .model import JsonObject
 from .shared import FLOW_REGISTERS
@@ -158,10 +159,11 @@ class AppliedProgram(Message, extra="forbid"):
 
     Attributes:
         rate_bps: Rate in bit/s.
-        limit: Drop-tail limit.
+        limit: The queue's hard limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What it admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
+        discipline: The queue's discipline with its parameters; None: drop-tail.
     """
 
     rate_bps: Count
@@ -169,6 +171,7 @@ class AppliedProgram(Message, extra="forbid"):
     overhead_bytes: Count
     arrivals: Arrivals
     limit_counts: LimitCounts
+    discipline: DisciplineProgram | None = None
 
 
 class Programmed(Message):

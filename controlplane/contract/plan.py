@@ -55,6 +55,7 @@ class PlannedTrial(ContractModel):
             overhead_bytes=self.setting.overhead_bytes,
             arrivals=self.setting.arrivals,
             limit_counts=self.setting.limit_counts,
+            discipline=self.setting.queue.program,
         )
 
     def attempt_id(self, attempt: int) -> str:

@@ -28,6 +28,7 @@ from .course import (
     StrategyName,
     WindowSpec,
 )
+from .disciplines import DROPTAIL, DisciplineSpec
 from .functions import PATTERN as FUNCTION_PATTERN
 from .model import ContractModel
 from .shared import CONSTANTS
@@ -98,8 +99,11 @@ class Bottleneck(ContractModel):
 
     Attributes:
         rate: Rate on the wire, with `overhead` counted for each packet.
-        buffer: Drop-tail limit. One BDP is the rate times the base RTT of the first flow group.
-        discipline: Queue discipline.
+        buffer: The queue's hard limit. One BDP is the rate times the base RTT of the first flow
+            group.
+        discipline: What the queue does before it is full, and whose packet leaves next: a
+            discipline's name, or `{codel: {target: 1ms, ecn: true}}`, or one of your own:
+            `{file: ./mine.c}`.
         overhead: Bytes counted for each packet in addition to its frame without FCS; Ethernet's
             FCS, preamble and inter-packet gap are 24 B.
         cell: If given, the limit is enforced in cells of this size, as switch chips do; a packet
@@ -113,7 +117,7 @@ class Bottleneck(ContractModel):
 
     rate: Rate
     buffer: Buffer
-    discipline: Literal["droptail"] = "droptail"
+    discipline: DisciplineSpec = DROPTAIL
     overhead: Size = Size(0)
     cell: Size | None = None
     arrivals: Arrivals = "frames"
@@ -241,6 +245,7 @@ class Sweep(ContractModel):
 
     Attributes:
         buffer: Buffers in place of the bottleneck's.
+        discipline: Queue disciplines in place of the bottleneck's.
         rate: Rates in place of the bottleneck's.
         base_rtt: Base RTTs in place of the flow group's; there must be only one group.
         random_loss: Random losses in place of every flow group's.
@@ -251,6 +256,7 @@ class Sweep(ContractModel):
     """
 
     buffer: tuple[Buffer, ...] | None = None
+    discipline: tuple[DisciplineSpec, ...] | None = None
     rate: tuple[Rate, ...] | None = None
     base_rtt: tuple[Duration, ...] | None = None
     random_loss: tuple[Share, ...] | None = None
@@ -260,7 +266,7 @@ class Sweep(ContractModel):
 
     @model_validator(mode="after")
     def _check(self) -> Sweep:
-        for key in ("buffer", "rate", "base_rtt", "random_loss", "kernel", "start", "mixes"):
+        for key in type(self).model_fields:
             values = getattr(self, key)
             if values == ():
                 raise ValueError(f"{key}: is empty; give at least one value or leave the key out")
@@ -406,6 +412,7 @@ class Place(ContractModel):
 
     Attributes:
         buffer: The setting's buffer, as written in the sweep.
+        discipline: Its queue discipline, likewise.
         rate: Its rate.
         base_rtt: Its base RTT (of the first flow group).
         random_loss: Its swept random loss.
@@ -414,6 +421,7 @@ class Place(ContractModel):
     """
 
     buffer: Buffer | None = None
+    discipline: DisciplineSpec | None = None
     rate: Rate | None = None
     base_rtt: Duration | None = None
     random_loss: Share | None = None
@@ -736,6 +744,7 @@ class Scenario(ContractModel):
         _check_times(self)
         _check_sweep(self)
         _check_buffers(self)
+        _check_disciplines(self)
         _check_mixes(self)
         _check_search(self)
         _check_named_strategies(self)
@@ -897,6 +906,17 @@ def _check_buffers(scenario: Scenario) -> None:
                         f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
                         f"packet; write at least {least}B"
                     )
+
+
+def _check_disciplines(scenario: Scenario) -> None:
+    swept = scenario.sweep.discipline
+    key = "bottleneck.discipline" if swept is None else "sweep.discipline"
+    for discipline in swept or (scenario.bottleneck.discipline,):
+        if not discipline.is_droptail and scenario.bottleneck.arrivals == "trains":
+            raise ValueError(
+                f"{key}: {discipline.name} decides packet by packet; with `arrivals: trains` "
+                "write droptail"
+            )
 
 
 def _check_mixes(scenario: Scenario) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from .disciplines import DisciplineProgram
 from .model import ContractModel
 from .units import PACKET_BYTES
 
@@ -18,7 +19,7 @@ to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""
 
 
 class Limit(ContractModel):
-    """A drop-tail limit in the unit that it is enforced in.
+    """A queue's hard limit in the unit that it is enforced in.
 
     Attributes:
         unit: bytes, packets or cells.
@@ -43,10 +44,11 @@ class BottleneckProgram(ContractModel):
 
     Attributes:
         rate_bps: Rate in bit/s.
-        limit: Drop-tail limit.
+        limit: The queue's hard limit.
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What the queue admits or drops as one.
         limit_counts: Until when a packet counts against the limit; None: as the target has it.
+        discipline: The queue's discipline; None: drop-tail.
     """
 
     rate_bps: int
@@ -54,6 +56,7 @@ class BottleneckProgram(ContractModel):
     overhead_bytes: int = 0
     arrivals: Arrivals = "frames"
     limit_counts: LimitCounts | None = None
+    discipline: DisciplineProgram | None = None
 
 
 class Applied(ContractModel):
@@ -61,11 +64,12 @@ class Applied(ContractModel):
 
     Attributes:
         rate_bps: Rate in bit/s.
-        limit: Drop-tail limit.
+        limit: The queue's hard limit.
         buffer_bytes: The limit as bytes (packets of 1514 bytes).
         overhead_bytes: Bytes counted for each packet besides the frame.
         arrivals: What the queue admits or drops as one.
         limit_counts: Until when a packet counts against the limit.
+        discipline: The queue's discipline; None: drop-tail.
         slot_bytes: Length that every packet counts with, whatever its own (a rate in packets
             per second); 0: its own.
         detail: The request in the target's own units, for a person; empty: the same.
@@ -77,6 +81,7 @@ class Applied(ContractModel):
     overhead_bytes: int
     arrivals: Arrivals = "frames"
     limit_counts: LimitCounts = "system"
+    discipline: DisciplineProgram | None = None
     slot_bytes: int = 0
     detail: str = ""
 
@@ -113,6 +118,8 @@ class Capabilities(ContractModel):
         arrivals: What its queue can admit or drop as one.
         limit_counts: Until when its packets can count against the limit; first, what it does
             unless the scenario says.
+        disciplines: Names of its queue's disciplines.
+        own_disciplines: Whether it loads a user's own.
         clock_step_ns: What the times in its postcards are multiples of.
         departure_tolerance_ns: How far a departure may be from when the link, never idle with
             a queue, is done with it. More than 1 where departures are seen, not scheduled.
@@ -144,6 +151,8 @@ class Capabilities(ContractModel):
     postcards: tuple[Literal["all", "sample", "bins"], ...]
     arrivals: tuple[Arrivals, ...] = ("frames",)
     limit_counts: tuple[LimitCounts, ...] = ("system",)
+    disciplines: tuple[str, ...] = ("droptail",)
+    own_disciplines: bool = False
     clock_step_ns: int = 1
     departure_tolerance_ns: int = 1
     queue_tolerance_bytes: int | None = 0

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from .course import StartSpec, WindowSpec
+from .disciplines import DROPTAIL, Discipline, DisciplineSpec
 from .messages import DepartureLateness, GeneratorTotals, LaneCounters
 from .model import ContractModel
 from .target import Applied, Arrivals, BottleneckProgram, LimitCounts
@@ -38,6 +39,7 @@ class Setting(ContractModel):
         random_loss_ppb: The swept random loss of every group (None: each group's own).
         kernel: Guest kernel, by the beginning of its release; empty: the testbed's.
         start: The swept start of the flows (None: the scenario's).
+        discipline: The queue's discipline (None: drop-tail, which is not swept).
     """
 
     label: str
@@ -52,6 +54,12 @@ class Setting(ContractModel):
     random_loss_ppb: int | None = None
     kernel: str = ""
     start: StartSpec | None = None
+    discipline: DisciplineSpec | None = None
+
+    @property
+    def queue(self) -> Discipline:
+        """The queue's discipline."""
+        return self.discipline or DROPTAIL
 
     @property
     def largest_window_bytes(self) -> int:

@@ -202,6 +202,7 @@ def _check_setting(
             f"{' or the '.join(capabilities.limit_counts)}, not the {setting.limit_counts} "
             "(bottleneck.limit_counts); leave it out, or use a testbed of target dpdk or virtual"
         )
+    _check_discipline(where, capabilities, setting)
     if setting.kernel and not capabilities.isolated:
         raise ConfigError(
             f"{where}: kernel {setting.kernel}: target {capabilities.target} runs on this "
@@ -223,6 +224,16 @@ def _check_setting(
             f"{where}: buffer and delay line hold up to {held_packets(setting)} packets, the "
             f"testbed has room for {testbed.dataplane.loop_packets} {_whose(testbed)}"
         )
+
+
+def _check_discipline(where: str, capabilities: Capabilities, setting: Setting) -> None:
+    queue, can = setting.queue, capabilities.disciplines
+    if capabilities.own_disciplines if queue.file is not None else queue.name in can:
+        return
+    raise ConfigError(
+        f"{where}: the queue of target {capabilities.target} is {' or '.join(can)}, not "
+        f"{queue.name} (bottleneck.discipline); use a testbed of target dpdk or virtual"
+    )
 
 
 def _whose(testbed: Testbed) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 
 from ..contract.course import StartSpec, start_label
+from ..contract.disciplines import Discipline
 from ..contract.errors import ConfigError
 from ..contract.scenario import MixSpec, PairMixes, Scenario
 from ..contract.target import BottleneckProgram, Limit
@@ -21,13 +22,17 @@ def scenario_settings(scenario: Scenario) -> list[tuple[Setting, BottleneckProgr
     rates = scenario.sweep.rate or (scenario.bottleneck.rate,)
     rtts = scenario.sweep.base_rtt or (scenario.flows[0].base_rtt,)
     buffers = scenario.sweep.buffer or (scenario.bottleneck.buffer,)
+    disciplines = scenario.sweep.discipline or (scenario.bottleneck.discipline,)
     losses = scenario.sweep.random_loss or (None,)
     kernels = scenario.sweep.kernel or (scenario.kernel or "",)
     starts = scenario.sweep.start or (None,)
     return [
-        _started(scenario, start, _setting(scenario, kernel, rate, rtt, loss, buffer))
+        _started(
+            start, _queued(scenario, queue, _setting(scenario, kernel, rate, rtt, loss, buffer))
+        )
         for start in starts
         for kernel in kernels
+        for queue in disciplines
         for rate in rates
         for rtt in rtts
         for loss in losses
@@ -73,8 +78,23 @@ def mix_label(scenario: Scenario, mix: Mix) -> str:
     return "k" + "_".join(groups)
 
 
+def _queued(
+    scenario: Scenario, queue: Discipline, made: tuple[Setting, BottleneckProgram]
+) -> tuple[Setting, BottleneckProgram]:
+    """The setting with its queue's discipline."""
+    swept = scenario.sweep.discipline is not None
+    if queue.is_droptail and not swept:
+        return made
+    setting, program = made
+    label = f"{queue.label}-{setting.label}" if swept else setting.label
+    return (
+        setting.model_copy(update={"label": label, "discipline": queue}),
+        program.model_copy(update={"discipline": queue.program}),
+    )
+
+
 def _started(
-    scenario: Scenario, start: StartSpec | None, made: tuple[Setting, BottleneckProgram]
+    start: StartSpec | None, made: tuple[Setting, BottleneckProgram]
 ) -> tuple[Setting, BottleneckProgram]:
     """The setting with the start that is swept."""
     if start is None:

@@ -79,12 +79,15 @@ def _end_ns(measured: TrialMeasurement) -> int:
 def _facts(measured: TrialMeasurement) -> JsonObject:
     """What the attempt measured besides its tables; how late the machine was is not part of it.
 
-    What a limit counts is named only where it is not what every limit once counted.
+    What a limit counts, and a discipline, are named only where they are not what every limit once
+    counted, and drop-tail.
     """
     late = {"lateness"}
-    usual = {"limit_counts"} if measured.applied.limit_counts == "system" else set[str]()
+    applied = measured.applied
+    usual = {"limit_counts"} if applied.limit_counts == "system" else set[str]()
+    usual |= {"discipline"} if applied.discipline is None else set()
     return {
-        "applied": measured.applied.model_dump(mode="json", exclude=usual),
+        "applied": applied.model_dump(mode="json", exclude=usual),
         "ready": [flow.model_dump(mode="json") for flow in measured.ready],
         "sender": measured.sender.model_dump(mode="json", exclude=late),
         "sink": measured.sink.model_dump(mode="json", exclude=late),

@@ -27,6 +27,7 @@ from ..store.run_directory import RunDirectory, check_manifest, create, open_exi
 from ..targets.registry import capabilities_of
 from .active_run import ActiveRun
 from .cca import keep_ccas, kept_ccas
+from .disciplines import keep_disciplines, kept_disciplines
 from .dispatcher import TrialPlace
 from .manifest import new_manifest
 from .progress import OnProgress, Snapshot
@@ -171,13 +172,14 @@ def prepare(path: Path, folder: Path, choice: TrialChoice, keep: bool = False) -
     plan = whole_plan.model_copy(update={"lanes": lanes})
     directory = create(folder, scenario, testbed, plan)
     ccas = kept_ccas(original.path, manifest)
+    disciplines = kept_disciplines(original.path, manifest)
     kept = keep_ccas(directory.path, ccas)
-    repeated = new_manifest(directory, scenario, testbed, known, kept)
+    queues = keep_disciplines(directory.path, disciplines)
+    repeated = new_manifest(directory, scenario, testbed, known, kept, queues)
     directory.write("manifest.json", repeated)
     work = Repetition(plan, chosen, original.trials, directory.trials, keep)
-    return Verification(
-        manifest, ActiveRun(directory, scenario, testbed, plan, repeated, work, ccas), work
-    )
+    run = ActiveRun(directory, scenario, testbed, plan, repeated, work, ccas, disciplines)
+    return Verification(manifest, run, work)
 
 
 def _refuse_real_time(path: Path, testbed: Testbed) -> None:

@@ -26,7 +26,7 @@ MEANINGS = {
             "`limit_counts` says"
         ),
         "enqueue_ns": "arrival at the queue",
-        "dequeue_ns": "when the last bit left; of a dropped packet, its arrival",
+        "dequeue_ns": "when the last bit left; of a dropped packet, when it was dropped",
         "seq": "number of the postcard; a gap is a lost one",
     },
     "bins": {

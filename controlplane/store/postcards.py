@@ -72,7 +72,7 @@ class PostcardBatch:
         tcp_flags: TCP flags.
         queue_bytes: Bytes in the queue when the packet arrived.
         enqueue_ns: Arrival after t0.
-        dequeue_ns: Departure after t0; a dropped packet's arrival.
+        dequeue_ns: Departure after t0; of a dropped packet, when it was dropped.
         seq: Number of the postcard.
     """
 
@@ -94,7 +94,7 @@ class PostcardBatch:
 
     @property
     def delay_ns(self) -> NDArray[np.float64]:
-        """The queueing delay of each packet; 0 for one that was dropped."""
+        """The queueing delay of each packet that left."""
         return (self.dequeue_ns - self.enqueue_ns).astype(np.float64)
 
     @property

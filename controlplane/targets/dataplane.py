@@ -93,6 +93,9 @@ class RunningDataPlane:
             What it really does.
         """
         program = lane.bottleneck.model_dump(exclude_none=True)
+        asked = lane.bottleneck.discipline
+        if asked is not None:
+            program["discipline"] = asked.model_dump() | {"seed": lane.seed}
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
@@ -106,6 +109,7 @@ class RunningDataPlane:
             overhead_bytes=applied.overhead_bytes,
             arrivals=applied.arrivals,
             limit_counts=applied.limit_counts,
+            discipline=asked and applied.discipline and applied.discipline.named(asked.name),
         )
 
     def set_delays(self, lane: LaneProgram) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..contract.disciplines import DISCIPLINES
 from ..contract.messages import Counters, DisturbanceTotals, Done, Hello
 from ..contract.model import JsonObject
 from ..contract.shared import CONSTANTS
@@ -82,6 +83,8 @@ def dpdk_capabilities(dataplane: DataPlane, arrival_stamps: bool = False) -> Cap
         postcards=("all", "sample", "bins"),
         arrivals=("frames", "trains"),
         limit_counts=("system", "queue"),
+        disciplines=tuple(DISCIPLINES),
+        own_disciplines=True,
         arrival_stamps=arrival_stamps,
         loop_polls=dataplane.loop == "poll",
         verified_on="software: kernel TCP through virtual ports; emulated PCI NICs",
@@ -99,6 +102,7 @@ def dpdk_resolve(program: BottleneckProgram) -> Applied:
         overhead_bytes=program.overhead_bytes,
         arrivals=program.arrivals,
         limit_counts=program.limit_counts or "system",
+        discipline=program.discipline,
     )
 
 

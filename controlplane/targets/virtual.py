@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeGuard
 
+from ..contract.disciplines import DISCIPLINES
 from ..contract.errors import InternalError, TargetError
 from ..contract.messages import Counters, DisturbanceTotals, Hello
 from ..contract.shared import CONSTANTS
@@ -132,6 +133,8 @@ def virtual_capabilities() -> Capabilities:
         postcards=("all", "sample", "bins"),
         arrivals=("frames", "trains"),
         limit_counts=("system", "queue"),
+        disciplines=tuple(DISCIPLINES),
+        own_disciplines=True,
         isolated=True,
         repeatable=True,
         virtual_time=True,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..contract.course import SettledDuration
+from ..contract.disciplines import IN_ORDER
 from ..contract.messages import (
     Counters,
     DisturbanceTotals,
@@ -60,7 +61,7 @@ class Evidence:
                 applied.slot_bytes,
                 capabilities.departure_tolerance_ns,
             ),
-            QueueDepth(capabilities.queue_tolerance_bytes),
+            QueueDepth(_depth_tolerance(applied, capabilities)),
         )
         return cls(
             postcards if attempt.telemetry().mode == "all" else None,
@@ -69,6 +70,14 @@ class Evidence:
             QueueingDelay(window_ns),
             DisturbanceEvidence(window_ns),
         )
+
+
+def _depth_tolerance(applied: Applied, capabilities: Capabilities) -> int | None:
+    """How far the queue may be from what postcards add up to; None: packets may overtake others."""
+    discipline = applied.discipline
+    if discipline is not None and discipline.name not in IN_ORDER:
+        return None
+    return capabilities.queue_tolerance_bytes
 
 
 @dataclass(frozen=True)

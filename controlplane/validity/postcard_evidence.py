@@ -86,9 +86,10 @@ class SequenceGaps:
 
 
 class QueueDepth:
-    """Whether the queue that each departed packet met is what postcards say was in it.
+    """Whether the queue that each packet met which entered it is what postcards say was in it.
 
-    First in, first out: a packet meets those that came before it and have not yet left.
+    First in, first out: a packet meets those that came before it and have not yet left, or been
+    dropped after all.
 
     Args:
         tolerance_bytes: How far the two may be apart; None: that is not judged.
@@ -105,18 +106,18 @@ class QueueDepth:
 
     def examine(self, batch: PostcardBatch) -> None:
         """Take a batch in."""
-        out = ~batch.dropped
-        enqueue, size = batch.enqueue_ns[out], batch.packet_bytes[out]
+        entered = ~batch.dropped | (batch.dequeue_ns > batch.enqueue_ns)
+        enqueue, size = batch.enqueue_ns[entered], batch.packet_bytes[entered]
         if len(enqueue) == 0:
             return
         through = self._before_bytes + np.cumsum(size)
-        times = np.concatenate((self._times, batch.dequeue_ns[out]))
+        times = np.concatenate((self._times, batch.dequeue_ns[entered]))
         sums = np.concatenate((self._through, through))
         gone = np.searchsorted(times, enqueue, side="right")
         left = np.where(gone > 0, sums[gone - 1], self._forgotten_bytes)
         depth = (through - size) - left
         self.checked += len(enqueue)
-        off = np.abs(depth - batch.queue_bytes[out])
+        off = np.abs(depth - batch.queue_bytes[entered])
         self.wrong += int(np.count_nonzero(off > self._tolerance))
         self._keep(times, sums, int(enqueue[-1]))
         self._before_bytes = int(through[-1])

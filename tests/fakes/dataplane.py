@@ -124,6 +124,7 @@ class FakeDataPlane:
     def do_program(self, request: dict[str, Any]) -> dict[str, Any]:
         need(self.role == "bottleneck", "program: this data plane has role hosts")
         counts = request.pop("limit_counts", "system")
+        discipline = request.pop("discipline", None)
         exactly(request, "lane", "rate_bps", "limit", "overhead_bytes", "arrivals")
         limit = request["limit"]
         need(set(limit) == {"unit", "value", "cell_bytes"}, "limit keys")
@@ -135,6 +136,9 @@ class FakeDataPlane:
         need(counts in ("system", "queue"), "limit_counts")
         applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrivals")}
         applied["limit_counts"] = counts
+        if discipline is not None:
+            whole(discipline.pop("seed"), 0, 2**63 - 1, "seed")
+            applied["discipline"] = discipline
         self.programs[self.lane(request)] = applied
         return {"applied": applied}
 

@@ -31,7 +31,9 @@ from nashbed.controlplane.cluster.identity import KernelIdentity
 from nashbed.controlplane.cluster.parcel import remove_leftovers
 from nashbed.controlplane.config import load_scenario
 from nashbed.controlplane.contract.cca import CcaFile
+from nashbed.controlplane.contract.own_discipline import OwnDiscipline
 from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.machine.aqm.objects import compile_discipline
 from nashbed.controlplane.machine.cca import modules, objects
 from nashbed.controlplane.machine.guest.scratch import remove_dead_sessions
 from nashbed.controlplane.machine.host import runs
@@ -179,10 +181,19 @@ def _object(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder.parent / "cache")
     _put(
         "controlplane.machine.cca.objects.run_compiler",
-        lambda cca, args: Path(args[-1]).write_text(cca.digest),
+        lambda source, args: Path(args[-1]).write_text(text),
     )
     cca = CcaFile("mine", folder.parent / "mine.c", text)
     objects.compile_object(cca, "clang", folder / "mine.bpf.o")
+
+
+def _discipline(folder: Path, text: str) -> None:
+    _put(
+        "controlplane.machine.aqm.objects.run_compiler",
+        lambda source, args: Path(args[-1]).write_text(text),
+    )
+    own = OwnDiscipline("mine", folder.parent / "mine.c", text)
+    compile_discipline(own, "cc", folder / "mine.so")
 
 
 def _replay(folder: Path, text: str) -> None:
@@ -257,6 +268,7 @@ PLACES = {
     "kernel": Place("controlplane.machine.kernels.build", _build_kernel),
     "module": Place("controlplane.machine.cca.modules", _module),
     "object": Place("controlplane.machine.cca.objects", _object),
+    "discipline": Place("controlplane.machine.aqm.objects", _discipline),
     "replay": Place("controlplane.run.replay", _replay),
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),

@@ -20,7 +20,7 @@ from nashbed.controlplane.cli.app import COMMANDS
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = (
     "contract", "config", "plan", "store", "validity", "machine", "targets", "lane", "run",
-    "cluster", "calibrate", "bench", "cca", "study", "api", "cli",
+    "cluster", "calibrate", "bench", "cca", "aqm", "study", "api", "cli",
 )  # fmt: skip
 """Rooms of the control plane, from the bottom to the top."""
 API = ("controlplane", "api")
@@ -28,7 +28,7 @@ API = ("controlplane", "api")
 MAY_USE_ANALYSIS = {"bench", "study", "api", "cli"}
 ANALYSIS_READS = {"contract", "store"}
 """What the analysis imports of the control plane."""
-MACHINE_ROOMS = ("process", "kernels", "cca", "host", "guest")
+MACHINE_ROOMS = ("process", "kernels", "cca", "aqm", "host", "guest")
 """Rooms of the machine, from the bottom to the top."""
 MACHINE_FLOOR = {"log", "paths"}
 """Modules of the machine that its rooms may import; `sessions` is above them."""

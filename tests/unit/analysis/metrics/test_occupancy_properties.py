@@ -10,9 +10,10 @@ from nashbed.analysis.align.totals import Link, count_durations, duration_percen
 from nashbed.analysis.metrics.queue import TimeBins, occupancy_at, occupancy_bins
 
 FLOWS = 3
+LEFT, REFUSED, DROPPED_LATER = range(3)
 PACKETS = st.lists(
     st.tuples(
-        st.sampled_from([0, 0, 0, 1]),
+        st.sampled_from([LEFT, LEFT, LEFT, REFUSED, DROPPED_LATER]),
         st.integers(0, FLOWS - 1),
         st.integers(1, 9000),
         st.integers(-500, 3000),
@@ -25,13 +26,13 @@ BINS = st.builds(TimeBins, st.integers(-400, 400), st.integers(1, 700), st.integ
 
 def postcards(packets: list[tuple[int, int, int, int, int]]) -> dict[str, np.ndarray]:
     rows = np.array(packets, dtype=np.int64).reshape(-1, 5)
-    dropped = rows[:, 0] == 1
+    refused = rows[:, 0] == REFUSED
     return {
-        "kind": rows[:, 0].astype(np.uint8),
+        "kind": (rows[:, 0] != LEFT).astype(np.uint8),
         "flow": rows[:, 1].astype(np.uint32),
         "packet_bytes": rows[:, 2].astype(np.uint32),
         "enqueue_ns": rows[:, 3],
-        "dequeue_ns": np.where(dropped, rows[:, 3], rows[:, 3] + rows[:, 4]),
+        "dequeue_ns": np.where(refused, rows[:, 3], rows[:, 3] + rows[:, 4]),
     }
 
 
@@ -44,8 +45,8 @@ def replay(table: dict[str, np.ndarray], instant: int) -> list[int]:
     """Bytes of each flow at an instant, packet by packet."""
     held = [0] * FLOWS
     rows = zip(*(table[c].tolist() for c in table), strict=True)
-    for kind, flow, size, enqueue, dequeue in rows:
-        if kind == 0 and enqueue <= instant < dequeue:
+    for _, flow, size, enqueue, dequeue in rows:
+        if enqueue <= instant < dequeue:
             held[flow] += size
     return held
 

@@ -87,6 +87,8 @@ def test_trials_say_how_long_they_took() -> None:
         ({"sweep": {"random_loss": ["1%"], "mixes": [1]}}, MIX, "lost at random"),
         ({"flows": [{"name": "a", "count": 2, "base_rtt": "10ms", "random_loss": "1%"}]}, MIX,
          "lost at random"),
+        ({"bottleneck": BASE["bottleneck"] | {"discipline": {"codel": {"ecn": True}}}}, MIX,
+         "its queue is CoDel (ecn), and models know drop-tail"),
     ],
 )  # fmt: skip
 def test_what_models_do_not_speak_of(raw: dict[str, Any], state: Any, why: str) -> None:

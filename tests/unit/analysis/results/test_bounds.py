@@ -71,6 +71,16 @@ def test_places() -> None:
     assert (none.setting, none.value, none.passed) == ("", None, False)
 
 
+def test_a_bound_of_one_discipline() -> None:
+    share = {"metric": "throughput_share", "strategy": "bbr", "mix": {"bbr": 1}}
+    sweep = {"discipline": ["droptail", "codel", {"codel": {"ecn": True}}], "mixes": [1]}
+    for asked, label in (("droptail", "droptail"), ({"codel": {"ecn": True}}, "codel-ecn")):
+        (found,) = judged({**share, "discipline": asked, "max": "99%"}, sweep=sweep)
+        assert found.setting == f"{label}-b2bdp"
+    (found,) = judged({**share, "discipline": "droptail", "max": "99%"})  # not swept
+    assert found.setting == "b2bdp"
+
+
 def test_what_was_not_measured_is_not_passed() -> None:
     bound = {"metric": "mean_rtt", "strategy": "bbr", "mix": {"bbr": 1}, "min": "1ms"}
     (found,) = judged(bound)

@@ -17,6 +17,8 @@ from nashbed.analysis.results.sweep import (
 from nashbed.controlplane.contract.trial import Setting
 from tests.unit.analysis.made_measures import made
 
+QUEUES = {"sweep": {"discipline": ["droptail", {"codel": {"target": "1ms"}}],
+                    "buffer": ["1bdp", "2bdp", "4bdp"], "mixes": [1]}}  # fmt: skip
 BUFFERS = {"sweep": {"buffer": ["1bdp", "2bdp", "10bdp", "30bdp"], "mixes": [1]}}
 
 
@@ -125,3 +127,15 @@ def test_a_tree_by_hand() -> None:
 
 def test_no_tree_from_few_settings() -> None:
     assert decide(made(BUFFERS, by_buffer)) is None
+
+
+def test_disciplines_make_lines_of_their_own() -> None:
+    found = lines(made(QUEUES, by_buffer).run.settings)
+    assert [line.label for line in found] == [
+        "100mbit-40ms-droptail", "100mbit-40ms-codel-target1ms"
+    ]  # fmt: skip
+    assert [line.title for line in found] == [
+        "100 Mbit/s, 40 ms, drop-tail", "100 Mbit/s, 40 ms, CoDel (target 1ms)"
+    ]  # fmt: skip
+    (plain, *_) = lines(made(BUFFERS, by_buffer).run.settings)
+    assert (plain.label, plain.title) == ("100mbit-40ms", "100 Mbit/s, 40 ms")

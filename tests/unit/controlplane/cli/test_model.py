@@ -166,6 +166,7 @@ def test_against_equilibria(tmp_path: Path, capsys: Capture) -> None:
         (["--against", "x.csv", "--bbr", "3"], "--bbr: --against takes"),
         (["--against", "x.csv", "--duration", "3s"], "--duration: --against takes"),
         ([*SETTING, "--model", "reno"], "--model: 'reno' is unknown; there are fluid, "),
+        ([*SETTING, "--discipline", "codel"], "no model describes codel, only droptail"),
         ([*SETTING, "--duration", "5"], "--duration: '5' has no unit"),
         ([*SETTING, "--warmup", "120s"], "measured_from_s is 120"),
         (["--against", "/nonexistent.csv"], "/nonexistent.csv: cannot be read"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 from nashbed.controlplane.config import load_testbed, parse_scenario, parse_testbed
+from nashbed.controlplane.contract.disciplines import DISCIPLINES
 from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.units import Rate
@@ -83,6 +85,28 @@ def test_a_switch_counts_as_it_does(testbed: Testbed, target: str, does: str, as
         plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
     for usual in (SCENARIO, text.replace(asked, does)):
         assert plan_of(parse_scenario(usual, "s.yaml").model, testbed, can).trials
+
+
+@pytest.mark.parametrize("target", ["bmv2", "tofino.example"])
+def test_a_switch_has_drop_tail_alone(testbed: Testbed, target: str) -> None:
+    can = capabilities_of(load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model)
+    for asked, name in (("codel", "codel"), ("./mine.c", "mine")):
+        text = SCENARIO.replace("2bdp", f"2bdp, discipline: {asked}")
+        problem = rf"the queue of target {can.target} is droptail, not {name} \(bottleneck.disc"
+        with pytest.raises(ConfigError, match=problem):
+            plan_of(parse_scenario(text, "s.yaml").model, testbed, can)
+
+
+@pytest.mark.parametrize("target", ["embedded", "virtual"])
+@pytest.mark.parametrize("asked", [*DISCIPLINES, "./mine.c"])
+def test_our_data_plane_has_every_discipline(target: str, asked: str) -> None:
+    where = load_testbed(CONFIGS / "testbeds" / f"{target}.yaml").model
+    text = SCENARIO.replace("2bdp", f"2bdp, discipline: {asked}")
+    plan = plan_of(parse_scenario(text, "s.yaml").model, where, capabilities_of(where))
+    again = Plan.model_validate_json(plan.model_dump_json())
+    assert again == plan
+    told = {trial.program.discipline and trial.program.discipline.name for trial in again.trials}
+    assert told == {None if asked == "droptail" else asked.removeprefix("./").removesuffix(".c")}
 
 
 def test_trains_are_planned(testbed: Testbed) -> None:

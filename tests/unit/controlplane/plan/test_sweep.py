@@ -54,6 +54,34 @@ def test_what_the_limit_counts_is_asked_of_the_target() -> None:
     assert (setting.limit_counts, program.limit_counts) == (None, None)
 
 
+def test_a_discipline_is_asked_of_the_target() -> None:
+    ((setting, program),) = scenario_settings(scenario_with("2bdp", "2bdp, discipline: codel"))
+    assert (setting.label, setting.queue.text) == ("b2bdp", "CoDel")
+    assert program.discipline is not None
+    assert program.discipline.name == "codel"
+    ((setting, program),) = scenario_settings(scenario_with("small", "usual"))
+    assert (setting.discipline, program.discipline) == (None, None)
+
+
+def test_disciplines_are_swept() -> None:
+    queues = "[droptail, codel, {codel: {target: 1ms}}, ./mine.c]"
+    swept = f"sweep: {{discipline: {queues}, buffer: [1bdp, 2bdp], mixes"
+    settings = scenario_settings(scenario_with("sweep: {mixes", swept))
+    assert [setting.label for setting, _ in settings] == [
+        f"{queue}-b{buffer}bdp"
+        for queue in ("droptail", "codel", "codel-target1ms", "mine")
+        for buffer in (1, 2)
+    ]
+    assert [each.discipline and each.discipline.name for _, each in settings[::2]] == [
+        None, "codel", "codel", "mine"
+    ]  # fmt: skip
+    trains = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    with pytest.raises(ConfigError, match=r"sweep.discipline: codel decides packet by packet"):
+        parse_scenario(trains.replace("sweep: {mixes", swept), "s.yaml")
+    with pytest.raises(ConfigError, match=r"sweep.discipline: a value is listed twice"):
+        scenario_with("sweep: {mixes", "sweep: {discipline: [codel, {codel: {}}], mixes")
+
+
 @pytest.mark.parametrize(
     ("buffer", "unit", "value", "cell"),
     [

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.errors import TargetError
 from nashbed.controlplane.contract.messages import TelemetryTotals
 from nashbed.controlplane.contract.shared import FLOW_REGISTERS
@@ -95,6 +96,18 @@ def test_what_the_limit_counts_is_applied(
     assert target.program(replace(lane, bottleneck=program)).limit_counts == applied
     assert host.process.requests[1].get("limit_counts") == asked
     assert dpdk_resolve(program).limit_counts == applied
+
+
+def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
+    lane = lane_program()
+    codel = DisciplineProgram(name="codel", parameters=(("target_ns", 5 * 10**6), ("ecn", True)))
+    program = lane.bottleneck.model_copy(update={"discipline": codel})
+    assert target.program(replace(lane, bottleneck=program)).discipline == codel
+    flat = {"name": "codel", "target_ns": 5 * 10**6, "ecn": True, "seed": lane.seed}
+    assert host.process.requests[1]["discipline"] == flat
+    assert dpdk_resolve(program).discipline == codel
+    assert target.program(lane).discipline is None
+    assert "discipline" not in host.process.requests[-4]
 
 
 def test_many_flows_go_in_several_calls(host: FakeHost, target: DpdkTarget) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from nashbed.controlplane.contract.disciplines import DisciplineProgram
 from nashbed.controlplane.contract.messages import (
     SenderFlowReport,
     SenderReport,
@@ -11,11 +12,14 @@ from nashbed.controlplane.contract.messages import (
     SinkReport,
     TimerLateness,
 )
+from nashbed.controlplane.contract.target import Applied
 from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.contract.trial import FlowSpan, Steadiness
 from nashbed.controlplane.plan.attempt import make_attempt
-from nashbed.controlplane.validity.measurement import measured_window, spans
+from nashbed.controlplane.targets.dpdk import dpdk_capabilities
+from nashbed.controlplane.validity.measurement import Evidence, measured_window, spans
 from tests.unit.controlplane.conftest import plan_of, scenario_with
+from tests.unit.controlplane.validity.test_postcard_evidence import batch
 
 NEVER = TimerLateness(count=0, missed=0, mean_ns=0, max_ns=0)
 SENT = [(300, 1300), (301, 1301), (10, 1010)]
@@ -73,3 +77,22 @@ def test_a_trial_that_settled_is_measured_where_it_was_steady() -> None:
 def test_flows_that_never_ran_leave_an_empty_window() -> None:
     whole = scenario_with("start_jitter: 50ms", "start: iperf3\nwindow: whole")
     assert measured_window(whole, sender([(None, None)]), None) == (0, 0)
+
+
+def test_the_queue_is_not_rebuilt_where_packets_overtake_others(testbed: Testbed) -> None:
+    """Of a flow queue, and of what nobody knows; CoDel's is first in, first out."""
+    scenario, can = scenario_with("small", "usual"), dpdk_capabilities(testbed.dataplane)
+    (trial, *_) = plan_of(scenario, testbed).trials
+    attempt, limit = make_attempt(scenario, trial, 0, 0, Path("/nowhere")), trial.program.limit
+    for discipline, wrong in (("codel", 1), ("fq_codel", 0), ("mine", 0)):
+        applied = Applied(
+            rate_bps=10**8,
+            limit=limit,
+            buffer_bytes=limit.in_bytes,
+            overhead_bytes=0,
+            discipline=DisciplineProgram(name=discipline),
+        )
+        evidence = Evidence.empty(attempt, applied, can, (0, 10**9)).postcards
+        assert evidence is not None
+        evidence.depth.examine(batch([(0, 500, 10)], queue_bytes=1000))
+        assert evidence.depth.wrong == wrong

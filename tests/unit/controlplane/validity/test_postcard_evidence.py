@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -203,3 +204,28 @@ def test_the_queue_may_differ_by_the_targets_tolerance(tolerance: int | None, wr
     depth = QueueDepth(tolerance)
     depth.examine(batch([(0, 500, 10), (20, 500, 30)], queue_bytes=1000))
     assert (depth.checked, depth.wrong) == (2, wrong)
+
+
+def test_a_packet_that_is_dropped_later_was_in_the_queue() -> None:
+    """As CoDel does: the second one waits with the others, and is dropped when its turn comes."""
+    rows = batch([(0, 500, 500), (10, 600, 500), (20, 700, 1200), (600, 100, 1300)])
+    rows = replace(
+        rows,
+        dropped=np.array([False, True, False, False]),
+        queue_bytes=np.array([0, 500, 1100, 700]),
+    )
+    depth, link = QueueDepth(), LinkBusy(LINK_RATE * US, 0)
+    depth.examine(rows)
+    link.examine(rows)
+    assert (depth.checked, depth.wrong) == (4, 0)
+    assert (link.checked, link.wrong) == (3, 0)
+
+
+def test_a_packet_that_is_refused_was_not() -> None:
+    rows = batch([(0, 500, 500), (10, 600, 10), (20, 700, 1200)])
+    rows = replace(
+        rows, dropped=np.array([False, True, False]), queue_bytes=np.array([0, 500, 500])
+    )
+    depth = QueueDepth()
+    depth.examine(rows)
+    assert (depth.checked, depth.wrong) == (2, 0)
