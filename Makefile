@@ -255,6 +255,12 @@ $(STAMPS)/werror:
 virtual: venv-and-build ## build what runs in virtual time, with its kernel (KERNEL=6.12)
 	@$(BIN)/nashbed kernel build $(KERNEL)
 
+# A kernel's source is loaded for a dozen of its files, which stay in ~/.cache/nashbed. GUEST=1: a
+# whole kernel with queue disciplines is built, five minutes.
+.PHONY: qdiscs
+qdiscs: venv ## fetch Linux's queue disciplines, which tests/oracle compares ours with (KERNEL=6.1)
+	@$(BIN)/python -m tests.oracle.$(if $(GUEST),guest.guest,source) $(KERNEL)
+
 # The kernel's is compiled from its source distribution, in some five minutes.
 .PHONY: wheel
 wheel: venv ## write dist/: wheels of nashbed and of its kernel, with that one's source (CONTRIBUTING.md)
