@@ -124,9 +124,12 @@ def test_the_kernels_distribution_has_source_recipe_and_script(
 ) -> None:
     kernel = module(monkeypatch, "kernel")
     monkeypatch.setattr(kernel, "DIST", tmp_path / "dist")
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "nashbed_kernel-0.0.1.tar.gz").touch()
     tree = tree_of(tmp_path / "tree", "net/ipv4/tcp.c")
     source = EditedSource(tree, "6.1.7", "linux-source 1", recipe_digest("linux-source 1"))
     packed = kernel.write_source(source)
+    assert list((tmp_path / "dist").iterdir()) == [packed], "an earlier version is gone"
     with tarfile.open(packed) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
         archive.extractall(tmp_path, filter="data")
