@@ -135,5 +135,5 @@ def _shares_text(shares: ProbedShares) -> str:
     text = f"a lone CUBIC flow among BBR flows gets {told}\n"
     if shares.virtual and abs(shares.few.mean - shares.virtual.mean) > shares.margin:
         text += "without load it does not get what virtual time says: "
-        text += "see docs/explanation/validity.md\n"
+        text += "see docs/results/real-and-virtual.md\n"
     return text

@@ -52,7 +52,7 @@ def equilibria(
 
     Each row is the equilibrium of one setting in CUBIC flows, with its 95 % interval, whether that
     is closed, and whether the mixes that decide had settled. Where a table and a run have the same
-    setting of the same source, the later one counts. docs/reference/run-directory.md
+    setting of the same source, the later one counts. docs/reference/exported-tables.md
     describes the columns.
     """
     from nashbed import tables  # noqa: PLC0415 - slow to import

@@ -19,6 +19,7 @@ from nashbed.controlplane.contract.errors import EXIT_ACCEPTANCE, EXIT_INTERRUPT
 from nashbed.controlplane.machine.kernels.cache import find_kernel
 from nashbed.controlplane.machine.paths import CCA_FOLDER
 from tests.e2e.conftest import Nashbed, digests, only_valid, records
+from tests.support.container import KEPT, ProfileError, profile_text
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "virtual.json"
 S = 10**9
@@ -146,17 +147,28 @@ def test_two_runs_at_once_do_not_meet(nashbed: Nashbed) -> None:
     assert digests(first) == digests(second)
 
 
-CONTAINER = (sys.executable, str(Path(__file__).parents[1] / "support" / "container.py"))
+@pytest.fixture(scope="module")
+def container(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """What runs a command as a default container does, with the profile at hand."""
+    try:
+        text = profile_text()
+    except ProfileError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("container")
+    (folder / KEPT).write_text(text)
+    script = shutil.copy(Path(__file__).parents[1] / "support" / "container.py", folder)
+    return sys.executable, str(script)
 
 
-@pytest.mark.parametrize("within", [(), CONTAINER], ids=["free", "container"])
-def test_the_golden_trial(nashbed: Nashbed, within: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("where", ["free", "container"])
+def test_the_golden_trial(nashbed: Nashbed, where: str, request: pytest.FixtureRequest) -> None:
     """Digests that were seen on other machines; each kernel has its own.
 
     A default container may not switch random addresses off: what is random there is another place
     for the heap, the stack and the libraries at each start.
     """
-    nashbed.within = within
+    if where == "container":
+        nashbed.within = request.getfixturevalue("container")
     golden = json.loads(GOLDEN.read_text())
     kernel = find_kernel()
     if kernel.digest not in golden["kernels"]:
@@ -165,10 +177,10 @@ def test_the_golden_trial(nashbed: Nashbed, within: tuple[str, ...]) -> None:
     assert digests(run_dir) == golden["kernels"][kernel.digest]["trials"]
 
 
-def test_a_container_refuses_fixed_addresses() -> None:
+def test_a_container_refuses_fixed_addresses(container: tuple[str, ...]) -> None:
     """As Docker's profile does: what this filter lets pass says something."""
     for options, code in (([], 0), (["-R"], 1)):
-        command = [*CONTAINER, "setarch", "x86_64", *options, "true"]
+        command = [*container, "setarch", "x86_64", *options, "true"]
         assert subprocess.run(command, capture_output=True, check=False).returncode == code
 
 

@@ -1,36 +1,47 @@
-"""Runs a command as a container does by default: under the system call filter of Docker.
+"""Runs a command as a container does by default: under Docker's filter of system calls.
 
-    python -m tests.support.container COMMAND...
+    python tests/support/container.py COMMAND...
 
-The filter is written down from what moby's profile allows to who has no capability: `personality`
-with five values, no new namespaces, none of what only an administrator may do. ptrace is allowed,
-and reaches only processes of the same user.
+The filter is moby's `profiles/seccomp/default.json`, as Debian packages it, applied as Docker does
+to a container that was given no capability beyond the default ones: what the profile does not name
+is refused.
 """
 
 from __future__ import annotations
 
 import ctypes
-import errno
+import json
 import os
+import platform
+import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 LIBRARY = "libseccomp.so.2"
-PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
-NAMESPACES = 0x7E020000
-"""The flags of `clone` that make a namespace."""
-REFUSED = (
-    "acct", "add_key", "bpf", "chroot", "clock_settime", "delete_module", "fanotify_init",
-    "finit_module", "fsconfig", "fsmount", "fsopen", "fspick", "get_mempolicy", "init_module",
-    "io_uring_enter", "io_uring_register", "io_uring_setup", "ioperm", "iopl", "kcmp",
-    "kexec_file_load", "kexec_load", "keyctl", "mbind", "migrate_pages", "mount", "mount_setattr",
-    "move_mount", "move_pages", "open_by_handle_at", "open_tree", "perf_event_open",
-    "pidfd_getfd", "pivot_root", "process_madvise", "quotactl", "reboot", "request_key",
-    "set_mempolicy", "setdomainname", "sethostname", "setns", "settimeofday", "swapoff", "swapon",
-    "syslog", "umount2", "unshare", "userfaultfd", "vhangup",
+PACKAGE = "golang-github-docker-docker-dev"
+IN_PACKAGE = "usr/share/gocode/src/github.com/docker/docker/profiles/seccomp/default.json"
+HERE = Path(__file__).resolve().parent
+KEPT = "docker-seccomp.json"
+"""Beside this script, the profile is taken from here: for machines that cannot fetch it."""
+CAPABILITIES = frozenset(
+    f"CAP_{name}"
+    for name in (
+        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD",
+        "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+    )
 )  # fmt: skip
-HIGHEST_CALL = 470
-ALLOW = 0x7FFF0000
-EQUAL, MASKED_EQUAL = 4, 7
+"""Docker's defaults."""
+ARCHITECTURE = "amd64"
+NOT_PERMITTED = 1
+ALLOW, ERRNO = 0x7FFF0000, 0x00050000
+OPERATORS = {"SCMP_CMP_EQ": 4, "SCMP_CMP_MASKED_EQ": 7}
+
+
+class ProfileError(Exception):
+    """Docker's profile is not to be had here; says why."""
 
 
 class Comparison(ctypes.Structure):
@@ -50,20 +61,19 @@ class Filter:
     def __init__(self) -> None:
         self._library = ctypes.CDLL(LIBRARY)
         self._library.seccomp_init.restype = ctypes.c_void_p
-        self._context = ctypes.c_void_p(self._library.seccomp_init(_refuse(errno.EPERM)))
+        self._context = ctypes.c_void_p(self._library.seccomp_init(ERRNO | NOT_PERMITTED))
 
-    def number(self, name: str) -> int:
-        """The number of a system call; negative where the library does not know it."""
-        return int(self._library.seccomp_syscall_resolve_name(name.encode()))
-
-    def rule(self, action: int, number: int, *comparisons: Comparison) -> None:
+    def rule(self, action: int, name: str, *comparisons: Comparison) -> None:
         """Do this with a call for whose arguments all comparisons hold."""
+        number = int(self._library.seccomp_syscall_resolve_name(name.encode()))
+        if number < 0:
+            return  # another architecture's, or newer than the library: refused
         array = (Comparison * len(comparisons))(*comparisons)
         failed = self._library.seccomp_rule_add_array(
             self._context, ctypes.c_uint32(action), number, len(comparisons), array
         )
         if failed:
-            raise OSError(-failed, f"system call {number}: {os.strerror(-failed)}")
+            raise OSError(-failed, f"{name}: {os.strerror(-failed)}")
 
     def load(self) -> None:
         """From here on, for this process and all that it starts."""
@@ -72,22 +82,62 @@ class Filter:
             raise OSError(-failed, os.strerror(-failed))
 
 
+def profile_text() -> str:
+    """Docker's profile.
+
+    Raises:
+        ProfileError: It is not here, and cannot be fetched.
+    """
+    for path in (HERE / KEPT, Path("/") / IN_PACKAGE):
+        if path.exists():
+            return path.read_text()
+    try:
+        return _fetched()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ProfileError(f"Docker's seccomp profile (Debian's {PACKAGE}): {error}") from error
+
+
 def confine() -> None:
     """Load the filter of a default container."""
     made = Filter()
-    ours = ("personality", "clone", "clone3")
-    special = {made.number(name) for name in (*ours, *REFUSED)}
-    for number in set(range(HIGHEST_CALL)) - special:
-        made.rule(ALLOW, number)
-    for value in PERSONALITIES:
-        made.rule(ALLOW, made.number("personality"), Comparison(0, EQUAL, value))
-    made.rule(ALLOW, made.number("clone"), Comparison(0, MASKED_EQUAL, NAMESPACES))
-    made.rule(_refuse(errno.ENOSYS), made.number("clone3"))
+    for entry in json.loads(profile_text())["syscalls"]:
+        if not _applies(entry):
+            continue
+        allowed = entry["action"] == "SCMP_ACT_ALLOW"
+        action = ALLOW if allowed else ERRNO | entry.get("errnoRet", NOT_PERMITTED)
+        for name in entry["names"]:
+            made.rule(action, name, *map(_comparison, entry.get("args") or ()))
     made.load()
 
 
-def _refuse(number: int) -> int:
-    return 0x00050000 | number
+def _applies(entry: Mapping[str, Any]) -> bool:
+    """Whether a line of the profile is one for this machine and a default container."""
+    wanted, barred = entry.get("includes") or {}, entry.get("excludes") or {}
+    kernel = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
+    oldest = tuple(int(part) for part in wanted.get("minKernel", "0.0").split("."))
+    return (
+        ARCHITECTURE in wanted.get("arches", [ARCHITECTURE])
+        and CAPABILITIES.issuperset(wanted.get("caps", []))
+        and kernel >= oldest
+        and ARCHITECTURE not in barred.get("arches", [])
+        and CAPABILITIES.isdisjoint(barred.get("caps", []))
+    )
+
+
+def _comparison(args: Mapping[str, Any]) -> Comparison:
+    """Two values where the operator is masked: the mask, and what is to be left."""
+    return Comparison(args["index"], OPERATORS[args["op"]], args["value"], args.get("valueTwo", 0))
+
+
+def _fetched() -> str:
+    """Out of Debian's package, of which nothing is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for command in (
+            ("apt-get", "download", "-q", PACKAGE),
+            ("sh", "-c", "dpkg-deb --extract *.deb files"),
+        ):
+            subprocess.run(command, cwd=folder, check=True, timeout=120, capture_output=True)
+        return (Path(folder) / "files" / IN_PACKAGE).read_text()
 
 
 if __name__ == "__main__":
