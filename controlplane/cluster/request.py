@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ..contract.cca import CcaFile, cca_sources, read_cca
+from ..contract.c_files import c_sources
+from ..contract.cca import CcaFile, read_cca
 from ..contract.errors import (
     ConfigError,
     HostError,
@@ -121,6 +122,11 @@ def bundle_of(run: ActiveRun, shared: str = "") -> RunBundle:
         run: The run.
         shared: As in `RunBundle`.
     """
+    if run.disciplines:
+        raise ConfigError(
+            f"{run.directory.path}: {run.disciplines[0].name} is a queue discipline of your own, "
+            "and workers of a cluster load none; go on with it on this machine"
+        )
     kernels = sorted({trial.setting.kernel for trial in run.plan.trials})
     return RunBundle(
         run=run_name(run.directory.path),
@@ -143,7 +149,7 @@ def run_name(path: Path) -> str:
 def _source(cca: CcaFile) -> CcaSource:
     files: dict[str, str] = {}
     if not is_shipped(cca):
-        sources = cca_sources(cca.source, CCA_FOLDER).items()
+        sources = c_sources(cca.source, CCA_FOLDER).items()
         own = {n: f for n, f in sources if not f.is_relative_to(CCA_FOLDER.resolve())}
         files = {name: file.read_bytes().decode(BYTES) for name, file in own.items()}
     return CcaSource(name=cca.name, source=cca.source.name, digest=cca.digest, files=files)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .c_files import c_digest
 from .errors import ConfigError
 
 CCA_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -18,8 +17,6 @@ SHIPPED_CCAS = ("bbr2", "bbr3", "copa", "copa_default", "copa_mvfst", "vivace", 
 
 SUFFIX = ".c"
 """Suffix of a CCA file: a strategy that ends in it is a path."""
-
-_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,73 +64,6 @@ def read_cca(source: Path, headers: Path) -> CcaFile:
         name = cca_name(str(source))
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    return CcaFile(name, source, cca_digest(source, headers))
-
-
-def cca_digest(source: Path, headers: Path) -> str:
-    """SHA-256 of what a CCA is made of, wherever that stands, in hexadecimal.
-
-    Args:
-        source: The CCA's file.
-        headers: The folder of cc.h.
-
-    Raises:
-        ConfigError: A file cannot be read.
-    """
-    total = hashlib.sha256()
-    for place, file in sorted(cca_sources(source, headers).items()):
-        content = _content(file)
-        total.update(f"{place}\0{len(content)}\0".encode() + content)
-    return total.hexdigest()
-
-
-def cca_sources(source: Path, headers: Path) -> dict[str, Path]:
-    """A CCA's file and all that it includes by name in quotes, by where each of them stands.
-
-    That is relative to the CCA's own folder, or else to the folder of cc.h.
-
-    Args:
-        source: The CCA's file.
-        headers: The folder of cc.h.
-
-    Raises:
-        ConfigError: A file cannot be read, or stands in neither folder.
-    """
-    folders = (source.parent.resolve(), headers.resolve())
-    found: dict[str, Path] = {}
-    waiting = [source.resolve()]
-    while waiting:
-        file = waiting.pop()
-        place = _place(file, folders, source)
-        if place not in found:
-            found[place] = file
-            waiting += _included(file, folders[1])
-    return found
-
-
-def _included(file: Path, headers: Path) -> Iterator[Path]:
-    """The files that a file includes; one that is not found is for the compiler to name."""
-    for name in _INCLUDE.findall(_content(file)):
-        for folder in (file.parent, headers):
-            if (path := folder / name.decode(errors="replace")).is_file():
-                yield path.resolve()
-                break
-
-
-def _place(file: Path, folders: tuple[Path, ...], source: Path) -> str:
-    for folder in folders:
-        if file.is_relative_to(folder):
-            return str(file.relative_to(folder))
-    raise ConfigError(
-        f"{source}: includes {file}, which is not in its folder; move it there: a run keeps a copy "
-        "of what it was made of"
-    )
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError as error:
-        raise ConfigError(f"{file}: no such file; `nashbed cc new NAME` writes one") from error
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    if not source.exists():
+        raise ConfigError(f"{source}: no such file; `nashbed cc new NAME` writes one")
+    return CcaFile(name, source, c_digest(source, headers))

@@ -40,6 +40,10 @@ class Parameters(ContractModel):
 
     TITLE: ClassVar[str]
 
+    def told(self) -> tuple[tuple[str, Value], ...]:
+        """Those that are given, as a data plane has them."""
+        return tuple(machine_parameter(key, value) for key, value in self if value is not None)
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         for key, value in self:
@@ -189,6 +193,7 @@ class DualPi2(Parameters):
         coupling_factor: How much more often scalable flows are marked than the square root of
             what classic ones lose.
         classic_protection: Share of the link that is left to the classic queue.
+        drop_overload: Where marking every packet is not enough, packets of both queues are dropped.
     """
 
     TITLE: ClassVar[str] = "DualPI2"
@@ -197,8 +202,9 @@ class DualPi2(Parameters):
     alpha: Annotated[float, Field(ge=0, le=256)] = 0.16
     beta: Annotated[float, Field(ge=0, le=256)] = 3.2
     step_thresh: Duration = Duration(1_000_000)
-    coupling_factor: Annotated[int, Field(strict=True, ge=0, le=255)] = 2
+    coupling_factor: Annotated[int, Field(strict=True, ge=1, le=255)] = 2
     classic_protection: Share = Share(100_000_000)
+    drop_overload: bool = True
 
 
 def _check_target(target: Duration, interval: Duration) -> None:
@@ -218,6 +224,10 @@ class DisciplineProgram(ContractModel):
     name: str
     file: str = ""
     parameters: tuple[tuple[str, Value], ...] = ()
+
+    def named(self, name: str) -> DisciplineProgram:
+        """The same by the name of its file, whatever its code calls itself."""
+        return self.model_copy(update={"name": name})
 
     @model_validator(mode="before")
     @classmethod
@@ -319,10 +329,7 @@ class Discipline(ContractModel):
             return DisciplineProgram(
                 name=self.name, file=self.file, parameters=tuple(self.params.items())
             )
-        given = ((k, v) for k, v in getattr(self, self.name) if v is not None)
-        return DisciplineProgram(
-            name=self.name, parameters=tuple(machine_parameter(k, v) for k, v in given)
-        )
+        return DisciplineProgram(name=self.name, parameters=getattr(self, self.name).told())
 
     def _changed(self) -> list[tuple[str, Any]]:
         """Parameters that are not as they are by default."""

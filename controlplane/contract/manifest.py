@@ -51,6 +51,22 @@ class CcaFacts(ContractModel):
     modules: dict[str, str] = Field(default_factory=dict)
 
 
+class DisciplineFacts(ContractModel):
+    """A queue discipline of the user's own.
+
+    Attributes:
+        source: Its C file, relative to the run directory.
+        digest: SHA-256 of that file and what it includes.
+        object_digest: SHA-256 of what the data plane loads of it.
+        object_from: The compiler that made that.
+    """
+
+    source: str
+    digest: str
+    object_digest: str
+    object_from: str
+
+
 class TestbedFacts(ContractModel):
     """One of the testbeds that the trials of a run could be given to.
 
@@ -103,6 +119,7 @@ class Manifest(ContractModel):
             C's and DPDK's, by file name -> SHA-256; empty in real time, and in runs of earlier
             versions.
         CCAs: Name -> CCA that the hosts' kernel did not have of its own.
+        disciplines: Name -> queue discipline of the user's own.
         repeatable: Whether the same trial gives the same bytes again.
         cpu: CPU model and number of cores.
         clocksource: The kernel's current clock source.
@@ -129,6 +146,7 @@ class Manifest(ContractModel):
     guest_kernels: dict[str, GuestKernelFacts] = Field(default_factory=dict)
     guest_programs: dict[str, str] = Field(default_factory=dict)
     controls: dict[str, CcaFacts] = Field(default_factory=dict)
+    disciplines: dict[str, DisciplineFacts] = Field(default_factory=dict)
     repeatable: bool = False
     cpu: str
     clocksource: str

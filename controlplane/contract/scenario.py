@@ -744,6 +744,7 @@ class Scenario(ContractModel):
         _check_times(self)
         _check_sweep(self)
         _check_buffers(self)
+        _check_disciplines(self)
         _check_mixes(self)
         _check_search(self)
         _check_named_strategies(self)
@@ -905,6 +906,17 @@ def _check_buffers(scenario: Scenario) -> None:
                         f"{key}: {buffer} at {rate} and {rtt} is {size} B, less than one "
                         f"packet; write at least {least}B"
                     )
+
+
+def _check_disciplines(scenario: Scenario) -> None:
+    swept = scenario.sweep.discipline
+    key = "bottleneck.discipline" if swept is None else "sweep.discipline"
+    for discipline in swept or (scenario.bottleneck.discipline,):
+        if not discipline.is_droptail and scenario.bottleneck.arrivals == "trains":
+            raise ValueError(
+                f"{key}: {discipline.name} decides packet by packet; with `arrivals: trains` "
+                "write droptail"
+            )
 
 
 def _check_mixes(scenario: Scenario) -> None:

@@ -12,7 +12,10 @@ from pathlib import Path
 from ..contract.errors import is_repeatable
 from ..contract.manifest import LabFacts
 from ..contract.messages import Hello
+from ..contract.own_discipline import OwnDiscipline
+from ..contract.target import LaneProgram
 from ..contract.testbed import Testbed
+from ..machine.aqm.loadable import loadable_bottleneck
 from ..machine.guest.kernel import GUEST_MEMORY_BYTES
 from ..machine.guest.memory import MEMORY_PAUSE_S, await_memory
 from ..machine.host.session import MakeSession, Session, SessionRequest
@@ -32,16 +35,23 @@ class Lab:
         session: The machine.
         target: The bottleneck.
         hello: What the target says about itself.
+        disciplines: Queue disciplines of the user's own.
     """
 
     session: Session
     target: Target
     hello: Hello
+    disciplines: tuple[OwnDiscipline, ...] = ()
 
     @property
     def epoch_ns(self) -> int:
         """Switch clock 0 on CLOCK_MONOTONIC."""
         return self.hello.epoch_ns
+
+    def loadable(self, program: LaneProgram) -> LaneProgram:
+        """A lane's program with what the target can load of a discipline of the user's own."""
+        bottleneck = loadable_bottleneck(program.bottleneck, self.disciplines)
+        return replace(program, bottleneck=bottleneck)
 
     def facts(self) -> LabFacts:
         """What session and target say about themselves, for the record of a run."""
@@ -58,7 +68,12 @@ class Lab:
             self.session.close()
 
 
-def open_lab(session: Session, testbed: Testbed, artefact: Path) -> Lab:
+def open_lab(
+    session: Session,
+    testbed: Testbed,
+    artefact: Path,
+    disciplines: tuple[OwnDiscipline, ...] = (),
+) -> Lab:
     """Open a session and load the target; gives everything back when that fails."""
     target = make_target(session, testbed)
     try:
@@ -69,7 +84,7 @@ def open_lab(session: Session, testbed: Testbed, artefact: Path) -> Lab:
         quietly("target", target.close)
         quietly("session", session.close)
         raise
-    return Lab(session, target, hello)
+    return Lab(session, target, hello, disciplines)
 
 
 @contextmanager
@@ -170,7 +185,7 @@ def opened_labs(
     """
 
     def open_one(each: SessionRequest) -> Lab:
-        return open_lab(make_session(each), each.testbed, artefact)
+        return open_lab(make_session(each), each.testbed, artefact, each.disciplines)
 
     labs = Labs(open_one, lab_requests(request))
     try:

@@ -141,7 +141,7 @@ def programmed(
 
     reset()
     try:
-        applied = lab.target.program(program)
+        applied = lab.target.program(lab.loadable(program))
         stream = lab.target.start_telemetry(program.lane, telemetry)
         try:
             lane = ProgrammedLane(lab, program, applied, stream)

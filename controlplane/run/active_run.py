@@ -10,12 +10,14 @@ from ..config import Loaded, load_scenario, load_testbed
 from ..contract.cca import CcaFile
 from ..contract.errors import ConfigError
 from ..contract.manifest import Manifest
+from ..contract.own_discipline import OwnDiscipline
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import Testbed
 from ..machine.host.runs import id_of
 from ..store.run_directory import RunDirectory, check_manifest, create, open_existing
 from .cca import ccas_of, keep_ccas, kept_ccas
+from .disciplines import keep_disciplines, kept_disciplines, own_disciplines_of
 from .manifest import Status, new_manifest, with_status
 from .standing import standing
 from .work import Chooser, ChosenWork, PlannedWork, Work
@@ -36,6 +38,7 @@ class ActiveRun:
         manifest: The manifest as it stands.
         work: What is still to be run.
         ccas: CCAs that the hosts' kernel does not have.
+        disciplines: Queue disciplines of the user's own.
     """
 
     directory: RunDirectory
@@ -45,6 +48,7 @@ class ActiveRun:
     manifest: Manifest
     work: Work
     ccas: tuple[CcaFile, ...] = ()
+    disciplines: tuple[OwnDiscipline, ...] = ()
 
     @property
     def id(self) -> str:
@@ -78,13 +82,14 @@ def new_run(
         choose: Makes the chooser of an adaptive run.
     """
     certificate = standing(testbed)
-    ccas = ccas_of(scenario, testbed)
+    ccas, disciplines = ccas_of(scenario, testbed), own_disciplines_of(scenario)
     directory = create(results, scenario, testbed, plan)
     kept = keep_ccas(directory.path, ccas)
-    manifest = new_manifest(directory, scenario, testbed, certificate, kept)
+    queues = keep_disciplines(directory.path, disciplines)
+    manifest = new_manifest(directory, scenario, testbed, certificate, kept, queues)
     directory.write("manifest.json", manifest)
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines)
 
 
 def testbed_of(path: Path) -> Loaded[Testbed]:
@@ -109,6 +114,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
     testbed = load_testbed(path / "testbed.yaml")
     manifest = check_manifest(directory, scenario, testbed)
     ccas = kept_ccas(directory.path, manifest)
+    disciplines = kept_disciplines(directory.path, manifest)
     plan = directory.read("plan.json", Plan)
     unplanned = {r.id.rpartition("-a")[0] for r in directory.sealed()}
     unplanned -= {trial.key for trial in plan.trials}
@@ -117,7 +123,7 @@ def resumed_run(path: Path, choose: MakeChooser) -> ActiveRun:
             f"{directory.trials}: {min(unplanned)} is not a trial of this plan; move it away"
         )
     work = _remaining_work(directory, scenario.model, testbed.model, plan, choose)
-    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas)
+    return ActiveRun(directory, scenario, testbed, plan, manifest, work, ccas, disciplines)
 
 
 def _remaining_work(

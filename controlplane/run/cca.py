@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from ..config import (
     find_ccas,
     takes_modules,
 )
-from ..contract.cca import CcaFile, cca_sources, read_cca
+from ..contract.cca import CcaFile, read_cca
 from ..contract.errors import ConfigError, HostError
 from ..contract.manifest import CcaFacts, Manifest
 from ..contract.scenario import Scenario
@@ -24,7 +23,7 @@ from ..machine.cca.modules import module_of
 from ..machine.cca.objects import is_shipped, object_of
 from ..machine.kernels.cache import GuestKernel, file_digest, find_kernel
 from ..machine.paths import CCA_FOLDER, ROOT, guest_configuration
-from ..store.errors import disk_errors
+from .kept_sources import keep_sources
 
 FOLDER = "controls"
 """Folder of a run directory with each of the user's own CCAs and the files it includes."""
@@ -85,15 +84,8 @@ def _kept(folder: Path, cca: CcaFile) -> CcaFacts:
     if is_shipped(cca):
         source = str(cca.source.resolve().relative_to(ROOT))
         return CcaFacts(source=source, shipped=True, digest=cca.digest)
-    place = Path(FOLDER) / cca.name
-    with disk_errors(folder):
-        for name, file in cca_sources(cca.source, CCA_FOLDER).items():
-            if file.is_relative_to(CCA_FOLDER.resolve()):
-                continue
-            copy = folder / place / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
-    return CcaFacts(source=str(place / cca.source.name), shipped=False, digest=cca.digest)
+    kept = keep_sources(folder, Path(FOLDER) / cca.name, cca.source, CCA_FOLDER)
+    return CcaFacts(source=kept, shipped=False, digest=cca.digest)
 
 
 def kept_ccas(folder: Path, manifest: Manifest) -> tuple[CcaFile, ...]:

@@ -7,7 +7,14 @@ from typing import Literal
 from ..config import Loaded
 from ..contract.certificate import Standing
 from ..contract.errors import ConfigError, HostError
-from ..contract.manifest import CcaFacts, GuestKernelFacts, LabFacts, Manifest, TestbedFacts
+from ..contract.manifest import (
+    CcaFacts,
+    DisciplineFacts,
+    GuestKernelFacts,
+    LabFacts,
+    Manifest,
+    TestbedFacts,
+)
 from ..contract.model import JsonObject
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
@@ -30,6 +37,7 @@ def new_manifest(
     testbed: Loaded[Testbed],
     certificate: Standing,
     ccas: dict[str, CcaFacts],
+    disciplines: dict[str, DisciplineFacts],
 ) -> Manifest:
     """The manifest before anything ran.
 
@@ -39,6 +47,7 @@ def new_manifest(
         testbed: Where.
         certificate: State of the testbed's certificate.
         ccas: The CCAs that the hosts' kernel does not have, by name.
+        disciplines: The queue disciplines of the user's own, by name.
     """
     return Manifest(
         run=directory.path.name,
@@ -59,6 +68,7 @@ def new_manifest(
         host={**facts.host(), "ptp": facts.ptp_state()},
         certificate=certificate,
         controls=ccas,
+        disciplines=disciplines,
         repeatable=capabilities_of(testbed.model).repeatable,
         status="running",
     )

@@ -7,6 +7,7 @@ from functools import partial
 
 from ..config import Loaded, check_utility
 from ..contract.cca import CcaFile
+from ..contract.errors import ConfigError
 from ..contract.plan import Plan
 from ..contract.scenario import Scenario
 from ..contract.testbed import MIB, Testbed
@@ -16,6 +17,7 @@ from ..plan.estimates import UNLIMITED, guest_takes_bytes
 from ..plan.planner import Expect, make_plan
 from ..targets.registry import capabilities_of, preview, resolve
 from .cca import ccas_of, require_strategies
+from .disciplines import own_disciplines_of, require_disciplines
 from .standing import EACH_SEAT, standing, with_capacity, with_seats
 
 
@@ -33,8 +35,15 @@ def plan_run(
         expect: Says what an adaptive search will take.
         seats: Trials that a cluster runs at once; None: this machine runs them.
     """
-    ccas = ccas_of(scenario, testbed)
-    return plan_with(scenario, testbed, ccas, expect, seats)
+    ccas, own = ccas_of(scenario, testbed), own_disciplines_of(scenario)
+    if own and seats is not None:
+        raise ConfigError(
+            f"{scenario.name}: discipline: {own[0].source.name} is a file of yours, and workers of "
+            "a cluster load none; run it on this machine"
+        )
+    plan = plan_with(scenario, testbed, ccas, expect, seats)
+    require_disciplines(plan, own, scenario.name)
+    return plan
 
 
 def plan_with(

@@ -11,6 +11,7 @@ from ..contract.messages import ReplaySummary, read_message
 from ..contract.model import JsonObject
 from ..contract.scenario import Scenario
 from ..contract.shared import CONSTANTS
+from ..machine.aqm.loadable import loadable_bottleneck
 from ..machine.host.programs import run_dataplane
 from ..machine.paths import REPLAY, built, spec
 from ..plan.sweep import scenario_settings
@@ -20,6 +21,7 @@ from ..store.raw_files import LaneClock
 from ..store.staging import whole_folder
 from ..store.tables import write_counters
 from ..targets.dpdk import replay_config
+from .disciplines import own_disciplines_of
 
 RAW = CONSTANTS.postcards_file
 SUMMARY = CONSTANTS.summary_file
@@ -43,9 +45,10 @@ def replay(capture: Path, scenario: Loaded[Scenario], out: Path) -> ReplaySummar
         raise ConfigError(
             f"{scenario.name}: sweep: makes {len(settings)} settings; a replay needs exactly one"
         )
+    program = loadable_bottleneck(settings[0][1], own_disciplines_of(scenario))
     _refuse_foreign(out)
     with disk_errors(out), whole_folder(out) as made:
-        return _into(capture, replay_config(spec(), settings[0][1]), made)
+        return _into(capture, replay_config(spec(), program), made)
 
 
 def _refuse_foreign(out: Path) -> None:

@@ -159,6 +159,7 @@ def session_request(run: ActiveRun) -> SessionRequest:
         window_bytes=run.plan.largest_window_bytes,
         hosts=run.scenario.model.hosts,
         ccas=run.ccas,
+        disciplines=run.disciplines,
     )
 
 

@@ -93,6 +93,9 @@ class RunningDataPlane:
             What it really does.
         """
         program = lane.bottleneck.model_dump(exclude_none=True)
+        asked = lane.bottleneck.discipline
+        if asked is not None:
+            program["discipline"] = asked.model_dump() | {"seed": lane.seed}
         applied = self.ask(Programmed, "program", lane=lane.lane, **program).applied
         self.set_delays(lane)
         for first in range(0, len(lane.flows), CONSTANTS.flow_entries_per_call):
@@ -106,7 +109,7 @@ class RunningDataPlane:
             overhead_bytes=applied.overhead_bytes,
             arrivals=applied.arrivals,
             limit_counts=applied.limit_counts,
-            discipline=applied.discipline,
+            discipline=asked and applied.discipline and applied.discipline.named(asked.name),
         )
 
     def set_delays(self, lane: LaneProgram) -> None:
@@ -125,7 +128,9 @@ class RunningDataPlane:
             start_ns: A time on the postcards' clock before which no packet arrives; None: now,
                 where that clock is the data plane's own.
         """
-        start = {} if start_ns is None else {"start_ns": start_ns}
+        more = {} if start_ns is None else {"start_ns": start_ns}
+        if plan.overtaken_ns:
+            more["overtaken_ns"] = plan.overtaken_ns
         self.ask(
             Done,
             "telemetry",
@@ -135,7 +140,7 @@ class RunningDataPlane:
             bin_ns=plan.bin_ns,
             path=str(plan.path),
             flows=[plan.first_flow, plan.flows],
-            **start,
+            **more,
         )
         return _Stream(self, lane)
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from nashbed.controlplane.contract.cca import cca_digest
+from nashbed.controlplane.contract.c_files import c_digest
 
 HERE = Path(__file__).resolve().parent
 OBJECTS = HERE / "objects"
@@ -29,7 +29,7 @@ def main() -> int:
     for path in built:
         shutil.copyfile(path, OBJECTS / path.name)
     names = [path.name.removesuffix(".bpf.o") for path in built]
-    digests = {name: cca_digest(HERE / f"{name}.c", HERE) for name in names}
+    digests = {name: c_digest(HERE / f"{name}.c", HERE) for name in names}
     (OBJECTS / "digests.json").write_text(json.dumps(digests, indent=1) + "\n")
     sys.stdout.write(f"{len(names)} objects: {', '.join(names)}\n")
     return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from distribution import BACKEND, REPOSITORY, STAGE, copy_tracked, settings, write_wheel
 
-DATA = ("configs", "p4src", "hosts/cc", "hosts/pktgen")
+DATA = ("configs", "p4src", "hosts/cc", "hosts/dpdk/core", "hosts/pktgen")
 """Folders that Python reads at run time, besides its own packages."""
 FLUID = "analysis/models/fluid/core"
 LICENCES = ("LICENSE", "LICENSES")

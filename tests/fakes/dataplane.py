@@ -137,6 +137,7 @@ class FakeDataPlane:
         applied = {key: request[key] for key in ("rate_bps", "limit", "overhead_bytes", "arrivals")}
         applied["limit_counts"] = counts
         if discipline is not None:
+            whole(discipline.pop("seed"), 0, 2**63 - 1, "seed")
             applied["discipline"] = discipline
         self.programs[self.lane(request)] = applied
         return {"applied": applied}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.model.core import NEVER, Lane, Queued, TrafficManager
 
-NAMES = ("step", "red", "codel", "pie", "fq_codel")
+NAMES = ("step", "red", "codel", "pie", "fq_codel", "dualpi2")
 RATE_BPS = 10_000_000
 CE, MARKED = 3, 0b11
 DROP_LIMIT, DROP_EARLY, DROP_OVERFLOW = 0, 1, 2
@@ -88,10 +88,12 @@ def test_every_packet_comes_out_once_and_in_order(lane: Lane, packets: list[Pack
     assert sorted(q.packet for q in refused + out) == list(range(len(packets)))
     times = [q.dequeue_ns for q in out]
     assert times == sorted(times)
-    of_flow: dict[int, list[int]] = defaultdict(list)
+    of_flow: dict[tuple[int, int], list[int]] = defaultdict(list)
     for queued in out:
         if not queued.dropped:
-            of_flow[packets[queued.packet][2]].append(queued.packet)
+            _, _, flow, ecn = packets[queued.packet]
+            # DualPI2 has a queue of its own for ECT(1) and CE.
+            of_flow[flow, ecn & 1].append(queued.packet)
     assert all(numbers == sorted(numbers) for numbers in of_flow.values())
     assert all(q.dropped and q.dequeue_ns == q.enqueue_ns for q in refused)
 

@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 import jinja2
 import polars as pl
+from nashbed.analysis import traces
 from nashbed.analysis.clock import of_run
 from nashbed.analysis.figures import atlas_map
 from nashbed.analysis.report import build
@@ -31,7 +32,9 @@ from nashbed.controlplane.cluster.identity import KernelIdentity
 from nashbed.controlplane.cluster.parcel import remove_leftovers
 from nashbed.controlplane.config import load_scenario
 from nashbed.controlplane.contract.cca import CcaFile
+from nashbed.controlplane.contract.own_discipline import OwnDiscipline
 from nashbed.controlplane.contract.trial import TrialRecord
+from nashbed.controlplane.machine.aqm.objects import compile_discipline
 from nashbed.controlplane.machine.cca import modules, objects
 from nashbed.controlplane.machine.guest.scratch import remove_dead_sessions
 from nashbed.controlplane.machine.host import runs
@@ -179,10 +182,19 @@ def _object(folder: Path, text: str) -> None:
     os.environ["XDG_CACHE_HOME"] = str(folder.parent / "cache")
     _put(
         "controlplane.machine.cca.objects.run_compiler",
-        lambda cca, args: Path(args[-1]).write_text(cca.digest),
+        lambda source, args: Path(args[-1]).write_text(text),
     )
     cca = CcaFile("mine", folder.parent / "mine.c", text)
     objects.compile_object(cca, "clang", folder / "mine.bpf.o")
+
+
+def _discipline(folder: Path, text: str) -> None:
+    _put(
+        "controlplane.machine.aqm.objects.run_compiler",
+        lambda source, args: Path(args[-1]).write_text(text),
+    )
+    own = OwnDiscipline("mine", folder.parent / "mine.c", text)
+    compile_discipline(own, "cc", folder / "mine.so")
 
 
 def _replay(folder: Path, text: str) -> None:
@@ -229,6 +241,16 @@ def _export(folder: Path, text: str) -> None:
     export.export_run(measures, folder / "tables")
 
 
+def _trace(folder: Path, text: str) -> None:
+    def write(chosen: object, path: Path) -> dict[str, int]:
+        path.write_text(text)
+        return {}
+
+    chosen: Any = SimpleNamespace(control={0: "cubic"}, trial=SimpleNamespace(id="t"))
+    with patch.dict(traces.FORMATS, {"perfetto": ("pftrace", write)}):
+        traces.export_trial(folder, "perfetto", chosen)
+
+
 def _atlas(folder: Path, text: str) -> None:
     def save(figure: object, stem: Path, formats: tuple[str, ...]) -> None:
         for suffix in formats:
@@ -257,10 +279,12 @@ PLACES = {
     "kernel": Place("controlplane.machine.kernels.build", _build_kernel),
     "module": Place("controlplane.machine.cca.modules", _module),
     "object": Place("controlplane.machine.cca.objects", _object),
+    "discipline": Place("controlplane.machine.aqm.objects", _discipline),
     "replay": Place("controlplane.run.replay", _replay),
     "report": Place("analysis.report.build", _report),
     "mismatches": Place("analysis.clock.of_run", _mismatches),
     "export": Place("analysis.results.export", _export),
+    "trace": Place("analysis.traces.export", _trace),
     "atlas": Place("analysis.figures.atlas_map", _atlas),
     "bench.json": Place(
         "controlplane.cli.bench", lambda folder, text: bench._write(folder / "bench.json", text)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from ...contract.cca import CcaFile, cca_sources
+from ...contract.c_files import c_sources
+from ...contract.cca import CcaFile
 from ...contract.errors import ConfigError, HostError, PrerequisiteError
 from ...store.staging import Staging, locked, remove_stale
 from ..kernels.cache import GuestKernel, make_command
@@ -102,7 +103,7 @@ def _lay_out(work: Path, cca: CcaFile) -> dict[Path, Path]:
     work.mkdir()
     (work / "Kbuild").write_text(_KBUILD.format(name=cca.name))
     sources: dict[Path, Path] = {}
-    for place, file in cca_sources(cca.source, CCA_FOLDER).items():
+    for place, file in c_sources(cca.source, CCA_FOLDER).items():
         own = file == cca.source.resolve()
         copy = work / (f"{cca.name}.c" if own else place)
         copy.parent.mkdir(parents=True, exist_ok=True)

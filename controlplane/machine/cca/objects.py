@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...contract.cca import CcaFile, cca_sources
-from ...contract.errors import ConfigError, HostError
+from ...contract.c_files import c_sources
+from ...contract.cca import CcaFile
+from ...contract.errors import HostError
 from ...store.staging import Staging, remove_stale
 from ..kernels.cache import file_digest, kernel_cache
 from ..paths import BPF_COMPILER, BUILT_CCAS, CCA_FOLDER
-from ..process import command
+from ..process.compiler import compiler_version, run_compiler
 
 OBJECT = ".bpf.o"
 PACKAGES = "`apt install clang llvm libbpf-dev`"
-COMPILE_TIMEOUT_S = 120.0
 OLDEST_CLANG, NEWEST_CLANG = 14, 30
 
 
@@ -92,14 +92,14 @@ def committed_digests(folder: Path) -> dict[str, str]:
 
 
 def _last_change(cca: CcaFile) -> float:
-    files = cca_sources(cca.source, CCA_FOLDER).values()
+    files = c_sources(cca.source, CCA_FOLDER).values()
     return max(file.stat().st_mtime for file in files)
 
 
 def _compiled(cca: CcaFile) -> tuple[Path, str]:
     """The object of the user's own CCA, from the cache if it is there."""
     clang = require_clang()
-    version = _version(clang)
+    version = compiler_version(clang)
     recipe = f"{cca.digest}\0{version}\0{BPF_COMPILER.read_text()}"
     key = hashlib.sha256(recipe.encode()).hexdigest()[:16]
     place = cca_cache() / key / f"{cca.name}{OBJECT}"
@@ -130,22 +130,8 @@ def compile_object(cca: CcaFile, clang: str, place: Path) -> None:
     with staging:
         made = staging.place / place.name
         script = [sys.executable, str(BPF_COMPILER), clang]
-        run_compiler(cca, [*script, str(cca.source.resolve()), str(made)])
+        run_compiler(cca.source, [*script, str(cca.source.resolve()), str(made)])
         staging.publish(made, place)
-
-
-def run_compiler(cca: CcaFile, args: list[str]) -> None:
-    """Run a compiler; raises ConfigError with its words about the CCA's file."""
-    done = command.attempt(args, timeout_s=COMPILE_TIMEOUT_S)
-    if done.code != 0:
-        raise ConfigError(f"{cca.source}: does not compile\n{_words(done.err)}")
-
-
-def _words(text: str, most: int = 20) -> str:
-    """What a compiler says, as far as a person reads."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    more = [f"({len(lines) - most} more lines)"] if len(lines) > most else []
-    return "\n".join([*lines[:most], *more])
 
 
 def cca_cache() -> Path:
@@ -168,8 +154,3 @@ def require_clang() -> str:
             f"clang is not installed, and a congestion control of your own needs it; {PACKAGES}"
         )
     return clang
-
-
-@cache
-def _version(clang: str) -> str:
-    return command.run([clang, "--version"]).out.splitlines()[0].strip()

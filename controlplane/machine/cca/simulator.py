@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +13,10 @@ from ...contract.errors import ConfigError, HostError
 from ...contract.messages import SimulatedFlow, SimulatedPath, read_message
 from ..paths import CCA_FOLDER, CCA_SIMULATOR, built
 from ..process import command
-from .objects import run_compiler
+from ..process.compiler import c_compiler, run_compiler
 
 TIMEOUT_S = 60.0
 """A simulation takes a second or less."""
-COMPILERS = ("cc", "gcc", "clang")
 NAME = "nashbed-cc-sim"
 _HINTS = {
     signal.SIGFPE: "a division by zero?",
@@ -81,13 +79,10 @@ def compile_for_simulator(cca: CcaFile, place: Path) -> None:
         ConfigError: It does not compile; the compiler's words.
         HostError: There is no C compiler.
     """
-    compiler = next((found for name in COMPILERS if (found := shutil.which(name))), None)
-    if compiler is None:
-        raise HostError("no C compiler: install gcc or clang (in a checkout: `make setup`)")
     flags = ["-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Wno-unused-parameter", "-fPIC"]
     names = ["-DCC_SIM", f'-DCC_NAME="{cca.name}"', f"-I{CCA_FOLDER}", "-fvisibility=hidden"]
     source = str(cca.source.resolve())
-    run_compiler(cca, [compiler, *flags, *names, "-shared", source, "-o", str(place)])
+    run_compiler(cca.source, [c_compiler(), *flags, *names, "-shared", source, "-o", str(place)])
 
 
 def simulate(where: SimulatedBottleneck, flows: Sequence[str]) -> Simulation:

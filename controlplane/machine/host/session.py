@@ -12,6 +12,7 @@ from pathlib import Path
 from ...contract.cca import CcaFile
 from ...contract.manifest import HostNic
 from ...contract.model import JsonObject
+from ...contract.own_discipline import OwnDiscipline
 from ...contract.scenario import Hosts
 from ...contract.shared import SENDERS_NETWORK, lane_network
 from ...contract.testbed import Testbed
@@ -172,6 +173,7 @@ class SessionRequest:
         core: The core that everything of the session runs on, where it is one; None: any.
         hosts: What the hosts' kernels are told besides.
         ccas: CCAs that the hosts' kernel does not have of its own.
+        disciplines: Queue disciplines of the user's own.
     """
 
     run_id: str
@@ -183,6 +185,7 @@ class SessionRequest:
     core: int | None = None
     hosts: Hosts = NO_WISHES
     ccas: tuple[CcaFile, ...] = ()
+    disciplines: tuple[OwnDiscipline, ...] = ()
 
 
 MakeSession = Callable[[SessionRequest], Session]

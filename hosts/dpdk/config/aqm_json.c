@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "aqm_json.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/aqm_load.h"
 #include "core/line.h"
 
 #define KEY_BYTES 48
@@ -20,29 +20,6 @@ struct request {
 	struct json_field fields[FIXED_FIELDS + AQM_PARAMS_MAX];
 	char keys[AQM_PARAMS_MAX][KEY_BYTES];
 };
-
-const struct aqm_ops *
-aqm_load(const char *file, char *problem, size_t problem_bytes)
-{
-	const struct aqm_ops *(*entry)(void) = NULL;
-	const struct aqm_ops *aqm = NULL;
-	void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-
-	if (object != NULL)
-		*(void **)&entry = dlsym(object, "nashbed_aqm");
-	if (object == NULL)
-		snprintf(problem, problem_bytes, "%s", dlerror());
-	else if (entry == NULL)
-		snprintf(problem, problem_bytes, "is no discipline: it has no AQM_EXPORT");
-	else if ((aqm = entry())->abi != AQM_ABI)
-		snprintf(problem, problem_bytes, "was made for another aqm.h; compile it again");
-	else if (aqm->config_bytes > AQM_CONFIG_BYTES)
-		snprintf(problem, problem_bytes, "its configuration has more than %u bytes",
-			 AQM_CONFIG_BYTES);
-	else
-		return aqm;
-	return NULL;
-}
 
 static void
 param_key(const struct aqm_param *param, char *key)

@@ -10,9 +10,6 @@
 #include "core/discipline.h"
 #include "core/disciplines.h"
 
-/* What a shared object has, or NULL with the reason in problem. It stays loaded. */
-const struct aqm_ops *aqm_load(const char *file, char *problem, size_t problem_bytes);
-
 /* A reader for a table, behind what says the line and its limit; the target is a struct
  * discipline_config.
  */

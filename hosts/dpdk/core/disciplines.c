@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 #include "disciplines.h"
 
-extern const struct aqm_ops step_ops, red_ops, codel_ops, pie_ops, fq_codel_ops;
+extern const struct aqm_ops step_ops, red_ops, codel_ops, pie_ops, fq_codel_ops, dualpi2_ops;
 
 const struct aqm_ops *const aqm_disciplines[] = {
-	&step_ops, &red_ops, &codel_ops, &pie_ops, &fq_codel_ops, NULL,
+	&step_ops, &red_ops, &codel_ops, &pie_ops, &fq_codel_ops, &dualpi2_ops, NULL,
 };
 
 const struct aqm_ops *

@@ -52,3 +52,18 @@ def test_figures_of_what_was_measured_alone(tmp_path: Path) -> None:
         assert figure.title
         assert figure.caption
         assert figure.paths["svg"].is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("discipline", ["droptail", "codel"])
+def test_a_queue_that_models_do_not_describe_is_named(tmp_path: Path, discipline: str) -> None:
+    """No model's curve is drawn, and the caption says why."""
+    bottleneck = {"rate": "100mbit", "buffer": "2bdp", "discipline": discipline}
+    measures = made({**SIX, "bottleneck": bottleneck}, settles_at_five)
+    correlation = RunCorrelation(measures, (), None)
+    drawn = draw_all(measures, equilibria_of_measures(measures), correlation, tmp_path, ("svg",))
+    (figure,) = (each for each in drawn if each.kind == "throughput_by_mix")
+    why = "No model is drawn: its queue is CoDel, and models know drop-tail."
+    assert (why in figure.caption) is (discipline == "codel")
+    text = figure.paths["svg"].read_text()
+    assert ("Closed form" in text) is (discipline == "droptail")

@@ -16,7 +16,8 @@ from nashbed.controlplane.cluster.request import (
     run_name,
     unpacked_ccas,
 )
-from nashbed.controlplane.contract.cca import cca_sources, read_cca
+from nashbed.controlplane.contract.c_files import c_sources
+from nashbed.controlplane.contract.cca import read_cca
 from nashbed.controlplane.contract.errors import (
     ConfigError,
     HostError,
@@ -66,7 +67,7 @@ def test_a_cca_with_includes_arrives_with_its_digest(
     assert sent.digest == read_cca(own, CCA_FOLDER).digest
     (arrived,) = unpacked_ccas([sent], tmp_path / "worker")
     assert (arrived.name, arrived.digest) == ("mycc", sent.digest)
-    files = cca_sources(arrived.source, CCA_FOLDER)
+    files = c_sources(arrived.source, CCA_FOLDER)
     assert files["parts/more.h"] == tmp_path / "worker" / "mycc" / "parts" / "more.h"
     assert files["cc.h"] == CCA_FOLDER / "cc.h"
 

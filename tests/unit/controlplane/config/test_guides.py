@@ -33,7 +33,7 @@ PARTS = {
 
 def test_there_are_some() -> None:
     assert len(SCENARIOS) >= 5
-    assert len(PARTS) == 2
+    assert len(PARTS) == 3
 
 
 @pytest.mark.parametrize("place", SCENARIOS)

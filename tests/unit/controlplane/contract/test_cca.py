@@ -6,12 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from nashbed.controlplane.contract.cca import (
-    cca_digest,
-    cca_name,
-    cca_sources,
-    read_cca,
-)
+from nashbed.controlplane.contract.c_files import c_digest, c_sources
+from nashbed.controlplane.contract.cca import cca_name, read_cca
 from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.machine.paths import CCA_FOLDER
 
@@ -47,19 +43,19 @@ def test_a_name_that_the_kernel_could_not_have(file: str) -> None:
 
 def test_sources_are_what_is_included_wherever_it_stands(headers: Path, tmp_path: Path) -> None:
     source = own(tmp_path / "own")
-    assert set(cca_sources(source, headers)) == {"mycc.c", "more/own.h", "cc.h", "deep.h"}
+    assert set(c_sources(source, headers)) == {"mycc.c", "more/own.h", "cc.h", "deep.h"}
 
 
 def test_the_digest_follows_what_is_included(headers: Path, tmp_path: Path) -> None:
     source = own(tmp_path / "own")
-    first = cca_digest(source, headers)
-    assert cca_digest(own(tmp_path / "elsewhere"), headers) == first
+    first = c_digest(source, headers)
+    assert c_digest(own(tmp_path / "elsewhere"), headers) == first
     (headers / "unused.h").write_text("int changed;\n")
-    assert cca_digest(source, headers) == first
+    assert c_digest(source, headers) == first
     for changed in (headers / "deep.h", source.parent / "more" / "own.h", source):
-        before = cca_digest(source, headers)
+        before = c_digest(source, headers)
         changed.write_text(changed.read_text() + "int more;\n")
-        assert cca_digest(source, headers) != before, changed
+        assert c_digest(source, headers) != before, changed
 
 
 def test_what_is_outside_its_folder_is_refused(headers: Path, tmp_path: Path) -> None:
@@ -79,4 +75,4 @@ def test_the_committed_objects_are_of_the_sources_as_they_are() -> None:
     objects = CCA_FOLDER.glob("objects/*.bpf.o")
     assert {path.name.removesuffix(".bpf.o") for path in objects} == set(digests)
     for name, digest in digests.items():
-        assert cca_digest(CCA_FOLDER / f"{name}.c", CCA_FOLDER) == digest, f"{name}: run `make cc`"
+        assert c_digest(CCA_FOLDER / f"{name}.c", CCA_FOLDER) == digest, f"{name}: run `make cc`"

@@ -149,6 +149,10 @@ def test_it_survives_json(text: str) -> None:
         ),
         ("{}", "discipline: names none; write one discipline"),
         (
+            "pie, arrivals: trains",
+            "discipline: pie decides packet by packet; with `arrivals: trains` write droptail",
+        ),
+        (
             "{codel: {}, params: {x: 1}}",
             "discipline.params: are those of a file; write them under `codel` itself",
         ),

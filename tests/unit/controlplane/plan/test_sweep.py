@@ -75,6 +75,9 @@ def test_disciplines_are_swept() -> None:
     assert [each.discipline and each.discipline.name for _, each in settings[::2]] == [
         None, "codel", "codel", "mine"
     ]  # fmt: skip
+    trains = SCENARIO.replace("2bdp", "2bdp, arrivals: trains")
+    with pytest.raises(ConfigError, match=r"sweep.discipline: codel decides packet by packet"):
+        parse_scenario(trains.replace("sweep: {mixes", swept), "s.yaml")
     with pytest.raises(ConfigError, match=r"sweep.discipline: a value is listed twice"):
         scenario_with("sweep: {mixes", "sweep: {discipline: [codel, {codel: {}}], mixes")
 

@@ -103,7 +103,7 @@ def test_a_discipline_is_applied(host: FakeHost, target: DpdkTarget) -> None:
     codel = DisciplineProgram(name="codel", parameters=(("target_ns", 5 * 10**6), ("ecn", True)))
     program = lane.bottleneck.model_copy(update={"discipline": codel})
     assert target.program(replace(lane, bottleneck=program)).discipline == codel
-    flat = {"name": "codel", "target_ns": 5 * 10**6, "ecn": True}
+    flat = {"name": "codel", "target_ns": 5 * 10**6, "ecn": True, "seed": lane.seed}
     assert host.process.requests[1]["discipline"] == flat
     assert dpdk_resolve(program).discipline == codel
     assert target.program(lane).discipline is None

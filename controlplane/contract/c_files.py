@@ -1,0 +1,81 @@
+"""A C file of a user's, and all that it includes: what a congestion control or a discipline is."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import ConfigError
+
+_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
+
+
+def c_digest(source: Path, headers: Path) -> str:
+    """SHA-256 of what a C file is made of, wherever that stands, in hexadecimal.
+
+    Args:
+        source: The file.
+        headers: The folder of our headers, which it may include.
+
+    Raises:
+        ConfigError: A file cannot be read.
+    """
+    total = hashlib.sha256()
+    for place, file in sorted(c_sources(source, headers).items()):
+        content = _content(file)
+        total.update(f"{place}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()
+
+
+def c_sources(source: Path, headers: Path) -> dict[str, Path]:
+    """A C file and all that it includes by name in quotes, by where each of them stands.
+
+    That is relative to the file's own folder, or else to the folder of our headers.
+
+    Args:
+        source: The file.
+        headers: The folder of our headers.
+
+    Raises:
+        ConfigError: A file cannot be read, or stands in neither folder.
+    """
+    folders = (source.parent.resolve(), headers.resolve())
+    found: dict[str, Path] = {}
+    waiting = [source.resolve()]
+    while waiting:
+        file = waiting.pop()
+        place = _place(file, folders, source)
+        if place not in found:
+            found[place] = file
+            waiting += _included(file, folders[1])
+    return found
+
+
+def _included(file: Path, headers: Path) -> Iterator[Path]:
+    """The files that a file includes; one that is not found is for the compiler to name."""
+    for name in _INCLUDE.findall(_content(file)):
+        for folder in (file.parent, headers):
+            if (path := folder / name.decode(errors="replace")).is_file():
+                yield path.resolve()
+                break
+
+
+def _place(file: Path, folders: tuple[Path, ...], source: Path) -> str:
+    for folder in folders:
+        if file.is_relative_to(folder):
+            return str(file.relative_to(folder))
+    raise ConfigError(
+        f"{source}: includes {file}, which is not in its folder; move it there: a run keeps a copy "
+        "of what it was made of"
+    )
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError as error:
+        raise ConfigError(f"{file}: no such file") from error
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error

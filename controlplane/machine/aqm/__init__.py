@@ -1,0 +1,1 @@
+"""Queue disciplines of users' own, in one C file each."""

@@ -1,0 +1,116 @@
+"""A user's own discipline as a data plane is told it: compiled, its parameters in machine units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from ...contract.disciplines import DisciplineProgram, Value, machine_parameter
+from ...contract.errors import ConfigError
+from ...contract.own_discipline import OwnDiscipline
+from ...contract.target import BottleneckProgram
+from ...contract.units import Duration, Quantity, Share, Size
+from .objects import discipline_object
+from .tool import DisciplineAbout, ParameterAbout, describe
+
+QUANTITIES: dict[str, type[Quantity]] = {"time": Duration, "bytes": Size, "probability": Share}
+"""Kind of a parameter -> what is written for it."""
+
+
+def loadable(own: OwnDiscipline, asked: DisciplineProgram) -> DisciplineProgram:
+    """What a data plane is told of a user's own discipline.
+
+    Args:
+        own: The discipline.
+        asked: It as the scenario has it, its parameters as they were written.
+
+    Raises:
+        ConfigError: It does not compile, is none, or has no such parameter or value.
+        HostError: There is no compiler.
+    """
+    path = discipline_object(own).path
+    about = about_object(path)
+    parameters = tuple(_converted(about, name, value) for name, value in asked.parameters)
+    return DisciplineProgram(name=own.name, file=str(path), parameters=parameters)
+
+
+def loadable_bottleneck(
+    program: BottleneckProgram, own: Sequence[OwnDiscipline]
+) -> BottleneckProgram:
+    """A bottleneck with what a data plane can load of a discipline of the user's own.
+
+    Args:
+        program: The bottleneck.
+        own: The user's own disciplines.
+    """
+    asked = program.discipline
+    if asked is None or not asked.file:
+        return program
+    source = next(each for each in own if each.name == asked.name)
+    return program.model_copy(update={"discipline": loadable(source, asked)})
+
+
+@cache
+def about_object(path: Path) -> DisciplineAbout:
+    """What a compiled discipline says of itself; the object's place has its digest in it."""
+    (about,) = describe(path)
+    return about
+
+
+def _converted(about: DisciplineAbout, name: str, value: Value) -> tuple[str, Value]:
+    known = {each.name: each for each in about.parameters}
+    if name not in known:
+        has = f"it has {', '.join(known)}" if known else "it has none"
+        raise ConfigError(f"{about.name}: params.{name}: there is no such parameter; {has}")
+    try:
+        key, number = machine_parameter(name, _read(known[name], value))
+    except ValueError as error:
+        raise ConfigError(f"{about.name}: params.{name}: {error}") from error
+    _check_range(about, known[name], number)
+    return key, number
+
+
+def _read(parameter: ParameterAbout, value: Value) -> object:
+    """A parameter as it was written, by its kind."""
+    if parameter.kind in QUANTITIES:
+        return QUANTITIES[parameter.kind].parse(str(value))
+    if parameter.kind == "flag":
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value
+    if isinstance(value, bool | str):
+        raise ValueError(f"{value!r} is no number")
+    if parameter.kind != "real" and not isinstance(value, int):
+        raise ValueError(f"{value!r} is no whole number")
+    return value
+
+
+def _check_range(about: DisciplineAbout, parameter: ParameterAbout, number: Value) -> None:
+    if isinstance(number, str) or parameter.min <= number <= parameter.max:
+        return
+    low, high = (_written(parameter, each) for each in (parameter.min, parameter.max))
+    raise ConfigError(
+        f"{about.name}: params.{parameter.name}: {_written(parameter, number)} is out of range; "
+        f"write {low} to {high}"
+    )
+
+
+def _written(parameter: ParameterAbout, number: float) -> str:
+    return written(parameter.kind, number)
+
+
+def written(kind: str, number: float) -> str:
+    """A parameter in machine units as a person writes it.
+
+    Args:
+        kind: Kind of the parameter.
+        number: In ns, bytes, a part of 1, or without a unit.
+    """
+    if kind == "time":
+        return str(Duration(int(number)))
+    if kind == "bytes":
+        return str(Size(int(number)))
+    if kind == "probability":
+        return str(Share(round(number * 10**9)))
+    return str(bool(number)).lower() if kind == "flag" else f"{number:g}"
