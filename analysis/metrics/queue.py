@@ -104,15 +104,15 @@ def occupancy_bins(chunks: Iterable[Arrays], flows: int, bins: TimeBins) -> NDAr
         departed = _departed(chunk)
         flow = departed["flow"].astype(np.int64)
         size = departed["packet_bytes"].astype(np.float64)
-        _add_steps(part, step, bins, flow, departed["enqueue_ns"], size)
-        _add_steps(part, step, bins, flow, departed["dequeue_ns"], -size)
+        add_steps(part, step, bins, flow, departed["enqueue_ns"], size)
+        add_steps(part, step, bins, flow, departed["dequeue_ns"], -size)
     before = np.cumsum(step, axis=0)[:-1]
     before = np.vstack((np.zeros((1, flows), dtype=np.int64), before[:-1]))
     integral = before * bins.length_ns + part[:-1]
     return integral.T / bins.length_ns
 
 
-def _add_steps(
+def add_steps(
     part: NDArray[np.int64],
     step: NDArray[np.int64],
     bins: TimeBins,
@@ -124,6 +124,14 @@ def _add_steps(
 
     Postcards are written nearly in time order, so a chunk touches few bins: only their rows
     are counted and added.
+
+    Args:
+        part: What each step adds to its own bin, in byte-nanoseconds.
+        step: The bytes of the steps in each bin, which later bins have throughout.
+        bins: The bins.
+        flow: Flow of each step.
+        t_ns: When it happens.
+        size: Bytes by which the queue grows.
     """
     if len(t_ns) == 0:
         return
