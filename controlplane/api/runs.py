@@ -8,23 +8,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
-from nashbed.analysis.measures import TrialMeasures
+from nashbed.analysis.measures import RunMeasures, TrialMeasures, measure_run
+from nashbed.analysis.nash.answer import equilibria_answer
 from nashbed.analysis.results.export import check_export, export_run, flat_tables
 from nashbed.analysis.results.summary import RunSummary, SummaryRow, summarise
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
+from nashbed.controlplane.machine.kernels.cache import kernel_cache
 from nashbed.controlplane.store import finished_run
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from nashbed.analysis.explore.server import ExplorerServer
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.compare import RunComparison
     from nashbed.analysis.results.equivalence import EquivalenceAnswer
+    from nashbed.controlplane.store.finished_run import DamagedTrial
+
+__all__ = [
+    "Run",
+    "RunLike",
+    "Trial",
+    "compare",
+    "equilibria_answer",
+    "equivalence",
+    "measures_of",
+    "open_run",
+]
+
+PYRAMIDS = "pyramids"
+"""The folder beside the kernels' for what is made of runs that cannot be written to."""
 
 
 class Trial:
@@ -193,6 +211,11 @@ class Run:
         return self._finished.failures
 
     @property
+    def damaged(self) -> Sequence[DamagedTrial]:
+        """Trials that cannot be read, and so are left out."""
+        return self.summary.measures.damaged
+
+    @property
     def rows(self) -> Sequence[SummaryRow]:
         """What was measured at each setting and mix, means with intervals."""
         return self.summary.rows
@@ -268,12 +291,38 @@ class Run:
         folder = self.path / REPORT if out is None else Path(out)
         return report_of(self.summary, folder, wanted)
 
+    def explore(self, port: int = 0) -> ExplorerServer:
+        """Serve a page on loopback that looks into the run, down to single packets.
+
+        The page is at the `address` of what is returned once its `serve_forever` is called, here
+        or in a thread, until `shutdown`. The address has a token: only who knows it gets in.
+
+        Args:
+            port: The port; 0: any that is free.
+
+        Raises:
+            HostError: The port cannot be had.
+        """
+        from nashbed.analysis.explore.content import Explorer  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.explore.server import ExplorerServer  # noqa: PLC0415
+
+        explorer = Explorer(self.path.resolve(), kernel_cache().with_name(PYRAMIDS))
+        try:
+            return ExplorerServer(explorer, port)
+        except OSError as error:
+            raise HostError(f"port {port}: {error.strerror}; give another, or 0") from error
+
 
 RunLike = Run | str | Path
 
 
 def _folder(run: RunLike) -> Path:
     return run.path if isinstance(run, Run) else Path(run)
+
+
+def measures_of(run: RunLike) -> RunMeasures:
+    """A run's measures, which a `Run` may have already."""
+    return run.summary.measures if isinstance(run, Run) else measure_run(Path(run))
 
 
 def compare(

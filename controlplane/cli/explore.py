@@ -7,12 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ..contract.errors import EXIT_OK, HostError
-from ..machine.kernels.cache import kernel_cache
+from ..contract.errors import EXIT_OK
 from .options import RunFolder, new_app
 
-PYRAMIDS = "pyramids"
-"""The folder beside the kernels' for what is made of runs that cannot be written to."""
 app = new_app()
 
 
@@ -27,23 +24,14 @@ def explore(
     """Open a run in the browser, down to single packets.
 
     It serves a page on loopback until Ctrl-C. The address that it writes has a random token: only
-    who knows it gets in.
-    docs/explanation/explorer.md says what is shown.
+    who knows it gets in. docs/explanation/explorer.md says what is shown.
     """
-    from nashbed.analysis.explore.content import Explorer  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.explore.server import ExplorerServer  # noqa: PLC0415 - slow to import
-    from nashbed.controlplane.store.finished_run import open_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
 
-    open_run(run_dir)
-    explorer = Explorer(run_dir.resolve(), kernel_cache().with_name(PYRAMIDS))
-    try:
-        server = ExplorerServer(explorer, port)
-    except OSError as error:
-        raise HostError(f"port {port}: {error.strerror}; give another, or --port 0") from error
-    sys.stdout.write(server.address + (f"#{view.removeprefix('#')}" if view else "") + "\n")
-    sys.stdout.flush()
-    sys.stderr.write("open this address in a browser; Ctrl-C ends the explorer\n")
-    with server:
+    with open_run(run_dir).explore(port) as server:
+        sys.stdout.write(server.address + (f"#{view.removeprefix('#')}" if view else "") + "\n")
+        sys.stdout.flush()
+        sys.stderr.write("open this address in a browser; Ctrl-C ends the explorer\n")
         try:
             server.serve_forever()
         except KeyboardInterrupt:

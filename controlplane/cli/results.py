@@ -14,10 +14,9 @@ from rich.table import Table
 from ..contract.errors import EXIT_ACCEPTANCE, EXIT_OK, ConfigError
 from ..contract.model import ContractModel, JsonAnswer
 from ..contract.units import Share, counted
-from ..store.errors import RunError
 from .console import as_text
 from .equivalence_text import equivalence_text
-from .options import AsJson, RunFolder, answer, new_app, write_table
+from .options import AsJson, RunFolder, answer, new_app
 from .result_text import headline_lines, left_out_text
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def report(
 
     run = open_run(run_dir)
     path = run.report(formats=formats)
-    damaged = run.summary.measures.damaged
+    damaged = run.damaged
     left_out = tuple(LeftOut(trial=each.id, problem=each.problem) for each in damaged)
     said = ReportAnswer(report=str(path), damaged=left_out)
     answer(said, as_json, f"{left_out_text(damaged)}report: {path}")
@@ -100,8 +99,7 @@ def report(
 @app.command(epilog="Example: nashbed ne results/20260101T120000Z-quickstart --json")
 def ne(run_dir: RunFolder, as_json: AsJson = False) -> int:
     """Show the Nash equilibria of a run."""
-    from nashbed.analysis.nash.answer import equilibria_answer  # noqa: PLC0415 - slow to import
-    from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
+    from nashbed.runs import equilibria_answer, open_run  # noqa: PLC0415 - slow to import
 
     settings = open_run(run_dir).equilibria
     text = "\n".join(equilibria_text(each) for each in settings)
@@ -181,7 +179,7 @@ def export(
 ) -> int:
     """Write flat tables of a run: trials, flows, mixes, ledger.
 
-    The ledger is that of the assumptions of Mishra's model. docs/reference/run-directory.md
+    The ledger is that of the assumptions of Mishra's model. docs/reference/exported-tables.md
     describes the columns.
     """
     from nashbed.runs import open_run  # noqa: PLC0415 - slow to import
@@ -374,18 +372,11 @@ def mixes(
     """Write the measured mixes of runs as a table for `nashbed model --against`.
 
     Each row is a mix of cubic and one other congestion control, the mean over its valid trials,
-    with its starts. docs/reference/run-directory.md describes the columns.
+    with its starts. docs/reference/exported-tables.md describes the columns.
     """
-    from nashbed.analysis.measures import measure_run  # noqa: PLC0415 - slow to import
-    from nashbed.analysis.models.mix_files import mix_table  # noqa: PLC0415 - slow to import
+    from nashbed import tables  # noqa: PLC0415 - slow to import
 
-    table = mix_table(measure_run(run) for run in runs)
-    if not table.rows:
-        why = "; ".join(f"{count} left out: {reason}" for reason, count in table.left_out.items())
-        raise RunError(
-            f"{runs[0]}: no mix of cubic and another congestion control ({why or 'it is empty'})"
-        )
-    write_table(out, table.text())
+    table = tables.mixes(runs, out)
     lines = [f"{out}: {len(table.rows)} rows"]
     lines += [
         f"  {counted(count, 'mix')} left out: {reason}" for reason, count in table.left_out.items()

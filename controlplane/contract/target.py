@@ -11,7 +11,7 @@ from .units import PACKET_BYTES
 
 Arrivals = Literal["frames", "trains"]
 """What a queue admits or drops as one: each frame by itself, as a switch does, or a train all or
-nothing, as a Linux router does (hosts/README.md says what a train is)."""
+nothing, as a Linux router does (docs/explanation/bottleneck.md says what a train is)."""
 LimitCounts = Literal["system", "queue"]
 """Until when a packet counts against the limit: until its last bit has left, or only while it waits
 to be sent, as in Linux's bfifo and pfifo and in a switch chip's queue."""

@@ -34,6 +34,7 @@ from tests.fresh.outcome import (
     trials,
     write_into,
 )
+from tests.support.container import KEPT, ProfileError, profile_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OUT = REPOSITORY / "build" / "fresh"
@@ -116,6 +117,16 @@ class Progress:
             sys.stderr.write("\r\033[K")
         minutes, seconds = divmod(int(time.monotonic() - self._begun), 60)
         say(f"{self._what}: {word} ({minutes} min {seconds} s)")
+
+
+def docker_profile() -> Path:
+    """Docker's filter of system calls as this machine's Debian has it, one for all roots."""
+    path = OUT / KEPT
+    try:
+        path.write_text(profile_text())
+    except ProfileError as error:
+        raise FreshError(str(error)) from error
+    return path
 
 
 def say(text: str) -> None:
@@ -201,7 +212,7 @@ class FreshRoots:
         install = "apt-get update -q && apt-get install -q -y --no-install-recommends python3-venv"
         machine.must_run(install, log, lambda line: None, PACKAGES_LIMIT_S)
         machines.add_user(machine, step.user, log, lambda line: None)
-        machines.put_files([*wheels, CONTAINER], machine, step.user)
+        machines.put_files([*wheels, CONTAINER, docker_profile()], machine, step.user)
         return machine, step.user, machines.head(REPOSITORY)
 
     def forget(self, machine: Machine) -> None:

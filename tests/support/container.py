@@ -106,7 +106,7 @@ def confine() -> None:
         allowed = entry["action"] == "SCMP_ACT_ALLOW"
         action = ALLOW if allowed else ERRNO | entry.get("errnoRet", NOT_PERMITTED)
         for name in entry["names"]:
-            made.rule(action, name, *map(_comparison, entry["args"] or ()))
+            made.rule(action, name, *map(_comparison, entry.get("args") or ()))
     made.load()
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 from tests.support.programs import PACKAGES, need_program, needs_program, why_missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +23,25 @@ OPTIONAL = [
     for line in (ROOT / "configs" / "debian-packages.txt").read_text().splitlines()
     if line.endswith("  # optional")
 ]
+
+
+DEBIAN_12_PYTHON = "3.11.2"
+
+
+def test_every_package_runs_on_debian_12s_python() -> None:
+    """A release may ask for a later 3.11 than Debian's, which a developer's own Python hides."""
+    asked = {
+        d.metadata["Name"]: d.metadata["Requires-Python"]
+        for d in distributions()
+        if d.metadata["Requires-Python"]
+    }
+    too_new = {
+        name: text
+        for name, text in asked.items()
+        if not SpecifierSet(text).contains(DEBIAN_12_PYTHON)
+    }
+    assert asked
+    assert too_new == {}
 
 
 def make_packages(
