@@ -4,7 +4,7 @@
 const STATE_COLOURS = {
   "open": "#8fa3b5", "disorder": "#c9b458", "CWR": "#b08d57", "slow start": "#6fb1a0",
   "cruise": "#8fa3b5", "up": "#e08e45", "down": "#5a8fc7", "refill": "#e3c16f", "drain": "#8f6bb3",
-  "startup": "#3fa37a", "recovery": "#d1495b", "loss": "#8b1e2d", "ProbeRTT": "#1f2a80",
+  "startup": "#3fa37a", "recovery": "#d1495b", "loss": "#8b1e2d", "ProbeRTT": "#4a5be0",
 };
 const SENDER = {
   cwnd: ["cwnd", "B"], inflight: ["In flight", "B"], pacing: ["Pacing rate", "bit/s"],
@@ -334,7 +334,7 @@ class Column {
       const middles = Float64Array.from({length: count}, (_, i) => (start + (i + 0.5) * width) / 1e9);
       const bytes = view.queue === "bytes";
       const factor = (bytes ? 1 : 8 / this.facts.rate_bps) / width;
-      this.lines("queue", bytes ? "Queue, by flow" : "Queue as delay, by flow", bytes ? "B" : "s", middles, layers,
+      this.lines("queue", `${bytes ? "Queue" : "Queue as delay"}, by ${view.by === "flow" ? "flow" : "control"}`, bytes ? "B" : "s", middles, layers,
         summed(layers, this.queue.occupancy_byte_ns, factor), {stacked: true});
       this.lines("rate", "Throughput", "bit/s", middles, layers, summed(layers, rows, 8e9 / width));
     } else this.remove("queue", "rate");
