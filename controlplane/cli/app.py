@@ -78,7 +78,9 @@ COMMANDS = (
     LazyCommand(
         "compare", "results", "Show what differs between two runs, and where by more than chance."
     ),
-    LazyCommand("export", "results", "Write flat tables of a run: trials, flows, mixes, ledger."),
+    LazyCommand(
+        "export", "results", "Write tables of a run, or one trial for Perfetto, qlog or Wireshark."
+    ),
     LazyCommand(
         "mixes",
         "results",
