@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,20 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
     Raises:
         RunError: A table is damaged.
     """
+    data = load_flows(trial, scenario)
+    return replace(data, queue=_queue(trial, scenario, data.flows))
+
+
+def load_flows(trial: SealedTrial, scenario: Scenario) -> TrialData:
+    """Read what end hosts tell of a trial, and nothing of its queue: no postcard is read.
+
+    Args:
+        trial: The trial.
+        scenario: The run's scenario.
+
+    Raises:
+        RunError: A table is damaged.
+    """
     record, flows = trial.record, trial.arrays("flows")
     order = np.argsort(flows["flow"])
     return TrialData(
@@ -41,7 +56,7 @@ def load_trial(trial: SealedTrial, scenario: Scenario) -> TrialData:
         group=flows["group"][order].astype(np.int64),
         base_rtt_ns=flows["base_rtt_ns"][order].astype(np.int64),
         goodput=_goodput(trial, scenario, len(order)),
-        queue=_queue(trial, scenario, len(order)),
+        queue=None,
         samples=_samples(trial, len(order)),
     )
 

@@ -105,15 +105,15 @@ def occupancy_bins(chunks: Iterable[Arrays], flows: int, bins: TimeBins) -> NDAr
         stayed = _stayed(chunk)
         flow = stayed["flow"].astype(np.int64)
         size = stayed["packet_bytes"].astype(np.float64)
-        _add_steps(part, step, bins, flow, stayed["enqueue_ns"], size)
-        _add_steps(part, step, bins, flow, stayed["dequeue_ns"], -size)
+        add_steps(part, step, bins, flow, stayed["enqueue_ns"], size)
+        add_steps(part, step, bins, flow, stayed["dequeue_ns"], -size)
     before = np.cumsum(step, axis=0)[:-1]
     before = np.vstack((np.zeros((1, flows), dtype=np.int64), before[:-1]))
     integral = before * bins.length_ns + part[:-1]
     return integral.T / bins.length_ns
 
 
-def _add_steps(
+def add_steps(
     part: NDArray[np.int64],
     step: NDArray[np.int64],
     bins: TimeBins,
@@ -125,6 +125,14 @@ def _add_steps(
 
     Postcards are written nearly in time order, so a chunk touches few bins: only their rows
     are counted and added.
+
+    Args:
+        part: What each step adds to its own bin, in byte-nanoseconds.
+        step: The bytes of the steps in each bin, which later bins have throughout.
+        bins: The bins.
+        flow: Flow of each step.
+        t_ns: When it happens.
+        size: Bytes by which the queue grows.
     """
     if len(t_ns) == 0:
         return
@@ -142,9 +150,15 @@ def _add_steps(
     step[first : last + 1] += counted.reshape(shape).astype(np.int64)
 
 
+def was_queued(chunk: Arrays) -> NDArray[np.bool_]:
+    """Which packets were in the queue; one may be dropped out of it."""
+    queued: NDArray[np.bool_] = chunk["kind"] != KIND_DROPPED
+    return queued | (chunk["dequeue_ns"] > chunk["enqueue_ns"])
+
+
 def _stayed(chunk: Arrays) -> Arrays:
     """The postcards of packets that were in the queue."""
-    stayed = (chunk["kind"] != KIND_DROPPED) | (chunk["dequeue_ns"] > chunk["enqueue_ns"])
+    stayed = was_queued(chunk)
     if stayed.all():
         return chunk
     return {name: chunk[name][stayed] for name in COLUMNS}

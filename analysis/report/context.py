@@ -87,6 +87,7 @@ def page_context(findings: Findings, figures: Sequence[DrawnFigure]) -> JsonObje
         "scenario": run.scenario.name,
         "description": run.scenario.description,
         "run": run.manifest.run,
+        "explore": f"nashbed explore {run.path}",
         "started": _moment(run.manifest.started_utc),
         "status": run.manifest.status,
         "sought": findings.summary.seeks_equilibria,

@@ -23,16 +23,18 @@ from nashbed.analysis.traces import (
     parse_flows,
     silent,
 )
-from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.contract.errors import ConfigError, HostError
 from nashbed.controlplane.contract.plan import Plan
 from nashbed.controlplane.contract.scenario import Scenario
 from nashbed.controlplane.contract.trial import FailedAttempt, Setting, TrialRecord
+from nashbed.controlplane.machine.kernels.cache import kernel_cache
 from nashbed.controlplane.store import finished_run
 from nashbed.controlplane.store.run_directory import REPORT
 from nashbed.controlplane.store.sealed_trial import SealedTrial
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from nashbed.analysis.explore.server import ExplorerServer
     from nashbed.analysis.nash.of_run import SettingEquilibria
     from nashbed.analysis.results.acceptance import AcceptanceResult
     from nashbed.analysis.results.compare import RunComparison
@@ -49,6 +51,9 @@ __all__ = [
     "measures_of",
     "open_run",
 ]
+
+PYRAMIDS = "pyramids"
+"""The folder beside the kernels' for what is made of runs that cannot be written to."""
 
 
 class Trial:
@@ -336,6 +341,27 @@ class Run:
         check_formats(wanted)
         folder = self.path / REPORT if out is None else Path(out)
         return report_of(self.summary, folder, wanted)
+
+    def explore(self, port: int = 0) -> ExplorerServer:
+        """Serve a page on loopback that looks into the run, down to single packets.
+
+        The page is at the `address` of what is returned once its `serve_forever` is called, here
+        or in a thread, until `shutdown`. The address has a token: only who knows it gets in.
+
+        Args:
+            port: The port; 0: any that is free.
+
+        Raises:
+            HostError: The port cannot be had.
+        """
+        from nashbed.analysis.explore.content import Explorer  # noqa: PLC0415 - slow to import
+        from nashbed.analysis.explore.server import ExplorerServer  # noqa: PLC0415
+
+        explorer = Explorer(self.path.resolve(), kernel_cache().with_name(PYRAMIDS))
+        try:
+            return ExplorerServer(explorer, port)
+        except OSError as error:
+            raise HostError(f"port {port}: {error.strerror}; give another, or 0") from error
 
 
 RunLike = Run | str | Path

@@ -59,6 +59,7 @@ COMMANDS = (
     LazyCommand("validate", "plan", "Check a scenario and a testbed file; touches nothing."),
     LazyCommand("plan", "plan", "Show what a run would do, and the time and disk it needs."),
     LazyCommand("report", "results", "Build the report of a run again."),
+    LazyCommand("explore", "explore", "Open a run in the browser, down to single packets."),
     LazyCommand("ne", "results", "Show the Nash equilibria of a run."),
     LazyCommand("replay", "captures", "Put a capture through the bottleneck in virtual time."),
     LazyCommand("doctor", "doctor", "Show what is installed, what is skipped, and how to get it."),

@@ -14,6 +14,7 @@ from nashbed.controlplane.machine.cca.objects import find_clang
 
 PACKAGES = {
     "busybox": "busybox-static",
+    "chromium": "chromium",
     "clang": "clang",
     "dpdk-testpmd": "dpdk-dev",
     "iverilog": "iverilog",

@@ -127,3 +127,7 @@ def test_only_a_dark_screen_darkens_figures(repeated: Path) -> None:
     assert "figure img" in dark
     assert "invert(" in dark
     assert page.read_text().count("invert(") == 1
+
+
+def test_it_says_how_to_open_the_run_in_the_explorer(page: ShownPage, repeated: Path) -> None:
+    assert f"nashbed explore {repeated}" in [each.text for each in page.of_tag("code")]

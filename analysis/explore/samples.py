@@ -1,0 +1,160 @@
+"""What the senders tell of themselves over a part of a trial: windows, rates, RTTs and states.
+
+A wide view has two instants for each pixel: the least and the largest sample of each flow in it, in
+their order. So no peak is lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from nashbed.controlplane.store.parquet import Arrays
+from nashbed.controlplane.store.sealed_trial import SealedTrial
+from numpy.typing import NDArray
+
+from ..correlation.competition import VERSIONS
+from ..figures.queue_over_time import PROBE_RTT_PACKETS
+from ..metrics.rtt import US_PER_S
+from ..models.starts import BBR
+
+FloatArray = NDArray[np.float64]
+STATES = (
+    "open", "disorder", "CWR", "slow start", "cruise", "up", "down", "refill", "drain", "startup",
+    "recovery", "loss", "ProbeRTT",
+)  # fmt: skip
+"""States of a flow. Of several in one pixel the last of this order is shown: the rarest."""
+_CODE = {name: code for code, name in enumerate(STATES)}
+_BBR_MODES = ("startup", "drain", "down", "cruise", "refill", "up", "ProbeRTT")
+"""The modes 1 to 7 that BBRv2 and BBRv3 tell (hosts/cc/bbr/state.h)."""
+_CA_STATES = ("open", "disorder", "CWR", "recovery", "loss")
+NO_THRESHOLD = 2**31 - 1
+SERIES = ("cwnd", "inflight", "pacing", "bandwidth", "srtt", "min_rtt", "retransmitted")
+"""Bytes, bytes, bit/s, bit/s, seconds, seconds, and bytes since the sample before."""
+_UNLIMITED = 1e18
+"""A pacing rate above is that of no pacing."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of all flows of a trial on their common ticks. T ticks, F flows.
+
+    Attributes:
+        t_ns: The ticks, by their first sample, shape (T,).
+        series: Name of SERIES -> values, shape (F, T); NaN where a flow has no sample.
+        state: Index into STATES, shape (F, T); -1 where a flow has no sample.
+    """
+
+    t_ns: NDArray[np.int64]
+    series: dict[str, FloatArray]
+    state: NDArray[np.int8]
+
+    def within(self, start_ns: int, end_ns: int, pixels: int) -> Samples:
+        """The samples of [start, end], with one more on either side, thinned to the pixels."""
+        low, high = np.searchsorted(self.t_ns, [start_ns, end_ns])
+        part = slice(max(0, int(low) - 1), int(high) + 1)
+        t_ns, state = self.t_ns[part], self.state[:, part]
+        series = {name: values[:, part] for name, values in self.series.items()}
+        size = -(-len(t_ns) // pixels)
+        if size <= 2:
+            return Samples(t_ns, series, state)
+        return Samples(
+            _blocks(t_ns, size)[:, [0, -1]].ravel(),
+            {name: _thinned(values, size, name) for name, values in series.items()},
+            np.repeat(_blocks(state, size).max(axis=-1), 2, axis=-1),
+        )
+
+
+def _blocks(values: NDArray[Any], size: int) -> NDArray[Any]:
+    """Values in blocks of a size along the last axis; the last value fills the last block."""
+    missing = -values.shape[-1] % size
+    padded = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)], mode="edge")
+    return padded.reshape(*values.shape[:-1], -1, size)
+
+
+def _thinned(values: FloatArray, size: int, name: str) -> FloatArray:
+    """The least and the largest value of each block, in their order; sums of what adds up."""
+    if name == "retransmitted":
+        missing = -values.shape[-1] % size
+        sums = np.nansum(_blocks(np.pad(values, ((0, 0), (0, missing))), size), axis=-1)
+        return np.stack((sums, np.zeros_like(sums)), axis=-1).reshape(len(values), -1)
+    blocks = _blocks(values, size)
+    known = np.isfinite(blocks)
+    least = np.where(known, blocks, np.inf).argmin(axis=-1)
+    largest = np.where(known, blocks, -np.inf).argmax(axis=-1)
+    order = np.sort(np.stack((least, largest), axis=-1), axis=-1)
+    found: FloatArray = np.take_along_axis(blocks, order, axis=-1).reshape(len(values), -1)
+    return found
+
+
+def read_samples(trial: SealedTrial) -> Samples | None:
+    """Read a trial's samples; None if it has none.
+
+    Raises:
+        RunError: The table is damaged.
+    """
+    if not trial.has("flow_samples"):
+        return None
+    table = trial.arrays("flow_samples")
+    flows = trial.arrays("flows", ["flow", "cc"])
+    strategy = np.empty(len(flows["flow"]), object)
+    strategy[flows["flow"]] = flows["cc"]
+    # Old or made trials may have no ticks: then each time is one.
+    tick = table["tick"] if np.any(table["tick"]) else table["t_ns"]
+    _, first, column = np.unique(tick, return_index=True, return_inverse=True)
+    cell, shape = (table["flow"], column), (len(strategy), len(first))
+    series = {}
+    for name, values in _series(table).items():
+        series[name] = np.full(shape, np.nan)
+        series[name][cell] = values
+    sent_again = series["retransmitted"]
+    series["retransmitted"] = np.maximum(np.diff(sent_again, axis=1, prepend=sent_again[:, :1]), 0)
+    state = np.full(shape, -1, np.int8)
+    state[cell] = states_of(table, strategy[table["flow"]])
+    return Samples(table["t_ns"][first].astype(np.int64), series, state)
+
+
+def _series(table: Arrays) -> dict[str, FloatArray]:
+    mss = np.maximum(table["mss"].astype(float), 1.0)
+    pacing = table["pacing_rate_bps"].astype(float)
+    return {
+        "cwnd": table["cwnd_pkts"] * mss,
+        "inflight": table["inflight_bytes"].astype(float),
+        "pacing": np.where(pacing > _UNLIMITED, np.nan, pacing),
+        "bandwidth": table["bbr_bw_bps"].astype(float),
+        "srtt": table["srtt_us"] / US_PER_S,
+        "min_rtt": table["bbr_min_rtt_us"].astype(float) / US_PER_S,
+        "retransmitted": table["bytes_retrans"].astype(float),
+    }
+
+
+def states_of(table: Arrays, strategy: NDArray[Any]) -> NDArray[np.int8]:
+    """The state of each sample, as an index into STATES.
+
+    Recovery and loss come first, whatever the control. BBRv2 and BBRv3 tell their mode; the
+    kernel's BBR is known by its gains: 2.89 in Startup, 0.35 in Drain, 1.25 and 0.75 in ProbeBW; in
+    ProbeRTT its window is 4 packets. Other controls are in slow start below the threshold.
+
+    Args:
+        table: The columns of `flow_samples`.
+        strategy: The control of each row.
+    """
+    ca = np.array([_CODE[name] for name in _CA_STATES], np.int8)[np.minimum(table["ca_state"], 4)]
+    threshold = table["ssthresh_pkts"].astype(float)
+    starting = (table["cwnd_pkts"] < threshold) | (threshold >= NO_THRESHOLD)
+    state = np.where((ca == _CODE["open"]) & starting, _CODE["slow start"], ca)
+    is_bbr = (table["has_bbr"] != 0) & (strategy == BBR)
+    gain, window = table["bbr_pacing_gain"], table["cwnd_pkts"]
+    by_gain = np.select(
+        [gain > 2, gain < 0.5, (window <= PROBE_RTT_PACKETS) & (gain == 1), gain > 1, gain < 1],
+        [_CODE[name] for name in ("startup", "drain", "ProbeRTT", "up", "down")],
+        _CODE["cruise"],
+    )
+    state = np.where(is_bbr, by_gain, state)
+    mode = np.nan_to_num(table["bbr_mode"].astype(float)).astype(int)
+    tells = np.isin(strategy, VERSIONS) & (mode >= 1) & (mode <= len(_BBR_MODES))
+    by_mode = np.array([0, *(_CODE[name] for name in _BBR_MODES)])
+    state = np.where(tells, by_mode[np.clip(mode, 0, len(_BBR_MODES))], state)
+    repairs = ca >= _CODE["recovery"]
+    return np.where(repairs, ca, state).astype(np.int8)

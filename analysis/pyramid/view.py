@@ -1,0 +1,292 @@
+"""The queue of a trial in any part of its time: bins as wide as a pixel, and exact sums.
+
+Views that are wide are read from the pyramid, and narrow ones from the packets themselves. A trial
+that kept bins instead of packets is shown in those.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from nashbed.controlplane.store.errors import damaged
+from nashbed.controlplane.store.parquet import Arrays
+from nashbed.controlplane.store.sealed_trial import SealedTrial
+from nashbed.controlplane.store.tables import TABLES
+from numpy.typing import NDArray
+
+from ..align.data import QueueTotals
+from ..align.totals import Link, sum_bins, sum_postcards
+from ..metrics.queue import TimeBins, occupancy_bins
+from .levels import (
+    COLUMNS,
+    LONGEST,
+    SUMS,
+    Cells,
+    PyramidRecord,
+    RowGroups,
+    cells_of,
+    level_path,
+    postcards_of,
+)
+
+MOST_PACKETS = 4000
+"""Packets that a view shows one by one; it shows bins where there are more."""
+KEPT_GROUPS = 4
+"""Row groups of postcards, each of some 10 MB, that stay in memory."""
+PACKET_COLUMNS = tuple(TABLES["postcards"].names)
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """The queue over a part of a trial. B bins, F flows.
+
+    Attributes:
+        bins: The bins; they begin at a multiple of their length.
+        cells: Column of `levels.COLUMNS` -> values, shape (B, F).
+        source: What the bins were made from.
+    """
+
+    bins: TimeBins
+    cells: dict[str, NDArray[Any]]
+    source: Literal["packets", "pyramid", "bins"]
+
+
+class TrialQueue(Protocol):
+    """What the page asks of a trial's queue. Times are ns after t0."""
+
+    def view(self, start_ns: int, end_ns: int, pixels: int) -> QueueView:
+        """The queue over [start, end), in a bin for each pixel or fewer."""
+
+    def totals(self, start_ns: int, end_ns: int) -> QueueTotals:
+        """Exact sums over [start, end), as the metrics sum up the measured window."""
+
+    def packets(self, start_ns: int, end_ns: int) -> Arrays | None:
+        """The packets that were in the queue, or dropped, in [start, end); None: too many."""
+
+
+class PostcardQueue:
+    """The queue of a trial with postcards and a pyramid.
+
+    Args:
+        trial: The trial.
+        folder: The pyramid's folder.
+        record: What it says of itself.
+        sampled_one_in: How many packets one postcard stands for.
+    """
+
+    def __init__(
+        self, trial: SealedTrial, folder: Path, record: PyramidRecord, sampled_one_in: int
+    ) -> None:
+        self._path = trial.path / "postcards.parquet"
+        self._record, self._scale = record, sampled_one_in
+        self._groups = RowGroups.read(self._path)
+        self._kept: OrderedDict[int, Arrays] = OrderedDict()
+        self._lock = threading.Lock()
+        self._levels = {width: LevelFile(level_path(folder, width)) for width in record.widths_ns}
+        applied = trial.record.applied
+        self._rate_bps, self._overhead = applied.rate_bps, applied.overhead_bytes
+
+    def view(self, start_ns: int, end_ns: int, pixels: int) -> QueueView:
+        """See TrialQueue."""
+        pixel_ns = max(1, (end_ns - start_ns) // pixels)
+        fitting = [width for width in self._levels if width <= pixel_ns]
+        if not fitting:
+            return self._of_packets(aligned(start_ns, end_ns, pixel_ns))
+        level = fitting[-1]
+        bins = aligned(start_ns, end_ns, -(-pixel_ns // level) * level)
+        cells = self._levels[level].cells(bins, level, self._record.flows)
+        return QueueView(bins, self._scaled(cells), "pyramid")
+
+    def _of_packets(self, bins: TimeBins) -> QueueView:
+        flows = self._record.flows
+        cells = {name: np.zeros((bins.count, flows), np.int64) for name in COLUMNS}
+        chunks = list(self._chunks(bins.start_ns, bins.end_ns))
+        for chunk in chunks:
+            for name, values in cells_of(chunk, flows, bins).items():
+                into = np.maximum if name == LONGEST else np.add
+                into(cells[name], values, out=cells[name])
+        held = occupancy_bins(chunks, flows, bins).T * bins.length_ns
+        return QueueView(bins, self._scaled(cells | {"occupancy_byte_ns": held}), "packets")
+
+    def _chunks(self, start_ns: int, end_ns: int) -> Iterator[Arrays]:
+        """Only the packets that were here at any time of [start, end)."""
+        for group in self._groups.of(start_ns, end_ns):
+            chunk = self._group(group)
+            here = (chunk["enqueue_ns"] < end_ns) & (chunk["dequeue_ns"] >= start_ns)
+            yield {name: values[here] for name, values in chunk.items()}
+
+    def _group(self, number: int) -> Arrays:
+        """A row group with all its columns; those of the last views stay in memory."""
+        with self._lock:
+            if number not in self._kept:
+                read = postcards_of(self._path, self._record.flows, [number], PACKET_COLUMNS)
+                self._kept[number] = next(iter(read))
+            self._kept.move_to_end(number)
+            while len(self._kept) > KEPT_GROUPS:
+                self._kept.popitem(last=False)
+            return self._kept[number]
+
+    def _scaled(self, cells: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        if self._scale == 1:
+            return cells
+        return {n: v if n == LONGEST else v * self._scale for n, v in cells.items()}
+
+    def totals(self, start_ns: int, end_ns: int) -> QueueTotals:
+        """See TrialQueue; whole bins from the widest level on, and packets at both ends."""
+        flows = self._record.flows
+        sums = {name: np.zeros(flows, np.int64) for name in SUMS}
+        edges = self._add_whole(sums, start_ns, end_ns, list(self._levels))
+        busy = backlog = 0.0
+        for low, high in edges:
+            link = Link((low, high), self._rate_bps, self._overhead)
+            part = sum_postcards(self._chunks(low, high), flows, link)
+            for name in SUMS:
+                sums[name] += getattr(part, name).astype(np.int64)
+        return QueueTotals(
+            source="all" if self._scale == 1 else "sample", scale=self._scale,
+            backlog_byte_ns=backlog, busy_ns=busy, delay_counts=None,
+            **{name: (values * self._scale).astype(np.float64) for name, values in sums.items()},
+        )  # fmt: skip
+
+    def _add_whole(
+        self, sums: dict[str, NDArray[np.int64]], start_ns: int, end_ns: int, widths: list[int]
+    ) -> list[tuple[int, int]]:
+        """Add the whole bins inside [start, end); returns what of it they do not cover."""
+        if start_ns >= end_ns:
+            return []
+        if not widths:
+            return [(start_ns, end_ns)]
+        *narrower, width = widths
+        first, last = -(-start_ns // width), end_ns // width
+        if first >= last:
+            return self._add_whole(sums, start_ns, end_ns, narrower)
+        rows = self._levels[width].rows(first, last)
+        for name in SUMS:
+            np.add.at(sums[name], rows["flow"], rows[name])
+        return [
+            *self._add_whole(sums, start_ns, first * width, narrower),
+            *self._add_whole(sums, last * width, end_ns, narrower),
+        ]
+
+    def packets(self, start_ns: int, end_ns: int) -> Arrays | None:
+        """See TrialQueue."""
+        if len(self._groups.of(start_ns, end_ns)) > KEPT_GROUPS:
+            return None
+        chunks = list(self._chunks(start_ns, end_ns))
+        if sum(len(chunk["flow"]) for chunk in chunks) > MOST_PACKETS:
+            return None
+        return {
+            name: np.concatenate([np.empty(0, np.int64), *(chunk[name] for chunk in chunks)])
+            for name in PACKET_COLUMNS
+        }
+
+
+class LevelFile:
+    """One level of a pyramid, of which parts are read.
+
+    Args:
+        path: Its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with self._opened() as file:
+            ends = [
+                file.metadata.row_group(i).column(0).statistics for i in range(file.num_row_groups)
+            ]
+        self._first = np.array([end.min for end in ends if end is not None], np.int64)
+        self._last = np.array([end.max for end in ends if end is not None], np.int64)
+
+    def rows(self, first: int, end: int) -> Arrays:
+        """The rows of the bins from number `first` to before `end`."""
+        groups = np.flatnonzero((self._first < end) & (self._last >= first)).tolist()
+        with self._opened() as file:
+            table = file.read_row_groups(groups, use_threads=False)
+        rows: Arrays = {name: table.column(name).to_numpy() for name in table.column_names}
+        low, high = np.searchsorted(rows["bin"], [first, end])
+        return {name: values[low:high] for name, values in rows.items()}
+
+    def cells(self, bins: TimeBins, width_ns: int, flows: int) -> Cells:
+        """Bins that are some widths long, each; shape (B, F)."""
+        merged = bins.length_ns // width_ns
+        first = bins.start_ns // width_ns
+        rows = self.rows(first, first + merged * bins.count)
+        cell = (rows["bin"] - first) // merged * flows + rows["flow"]
+        cells = {}
+        for name in COLUMNS:
+            values = np.zeros(bins.count * flows, np.int64)
+            (np.maximum if name == LONGEST else np.add).at(values, cell, rows[name])
+            cells[name] = values.reshape(bins.count, flows)
+        return cells
+
+    def _opened(self) -> pq.ParquetFile:
+        try:
+            return pq.ParquetFile(self._path)
+        except (OSError, pa.ArrowException) as error:
+            raise damaged(self._path, error, "remove it; it is made again") from error
+
+
+class BinnedQueue:
+    """The queue of a trial that kept bins instead of postcards.
+
+    Args:
+        trial: The trial.
+        bin_ns: Length of its bins.
+    """
+
+    def __init__(self, trial: SealedTrial, bin_ns: int) -> None:
+        self._rows = trial.arrays("bins")
+        self._bin_ns = bin_ns
+        self._flows = len(trial.arrays("flows", ["flow"])["flow"])
+        applied = trial.record.applied
+        self._rate_bps, self._overhead = applied.rate_bps, applied.overhead_bytes
+
+    def view(self, start_ns: int, end_ns: int, pixels: int) -> QueueView:
+        """See TrialQueue; no bin is narrower than the recorded ones, which begin anywhere."""
+        merged = max(1, (end_ns - start_ns) // pixels // self._bin_ns)
+        bins = aligned(start_ns, end_ns, merged * self._bin_ns)
+        rows = self._rows
+        row = (rows["bin_start_ns"] - bins.start_ns) // bins.length_ns
+        inside = (row >= 0) & (row < bins.count)
+        cell = row[inside] * self._flows + rows["flow"][inside]
+
+        def total(values: NDArray[Any]) -> NDArray[Any]:
+            sums = np.bincount(cell, values[inside], minlength=bins.count * self._flows)
+            return sums.reshape(bins.count, self._flows)
+
+        left, lost = rows["departed_packets"], rows["dropped_packets"]
+        delay = np.nan_to_num(rows["qdelay_mean_ns"])
+        cells = {
+            "arrived_packets": total(left + lost),
+            "arrived_bytes": total(rows["departed_bytes"] + rows["dropped_bytes"]),
+            "departed_packets": total(left),
+            "departed_bytes": total(rows["departed_bytes"]),
+            "dropped_packets": total(lost),
+            "dropped_bytes": total(rows["dropped_bytes"]),
+            "occupancy_byte_ns": total(rows["occupancy_bytes_mean"] * self._bin_ns),
+            "delay_sum_ns": total(delay * left),
+            LONGEST: np.zeros((bins.count, self._flows)),
+        }
+        return QueueView(bins, cells, "bins")
+
+    def totals(self, start_ns: int, end_ns: int) -> QueueTotals:
+        """See TrialQueue."""
+        link = Link((start_ns, end_ns), self._rate_bps, self._overhead)
+        return sum_bins([self._rows], self._flows, link, self._bin_ns)
+
+    def packets(self, start_ns: int, end_ns: int) -> Arrays | None:
+        """There are none."""
+        return None
+
+
+def aligned(start_ns: int, end_ns: int, length_ns: int) -> TimeBins:
+    """Bins that begin at multiples of their length and cover [start, end)."""
+    return TimeBins.cover(start_ns // length_ns * length_ns, end_ns, length_ns)

@@ -1,0 +1,324 @@
+"""The explorer in a real browser: opened, zoomed, selected, compared, linked; nothing complained.
+
+The page's policy forbids strings as scripts, so a test asks for what it waits for again and again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.programs import need_program
+from tests.support.synthetic_run import SCENARIO, RunWriter
+
+from .test_server import Client, a_trial, serving
+
+pytestmark = pytest.mark.slow
+api = pytest.importorskip("playwright.sync_api", reason="needs playwright: `make venv`")
+S = 1_000_000_000
+WAIT_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    need_program("chromium")
+    with api.sync_playwright() as started:
+        chromium = started.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        yield chromium
+        chromium.close()
+
+
+class Screen:
+    """A page of the explorer, and what its console said."""
+
+    def __init__(self, browser: Any, client: Client, width: int = 1300, **settings: Any) -> None:
+        self.client = client
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.elsewhere: list[str] = []
+        self.page.on("console", lambda said: self._hear(said.type, said.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self._ask(request.url))
+
+    def _hear(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def _ask(self, url: str) -> None:
+        if not url.startswith((self.client.server.address, "data:")):
+            self.elsewhere.append(url)
+
+    def script(self, code: str, value: Any = None) -> Any:
+        return self.page.evaluate(code, value)
+
+    def until(self, true: Callable[[], Any]) -> None:
+        end = time.monotonic() + WAIT_S
+        while not true():
+            problem = self.page.locator("#problem").inner_text()
+            assert time.monotonic() < end, f"not within {WAIT_S:.0f} s: {problem}"
+            self.page.wait_for_timeout(20)
+
+    def views(self) -> int:
+        return int(self.script("document.body.dataset.views || 0"))
+
+    def after(self, act: Callable[[], Any]) -> None:
+        """Act, and wait for the next view."""
+        before = self.views()
+        act()
+        self.until(lambda: self.views() > before)
+
+    def open(self, view: str = "") -> None:
+        self.page.goto("about:blank")
+        self.page.goto(self.client.server.address + (f"#{view}" if view else ""))
+        self.until(lambda: self.views() > 0)
+
+    def span(self) -> tuple[float, float]:
+        low, high = self.script("[view.from, view.to]")
+        return low, high
+
+    def panels(self) -> list[str]:
+        found: list[str] = self.script(
+            "[...document.querySelectorAll('[data-panel]')].map((p) => p.dataset.panel)"
+        )
+        return found
+
+    def quiet(self) -> None:
+        """Nothing was complained of, nothing was asked for elsewhere, and nothing is cut off."""
+        assert self.complaints == []
+        assert self.elsewhere == []
+        wide = self.script("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, "the page is wider than its window"
+
+
+@pytest.fixture
+def client(run_copy: Path, tmp_path: Path) -> Iterator[Client]:
+    with serving(run_copy, tmp_path / "cache") as client:
+        yield client
+
+
+@pytest.fixture
+def screen(browser: Any, client: Client) -> Iterator[Screen]:
+    screen = Screen(browser, client)
+    yield screen
+    screen.quiet()
+    screen.context.close()
+
+
+def test_from_the_run_to_a_trial_and_back(screen: Screen, run_copy: Path) -> None:
+    screen.open()
+    assert "A synthetic run" in screen.page.locator("h1").inner_text()
+    assert screen.page.locator(".payoffs canvas").count() == 1
+    screen.page.locator("summary").nth(2).click()
+    trial = a_trial(run_copy)
+    screen.after(lambda: screen.page.get_by_role("link", name=trial).click())
+    assert screen.page.locator("h1").inner_text() == trial
+    assert screen.panels()[:6] == ["queue", "rate", "sender", "rtt", "states", "events"]
+    assert screen.span() == (0, 6 * S)
+    screen.after(lambda: screen.page.keyboard.press("Escape"))
+    assert screen.page.locator("#trial").is_hidden()
+
+
+def test_zoom_and_pan_by_mouse_and_keyboard(screen: Screen, run_copy: Path) -> None:
+    screen.open(f"trial={a_trial(run_copy)}")
+    place = screen.page.locator('[data-panel="queue"] .u-over').bounding_box()
+    x, y, width = place["x"], place["y"] + place["height"] / 2, place["width"]
+
+    def drag() -> None:
+        screen.page.mouse.move(x + width / 3, y)
+        screen.page.mouse.down()
+        screen.page.mouse.move(x + width * 2 / 3, y, steps=4)
+        screen.page.mouse.up()
+
+    screen.after(drag)
+    low, high = screen.span()
+    assert low == pytest.approx(2 * S, abs=0.05 * S)
+    assert high == pytest.approx(4 * S, abs=0.05 * S)
+    screen.after(lambda: screen.page.mouse.wheel(0, -100))
+    assert screen.span()[1] - screen.span()[0] == pytest.approx((high - low) / 1.4, rel=1e-6)
+    screen.after(lambda: screen.page.keyboard.press("b"))
+    assert screen.span() == (low, high)
+    screen.after(lambda: screen.page.keyboard.press("w"))
+    assert screen.span() == (1 * S, 6 * S)
+    screen.after(lambda: screen.page.keyboard.press("+"))
+    assert screen.span() == (2.25 * S, 4.75 * S)
+    screen.after(lambda: screen.page.keyboard.press("ArrowRight"))
+    assert screen.span() == (2.875 * S, 5.375 * S)
+    screen.after(lambda: screen.page.keyboard.press("0"))
+    assert screen.span() == (0, 6 * S)
+
+
+def test_down_to_single_packets_with_their_fields(screen: Screen, run_copy: Path) -> None:
+    screen.open(f"trial={a_trial(run_copy)}&from={2 * S}&to={2 * S + 60_000_000}")
+    assert "packets" in screen.panels()
+    expected = screen.client.json(
+        f"packets?trial={a_trial(run_copy)}&from={2 * S}&to={2 * S + 60_000_000}"
+    )["packets"]
+    screen.page.locator("details.packet-table summary").click()
+    rows = screen.page.locator("details.packet-table tbody tr")
+    assert rows.count() == len(expected["seq"])
+    first = rows.first.locator("td").all_inner_texts()
+    assert first == [str(expected[name][0]) for name in expected]
+    screen.page.locator('[data-panel="packets"] .u-over').hover(position={"x": 300, "y": 60})
+    screen.until(lambda: "TCP sequence" in screen.page.locator(".readout").inner_text())
+
+
+def test_totals_of_the_view_are_exact(screen: Screen, run_copy: Path) -> None:
+    trial = a_trial(run_copy)
+    screen.open(f"trial={trial}&from={1 * S}&to={6 * S}")
+    screen.until(lambda: screen.page.locator("details.totals").count() == 1)
+    said = screen.script("columns[0].totals.data.departed_bytes")
+    totals = screen.client.json(f"totals?trial={trial}&from={1 * S}&to={6 * S}")
+    assert said == totals["departed_bytes"]
+
+
+def test_flows_on_and_off(screen: Screen, run_copy: Path) -> None:
+    screen.open(f"trial={a_trial(run_copy)}")
+    screen.page.get_by_role("button", name="all bbr", exact=True).click()
+    assert screen.script("columns[0].layers().map((layer) => layer.name)") == ["0 cubic", "1 cubic"]
+    screen.page.get_by_role("button", name="0", exact=True).click()
+    assert screen.script("columns[0].layers().map((layer) => layer.name)") == ["1 cubic"]
+    assert "off=0%2C2%2C3" in screen.page.url
+    screen.page.get_by_role("button", name="all bbr", exact=True).click()
+    screen.page.keyboard.press("f")
+    assert screen.script("columns[0].layers().map((layer) => layer.name)") == ["cubic", "bbr"]
+
+
+def test_two_trials_on_one_axis(screen: Screen, run_copy: Path) -> None:
+    other = a_trial(run_copy, 3)
+    screen.open(f"trial={a_trial(run_copy)}")
+    screen.after(lambda: screen.page.locator("#with").select_option(other))
+    assert screen.page.locator("#columns > section").count() == 2
+    assert screen.panels().count("queue") == 2
+    screen.after(lambda: screen.page.keyboard.press("+"))
+    axes = "columns.map(({panels}) => panels.queue.plot.scales.x)"
+    ranges = screen.script(f"{axes}.map(({{min, max}}) => [min, max])")
+    assert ranges == [[1.5, 4.5]] * 2
+
+
+def test_a_link_reproduces_the_view(screen: Screen, browser: Any, run_copy: Path) -> None:
+    screen.open(f"trial={a_trial(run_copy)}")
+    screen.after(lambda: screen.page.keyboard.press("w"))
+    screen.page.locator("#show").select_option("inflight")
+    screen.page.keyboard.press("q")
+    screen.page.get_by_role("button", name="1", exact=True).click()
+    link = screen.page.url
+    again = Screen(browser, screen.client)
+    again.open(link.partition("#")[2])
+    state = "JSON.stringify({...view, off: [...view.off]})"
+    assert again.script(state) == screen.script(state)
+    titles = "[...document.querySelectorAll('[data-panel] h3')].map((each) => each.textContent)"
+    assert again.script(titles) == screen.script(titles)
+    assert "In flight" in again.script(titles)
+    again.quiet()
+    again.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1300])
+def test_it_fits_narrow_and_wide_windows(
+    browser: Any, client: Client, run_copy: Path, width: int, scheme: str
+) -> None:
+    screen = Screen(browser, client, width, color_scheme=scheme)
+    screen.open()
+    screen.quiet()
+    screen.open(f"trial={a_trial(run_copy)}")
+    screen.quiet()
+    lightness = screen.script("getComputedStyle(document.body).backgroundColor")
+    assert (int(lightness.split("(")[1].split(",")[0]) > 128) == (scheme == "light")
+    screen.context.close()
+
+
+# Runs that lack something.
+
+
+def opened(browser: Any, run: Path, tmp_path: Path, view: str = "") -> str:
+    """What a page says of a run, without a complaint."""
+    with serving(run, tmp_path / "cache") as client:
+        screen = Screen(browser, client)
+        screen.open(view)
+        screen.quiet()
+        text: str = screen.page.locator("body").inner_text()
+        screen.context.close()
+    return text
+
+
+def test_an_empty_run(browser: Any, tmp_path: Path) -> None:
+    run = RunWriter(tmp_path / "run", SCENARIO).finish()
+    assert "No trial is sealed yet." in opened(browser, run, tmp_path)
+
+
+def test_a_run_with_invalid_trials(browser: Any, tmp_path: Path) -> None:
+    writer = RunWriter(tmp_path / "run", SCENARIO)
+    trial = writer.add(writer.settings()[0], (2,), valid=False).name
+    run = writer.finish()
+    assert "1, 1 invalid" in opened(browser, run, tmp_path)
+    assert "invalid: lateness: 9 ms" in opened(browser, run, tmp_path, f"trial={trial}")
+
+
+def test_a_run_with_a_damaged_table(browser: Any, run_copy: Path, tmp_path: Path) -> None:
+    path = run_copy / "trials" / a_trial(run_copy) / "postcards.parquet"
+    content = path.read_bytes()
+    third = len(content) // 3
+    path.write_bytes(content[:third] + b"\xff" * third + content[2 * third :])
+    text = opened(browser, run_copy, tmp_path, f"trial={path.parent.name}")
+    assert "the queue is damaged" in text
+    assert "Smoothed RTT" in text
+    (path.parent / "goodput.parquet").write_bytes(b"nothing")
+    assert f"{path.parent.name} is damaged" in opened(browser, run_copy, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (("bins", "flow_samples", "goodput"), "bins were kept instead of packets"),
+        (("flow_samples", "goodput"), "no packets or bins were kept"),
+        (("postcards",), "no samples of the senders were kept"),
+    ],
+)
+def test_what_was_not_kept_is_said(
+    browser: Any, tmp_path: Path, tables: tuple[str, ...], said: str
+) -> None:
+    writer = RunWriter(tmp_path / "run", SCENARIO)
+    trial = writer.add(writer.settings()[0], (2,), tables=tables).name
+    assert said in opened(browser, writer.finish(), tmp_path, f"trial={trial}")
+
+
+def test_fifty_flows(browser: Any, tmp_path: Path) -> None:
+    flows = [{"name": "main", "count": 50, "base_rtt": "40ms"}]
+    writer = RunWriter(tmp_path / "run", SCENARIO | {"flows": flows, "duration": "3s"})
+    trial = writer.add(writer.settings()[0], (25,)).name
+    text = opened(browser, writer.finish(), tmp_path, f"trial={trial}")
+    assert "all cubic" in text
+    assert "\n49\n" in text
+
+
+def test_an_unknown_trial_is_said(browser: Any, client: Client) -> None:
+    screen = Screen(browser, client)
+    screen.page.goto(client.server.address + "#trial=nothing")
+    screen.until(lambda: screen.page.locator("#problem").is_visible())
+    assert screen.page.locator("#problem").inner_text() == "there is no such trial"
+    screen.context.close()
+
+
+def test_a_trial_that_is_sealed_meanwhile_appears(
+    browser: Any, client: Client, run_copy: Path
+) -> None:
+    manifest = json.loads((run_copy / "manifest.json").read_text())
+    (run_copy / "manifest.json").write_text(json.dumps(manifest | {"status": "running"}))
+    late = run_copy / "trials" / a_trial(run_copy, 0)
+    late.rename(run_copy / "late")
+    screen = Screen(browser, client)
+    screen.open()
+    assert "4 of 5 planned trials" in screen.page.locator("#facts").inner_text()
+    (run_copy / "late").rename(late)
+    screen.until(lambda: "5 of 5" in screen.page.locator("#facts").inner_text())
+    screen.quiet()
+    screen.context.close()

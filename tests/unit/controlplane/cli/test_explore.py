@@ -1,0 +1,46 @@
+"""`nashbed explore`: it says where it is, serves, and ends with Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from pathlib import Path
+from urllib.request import urlopen
+
+import nashbed as nb
+import pytest
+from nashbed.controlplane.contract.errors import EXIT_CONFIG, EXIT_HOST, EXIT_OK
+from tests.support.command import command
+
+
+def test_it_serves_until_ctrl_c(whole_run: Path) -> None:
+    with command("explore", str(whole_run), "--view", "#trial=x") as started:
+        address = started.line_with("http://127.0.0.1:").strip()
+        page, _, view = address.partition("#")
+        assert view == "trial=x"
+        started.line_with("Ctrl-C ends")
+        with urlopen(page + "run", timeout=30) as answer:
+            assert b"A synthetic run" in answer.read()
+        code, rest = started.stop(signal.SIGINT)
+        assert (code, rest.strip()) == (EXIT_OK, "")
+
+
+def test_a_port_that_is_taken_is_named(whole_run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with command("explore", str(whole_run), "--port", str(port)) as started:
+            started.line_with(f"port {port}: Address already in use")
+            assert started.process.wait(60) == EXIT_HOST
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    with command("explore", str(tmp_path)) as started:
+        started.line_with("not a nashbed run directory")
+        assert started.process.wait(60) == EXIT_CONFIG
+
+
+def test_from_python(whole_run: Path) -> None:
+    with nb.open_run(whole_run).explore() as server:
+        assert server.address.startswith("http://127.0.0.1:")
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(nb.HostError, match="port"):
+        nb.open_run(whole_run).explore(taken.getsockname()[1])
