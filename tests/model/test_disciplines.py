@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from nashbed.controlplane.contract.records import MARK_CAPABLE, MARK_CE, MARK_REASON
 from tests.model.disciplines import Codel, Model, Packet, Pie, Red, Step, serve
 from tests.support.capture import records_capture, tcp_records, times_of
-from tests.support.replay import PIPELINES, Bottleneck, replay, time_of
+from tests.support.replay import PIPELINES, ROOT, Bottleneck, replay, time_of
 
 pytestmark = pytest.mark.dataplane
 
@@ -57,3 +59,25 @@ def test_postcards_say_what_the_model_does(
     assert (cards["marks"] & MARK_CAPABLE != 0).tolist() == (ecn != 0).tolist()
     assert (cards["marks"] & MARK_REASON).tolist() == [each.reason or 0 for each in expected]
     assert sum(each.mark or each.reason == 1 for each in expected) > 20  # it did decide
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_users_own_is_loaded(tmp_path: Path) -> None:
+    """The template drops nobody where its chance is 0, and is then drop-tail; else it does."""
+    core, own = ROOT / "hosts" / "dpdk" / "core", tmp_path / "mine.so"
+    source = core / "disciplines" / "mine.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", core, source, "-o", own], check=True)
+    gaps = np.random.default_rng(4).exponential(1.1e6, 3_000).astype(np.int64)
+    capture = records_capture(tcp_records(np.cumsum(gaps), np.full(3_000, 1514), np.zeros(3_000)))
+    cards = [
+        replay(
+            tmp_path / name, capture, Bottleneck(RATE_BPS, LIMIT, discipline=discipline)
+        ).postcards
+        for name, discipline in (
+            ("droptail", None),
+            ("patient", ("mine", {"file": str(own), "chance": 0})),
+            ("impatient", ("mine", {"file": str(own), "chance": 0.5})),
+        )
+    ]
+    assert cards[0].tobytes() == cards[1].tobytes()
+    assert (cards[2]["marks"] & MARK_REASON).sum() > 100
