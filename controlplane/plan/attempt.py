@@ -111,6 +111,11 @@ class Attempt:
         """Where the data plane writes raw records."""
         return self.folder / "telemetry.raw"
 
+    @property
+    def can_mark(self) -> bool:
+        """Whether postcards can say more than drop-tail's: flows have ECN, or drops a reason."""
+        return self.trial.program.discipline is not None or any(flow.ecn for flow in self.flows)
+
     def program(self) -> LaneProgram:
         """What the target is asked to do."""
         return LaneProgram(

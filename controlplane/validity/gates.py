@@ -324,7 +324,10 @@ def _sink_bounds(trial: TrialMeasurement) -> Gate:
 
 
 def conservation(trial: TrialMeasurement) -> Gate:
-    """Arrived = departed + dropped + in queue, per flow, by registers and by postcards."""
+    """Arrived = departed + dropped + in queue, per flow, by registers and by postcards.
+
+    A mark is no loss: what was marked has departed, and both count the same marks.
+    """
     registers = trial.counters.flows
     problems = _register_problems(registers)
     if trial.evidence.postcards is not None:
@@ -350,7 +353,10 @@ def _register_problems(registers: FlowRegisters) -> list[str]:
 
 def _postcard_problems(evidence: PostcardEvidence, registers: FlowRegisters) -> list[str]:
     problems = []
-    for name in ("departed_packets", "departed_bytes", "dropped_packets", "dropped_bytes"):
+    for name in (
+        *("departed_packets", "departed_bytes", "dropped_packets", "dropped_bytes"),
+        *("marked_packets", "marked_bytes"),
+    ):
         by_postcards: NDArray[np.int64] = getattr(evidence.totals, name)
         by_registers = _each(getattr(registers, name))
         for i in np.flatnonzero(by_postcards != by_registers):

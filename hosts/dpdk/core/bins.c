@@ -208,7 +208,7 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 		return -ERANGE;
 	bins->latest_ns = stay.dequeue_ns;
 	/* Before new bins are opened, so that no idle time takes memory. A drop
-	 * closes no bin: packets that arrived before it are still in the queue.
+	 * closes no bin: packets that arrived before it may still be in the queue.
 	 */
 	if (p->kind != POSTCARD_DROPPED) {
 		error = close_before(bins, arrived_in, emit, context);
@@ -218,17 +218,18 @@ bins_add(struct bins *bins, const struct postcard *p, bins_emit_t emit, void *co
 	error = reach(bins, stay.dequeue_ns / bins->bin_ns);
 	if (error)
 		return error;
+	add_sojourn(bins, flow, p->packet_bytes, &stay);
+	r = &row_of(bins, stay.dequeue_ns / bins->bin_ns)[flow].record;
 	if (p->kind == POSTCARD_DROPPED) {
-		r = &row_of(bins, arrived_in)[flow].record;
 		r->dropped_packets++;
 		r->dropped_bytes += p->packet_bytes;
 		return 0;
 	}
-	add_sojourn(bins, flow, p->packet_bytes, &stay);
-	r = &row_of(bins, stay.dequeue_ns / bins->bin_ns)[flow].record;
 	r->departed_packets++;
 	r->departed_bytes += p->packet_bytes;
 	r->qdelay_sum_ns += stay.dequeue_ns - stay.enqueue_ns;
+	r->marked_packets += (p->marks & MARK_CE) != 0;
+	r->capable_packets += (p->marks & MARK_CAPABLE) != 0;
 	return 0;
 }
 
