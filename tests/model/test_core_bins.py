@@ -79,9 +79,11 @@ def by_brute_force(cards: list[Card], bin_ns: int) -> dict[tuple[int, int], Reco
     return {key: dict(record) for key, record in bins.items()}
 
 
-def run(cards: list[Card], bin_ns: int, start_ns: int = 0) -> list[tuple[tuple[int, int], Record]]:
+def run(
+    cards: list[Card], bin_ns: int, start_ns: int = 0, overtaken_ns: int = 0
+) -> list[tuple[tuple[int, int], Record]]:
     """What the core makes of the postcards, in the order it was emitted."""
-    bins = Bins(bin_ns, start_ns, FIRST_FLOW, FLOWS)
+    bins = Bins(bin_ns, start_ns, FIRST_FLOW, FLOWS, overtaken_ns)
     for card in postcards(cards):
         assert bins.add(card) == 0
     assert bins.finish() == 0
@@ -130,6 +132,33 @@ def test_exact(
     assert dict(emitted) == by_brute_force(cards, bin_ns)
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5000),
+            st.integers(0, 3000),
+            st.integers(0, FLOWS - 1),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=60,
+    ),
+    st.sampled_from([7, 100, 1000]),
+)
+def test_exact_where_packets_overtake_others(
+    packets: list[tuple[int, int, int, bool]], bin_ns: int
+) -> None:
+    cards = [
+        Card(FIRST_FLOW + flow, 100, arrival, arrival + stay + 1, dropped)
+        for arrival, stay, flow, dropped in packets
+    ]
+    cards.sort(key=lambda card: (card.dequeue_ns, card.dropped))
+    emitted = run(cards, bin_ns, overtaken_ns=3001)
+    keys = [key for key, _ in emitted]
+    assert keys == sorted(set(keys)), "every bin is final once, in the order of time"
+    assert dict(emitted) == by_brute_force(cards, bin_ns)
+
+
 @pytest.mark.slow
 @given(ARRIVALS, st.sampled_from([7, 1000, 10**6]))
 def test_totals_are_conserved(arrivals: list[tuple[int, int, int]], bin_ns: int) -> None:
@@ -148,7 +177,7 @@ def test_totals_are_conserved(arrivals: list[tuple[int, int, int]], bin_ns: int)
 
 
 def test_a_bin_is_final_only_after_an_arrival_behind_it_has_left() -> None:
-    bins = Bins(1000, 0, FIRST_FLOW, 1)
+    bins = Bins(1000, 0, FIRST_FLOW, 1, 0)
     early, late = postcards([Card(FIRST_FLOW, 10, 0, 2500), Card(FIRST_FLOW, 10, 2100, 3500)])
     assert bins.add(early) == 0
     assert len(bins.records()) == 0
@@ -181,7 +210,7 @@ def test_the_clock_wraps(wraps: int, before_ns: int) -> None:
 
 def test_a_packet_may_be_older_than_the_wrap_that_the_start_is_beyond() -> None:
     """Switch times are read a little late: what comes before the start is refused, not later."""
-    bins = Bins(1024, WRAP_NS + 500, FIRST_FLOW, FLOWS)
+    bins = Bins(1024, WRAP_NS + 500, FIRST_FLOW, FLOWS, 0)
     early, late = postcards(
         [Card(FIRST_FLOW, 10, WRAP_NS - 1, WRAP_NS - 1), Card(FIRST_FLOW, 10, WRAP_NS, WRAP_NS)]
     )
@@ -200,7 +229,7 @@ def test_a_packet_may_be_older_than_the_wrap_that_the_start_is_beyond() -> None:
     ids=["flow-below", "flow-above", "before-the-start", "leaves-before-it-comes"],
 )
 def test_what_cannot_be_is_refused(card: Card) -> None:
-    bins = Bins(1000, 4000, FIRST_FLOW, FLOWS)
+    bins = Bins(1000, 4000, FIRST_FLOW, FLOWS, 0)
     assert bins.add(postcards([card])[0]) == -errno.ERANGE
     assert bins.finish() == 0
     assert len(bins.records()) == 0

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* Many arrivals through one queue discipline, for tests/oracle: what tests/oracle/kernel/run.c does
+ * with Linux's. Events at one instant are in the order of the data plane: what leaves, then what
+ * arrives.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/discipline.h"
+#include "core/disciplines.h"
+#include "core/event_heap.h"
+
+/* As numpy has them (tests/oracle/linux_qdiscs.py). */
+struct arrival {
+	uint64_t ns;
+	uint32_t bytes;
+	uint32_t hash;
+	uint32_t truesize; /* Linux's only */
+	uint32_t ecn;
+};
+
+struct outcome {
+	uint64_t decided_ns; /* Linux's only */
+	uint64_t departure_ns;
+	uint8_t dropped, reason, marked, spare;
+	uint32_t order; /* of departures */
+};
+
+struct setup {
+	uint64_t rate_bps;
+	uint64_t limit;
+	uint64_t seed;
+	uint32_t unit, counts, overhead_bytes, n_params;
+	const char *name; /* NULL: drop-tail */
+	const char *const *params;
+	const double *values;
+};
+
+struct play {
+	const struct discipline_ops *ops;
+	struct discipline *discipline;
+	struct outcome *outcomes;
+	uint32_t sent;
+};
+
+/* Defaults, then what is given; false for a name or value that cannot be. */
+static bool
+fill(struct discipline_config *config, const struct setup *setup)
+{
+	const struct aqm_param *params = config->aqm->params;
+
+	aqm_defaults(config->aqm, config->aqm_config);
+	for (uint32_t i = 0; i < setup->n_params; i++) {
+		const struct aqm_param *p = params;
+
+		while (p->name != NULL && strcmp(p->name, setup->params[i]) != 0)
+			p++;
+		if (p->name == NULL || !aqm_set(p, config->aqm_config, setup->values[i]))
+			return false;
+	}
+	return true;
+}
+
+static void
+note(struct play *play, const struct queue_packet *packet)
+{
+	struct outcome *mine = &play->outcomes[(uintptr_t)packet->handle];
+
+	mine->departure_ns = packet->dequeue_ns;
+	mine->dropped = packet->dropped;
+	mine->reason = packet->dropped ? packet->reason : 0;
+	mine->marked = packet->mark && packet->ecn != ECN_CE;
+	if (!packet->dropped)
+		mine->order = play->sent++;
+}
+
+static void
+until(struct play *play, uint64_t ns)
+{
+	struct queue_packet packet;
+
+	while (play->ops->dequeue(play->discipline, &packet, ns))
+		note(play, &packet);
+}
+
+static void
+arrive(struct play *play, uint32_t number, const struct arrival *arrival)
+{
+	struct queue_packet packet = {
+		.handle = (void *)(uintptr_t)number,
+		.bytes = arrival->bytes,
+		.flow = arrival->hash,
+		.ecn = (uint8_t)arrival->ecn,
+	};
+
+	if (!play->ops->enqueue(play->discipline, &packet, 1, arrival->ns)) {
+		packet.dropped = true;
+		note(play, &packet);
+	}
+}
+
+/* 0, or a negative errno: what `configure` returned, or a discipline or parameter there is not. */
+int
+shim_play(const struct setup *setup, const struct arrival *arrivals, uint32_t n,
+	  struct outcome *outcomes)
+{
+	struct discipline_config config = {
+		.rate_bps = setup->rate_bps,
+		.limit = setup->limit,
+		.unit = (enum limit_unit)setup->unit,
+		.counts = (enum limit_counts)setup->counts,
+		.overhead_bytes = setup->overhead_bytes,
+		.seed = setup->seed,
+	};
+	struct play play = {.outcomes = outcomes};
+	uint64_t event_ns;
+	int error;
+
+	if (setup->name != NULL) {
+		config.aqm = aqm_find(setup->name);
+		if (config.aqm == NULL || !fill(&config, setup))
+			return -ENOENT;
+	}
+	play.ops = discipline_ops_of(&config);
+	play.discipline = play.ops->create();
+	error = play.ops->configure(play.discipline, &config);
+	for (uint32_t i = 0; i < n && error == 0; i++) {
+		until(&play, arrivals[i].ns);
+		arrive(&play, i, &arrivals[i]);
+	}
+	while ((event_ns = play.ops->next_event(play.discipline)) != EVENT_NEVER)
+		until(&play, event_ns);
+	play.ops->destroy(play.discipline);
+	return error;
+}
