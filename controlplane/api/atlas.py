@@ -32,7 +32,7 @@ from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
 from nashbed.controlplane.machine.process.clock import utc_now
 
 from .files import quantity
-from .place import ShowStep, show_nothing
+from .steps import ShowStep, show_nothing
 
 __all__ = ["Atlas", "AtlasAnswer", "EquilibriumMap", "PlacedSetting", "draw"]
 

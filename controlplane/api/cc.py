@@ -17,7 +17,7 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.machine.cca.checks import kernels_own_ccas
 from nashbed.controlplane.machine.paths import CCA_TEMPLATE as TEMPLATE
 
-from .place import ShowStep, show_nothing
+from .steps import ShowStep, show_nothing
 
 if TYPE_CHECKING:
     from nashbed.analysis.results.conformance import Conformance

@@ -63,7 +63,7 @@ PROGRAMS = {
 FOR_TESTS = {
     "iverilog": "the tests of the FPGA cores (tests/rtl)",
     "yosys": "the cell counts of the FPGA cores",
-    "tshark": "the comparison of our time-stamp decoders with tshark's",
+    "tshark": "the comparison of our time-stamp decoders and exported packets with tshark's",
     "perf": "`nashbed bench virtual --profile`",
 }
 WANTED_CCAS = ("cubic", "bbr", "reno")

@@ -15,7 +15,7 @@ from nashbed.controlplane.contract.model import ContractModel
 from nashbed.controlplane.machine.kernels.build import build_kernel, kernel_at_hand
 from nashbed.controlplane.machine.kernels.cache import GuestKernel, built_kernels, kernel_cache
 
-from .place import ShowStep, show_nothing
+from .steps import ShowStep, show_nothing
 
 __all__ = ["BuiltKernel", "build", "built", "folder"]
 

@@ -20,7 +20,7 @@ from nashbed.controlplane.contract.errors import ConfigError
 from nashbed.controlplane.contract.units import Buffer, Duration, Rate
 
 from .files import quantity
-from .place import ShowStep, show_nothing
+from .steps import ShowStep, show_nothing
 
 __all__ = [
     "AskedModel",

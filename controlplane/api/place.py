@@ -18,7 +18,6 @@ from nashbed.controlplane.contract.testbed import Testbed
 from nashbed.controlplane.machine.guest.scratch import guests_folder, remove_dead_sessions
 from nashbed.controlplane.machine.host.preflight import require_root
 from nashbed.controlplane.machine.host.runs import OnWait, RunState, reserved
-from nashbed.controlplane.machine.log import ShowStep
 
 if TYPE_CHECKING:
     from nashbed.controlplane.run.dispatcher import TrialPlace
@@ -29,20 +28,14 @@ __all__ = [
     "ReachedCluster",
     "RunState",
     "Say",
-    "ShowStep",
     "chosen_cluster",
     "machine_for",
     "reach_cluster",
-    "show_nothing",
 ]
 
 LOG = logging.getLogger(__name__)
 Say = Callable[[str], None]
 """Tells a person something in one line."""
-
-
-def show_nothing(_title: str, _done: int, _total: int) -> None:
-    """Steps that nobody follows."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from nashbed.controlplane.study import adaptive
 from nashbed.controlplane.study.length import LengthAnswer, TrialLengths, trial_lengths
 
 from .files import ScenarioLike, TestbedLike, read_scenario, read_testbed
-from .place import LOG, Say, ShowStep, chosen_cluster, reach_cluster, show_nothing
+from .place import LOG, Say, chosen_cluster, reach_cluster
+from .steps import ShowStep, show_nothing
 
 __all__ = ["ClusterSeats", "LengthAnswer", "Preview", "plan", "preview", "speed_ups"]
 

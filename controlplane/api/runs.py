@@ -283,7 +283,7 @@ class Run:
         begin_s: float | None = None,
         end_s: float | None = None,
         invalid: bool = False,
-        progress: Progress = silent,
+        progress: Progress | None = None,
     ) -> TrialExport:
         """Write one trial as a file that others' tools read.
 
@@ -297,7 +297,7 @@ class Run:
                 after the trial's t0.
             end_s: And before then.
             invalid: Whether the trial may be invalid.
-            progress: Is told what is read, and how many rows of how many.
+            progress: Is told what is read, and how many rows of how many; None: nobody is.
 
         Returns:
             What was written.
@@ -310,7 +310,7 @@ class Run:
         begin_ns, end_ns = (None if s is None else round(s * NS_PER_S) for s in (begin_s, end_s))
         sealed = choose_trial(self._finished, trial, invalid)
         numbers = parse_flows(flows) if isinstance(flows, str) else tuple(flows)
-        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress)
+        chosen = Selection(sealed, numbers, begin_ns, end_ns, progress or silent)
         return export_trial(self.path, form, chosen, None if out is None else Path(out))
 
     def report(self, out: str | Path | None = None, formats: Sequence[str] | None = None) -> Path:

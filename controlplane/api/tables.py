@@ -30,8 +30,8 @@ from nashbed.analysis.models.mix_files import MixTable, mix_table
 from nashbed.controlplane.machine.paths import PUBLISHED_EQUILIBRIA
 from nashbed.controlplane.store.errors import RunError, writing
 
-from .place import ShowStep, show_nothing
 from .runs import RunLike, measures_of
+from .steps import ShowStep, show_nothing
 
 __all__ = [
     "Agreement",

@@ -27,7 +27,8 @@ from nashbed.controlplane.targets.evidence import EVIDENCE, Evidence
 from nashbed.controlplane.targets.registry import TARGETS, capabilities_of
 
 from .files import TestbedLike, quantity, read_testbed, work_folder
-from .place import LOG, OnWait, Say, ShowStep, machine_for, show_nothing
+from .place import LOG, OnWait, Say, machine_for
+from .steps import ShowStep, show_nothing
 
 __all__ = [
     "EVIDENCE",

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nashbed.place import ShowStep, show_nothing
+from nashbed.steps import ShowStep, show_nothing
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from nashbed import kernels
 from nashbed.kernels import BuiltKernel
-from nashbed.place import ShowStep
+from nashbed.steps import ShowStep
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
