@@ -274,7 +274,7 @@ def test_polars_reads_a_results_folder_directly(whole_run: Path) -> None:
 
 def test_files_are_as_their_layouts_say(whole_run: Path) -> None:
     first = next((whole_run / "trials").iterdir())
-    marks = {"marked_packets", "capable_packets"}  # where packets can be marked
+    marks = {"marked_packets", "marked_bytes"}  # where packets can be marked
     for name in ("flows", "goodput", "counters"):
         usual = [column for column in TABLES[name].names if column not in marks]
         assert pq.read_schema(first / f"{name}.parquet").names == usual
