@@ -19,7 +19,7 @@ from nashbed.controlplane.machine.aqm.tool import ParameterAbout
 from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
 from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
 
-from .place import ShowStep, show_nothing
+from .steps import ShowStep, show_nothing
 
 __all__ = [
     "CHECKS",
