@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from nashbed.controlplane.run.progress import Snapshot, TimeLeft
     from nashbed.controlplane.store.errors import RunError
 
-    from . import atlas, captures, cc, doctor, figures, kernels, models, tables, testbeds
+    from . import aqm, atlas, captures, cc, doctor, figures, kernels, models, tables, testbeds
     from .files import Loaded, read_scenario, read_testbed, scenario_text
     from .planning import Preview, plan, preview
     from .running import (
@@ -100,6 +100,7 @@ __all__ = [
     "Trial",
     "VerificationInProgress",
     "Verified",
+    "aqm",
     "atlas",
     "captures",
     "cc",
@@ -147,7 +148,7 @@ _MODULES = {
     "nashbed.runs": ("Run", "Trial", "compare", "equivalence", "open_run"),
 }  # fmt: skip
 _SUBMODULES = (
-    "atlas", "captures", "cc", "doctor", "figures", "kernels", "models",
+    "aqm", "atlas", "captures", "cc", "doctor", "figures", "kernels", "models",
     "tables", "testbeds",
 )  # fmt: skip
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from nashbed import aqm
+from nashbed.aqm import (
+    CHECKS,
+    DisciplineVerdict,
+    LoadVerdict,
+    ParameterAbout,
+    ShippedDiscipline,
+    written,
+)
 from rich.table import Table
 
-from ..aqm.check import DisciplineVerdict, LoadVerdict, check_discipline
-from ..aqm.judging import CHECKS
-from ..contract.disciplines import DISCIPLINES, SUFFIX, own_name
-from ..contract.errors import EXIT_CONFIG, EXIT_OK, ConfigError
+from ..contract.errors import EXIT_CONFIG, EXIT_OK
 from ..contract.model import ContractModel, JsonAnswer
-from ..contract.units import Duration, Share, Size
-from ..machine.aqm.loadable import written
-from ..machine.aqm.tool import ParameterAbout
-from ..machine.paths import AQM_HEADERS, AQM_TEMPLATE
 from .console import as_text, step_display
 from .options import AsJson, answer, new_app
 
@@ -135,7 +137,7 @@ class CheckedDiscipline(JsonAnswer):
 @app.command("list", epilog="Example: nashbed aqm list --json")
 def list_disciplines(as_json: AsJson = False) -> int:
     """List the queue disciplines that nashbed brings along, with parameters and defaults."""
-    said = DisciplinesAnswer(disciplines=tuple(map(_described, DISCIPLINES)))
+    said = DisciplinesAnswer(disciplines=tuple(map(_described, aqm.shipped())))
     answer(said, as_json, "" if as_json else list_text(said.disciplines))
     return EXIT_OK
 
@@ -146,9 +148,8 @@ def new(
     as_json: AsJson = False,
 ) -> int:
     """Write NAME.c in this folder: a small queue discipline that works, to be changed."""
-    path = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
-    write_template(path)
-    text = f"wrote {path}; it includes {AQM_HEADERS}/aqm.h; try: nashbed aqm check {path}"
+    path = aqm.new(name)
+    text = f"wrote {path}; it includes {aqm.HEADERS}/aqm.h; try: nashbed aqm check {path}"
     answer(WrittenDiscipline(file=str(path)), as_json, text)
     return EXIT_OK
 
@@ -162,34 +163,9 @@ def check(source: DisciplineSource, as_json: AsJson = False) -> int:
     queue, and the same packets fare the same again.
     """
     with step_display() as show:
-        verdict = check_discipline(source, show)
+        verdict = aqm.check(source, show)
     answer(_checked(verdict), as_json, "" if as_json else verdict_text(verdict))
     return EXIT_OK if verdict.ok else EXIT_CONFIG
-
-
-def write_template(path: Path) -> None:
-    """Write the template of a discipline.
-
-    Args:
-        path: The file to be written.
-
-    Raises:
-        ConfigError: There is such a file, or its name cannot be a discipline's.
-    """
-    try:
-        own_name(str(path))
-    except ValueError as error:
-        raise ConfigError(str(error).removeprefix("file: ")) from error
-    if str(path.parent) != ".":
-        raise ConfigError(f"{path}: write a name without a folder; it is written in this one")
-    template = AQM_TEMPLATE.read_text(encoding="utf-8")
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(template)
-    except FileExistsError as error:
-        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def list_text(disciplines: Sequence[DisciplineAnswer]) -> str:
@@ -267,21 +243,16 @@ def _checked(verdict: DisciplineVerdict) -> CheckedDiscipline:
     )
 
 
-def _described(name: str) -> DisciplineAnswer:
-    model = DISCIPLINES[name]
-    first = (model.__doc__ or "").strip().splitlines()[0].removesuffix(".")
+def _described(discipline: ShippedDiscipline) -> DisciplineAnswer:
     return DisciplineAnswer(
-        name=name,
-        title=model.TITLE,
-        about=first,
-        parameters=tuple(ParameterAnswer(name=k, default=_default(v)) for k, v in model()),
+        name=discipline.name,
+        title=discipline.title,
+        about=discipline.about,
+        parameters=tuple(
+            ParameterAnswer(name=name, default=default)
+            for name, default in discipline.parameters.items()
+        ),
     )
-
-
-def _default(value: Duration | Size | Share | bool | float | None) -> str | None:
-    if value is None:
-        return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _own_default(parameter: ParameterAbout) -> str | None:

@@ -76,6 +76,8 @@ def _row(capabilities: Capabilities) -> dict[str, str]:
         "verified on": capabilities.verified_on,
         "traffic manager": capabilities.traffic_manager,
         "buffer limit": capabilities.limit_detail,
+        "queue": ", ".join(capabilities.disciplines)
+        + (", or one's own" if capabilities.own_disciplines else ""),
         "admits": " or ".join(capabilities.arrivals),
         "limit counts": " or ".join(capabilities.limit_counts),
         "bottlenecks side by side": "one per core"

@@ -293,7 +293,8 @@ class Discipline(ContractModel):
     def _one_key(self, handler: SerializerFunctionWrapHandler) -> Any:
         if self.name == "droptail":
             return self.name
-        return {key: value for key, value in handler(self).items() if value not in (None, {})}
+        written = handler(self).items()
+        return {k: v for k, v in written if v is not None and (v or k in DISCIPLINES)}
 
     @property
     def name(self) -> str:

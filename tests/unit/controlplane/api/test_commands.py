@@ -68,3 +68,14 @@ def test_the_log_is_shown_as_long_as_asked(capsys: Capture) -> None:
         nb.shown_log("loud"),
     ):
         pass
+
+
+def test_a_queue_discipline_is_written_and_listed(tmp_path: Path) -> None:
+    made = nb.aqm.new("mine", tmp_path)
+    assert made.read_text() == nb.aqm.TEMPLATE.read_text()
+    with pytest.raises(nb.ConfigError, match="exists already"):
+        nb.aqm.new("mine.c", tmp_path)
+    with pytest.raises(nb.ConfigError, match="cannot be written"):
+        nb.aqm.new("mine", tmp_path / "none")
+    (codel,) = (each for each in nb.aqm.shipped() if each.name == "codel")
+    assert codel.parameters["target"] == "5ms"

@@ -97,6 +97,10 @@ def test_it_survives_json(text: str) -> None:
         assert DisciplineProgram.model_validate_json(program.model_dump_json()) == program
 
 
+def test_without_its_defaults_it_is_still_named() -> None:
+    assert written("codel").model_dump(mode="json", exclude_defaults=True) == {"codel": {}}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -160,9 +160,9 @@ def test_missing_cut_off_and_foreign_files(tmp_path: Path) -> None:
     path = tmp_path / "raw"
     with pytest.raises(TargetError, match="the data plane did not write this file"):
         list(read_bins(path, BIN_CLOCK, BIN_NS))
-    path.write_bytes(b"\x00" * 49)
+    path.write_bytes(b"\x00" * (BIN.itemsize + 1))
     with pytest.raises(TargetError, match="ends in the middle of a record"):
         list(read_bins(path, BIN_CLOCK, BIN_NS))
-    path.write_bytes(b"\x00" * 48)
+    path.write_bytes(b"\x00" * BIN.itemsize)
     with pytest.raises(TargetError, match="has a record of a flow that is not in lane 0"):
         list(read_bins(path, BIN_CLOCK, BIN_NS))

@@ -43,6 +43,7 @@ def with_postcards(trial: TrialMeasurement, rows: list[Row], retrans: int) -> Tr
         enqueue_ns=np.append(0, arrived),
         dequeue_ns=np.append(0, left),
         seq=np.arange(count),
+        marks=np.zeros(count, np.uint8),
     )
     postcards = PostcardEvidence.empty([RTT_NS], LinkBusy(10**8, 0), QueueDepth())
     for examiner in postcards:

@@ -142,6 +142,7 @@ def batch(rows: list[tuple[int, int, int]], queue_bytes: int = 0) -> PostcardBat
         dropped=zeros.astype(bool), flow=zeros, packet_bytes=size, payload_bytes=zeros,
         tcp_seq=zeros, tcp_flags=zeros.astype(np.uint8), queue_bytes=zeros + queue_bytes,
         enqueue_ns=enqueue, dequeue_ns=dequeue, seq=np.arange(len(rows)),
+        marks=zeros.astype(np.uint8),
     )  # fmt: skip
 
 

@@ -1,0 +1,121 @@
+"""Queue disciplines: those that nashbed has, and your own in one C file each.
+
+>>> import nashbed as nb
+>>> nb.aqm.new("mine")
+>>> nb.aqm.check("mine.c").ok
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from nashbed.controlplane.aqm.check import DisciplineVerdict, LoadVerdict, check_discipline
+from nashbed.controlplane.aqm.judging import CHECKS
+from nashbed.controlplane.contract.disciplines import DISCIPLINES, SUFFIX, own_name
+from nashbed.controlplane.contract.errors import ConfigError
+from nashbed.controlplane.machine.aqm.loadable import written
+from nashbed.controlplane.machine.aqm.tool import ParameterAbout
+from nashbed.controlplane.machine.paths import AQM_HEADERS as HEADERS
+from nashbed.controlplane.machine.paths import AQM_TEMPLATE as TEMPLATE
+
+from .steps import ShowStep, show_nothing
+
+__all__ = [
+    "CHECKS",
+    "HEADERS",
+    "TEMPLATE",
+    "DisciplineVerdict",
+    "LoadVerdict",
+    "ParameterAbout",
+    "ShippedDiscipline",
+    "check",
+    "new",
+    "shipped",
+    "written",
+]
+
+
+@dataclass(frozen=True)
+class ShippedDiscipline:
+    """A queue discipline that nashbed brings along.
+
+    Attributes:
+        name: Its name in a scenario.
+        title: Its name for people.
+        about: What it does, and where it is from.
+        parameters: Parameter -> default as a scenario has it; None: none, or it follows from the
+            buffer.
+    """
+
+    name: str
+    title: str
+    about: str
+    parameters: dict[str, str | None]
+
+
+def shipped() -> tuple[ShippedDiscipline, ...]:
+    """The queue disciplines that nashbed brings along, with parameters and defaults."""
+    return tuple(
+        ShippedDiscipline(
+            name=name,
+            title=model.TITLE,
+            about=(model.__doc__ or "").strip().splitlines()[0].removesuffix("."),
+            parameters={key: _default(value) for key, value in model()},
+        )
+        for name, model in DISCIPLINES.items()
+    )
+
+
+def new(name: str, folder: str | Path = ".") -> Path:
+    """Write a small queue discipline that works, to be changed.
+
+    Args:
+        name: Its name, at most 15 of a-z, 0-9 and _.
+        folder: Where NAME.c is written.
+
+    Returns:
+        The file.
+
+    Raises:
+        ConfigError: There is such a file, or its name cannot be a discipline's.
+    """
+    file = Path(f"{name.removesuffix(SUFFIX)}{SUFFIX}")
+    try:
+        own_name(str(file))
+    except ValueError as error:
+        raise ConfigError(str(error).removeprefix("file: ")) from error
+    if str(file.parent) != ".":
+        raise ConfigError(f"{file}: write a name without a folder; it is written in this one")
+    path, template = Path(folder) / file, TEMPLATE.read_text(encoding="utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as written_to:
+            written_to.write(template)
+    except FileExistsError as error:
+        raise ConfigError(f"{path}: exists already; take another name, or remove it") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def check(
+    source: str | Path, on_step: ShowStep = show_nothing, *, seed: int = 1
+) -> DisciplineVerdict:
+    """Compile a queue discipline, send packets through it, and judge what it does with them.
+
+    Args:
+        source: Its C file.
+        on_step: Called as it goes on: what is done, steps done, steps in all.
+        seed: Of the packets, and of what the discipline draws.
+
+    Raises:
+        ConfigError: It does not compile, is no discipline, crashes, or does not return.
+        HostError: There is no compiler, or nashbed-aqm is not built.
+    """
+    return check_discipline(Path(source), on_step, seed)
+
+
+def _default(value: object) -> str | None:
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
